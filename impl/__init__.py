@@ -1,0 +1,1 @@
+"""Implementations of the contracts, each one a backend."""

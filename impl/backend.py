@@ -1,0 +1,100 @@
+"""A backend as an object: it says hello, answers calls and may explain an answer."""
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from impl.wire.codec import Convert, Form, compile_parameters, compile_result
+from impl.wire.native_form import NativeForm
+
+PROTOCOL = 1
+VERSION = "1.0.0"
+MAX_IN_FLIGHT = 64
+
+Operator = Callable[..., Any]
+# Takes the operator's own keyword arguments, the output's path and, for an element of a list, its index.
+Explanation = Callable[[Mapping[str, Any], str, int | None], list[str]]
+Table = Mapping[str, Operator]
+NONE: Mapping[str, Any] = MappingProxyType({})
+
+
+class UnknownMethod(Exception):
+    """The backend has no method of that name."""
+
+
+class Backend:
+    """Serve a table of operators, and machines with their methods, in any form of the wire.
+
+    `machines` maps a machine's name, which hello lists, to its methods by their full names.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        operators: Table,
+        *,
+        machines: Mapping[str, Table] = NONE,
+        explanations: Mapping[str, Explanation] = NONE,
+        arrays: str | None = None,
+    ) -> None:
+        self.name = name
+        self.explanations = explanations
+        self._announced = sorted([*operators, *machines])
+        self._methods = {**operators, **{name: m for table in machines.values() for name, m in table.items()}}
+        self._arrays = arrays
+        self._native = Calls(self, NativeForm())
+
+    def hello(self) -> dict[str, Any]:
+        """Return who the backend is and what it can do."""
+        greeting: dict[str, Any] = {
+            "protocol": PROTOCOL,
+            "name": self.name,
+            "version": VERSION,
+            "language": "Python",
+            "wires": ["json", "cbor"],
+            "operators": list(self._announced),
+            "max_in_flight": MAX_IN_FLIGHT,
+        }
+        if self.explanations:
+            greeting["explain"] = True
+        if self._arrays is not None:
+            greeting["arrays"] = self._arrays
+        return greeting
+
+    def call(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
+        """Answer one call in native values; ContractFailure where the contract refuses, UnknownMethod."""
+        return self._native.call(method, params)
+
+    def method(self, name: str) -> Operator:
+        """Return the operator or machine method of that name; UnknownMethod."""
+        try:
+            return self._methods[name]
+        except KeyError:
+            raise UnknownMethod(name) from None
+
+
+class Calls:
+    """Answer calls in one form; every method's codec is compiled once, when it is first asked for."""
+
+    def __init__(self, backend: Backend, form: Form) -> None:
+        self._backend = backend
+        self._form = form
+        self._compiled: dict[str, tuple[Convert, Operator, Convert]] = {}
+
+    def call(self, method: str, params: Any) -> dict[str, Any]:
+        """Answer one call; ContractFailure where the contract refuses, UnknownMethod."""
+        read, operator, write = self._compiled.get(method) or self._compile(method)
+        result: dict[str, Any] = write(operator(**read(params)))
+        return result
+
+    def explain(self, method: str, params: Any, path: str, index: int | None) -> list[str]:
+        """Derive one output element in lines for a human; UnknownMethod where nothing is offered."""
+        if method not in self._backend.explanations:
+            raise UnknownMethod(method)
+        read, _, _ = self._compiled.get(method) or self._compile(method)
+        return self._backend.explanations[method](read(params), path, index)
+
+    def _compile(self, method: str) -> tuple[Convert, Operator, Convert]:
+        operator = self._backend.method(method)
+        read, write = compile_parameters(operator, self._form), compile_result(operator, self._form)
+        return self._compiled.setdefault(method, (read, operator, write))

@@ -1,0 +1,148 @@
+"""Serve a bundled backend on stdin and stdout: `python -P -m impl.serve NAME`.
+
+NAME is reference, vectorized, javascript or mutant:ID.
+"""
+
+import os
+import sys
+import traceback
+from pathlib import Path
+from typing import Any
+
+from impl.backend import Backend, Calls, UnknownMethod
+from impl.failure import RECORD_FIELDS, ContractFailure
+from impl.wire.codec import Convert, compile_codec
+from impl.wire.messages import Unreadable, Wire, wire_of
+
+CHUNK = 1 << 20
+PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, INTERNAL_ERROR = -32700, -32600, -32601, -32603
+USAGE = 2
+
+
+class Session:
+    """Answer the messages of one wire with one backend."""
+
+    def __init__(self, backend: Backend, wire: Wire) -> None:
+        self._backend = backend
+        self._wire = wire
+        self._calls = Calls(backend, wire.form)
+        self._record_fields = {name: compile_codec(kind, wire.form).write for name, kind in RECORD_FIELDS.items()}
+        self.over = False
+
+    def answer(self, message: Any) -> bytes:
+        """Return the response to one message, nothing for a notification."""
+        if isinstance(message, Unreadable):
+            return self._error(None, PARSE_ERROR, message.reason)
+        if not isinstance(message, dict) or not isinstance(message.get("method"), str):
+            return self._error(None, INVALID_REQUEST, "not a request")
+        method = message["method"]
+        if method == "tally.bye":
+            self.over = True
+        if "id" not in message:
+            return b""
+        identity = message["id"]
+        try:
+            result = self._result(method, message.get("params", {}))
+        except ContractFailure as failure:
+            return self._error(identity, failure.number, failure.code, self._record(failure))
+        except UnknownMethod as unknown:
+            return self._error(identity, METHOD_NOT_FOUND, f"unknown method {unknown}")
+        except Exception as mistake:
+            traceback.print_exc()
+            return self._error(identity, INTERNAL_ERROR, f"{type(mistake).__name__}: {mistake}")
+        return self._wire.encode({"jsonrpc": "2.0", "id": identity, "result": result})
+
+    def _result(self, method: str, params: Any) -> dict[str, Any]:
+        if method == "tally.hello":
+            greeting = self._backend.hello()
+            greeting.pop("arrays", None)
+            return greeting
+        if method == "tally.bye":
+            return {}
+        if method == "tally.explain":
+            index = params.get("index")
+            if index is not None and self._wire.index.read is not None:
+                index = self._wire.index.read(index)
+            return {"lines": self._calls.explain(params["method"], params["params"], params["path"], index)}
+        return self._calls.call(method, params)
+
+    def _record(self, failure: ContractFailure) -> dict[str, Any]:
+        return {name: _apply(self._record_fields[name], item) for name, item in failure.data.items()}
+
+    def _error(self, identity: Any, number: int, message: str, data: Any = None) -> bytes:
+        error: dict[str, Any] = {"code": number, "message": message}
+        if data is not None:
+            error["data"] = data
+        return self._wire.encode({"jsonrpc": "2.0", "id": identity, "error": error})
+
+
+def _apply(convert: Convert | None, item: Any) -> Any:
+    return item if convert is None else convert(item)
+
+
+def serve(backend: Backend, source: int = 0, sink: int = 1) -> None:
+    """Answer requests from one file descriptor on another until bye or the end of the input.
+
+    The answers to everything that one read brought leave in one write, so that pipelined requests cost two system
+    calls together and a lone request is answered at once.
+    """
+    chunk = os.read(source, CHUNK)
+    if not chunk:
+        return
+    wire = wire_of(chunk)
+    session = Session(backend, wire)
+    while chunk and not session.over:
+        answers: list[bytes] = []
+        for message in wire.feed(chunk):
+            answers.append(session.answer(message))
+            if session.over:
+                break
+        _write(sink, b"".join(answers))
+        if not session.over:
+            chunk = os.read(source, CHUNK)
+
+
+def _write(sink: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(sink, view) :]
+
+
+def load(name: str) -> Backend:
+    """Return the bundled Python backend of that name; ValueError for any other name."""
+    if name == "reference":
+        from impl.reference import backend as reference
+
+        return reference
+    if name == "vectorized":
+        from impl.vectorized import backend as vectorized
+
+        return vectorized
+    if name.startswith("mutant:"):
+        from impl.mutants.loader import load_mutant
+
+        return load_mutant(name.removeprefix("mutant:"))
+    raise ValueError(f"unknown backend {name!r}: reference, vectorized, javascript or mutant:ID")
+
+
+def main(arguments: list[str]) -> int:
+    """Serve the named backend; return the exit status."""
+    if len(arguments) != 1:
+        print(__doc__, file=sys.stderr)
+        return USAGE
+    if arguments[0] == "javascript":
+        os.execvp("node", ["node", str(Path(__file__).parent / "javascript" / "serve.js")])
+    try:
+        backend = load(arguments[0])
+    except ValueError as reason:
+        print(reason, file=sys.stderr)
+        return USAGE
+    try:
+        serve(backend)
+    except (BrokenPipeError, KeyboardInterrupt):
+        return 0
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
