@@ -1,0 +1,1 @@
+"""YAML text becomes a `Contract`: typed, positioned, with guards and postconditions compiled."""

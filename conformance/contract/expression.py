@@ -1,0 +1,290 @@
+"""Guards and postconditions: CEL text over the flattened, typed variables of a contract (DESIGN 4).
+
+An expression is true only when the engine answers the value True: an evaluation error, which this engine returns
+as a truthy value, a raised exception and any other value are all "not true".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from cel_expr_python import cel
+
+from conformance.contract.functions import FUNCTIONS, Function
+from conformance.contract.item import encode_item
+from conformance.contract.types import (
+    FLOAT_BYTES,
+    INTEGER_RANGES,
+    Enum,
+    Field,
+    ListOf,
+    MapOf,
+    Scalar,
+    Struct,
+    Tensor,
+    Type,
+    Value,
+)
+
+Activation = Mapping[str, Any]
+_PLACE = re.compile(r"<input>:(\d+):(\d+): (.*)")
+_HAS_MACRO = re.compile(r"(?<![\w.])has\s*\(")
+
+
+class BadExpression(Exception):
+    """CEL text does not compile; `line` and `column` count from 1 inside the text."""
+
+    def __init__(self, message: str, line: int = 1, column: int = 1, hint: str = "") -> None:
+        super().__init__(message)
+        self.message, self.line, self.column, self.hint = message, line, column, hint
+
+
+class BadLet(BadExpression):
+    """The text of the `let` called `name` does not compile."""
+
+    def __init__(self, name: str, error: BadExpression) -> None:
+        super().__init__(error.message, error.line, error.column, error.hint)
+        self.name = name
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A typed CEL variable and how to read it from native inputs or results."""
+
+    name: str
+    type: Any
+    read: Callable[[Any], Any] = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """One compiled CEL expression."""
+
+    text: str
+    compiled: Any = field(repr=False, compare=False)
+
+    def evaluate(self, activation: Any) -> Any:
+        """The plain value, or None where evaluation failed in any way."""
+        try:
+            answer = self.compiled.eval(activation)
+        except Exception:  # the engine raises RuntimeError; a named function may raise anything
+            return None
+        if answer.type() == cel.Type.ERROR:
+            return None
+        return answer.plain_value()
+
+    def holds(self, activation: Any) -> bool:
+        """Whether the expression is exactly true."""
+        return self.evaluate(activation) is True
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """The variables that the expressions of one contract may use."""
+
+    variables: tuple[Variable, ...]
+    engine: Any = field(repr=False, compare=False)
+    lets: tuple[tuple[str, Expression], ...] = ()
+
+    def compile(self, text: str, expected: Any = cel.Type.BOOL) -> Expression:
+        """Compile an expression and hold its type to `expected` (None: any); raises BadExpression."""
+        if match := _HAS_MACRO.search(text):
+            raise BadExpression(
+                "has() on a dotted variable does not test presence",
+                column=match.start() + 1,
+                hint="write has_<path>, the companion of an optional input",
+            )
+        try:
+            compiled = self.engine.compile(text)
+        except RuntimeError as error:
+            raise _bad_expression(str(error)) from None
+        if expected is not None and not compiled.return_type() == expected:
+            raise BadExpression(
+                f"the expression is of type {compiled.return_type().name()}, not {expected.name()}",
+                hint="compare with ==, <, in ...; an unsigned literal ends in u",
+            )
+        return Expression(text, compiled)
+
+    def bind(self, values: Any, result: Any = None) -> Any:
+        """The activation for native inputs and, for postconditions, the native result.
+
+        A `let` that does not evaluate stays unbound, so that what uses it is not true.
+        """
+        data: dict[str, Any] = {}
+        for variable in self.variables:
+            holder = result if variable.name.startswith("result.") else values
+            if holder is not None:
+                data[variable.name] = variable.read(holder)
+        for name, expression in self.lets:
+            value = expression.evaluate(self.engine.Activation(data))
+            if value is not None:
+                data[name] = value
+        return self.engine.Activation(data)
+
+
+def environment(
+    inputs: Struct,
+    outputs: Struct | None,
+    lets: Sequence[tuple[str, str]],
+    functions: Sequence[Function] = FUNCTIONS,
+) -> Environment:
+    """The environment of a contract: inputs, `result.*` outputs and the `let` names in order; raises BadLet."""
+    variables = list(_flatten("", inputs, lambda value: value))
+    if outputs is not None:
+        variables += _flatten("result", outputs, lambda value: value)
+    types = {variable.name: variable.type for variable in variables}
+    for name, text in lets:
+        try:
+            expression = Environment(tuple(variables), _engine(types, functions)).compile(text, expected=None)
+        except BadExpression as error:
+            raise BadLet(name, error) from None
+        types[name] = expression.compiled.return_type()
+    # A function call evaluates only under the engine that compiled it, so the lets are compiled again in the last one.
+    last = Environment(tuple(variables), _engine(types, functions))
+    bound = tuple((name, last.compile(text, expected=None)) for name, text in lets)
+    return Environment(last.variables, last.engine, bound)
+
+
+def _engine(types: Mapping[str, Any], functions: Sequence[Function]) -> Any:
+    declarations = [
+        cel.FunctionDecl(f.name, [cel.Overload(f"{f.name}_{k}", f.returns, list(parameters), False, f.call)])
+        for f in functions
+        for k, parameters in enumerate(f.parameters)
+    ]
+    return cel.NewEnv(variables=dict(types), functions=declarations)
+
+
+def _bad_expression(text: str) -> BadExpression:
+    if match := _PLACE.search(text):
+        message = match[3]
+        hint = ""
+        if "no matching overload" in message:
+            hint = "unsigned inputs need unsigned literals: write 3u, not 3"
+        elif "undeclared reference" in message:
+            hint = "use a declared input by its dotted path, a let name, or result.<output> in a postcondition"
+        return BadExpression(message, int(match[1]), int(match[2]), hint)
+    return BadExpression(text)
+
+
+_Read = Callable[[Any], Any]
+
+
+def _flatten(prefix: str, struct: Struct, read: _Read) -> list[Variable]:
+    variables: list[Variable] = []
+    for member in struct.fields:
+        path = f"{prefix}.{member.name}" if prefix else member.name
+        get = _reader(read, member)
+        if member.optional and member.default is None:
+            variables.append(Variable(f"has_{path}", cel.Type.BOOL, _presence(read, member.name)))
+        variables += _variables(path, member.type, get)
+    return variables
+
+
+def _reader(read: _Read, member: Field) -> _Read:
+    name, default = member.name, member.default
+
+    def get(value: Any) -> Any:
+        holder = read(value)
+        return default if holder is None else holder.get(name, default)
+
+    return get
+
+
+def _presence(read: _Read, name: str) -> _Read:
+    def present(value: Any) -> bool:
+        holder = read(value)
+        return holder is not None and name in holder
+
+    return present
+
+
+def _variables(path: str, type_: Type, get: _Read) -> list[Variable]:
+    if isinstance(type_, Struct):
+        return _flatten(path, type_, get)
+    if isinstance(type_, Tensor):
+        return [
+            Variable(f"{path}.shape", cel.Type.List(cel.Type.INT), lambda v: list(get(v).shape)),
+            Variable(f"{path}.dtype", cel.Type.STRING, lambda v: get(v).dtype.name),
+        ]
+    if isinstance(type_, ListOf | MapOf) and isinstance(type_.item, Struct):
+        wrap = cel.Type.List if isinstance(type_, ListOf) else (lambda item: cel.Type.Map(cel.Type.STRING, item))
+        return [
+            Variable(f"{path}.{inner.name}", wrap(inner.type), _column(get, inner.read))
+            for inner in _flatten("", type_.item, lambda value: value)
+        ]
+    found = _cel_type(type_)
+    empty, convert = _conversion(type_)
+    return [Variable(path, found, lambda v: empty if (value := get(v)) is None else convert(value))]
+
+
+def _column(get: _Read, read: _Read) -> _Read:
+    def column(value: Any) -> Any:
+        holder = get(value)
+        if isinstance(holder, dict):
+            return {key: read(item) for key, item in holder.items()}
+        return [read(item) for item in holder or ()]
+
+    return column
+
+
+def _cel_type(type_: Type) -> Any:
+    match type_:
+        case Scalar(name):
+            return _SCALAR_TYPES[name]
+        case ListOf(item):
+            return cel.Type.List(_cel_type(item))
+        case MapOf(item):
+            return cel.Type.Map(cel.Type.STRING, _cel_type(item))
+        case Value():
+            return cel.Type.BYTES
+    return cel.Type.STRING
+
+
+def _conversion(type_: Type) -> tuple[Any, _Read]:
+    """The stand-in for an absent value (guards look at has_<path> first) and the conversion for the engine.
+
+    Byte strings are handed over as bytearray: this engine cuts `bytes` at the first NUL. A self-describing value
+    is handed over as its CBOR bytes, for named functions to look into.
+    """
+    match type_:
+        case ListOf(item):
+            convert = _conversion(item)[1]
+            if convert is _same:
+                return [], list
+            return [], lambda value: [convert(element) for element in value]
+        case MapOf(item):
+            convert = _conversion(item)[1]
+            return {}, lambda value: {_text(key): convert(element) for key, element in value.items()}
+        case Scalar(name) if name.startswith("bytes"):
+            return bytearray(), bytearray
+        case Value():
+            return bytearray(), lambda value: bytearray(encode_item(value))
+        case Scalar("bool"):
+            return False, _same
+        case Scalar(name) if name in INTEGER_RANGES:
+            return 0, int
+        case Scalar(name) if name in FLOAT_BYTES:
+            return 0.0, float
+    return "", _text
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _text(value: str) -> str:
+    if "\0" in value:
+        raise ValueError("this engine cuts text at NUL; such text cannot be judged")
+    return value
+
+
+_SCALAR_TYPES: Final[Mapping[str, Any]] = {
+    "bool": cel.Type.BOOL,
+    "string": cel.Type.STRING,
+    **{name: cel.Type.BYTES for name in ("bytes", "bytes16", "bytes32")},
+    **{name: cel.Type.UINT if name.startswith("u") else cel.Type.INT for name in INTEGER_RANGES},
+    **{name: cel.Type.DOUBLE for name in FLOAT_BYTES},
+}

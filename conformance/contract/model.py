@@ -1,0 +1,157 @@
+"""A contract as a value: one operator, what goes in, what comes out, what is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from conformance.contract.expression import Environment, Expression
+from conformance.contract.position import Path, Position
+from conformance.contract.source import Source
+from conformance.contract.types import Struct
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """A named CEL sentence about inputs (and results), with the requirement that it carries."""
+
+    id: str
+    expression: Expression
+    requirements: tuple[str, ...]
+    rulings: tuple[str, ...]
+    position: Position
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """A precondition; when it is the first that is not true, the call fails with `code`."""
+
+    id: str
+    expression: Expression
+    code: str
+    requirements: tuple[str, ...]
+    rulings: tuple[str, ...]
+    position: Position
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """What a state variable becomes under one condition."""
+
+    when: Expression
+    becomes: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class StateVariable:
+    """A state variable that the caller owns: where it comes in, where it goes out, and every path between."""
+
+    name: str
+    before: str
+    after: str
+    updates: tuple[Update, ...]
+    position: Position
+
+
+@dataclass(frozen=True, slots=True)
+class EdgeCase:
+    """A named corner of the input space; `when` says whether an input lies in it."""
+
+    id: str
+    when: Expression
+    position: Position
+
+
+@dataclass(frozen=True, slots=True)
+class LawUse:
+    """A law applied to this operator with its parameters."""
+
+    law: str
+    over: Mapping[str, Any]
+    requirements: tuple[str, ...]
+    rulings: tuple[str, ...]
+    profile: str
+    position: Position
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A named group of cases as the contract words it; `conformance.vectors` derives the cases."""
+
+    name: str
+    why: str
+    requirements: tuple[str, ...]
+    rulings: tuple[str, ...]
+    profile: str
+    body: Mapping[str, Any]
+    where: Expression | None
+    path: Path
+    position: Position
+
+
+@dataclass(frozen=True, slots=True)
+class Rng:
+    """The random stream that an operator draws from, or the operators through which it draws."""
+
+    family: str
+    draws: str
+    counter: str
+    ordering: str
+    through: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Contract:
+    """One operator's contract, with every expression compiled and every position kept."""
+
+    operator: str
+    version: str
+    family: str
+    purpose: str
+    seed: str
+    section: str
+    purity: str
+    rng: Rng | None
+    calls: tuple[str, ...]
+    confirmed_by: tuple[str, ...]
+    inputs: Struct
+    outputs: Struct
+    failure: Struct
+    environment: Environment  # over inputs: domain, guards, edge cases, where
+    result_environment: Environment  # over inputs and result.*: postconditions, state updates
+    domain: tuple[Expression, ...]
+    requires: tuple[Guard, ...]
+    ensures: tuple[Clause, ...]
+    ordering: Mapping[str, str]
+    state: tuple[StateVariable, ...]
+    laws: tuple[LawUse, ...]
+    edge_cases: tuple[EdgeCase, ...]
+    bases: Mapping[str, Mapping[str, Any]]
+    groups: tuple[Group, ...]
+    source: Source = field(repr=False)
+
+    @property
+    def position(self) -> Position:
+        """Where the contract begins."""
+        return self.source.at(("contract",))
+
+    @property
+    def major(self) -> int:
+        """The MAJOR version, which equals the number in the operator's name."""
+        return int(self.version.split(".")[0])
+
+    def refusal(self, inputs: Mapping[str, Any]) -> Guard | None:
+        """The guard that decides the failure for native inputs, None where every guard is true."""
+        activation = self.environment.bind(inputs)
+        return next((guard for guard in self.requires if not guard.expression.holds(activation)), None)
+
+    def in_domain(self, inputs: Mapping[str, Any]) -> bool:
+        """Whether an input that no guard refuses is of a size that the operator is judged at."""
+        activation = self.environment.bind(inputs)
+        return all(expression.holds(activation) for expression in self.domain)
+
+    def broken_postconditions(self, inputs: Mapping[str, Any], result: Mapping[str, Any]) -> tuple[Clause, ...]:
+        """The postconditions that a native result does not satisfy."""
+        activation = self.result_environment.bind(inputs, result)
+        return tuple(clause for clause in self.ensures if not clause.expression.holds(activation))

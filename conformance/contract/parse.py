@@ -1,0 +1,196 @@
+"""One parsed YAML file becomes a `Contract`; every mistake is reported at its position."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from conformance.contract.expression import BadExpression, BadLet, Environment, Expression, environment
+from conformance.contract.functions import Function
+from conformance.contract.model import Clause, Contract, EdgeCase, Group, Guard, LawUse, Rng, StateVariable, Update
+from conformance.contract.position import MalformedContract, Path, Position, Problem
+from conformance.contract.source import Source
+from conformance.contract.types import Struct
+from conformance.contract.typetext import NamedTypes, struct_at
+
+DEFAULT_FAILURE = "default_failure"
+
+
+def contract_from(source: Source, family: str, named: NamedTypes, functions: Sequence[Function]) -> Contract:
+    """The contract that a schema-valid source holds; raises MalformedContract with every bad expression."""
+    return _Parser(source, family, named, functions).contract()
+
+
+def names(body: Mapping[str, Any], key: str) -> tuple[str, ...]:
+    """The one or many names under `key`."""
+    value = body.get(key, ())
+    return (value,) if isinstance(value, str) else tuple(value)
+
+
+class _Parser:
+    def __init__(
+        self, source: Source, family: str, named: NamedTypes, functions: Sequence[Function]
+    ) -> None:
+        self.source, self.family, self.named, self.functions = source, family, named, functions
+        self.problems: list[Problem] = []
+        self.body: dict[str, Any] = source.value
+
+    def contract(self) -> Contract:
+        body = self.body
+        inputs = struct_at(self.source, ("inputs",), self.named)
+        outputs = struct_at(self.source, ("outputs",), self.named)
+        before = self.environment(inputs, None)
+        after = self.environment(inputs, outputs)
+        requires = tuple(self.guard(k, before) for k in range(len(body["requires"])))
+        ensures = tuple(self.clause(("ensures", k), after) for k in range(len(body.get("ensures", ()))))
+        self.unique("requires", [guard.id for guard in requires])
+        self.unique("ensures", [clause.id for clause in ensures])
+        self.unique("vectors", [group["group"] for group in body["vectors"]])
+        contract = Contract(
+            operator=body["contract"],
+            version=body["version"],
+            family=self.family,
+            purpose=body["purpose"],
+            seed=body["source"]["seed"],
+            section=body["source"]["section"],
+            purity=body["purity"],
+            rng=self.rng(),
+            calls=tuple(body.get("calls", ())),
+            confirmed_by=tuple(body["confirmed_by"]),
+            inputs=inputs,
+            outputs=outputs,
+            failure=self.failure(),
+            environment=before,
+            result_environment=after,
+            domain=tuple(
+                self.expression(("domain", k), before) for k in range(len(body.get("domain", ())))
+            ),
+            requires=requires,
+            ensures=ensures,
+            ordering=dict(body["ordering"]),
+            state=self.state(after),
+            laws=tuple(self.law(k) for k in range(len(body.get("laws", ())))),
+            edge_cases=tuple(self.edge_case(k, before) for k in range(len(body.get("edge_cases", ())))),
+            bases=body.get("bases", {}),
+            groups=tuple(self.group(k, before) for k in range(len(body["vectors"]))),
+            source=self.source,
+        )
+        if self.problems:
+            raise MalformedContract(self.problems)
+        return contract
+
+    def environment(self, inputs: Struct, outputs: Struct | None) -> Environment:
+        lets = list(self.body.get("let", {}).items())
+        try:
+            return environment(inputs, outputs, lets, self.functions)
+        except BadLet as error:
+            raise MalformedContract([self.bad(("let", error.name), error)]) from None
+
+    def expression(self, path: Path, env: Environment, expected: Any = ...) -> Expression:
+        text = self.at(path)
+        try:
+            return env.compile(text) if expected is ... else env.compile(text, expected)
+        except BadExpression as error:
+            self.problems.append(self.bad(path, error))
+            return Expression(text, None)
+
+    def bad(self, path: Path, error: BadExpression) -> Problem:
+        position = self.source.at(path)
+        # Inside a quoted scalar on one line the expression begins one column after the quote.
+        quote = 1 if self.quoted(position) else 0
+        column = position.column + quote + error.column - 1 if error.line == 1 else position.column
+        place = Position(position.file, position.line, column)
+        return Problem(place, "C004", f"{error.message} in {self.at(path)!r}", error.hint)
+
+    def quoted(self, position: Position) -> bool:
+        lines = self.source.text.splitlines()
+        line = lines[position.line - 1] if position.line <= len(lines) else ""
+        return line[position.column - 1 : position.column] in ("'", '"')
+
+    def at(self, path: Path) -> Any:
+        value: Any = self.body
+        for step in path:
+            value = value[step]
+        return value
+
+    def unique(self, key: str, ids: Sequence[str]) -> None:
+        for k, name in enumerate(ids):
+            if name in ids[:k]:
+                self.problems.append(self.source.problem((key, k), "C005", f"{key} has {name!r} twice", "rename one"))
+
+    def guard(self, index: int, env: Environment) -> Guard:
+        clause = self.clause(("requires", index), env)
+        code = self.body["requires"][index]["else"]
+        return Guard(clause.id, clause.expression, code, clause.requirements, clause.rulings, clause.position)
+
+    def clause(self, path: Path, env: Environment) -> Clause:
+        body = self.at(path)
+        expression = self.expression((*path, "that"), env)
+        requirements, rulings = names(body, "requirement"), names(body, "ruling")
+        return Clause(body["id"], expression, requirements, rulings, self.source.at(path))
+
+    def failure(self) -> Struct:
+        name = self.body.get("failure", DEFAULT_FAILURE)
+        found = self.named.get(name)
+        if not isinstance(found, Struct):
+            hint = "name a struct of types.yaml"
+            raise MalformedContract([self.source.problem(("failure",), "C003", f"unknown record {name!r}", hint)])
+        return found
+
+    def rng(self) -> Rng | None:
+        body = self.body.get("rng")
+        if body is None:
+            return None
+        text = {key: str(body.get(key, "")) for key in ("family", "draws", "counter", "ordering")}
+        return Rng(**text, through=tuple(body.get("through", ())))
+
+    def state(self, env: Environment) -> tuple[StateVariable, ...]:
+        if self.body["state"] == "none":
+            return ()
+        return tuple(self.variable(("state", k), env) for k in range(len(self.body["state"])))
+
+    def variable(self, path: Path, env: Environment) -> StateVariable:
+        body = self.at(path)
+        for key, name in (("before", body["before"]), ("after", f"result.{body['after']}")):
+            if name not in {variable.name for variable in env.variables}:
+                hint = "before is an input path, after an output path"
+                self.problems.append(self.source.problem((*path, key), "C004", f"unknown variable {name!r}", hint))
+        updates = tuple(
+            Update(
+                self.expression((*path, "updates", k, "when"), env),
+                self.expression((*path, "updates", k, "becomes"), env, None),
+            )
+            for k in range(len(body["updates"]))
+        )
+        return StateVariable(body["variable"], body["before"], body["after"], updates, self.source.at(path))
+
+    def law(self, index: int) -> LawUse:
+        body = self.body["laws"][index]
+        return LawUse(
+            law=body["law"],
+            over=body.get("over", {}),
+            requirements=names(body, "requirement"),
+            rulings=names(body, "ruling"),
+            profile=body.get("profile", "standard"),
+            position=self.source.at(("laws", index)),
+        )
+
+    def edge_case(self, index: int, env: Environment) -> EdgeCase:
+        path = ("edge_cases", index)
+        expression = self.expression((*path, "when"), env)
+        return EdgeCase(self.body["edge_cases"][index]["id"], expression, self.source.at(path))
+
+    def group(self, index: int, env: Environment) -> Group:
+        path: Path = ("vectors", index)
+        body = self.body["vectors"][index]
+        return Group(
+            name=body["group"],
+            why=body["why"],
+            requirements=names(body, "requirement"),
+            rulings=names(body, "ruling"),
+            profile=body.get("profile", "quick"),
+            body=body,
+            where=self.expression((*path, "where"), env) if "where" in body else None,
+            path=path,
+            position=self.source.at(path),
+        )

@@ -1,0 +1,58 @@
+"""JSON Schema violations of a parsed YAML file, each at its exact position."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path as FilePath
+from typing import Any
+
+import jsonschema
+from jsonschema.exceptions import ValidationError, best_match
+
+from conformance.contract.position import Path, Problem
+from conformance.contract.source import Source
+
+
+@cache
+def _validator(file: FilePath) -> Any:
+    return jsonschema.Draft202012Validator(json.loads(file.read_text(encoding="utf-8")))
+
+
+def violations(source: Source, schema: FilePath) -> Iterator[Problem]:
+    """What in `source` does not fit the schema file, the most telling violation of each place."""
+    for error in _validator(schema).iter_errors(source.value):
+        yield _problem(source, _telling(error))
+
+
+def _telling(error: ValidationError) -> ValidationError:
+    # Inside a oneOf the branch that matches best holds the real mistake.
+    while error.context:
+        error = best_match([error]) or error
+        if not error.context:
+            break
+        deeper = max(error.context, key=lambda e: len(e.absolute_path))
+        if len(deeper.absolute_path) <= len(error.absolute_path):
+            break
+        error = deeper
+    return error
+
+
+def _problem(source: Source, error: ValidationError) -> Problem:
+    path: Path = tuple(error.absolute_path)
+    position = source.at(path)
+    where = ".".join(map(str, path)) or "the file"
+    if error.validator == "additionalProperties" and isinstance(error.instance, dict):
+        allowed = error.schema.get("properties", {})
+        unknown = [key for key in error.instance if key not in allowed]
+        if unknown:
+            position = source.key_at((*path, unknown[0]))
+            hint = f"allowed here: {', '.join(sorted(allowed))}"
+            return Problem(position, "C002", f"unknown key {unknown[0]!r} in {where}", hint)
+    if error.validator == "required":
+        missing = [key for key in error.validator_value if key not in error.instance]
+        return Problem(position, "C002", f"{where} lacks {', '.join(map(repr, missing))}", "add it; spec/README.md")
+    if error.validator in ("oneOf", "anyOf"):
+        return Problem(position, "C002", f"{where} fits none of the allowed shapes", "see spec/README.md")
+    return Problem(position, "C002", f"{where}: {error.message[:200]}", "see spec/README.md")
