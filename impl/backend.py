@@ -38,6 +38,8 @@ class Backend:
         arrays: str | None = None,
     ) -> None:
         self.name = name
+        self.operators = operators
+        self.machines = machines
         self.explanations = explanations
         self._announced = sorted([*operators, *machines])
         self._methods = {**operators, **{name: m for table in machines.values() for name, m in table.items()}}

@@ -7,16 +7,20 @@ import os
 import sys
 import traceback
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 from impl.backend import Backend, Calls, UnknownMethod
 from impl.failure import RECORD_FIELDS, ContractFailure
+from impl.mutants import UnusableMutant
 from impl.wire.codec import Convert, compile_codec
 from impl.wire.messages import Unreadable, Wire, wire_of
 
 CHUNK = 1 << 20
+PLENTY = 1 << 20  # bytes
+PATIENCE = 0.005  # seconds
 PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, INTERNAL_ERROR = -32700, -32600, -32601, -32603
-USAGE = 2
+USAGE, UNUSABLE_MUTANT = 2, 3
 
 
 class Session:
@@ -83,8 +87,8 @@ def _apply(convert: Convert | None, item: Any) -> Any:
 def serve(backend: Backend, source: int = 0, sink: int = 1) -> None:
     """Answer requests from one file descriptor on another until bye or the end of the input.
 
-    The answers to everything that one read brought leave in one write, so that pipelined requests cost two system
-    calls together and a lone request is answered at once.
+    The answers to what one read brought leave in one write, so that pipelined requests cost two system calls together
+    and a lone request is answered at once; no answer waits longer than PATIENCE for the next one, nor for PLENTY bytes.
     """
     chunk = os.read(source, CHUNK)
     if not chunk:
@@ -93,10 +97,16 @@ def serve(backend: Backend, source: int = 0, sink: int = 1) -> None:
     session = Session(backend, wire)
     while chunk and not session.over:
         answers: list[bytes] = []
+        size = 0
+        since = monotonic()
         for message in wire.feed(chunk):
             answers.append(session.answer(message))
+            size += len(answers[-1])
             if session.over:
                 break
+            if size > PLENTY or monotonic() - since > PATIENCE:
+                _write(sink, b"".join(answers))
+                answers, size, since = [], 0, monotonic()
         _write(sink, b"".join(answers))
         if not session.over:
             chunk = os.read(source, CHUNK)
@@ -131,12 +141,15 @@ def main(arguments: list[str]) -> int:
         print(__doc__, file=sys.stderr)
         return USAGE
     if arguments[0] == "javascript":
-        os.execvp("node", ["node", str(Path(__file__).parent / "javascript" / "serve.js")])
+        os.execvp("node", ["node", str(Path(__file__).parent / "javascript" / "serve.js")])  # noqa: S606
     try:
         backend = load(arguments[0])
     except ValueError as reason:
         print(reason, file=sys.stderr)
         return USAGE
+    except UnusableMutant as reason:
+        print(reason, file=sys.stderr)
+        return UNUSABLE_MUTANT
     try:
         serve(backend)
     except (BrokenPipeError, KeyboardInterrupt):

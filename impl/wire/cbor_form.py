@@ -11,6 +11,7 @@ from impl.wire.codec import Codec
 from impl.wire.json_form import as_list
 
 TYPED_ARRAYS = {32: (70, "I"), 64: (71, "Q")}
+INTEGER_FORMATS = ("I", "L", "Q", "i", "l", "q")
 FLOAT_HEADS = {16: ">Be", 32: ">Bf"}
 FLOAT_INITIAL = {16: 0xF9, 32: 0xFA}
 
@@ -60,7 +61,7 @@ def _little_endian(items: Any, typecode: str) -> Part:
     elements = array(typecode)
     if sys.byteorder == "little" and not isinstance(items, list):
         view = memoryview(items)
-        if view.itemsize == elements.itemsize and view.c_contiguous:
+        if view.format in INTEGER_FORMATS and view.itemsize == elements.itemsize and view.c_contiguous:
             return view.cast("B") if view.nbytes else b""
     elements.extend(as_list(items))
     if sys.byteorder == "big":

@@ -1,0 +1,78 @@
+"""Load the reference of this process with a mutant's patches applied in memory."""
+
+import sys
+from collections.abc import Mapping, Sequence
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
+from pathlib import Path
+from types import ModuleType
+from typing import Never
+
+from impl.backend import Backend
+from impl.mutants import UnusableMutant
+from impl.mutants.catalogue import Mutant, find_mutant, spec_directory
+
+PACKAGE = "impl.reference"
+REFERENCE = Path(__file__).parents[1] / "reference"
+
+
+class PatchedLoader(SourceFileLoader):
+    """Load one module from patched source."""
+
+    def __init__(self, fullname: str, path: str, source: bytes) -> None:
+        super().__init__(fullname, path)
+        self._source = source
+
+    def get_data(self, path: str) -> bytes:
+        """Return the patched source in place of the file's."""
+        return self._source
+
+    def path_stats(self, path: str) -> Never:
+        """Refuse to date the source, so that no compiled file is read or written for it."""
+        raise OSError(path)
+
+
+class PatchedFinder(MetaPathFinder):
+    """Find the patched modules of the reference."""
+
+    def __init__(self, sources: Mapping[Path, bytes]) -> None:
+        self._sources = sources
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """Return the spec of a patched module, None for every other."""
+        if fullname != PACKAGE and not fullname.startswith(PACKAGE + "."):
+            return None
+        spec = PathFinder.find_spec(fullname, path, target)
+        if spec is None or spec.origin is None:
+            return spec
+        source = self._sources.get(Path(spec.origin).resolve())
+        if source is not None:
+            spec.loader = PatchedLoader(fullname, spec.origin, source)
+        return spec
+
+
+def load_mutant(identity: str) -> Backend:
+    """Return the mutated reference; UnusableMutant, also where the reference is loaded already."""
+    loaded = [name for name in sys.modules if name == PACKAGE or name.startswith(PACKAGE + ".")]
+    if loaded:
+        raise UnusableMutant("the reference is loaded already in this process")
+    mutant = find_mutant(identity, spec_directory())
+    sys.meta_path.insert(0, PatchedFinder(patched_sources(mutant, REFERENCE)))
+    from impl.reference import backend
+
+    return Backend(
+        f"mutant:{identity}", backend.operators, machines=backend.machines, explanations=backend.explanations
+    )
+
+
+def patched_sources(mutant: Mutant, reference: Path) -> dict[Path, bytes]:
+    """Return the patched source of each file that the mutant touches; its patches are applied in order."""
+    sources: dict[Path, str] = {}
+    for patch in mutant.patches:
+        file = (reference / patch.file).resolve()
+        if not file.is_relative_to(reference.resolve()) or not file.is_file():
+            raise UnusableMutant(f"{patch.file}: no such file in the reference")
+        sources[file] = patch.apply(sources.get(file) or file.read_text("utf-8"))
+    return {file: source.encode("utf-8") for file, source in sources.items()}

@@ -1,0 +1,196 @@
+"""Canonical CBOR, written by hand: one value, one byte string.
+
+Integers and lengths take the shortest head, lengths are definite, floats are always binary64, map keys stand in the
+bytewise order of their encodings and never twice; there are no tags, and neither NaN nor an infinity
+(seed 000 §0.B; requirements N10, N27).
+"""
+
+import math
+import struct
+from itertools import pairwise
+
+UNSIGNED, NEGATIVE, BYTES, TEXT, ARRAY, MAP, TAG, SIMPLE = range(8)
+FALSE, TRUE, NULL, BINARY64 = 20, 21, 22, 27
+MAX_DEPTH = 256
+
+
+class NotCanonical(ValueError):
+    """The value has no canonical encoding, or the bytes are not the canonical encoding of any value."""
+
+    def __init__(self, reason: str, offset: int = 0) -> None:
+        super().__init__(f"{reason} at byte {offset}")
+        self.reason = reason
+        self.offset = offset
+
+
+def encode_canonical(value: object) -> bytes:
+    """Return the canonical bytes of a value; NotCanonical for a value outside the profile."""
+    match value:
+        case None:
+            return _head(SIMPLE, NULL)
+        case bool():
+            return _head(SIMPLE, TRUE if value else FALSE)
+        case int():
+            return _encode_integer(value)
+        case float():
+            return _encode_float(value)
+        case bytes():
+            return _head(BYTES, len(value)) + value
+        case str():
+            return _encode_text(value)
+        case list():
+            return _head(ARRAY, len(value)) + b"".join(encode_canonical(item) for item in value)
+        case dict():
+            return _encode_map(list(value.items()))
+        case tuple():
+            return _encode_map(list(value))
+    raise NotCanonical(f"{type(value).__name__} is not a value")
+
+
+def _head(major: int, argument: int) -> bytes:
+    if argument < 24:
+        return bytes([major << 5 | argument])
+    if argument < 2**8:
+        return bytes([major << 5 | 24]) + argument.to_bytes(1, "big")
+    if argument < 2**16:
+        return bytes([major << 5 | 25]) + argument.to_bytes(2, "big")
+    if argument < 2**32:
+        return bytes([major << 5 | 26]) + argument.to_bytes(4, "big")
+    return bytes([major << 5 | 27]) + argument.to_bytes(8, "big")
+
+
+def _encode_integer(number: int) -> bytes:
+    if not -(2**64) <= number < 2**64:
+        raise NotCanonical("integer outside 64 bits")
+    if number >= 0:
+        return _head(UNSIGNED, number)
+    return _head(NEGATIVE, -1 - number)
+
+
+def _encode_float(number: float) -> bytes:
+    if not math.isfinite(number):
+        raise NotCanonical("float not finite")
+    return bytes([SIMPLE << 5 | BINARY64]) + struct.pack(">d", number)
+
+
+def _encode_text(text: str) -> bytes:
+    try:
+        encoded = text.encode("utf-8")
+    except UnicodeEncodeError:
+        raise NotCanonical("text not Unicode") from None
+    return _head(TEXT, len(encoded)) + encoded
+
+
+def _encode_map(pairs: list[tuple[object, object]]) -> bytes:
+    entries = [(encode_canonical(key), encode_canonical(item)) for key, item in pairs]
+    entries.sort(key=lambda entry: entry[0])
+    for earlier, later in pairwise(entries):
+        if earlier[0] == later[0]:
+            raise NotCanonical("map key twice")
+    return _head(MAP, len(entries)) + b"".join(key + item for key, item in entries)
+
+
+def decode_canonical(data: bytes) -> object:
+    """Return the value of canonical bytes; NotCanonical, with the offset of the first violation, for all others.
+
+    A map with distinct text keys comes back as a dict, any other map as a tuple of pairs.
+    """
+    value, end = _decode(data, 0, 0)
+    if end != len(data):
+        raise NotCanonical("trailing bytes", end)
+    return value
+
+
+def _decode(data: bytes, start: int, depth: int) -> tuple[object, int]:
+    if depth > MAX_DEPTH:
+        raise NotCanonical("nested too deeply", start)
+    if start >= len(data):
+        raise NotCanonical("truncated", start)
+    major, info = data[start] >> 5, data[start] & 31
+    if major == SIMPLE:
+        return _decode_simple(data, start, info)
+    argument, end = _decode_argument(data, start, info)
+    match major:
+        case 0:
+            return argument, end
+        case 1:
+            return -1 - argument, end
+        case 2:
+            return _take(data, end, argument), end + argument
+        case 3:
+            return _decode_text(_take(data, end, argument), end), end + argument
+        case 4:
+            return _decode_array(data, end, argument, depth)
+        case 5:
+            return _decode_map(data, end, argument, depth)
+    raise NotCanonical("tag", start)
+
+
+def _decode_argument(data: bytes, start: int, info: int) -> tuple[int, int]:
+    if info < 24:
+        return info, start + 1
+    if info > 27:
+        raise NotCanonical("indefinite or reserved length", start)
+    width = 2 ** (info - 24)
+    argument = int.from_bytes(_take(data, start + 1, width), "big")
+    least = 24 if width == 1 else 2 ** (4 * width)
+    if argument < least:
+        raise NotCanonical("longer than the shortest form", start)
+    return argument, start + 1 + width
+
+
+def _take(data: bytes, start: int, count: int) -> bytes:
+    if start + count > len(data):
+        raise NotCanonical("truncated", start)
+    return data[start : start + count]
+
+
+def _decode_text(encoded: bytes, start: int) -> str:
+    try:
+        return encoded.decode("utf-8")
+    except UnicodeDecodeError:
+        raise NotCanonical("text not UTF-8", start) from None
+
+
+def _decode_array(data: bytes, start: int, count: int, depth: int) -> tuple[object, int]:
+    items: list[object] = []
+    for _ in range(count):
+        item, start = _decode(data, start, depth + 1)
+        items.append(item)
+    return items, start
+
+
+def _decode_map(data: bytes, start: int, count: int, depth: int) -> tuple[object, int]:
+    pairs: list[tuple[object, object]] = []
+    previous = b""
+    for _ in range(count):
+        key, middle = _decode(data, start, depth + 1)
+        encoded_key = data[start:middle]
+        if encoded_key == previous:
+            raise NotCanonical("map key twice", start)
+        if encoded_key < previous:
+            raise NotCanonical("map keys out of order", start)
+        previous = encoded_key
+        item, start = _decode(data, middle, depth + 1)
+        pairs.append((key, item))
+    if all(isinstance(key, str) for key, _ in pairs):
+        return dict(pairs), start
+    return tuple(pairs), start
+
+
+def _decode_simple(data: bytes, start: int, info: int) -> tuple[object, int]:
+    match info:
+        case 20:
+            return False, start + 1
+        case 21:
+            return True, start + 1
+        case 22:
+            return None, start + 1
+        case 27:
+            (number,) = struct.unpack(">d", _take(data, start + 1, 8))
+            if not math.isfinite(number):
+                raise NotCanonical("float not finite", start)
+            return number, start + 9
+        case 25 | 26:
+            raise NotCanonical("float not binary64", start)
+    raise NotCanonical("simple value", start)

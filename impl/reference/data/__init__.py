@@ -1,0 +1,1 @@
+"""Seed 000: deterministic batches of sample indices."""

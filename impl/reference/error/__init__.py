@@ -1,0 +1,1 @@
+"""The error registry and the record of an error."""
