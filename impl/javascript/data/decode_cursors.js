@@ -1,0 +1,45 @@
+/** UML_OS.Data.DecodeCursors_v1: the cursors that canonical bytes hold, and no others (seed 000 §10). */
+import { CborError, Pairs, decode, encodeCanonical } from "../cbor.js";
+import { DEFAULT_FAILURE, defaultFailure } from "../errors.js";
+import { bytes, mapOf, struct } from "../types.js";
+import { cursor } from "./types.js";
+
+const NAME = "UML_OS.Data.DecodeCursors_v1";
+
+const isUint64 = (item) => typeof item === "bigint" && item >= 0n;
+
+/** Whether an item is a map of exactly the two fields of a cursor, in their canonical order. */
+function isCursor(item) {
+  if (!(item instanceof Pairs) || item.entries.length !== 2) return false;
+  const [[firstName, epoch], [secondName, index]] = item.entries;
+  return firstName === "epoch" && secondName === "global_index" && isUint64(epoch) && isUint64(index);
+}
+
+/** Reads the cursors; undefined where the bytes are no CBOR or hold something else. */
+function parse(candidate) {
+  try {
+    const item = decode(candidate);
+    const legal = item instanceof Pairs && item.entries.every(([key, held]) => typeof key === "string" && isCursor(held));
+    return legal ? mapOf(cursor).fromCbor(item) : undefined;
+  } catch (error) {
+    if (error instanceof CborError) return undefined;
+    throw error;
+  }
+}
+
+/** Encoding what was read gives the same bytes only if they were canonical: one rule for every way to be otherwise. */
+function run({ cursors_cbor: candidate }) {
+  const cursors = parse(candidate);
+  if (cursors === undefined || !encodeCanonical(cursors).equals(candidate)) {
+    throw defaultFailure("CONTRACT_VIOLATION", NAME);
+  }
+  return { cursors };
+}
+
+export const decodeCursors = {
+  name: NAME,
+  inputs: struct({ cursors_cbor: bytes }),
+  outputs: struct({ cursors: mapOf(cursor) }),
+  failure: DEFAULT_FAILURE,
+  run,
+};

@@ -1,0 +1,10 @@
+/**
+ * Every operator that this backend answers, by its method name.
+ *
+ * An operator is an object: `name`, the types of its `inputs`, `outputs` and `failure` record, and `run`,
+ * which takes the inputs and returns the outputs or throws a ContractFailure. A family is a list of them.
+ */
+import { DATA_OPERATORS } from "./data/operators.js";
+import { ERROR_OPERATORS } from "./error/operators.js";
+
+export const OPERATORS = new Map([...DATA_OPERATORS, ...ERROR_OPERATORS].map((operator) => [operator.name, operator]));

@@ -1,0 +1,124 @@
+/**
+ * The contract's types, each with its four crossings: from and to the JSON wire, from and to the CBOR wire.
+ *
+ * Inside the backend an integer of any width is a BigInt, a float is a number, bytes are a Buffer, a struct is an
+ * object whose absent optional fields are missing, `map<string, T>` is a Map, and `list<uint64>` a BigUint64Array.
+ */
+import { Pairs } from "./cbor.js";
+
+const same = (value) => value;
+
+function scalar(fromJson, toJson) {
+  return { fromJson, toJson, fromCbor: same, toCbor: same };
+}
+
+export const string = scalar(same, same);
+export const bool = scalar(same, same);
+
+/** 64-bit integers are decimal strings in JSON, because its readers round numbers above 2^53. */
+export const uint64 = scalar(BigInt, String);
+
+/** Integers of at most 32 bits are plain JSON numbers. */
+export const uint32 = scalar(BigInt, Number);
+export const int32 = uint32;
+
+/** Bytes are lowercase hex in JSON; a length in the type's name is the caller's promise, not checked here. */
+export const bytes = scalar((hex) => Buffer.from(hex, "hex"), (value) => value.toString("hex"));
+export const bytes16 = bytes;
+export const bytes32 = bytes;
+
+/** A float64 is the 16 hex digits of its big-endian bits in JSON, which keeps every bit. */
+export const float64 = scalar(
+  (hex) => Buffer.from(hex, "hex").readDoubleBE(),
+  (value) => {
+    const bits = Buffer.allocUnsafe(8);
+    bits.writeDoubleBE(value);
+    return bits.toString("hex");
+  },
+);
+
+/** A list of 64-bit indices: decimal strings in JSON, an RFC 8746 typed array in CBOR. */
+export const uint64List = {
+  fromJson: (items) => BigUint64Array.from(items, BigInt),
+  toJson: (items) => Array.from(items, String),
+  fromCbor: (items) => (items instanceof BigUint64Array ? items : BigUint64Array.from(items, BigInt)),
+  toCbor: same,
+};
+
+/** A list of any other type. */
+export function list(element) {
+  return {
+    fromJson: (items) => items.map((item) => element.fromJson(item)),
+    toJson: (items) => items.map((item) => element.toJson(item)),
+    fromCbor: (items) => Array.from(items, (item) => element.fromCbor(item)),
+    toCbor: (items) => items.map((item) => element.toCbor(item)),
+  };
+}
+
+/** `map<string, T>`: an object in JSON, a map with text keys in CBOR. */
+export function mapOf(element) {
+  const convert = (entries, crossing) => entries.map(([key, value]) => [key, crossing(value)]);
+  return {
+    fromJson: (object) => new Map(convert(Object.entries(object), element.fromJson)),
+    toJson: (map) => Object.fromEntries(convert([...map], element.toJson)),
+    fromCbor: (pairs) => new Map(convert(pairs.entries, element.fromCbor)),
+    toCbor: (map) => new Pairs(convert([...map], element.toCbor)),
+  };
+}
+
+/** Marks a struct field that may be absent; absent means that the key is missing. */
+export function optional(type) {
+  return { ...type, optional: true };
+}
+
+/** A struct with exactly the given fields. */
+export function struct(fields) {
+  const entries = Object.entries(fields);
+  const convert = (get, crossing) => {
+    const result = {};
+    for (const [name, type] of entries) {
+      const value = get(name);
+      if (value !== undefined) result[name] = type[crossing](value);
+      else if (!type.optional) throw new TypeError(`missing field ${name}`);
+    }
+    return result;
+  };
+  const fromObject = (crossing) => (object) => convert((name) => object[name], crossing);
+  return {
+    fromJson: fromObject("fromJson"),
+    toJson: fromObject("toJson"),
+    fromCbor: (pairs) => {
+      const byName = new Map(pairs.entries);
+      return convert((name) => byName.get(name), "fromCbor");
+    },
+    toCbor: fromObject("toCbor"),
+  };
+}
+
+/** The self-describing type: any CBOR item; in JSON its kind is written beside it. */
+export const value = { fromJson: valueFromJson, toJson: valueToJson, fromCbor: same, toCbor: same };
+
+function valueFromJson(form) {
+  if (form === null || typeof form === "boolean") return form;
+  const [[kind, content]] = Object.entries(form);
+  switch (kind) {
+    case "text": return content;
+    case "int": return BigInt(content);
+    case "float": return float64.fromJson(content);
+    case "bytes": return bytes.fromJson(content);
+    case "array": return content.map(valueFromJson);
+    case "map": return new Pairs(content.map((pair) => pair.map(valueFromJson)));
+    default: throw new TypeError(`unknown kind of value ${kind}`);
+  }
+}
+
+function valueToJson(item) {
+  if (item === null || typeof item === "boolean") return item;
+  if (typeof item === "string") return { text: item };
+  if (typeof item === "bigint") return { int: String(item) };
+  if (typeof item === "number") return { float: float64.toJson(item) };
+  if (item instanceof Uint8Array) return { bytes: Buffer.from(item).toString("hex") };
+  if (Array.isArray(item)) return { array: item.map(valueToJson) };
+  if (item instanceof Pairs) return { map: item.entries.map((pair) => pair.map(valueToJson)) };
+  throw new TypeError("an item without a JSON form");
+}
