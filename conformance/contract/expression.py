@@ -18,7 +18,6 @@ from conformance.contract.item import encode_item
 from conformance.contract.types import (
     FLOAT_BYTES,
     INTEGER_RANGES,
-    Enum,
     Field,
     ListOf,
     MapOf,
@@ -284,7 +283,7 @@ def _text(value: str) -> str:
 _SCALAR_TYPES: Final[Mapping[str, Any]] = {
     "bool": cel.Type.BOOL,
     "string": cel.Type.STRING,
-    **{name: cel.Type.BYTES for name in ("bytes", "bytes16", "bytes32")},
+    **dict.fromkeys(("bytes", "bytes16", "bytes32"), cel.Type.BYTES),
     **{name: cel.Type.UINT if name.startswith("u") else cel.Type.INT for name in INTEGER_RANGES},
-    **{name: cel.Type.DOUBLE for name in FLOAT_BYTES},
+    **dict.fromkeys(FLOAT_BYTES, cel.Type.DOUBLE),
 }

@@ -44,14 +44,15 @@ def _problem(source: Source, error: ValidationError) -> Problem:
     position = source.at(path)
     where = ".".join(map(str, path)) or "the file"
     if error.validator == "additionalProperties" and isinstance(error.instance, dict):
-        allowed = error.schema.get("properties", {})
+        allowed = error.schema.get("properties", {}) if isinstance(error.schema, dict) else {}
         unknown = [key for key in error.instance if key not in allowed]
         if unknown:
             position = source.key_at((*path, unknown[0]))
             hint = f"allowed here: {', '.join(sorted(allowed))}"
             return Problem(position, "C002", f"unknown key {unknown[0]!r} in {where}", hint)
-    if error.validator == "required":
-        missing = [key for key in error.validator_value if key not in error.instance]
+    if error.validator == "required" and isinstance(error.instance, dict):
+        required: Any = error.validator_value
+        missing = [key for key in required if key not in error.instance]
         return Problem(position, "C002", f"{where} lacks {', '.join(map(repr, missing))}", "add it; spec/README.md")
     if error.validator in ("oneOf", "anyOf"):
         return Problem(position, "C002", f"{where} fits none of the allowed shapes", "see spec/README.md")
