@@ -1,0 +1,44 @@
+"""The two helpers of the sampler as operators of their own."""
+
+from typing import Final
+
+from impl.failure import default_failure
+from impl.types import bytes16, uint64
+from impl.vectorized.affine import MAX_BLOCK_LENGTH
+from impl.vectorized.placement import Epoch, Placement
+from impl.vectorized.records import BlockOrder, OriginalIndex
+
+PERMUTE: Final = "UML_OS.Data.SeededBlockPermute_v1"
+MAP: Final = "UML_OS.Data.SeededIntraBlockMap_v1"
+SEED_LENGTH: Final = 16
+
+
+class Helpers:
+    """Answer calls of the helpers; the answer depends on the arguments alone."""
+
+    def __init__(self, placement: Placement) -> None:
+        self._placement = placement
+
+    def seeded_block_permute(self, *, num_blocks: uint64, epoch_seed: bytes16) -> BlockOrder:
+        """Return the shuffled block ids, shape (num_blocks,).
+
+        num_blocks = 0, or a seed that is not 16 bytes, is CONTRACT_VIOLATION (seed 000 §5; completion N14/N16).
+        """
+        if num_blocks == 0 or len(epoch_seed) != SEED_LENGTH:
+            raise default_failure("CONTRACT_VIOLATION", PERMUTE)
+        return BlockOrder(self._placement.block_order(epoch_seed, num_blocks).copy())
+
+    def seeded_intra_block_map(
+        self, *, block_id: uint64, local_pos: uint64, block_size: uint64, epoch_seed: bytes16, cardinality: uint64
+    ) -> OriginalIndex:
+        """Return the sample index of a position inside a block.
+
+        A block outside the cardinality or longer than 2^32, or a position outside the block, is CONTRACT_VIOLATION,
+        also where the block has one element (seed 000 §5; ruling NA18, completion N14/N16).
+        """
+        start = block_id * block_size
+        length = min(block_size, cardinality - start)
+        if not (0 < length <= MAX_BLOCK_LENGTH and local_pos < length and len(epoch_seed) == SEED_LENGTH):
+            raise default_failure("CONTRACT_VIOLATION", MAP)
+        block = self._placement.block_map(Epoch(epoch_seed, cardinality, block_size), block_id)
+        return OriginalIndex(start + (block.multiplier * local_pos + block.offset) % length)
