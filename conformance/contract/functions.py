@@ -10,8 +10,12 @@ from typing import Any, Final
 
 from cel_expr_python import cel
 
+from conformance.contract.canonical import array, canonical, is_rows, rows, text_map
+from conformance.contract.item import encode_item
+
 _T = cel.Type
 _UINTS = _T.List(_T.UINT)
+_ROWS = _T.List(_T.Map(_T.STRING, _T.UINT))
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +40,10 @@ def _all_below(items: Sequence[int], limit: int) -> bool:
     return all(item < limit for item in items)
 
 
+def _count_below(items: Sequence[int], limit: int) -> int:
+    return sum(item < limit for item in items)
+
+
 def _consecutive(items: Sequence[int], start: int) -> bool:
     return all(item == start + k for k, item in enumerate(items))
 
@@ -55,10 +63,26 @@ def _sha256(data: bytes) -> bytearray:
     return bytearray(hashlib.sha256(bytes(data)).digest())
 
 
+def _prefix(data: bytes, length: int) -> bytearray:
+    if len(data) < length:
+        raise ValueError(f"{len(data)} bytes have no prefix of {length}")
+    return bytearray(data[:length])
+
+
+def _hex(data: bytes) -> str:
+    return bytes(data).hex()
+
+
+def _bytes_of(call: Callable[..., bytes]) -> Callable[..., bytearray]:
+    # The engine cuts `bytes` at the first NUL, also in what a function returns.
+    return lambda *arguments: bytearray(call(*arguments))
+
+
 FUNCTIONS: Final[tuple[Function, ...]] = (
     Function("is_permutation", [[_UINTS]], _T.BOOL, _is_permutation),
     Function("distinct", [[_UINTS]], _T.BOOL, _distinct),
     Function("all_below", [[_UINTS, _T.UINT]], _T.BOOL, _all_below),
+    Function("count_below", [[_UINTS, _T.UINT]], _T.UINT, _count_below),
     Function("consecutive", [[_UINTS, _T.UINT]], _T.BOOL, _consecutive),
     Function("total", [[_UINTS]], _T.UINT, _total),
     Function("divide_float64", [[_T.UINT, _T.UINT]], _T.DOUBLE, _divide),
@@ -66,4 +90,12 @@ FUNCTIONS: Final[tuple[Function, ...]] = (
     Function("min", [[_T.UINT, _T.UINT]], _T.UINT, min),
     Function("max", [[_T.UINT, _T.UINT]], _T.UINT, max),
     Function("sha256", [[_T.BYTES]], _T.BYTES, _sha256),
+    Function("prefix", [[_T.BYTES, _T.UINT]], _T.BYTES, _prefix),
+    Function("hex", [[_T.BYTES]], _T.STRING, _hex),
+    Function("cbor", [[_T.BOOL], [_T.UINT], [_T.DOUBLE], [_T.STRING], [_T.BYTES]], _T.BYTES, _bytes_of(encode_item)),
+    Function("cbor_array", [[_T.List(_T.BYTES)]], _T.BYTES, _bytes_of(array)),
+    Function("cbor_map", [[_T.Map(_T.STRING, _T.BYTES)]], _T.BYTES, _bytes_of(text_map)),
+    Function("cbor_rows", [[_T.List(_T.STRING), _ROWS]], _T.BYTES, _bytes_of(rows)),
+    Function("is_cbor_rows", [[_T.BYTES, _T.List(_T.STRING)]], _T.BOOL, is_rows),
+    Function("canonical", [[_T.BYTES]], _T.BYTES, _bytes_of(canonical)),
 )
