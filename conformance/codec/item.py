@@ -20,7 +20,11 @@ TYPED_ARRAYS: Final[Mapping[int, np.dtype[Any]]] = {70: np.dtype("<u4"), 71: np.
 
 
 class Incomplete(Exception):
-    """The buffer ends inside an item."""
+    """The buffer ends inside an item; at least `needed` bytes must be there before it can be whole."""
+
+    def __init__(self, needed: int) -> None:
+        super().__init__(f"{needed} bytes needed")
+        self.needed = needed
 
 
 class IllFormed(Exception):
@@ -69,7 +73,7 @@ def decode(buffer: bytes | bytearray | memoryview, start: int = 0) -> tuple[Any,
 
 def _decode(data: memoryview, at: int, depth: int) -> tuple[Any, int]:
     if at >= len(data):
-        raise Incomplete
+        raise Incomplete(at + 1)
     if depth > MAX_DEPTH:
         raise IllFormed(f"nesting deeper than {MAX_DEPTH}", at)
     first = data[at]
@@ -79,7 +83,7 @@ def _decode(data: memoryview, at: int, depth: int) -> tuple[Any, int]:
     width = 0 if info < 24 else 1 << (info - 24)
     end = at + 1 + width
     if end > len(data):
-        raise Incomplete
+        raise Incomplete(end)
     argument = info if width == 0 else int.from_bytes(data[at + 1 : end], "big")
     if major == 0:
         return argument, end
@@ -104,7 +108,7 @@ def _decode(data: memoryview, at: int, depth: int) -> tuple[Any, int]:
 def _string(data: memoryview, major: int, at: int, length: int) -> tuple[Any, int]:
     end = at + length
     if end > len(data):
-        raise Incomplete
+        raise Incomplete(end)
     raw = bytes(data[at:end])
     if major == 2:
         return raw, end

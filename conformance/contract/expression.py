@@ -149,9 +149,14 @@ def environment(
 
 def _engine(types: Mapping[str, Any], functions: Sequence[Function]) -> Any:
     declarations = [
-        cel.FunctionDecl(f.name, [cel.Overload(f"{f.name}_{k}", f.returns, list(parameters), False, f.call)])
+        cel.FunctionDecl(
+            f.name,
+            [
+                cel.Overload(f"{f.name}_{k}", f.returns, list(parameters), False, f.call)
+                for k, parameters in enumerate(f.parameters)
+            ],
+        )
         for f in functions
-        for k, parameters in enumerate(f.parameters)
     ]
     return cel.NewEnv(variables=dict(types), functions=declarations)
 

@@ -10,6 +10,7 @@ import cbor2
 from cel_expr_python import cel
 
 from conformance.contract.functions import Function
+from conformance.contract.item import encode_item
 from conformance.contract.position import Position
 from conformance.contract.source import Source
 from conformance.contract.types import INTEGER_RANGES
@@ -48,7 +49,7 @@ def errors_from(source: Source) -> dict[str, ErrorCode]:
 
 
 def registry_functions(errors: Mapping[str, ErrorCode]) -> Sequence[Function]:
-    """The named functions that look into the registry: `registered` and `diagnostics_match`."""
+    """The named functions that look into the registry: whether a code is there, what it says, what it declares."""
 
     def registered(code: str) -> bool:
         return code in errors
@@ -56,13 +57,19 @@ def registry_functions(errors: Mapping[str, ErrorCode]) -> Sequence[Function]:
     def diagnostics_match(code: str, item: bytes) -> bool:
         declared = errors[code].diagnostics
         given = cbor2.loads(bytes(item))
-        return isinstance(given, dict) and given.keys() == declared.keys() and all(
-            _is_of(given[name], kind) for name, kind in declared.items()
-        )
+        if not isinstance(given, dict) or given.keys() != declared.keys():
+            return False
+        # A key that stands twice is lost in decoding, and with it some length.
+        whole = len(encode_item(given)) == len(item)
+        return whole and all(_is_of(given[name], kind) for name, kind in declared.items())
 
     text = cel.Type.STRING
     return (
         Function("registered", [[text]], cel.Type.BOOL, registered),
+        Function("error_number", [[text]], cel.Type.UINT, lambda code: errors[code].number),
+        Function("error_severity", [[text]], text, lambda code: errors[code].severity),
+        Function("error_subsystem", [[text]], text, lambda code: errors[code].subsystem),
+        Function("error_message", [[text]], text, lambda code: errors[code].message),
         Function("diagnostics_match", [[text, cel.Type.BYTES]], cel.Type.BOOL, diagnostics_match),
     )
 

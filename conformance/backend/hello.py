@@ -1,0 +1,57 @@
+"""What a backend says of itself in answer to tally.hello."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+PROTOCOL: Final = 1
+DEFAULT_IN_FLIGHT: Final = 1
+MAX_IN_FLIGHT: Final = 1024
+
+
+class BadHello(Exception):
+    """A started backend did not introduce itself properly; says what was expected and what came."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hello:
+    """A valid introduction."""
+
+    name: str
+    version: str
+    language: str
+    wires: tuple[str, ...]
+    operators: frozenset[str]
+    max_in_flight: int
+    explains: bool
+
+
+def hello_from(result: Any) -> Hello:
+    """The introduction that a hello result holds; raises BadHello."""
+    if not isinstance(result, Mapping):
+        raise BadHello(f"the result of tally.hello is {type(result).__name__}, not an object")
+    if result.get("protocol") != PROTOCOL or type(result.get("protocol")) is not int:
+        raise BadHello(f"protocol {PROTOCOL} was asked for, the backend speaks {result.get('protocol')!r}")
+    operators = result.get("operators")
+    if not isinstance(operators, list) or not all(isinstance(name, str) for name in operators):
+        raise BadHello("`operators` must be a list of operator names")
+    in_flight = result.get("max_in_flight", DEFAULT_IN_FLIGHT)
+    if type(in_flight) is not int or in_flight < 1:
+        raise BadHello(f"`max_in_flight` must be a positive integer, not {in_flight!r}")
+    wires = result.get("wires", ["json"])
+    if not isinstance(wires, list) or not all(isinstance(wire, str) for wire in wires):
+        raise BadHello("`wires` must be a list of wire names")
+    texts = [result.get(key, "") for key in ("name", "version", "language")]
+    if not isinstance(texts[0], str) or not texts[0] or not all(isinstance(text, str) for text in texts):
+        raise BadHello("`name` must be text, `version` and `language` text where they are given")
+    return Hello(
+        name=texts[0],
+        version=texts[1],
+        language=texts[2],
+        wires=tuple(wires),
+        operators=frozenset(operators),
+        max_in_flight=min(in_flight, MAX_IN_FLIGHT),
+        explains=result.get("explain") is True,
+    )

@@ -1,0 +1,63 @@
+"""An outcome held to its contract's types: what the harness compares, freezes and reports."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from conformance.backend.outcome import Failure, Lost, Outcome, Result
+from conformance.codec.codebook import Codebook
+from conformance.codec.dialect import Dialect
+from conformance.codec.illtyped import IllTyped
+
+
+@dataclass(frozen=True, slots=True)
+class ObservedResult:
+    """A well-typed result in JSON wire form, without volatile fields."""
+
+    fields: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ObservedFailure:
+    """A well-typed contract failure."""
+
+    code: str
+    data: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class BadAnswer:
+    """A framed answer whose content is not of the declared types."""
+
+    error: IllTyped
+
+
+Observed = ObservedResult | ObservedFailure | BadAnswer | Lost
+
+
+def observe(outcome: Outcome, operator: str, codebook: Codebook, dialect: Dialect) -> Observed:
+    """What an outcome says, once held to the types of the operator's contract."""
+    forms = codebook[operator]
+    try:
+        if isinstance(outcome, Result):
+            return ObservedResult(dialect.incoming(forms.outputs, outcome.value))
+        if isinstance(outcome, Failure):
+            return _failure(outcome, operator, codebook, dialect)
+    except IllTyped as error:
+        return BadAnswer(error)
+    return outcome
+
+
+def _failure(outcome: Failure, operator: str, codebook: Codebook, dialect: Dialect) -> ObservedFailure:
+    code, number = outcome.message, codebook.numbers.get(str(outcome.message))
+    if type(code) is not str or number is None:
+        raise IllTyped("a registered failure code", f"{code!r} ({outcome.code!r})", ("error", "message"))
+    if type(outcome.code) is not int or outcome.code != number:
+        raise IllTyped(f"{number}, the number of {code}", outcome.code, ("error", "code"))
+    try:
+        data = dialect.incoming(codebook[operator].failure, outcome.data)
+    except IllTyped as error:
+        raise error.inside("data").inside("error") from None
+    return ObservedFailure(code, data)
