@@ -47,6 +47,7 @@ class Session:
         identity = message["id"]
         try:
             result = self._result(method, message.get("params", {}))
+            return self._wire.encode({"jsonrpc": "2.0", "id": identity, "result": result})
         except ContractFailure as failure:
             return self._error(identity, failure.number, failure.code, self._record(failure))
         except UnknownMethod as unknown:
@@ -54,7 +55,6 @@ class Session:
         except Exception as mistake:
             traceback.print_exc()
             return self._error(identity, INTERNAL_ERROR, f"{type(mistake).__name__}: {mistake}")
-        return self._wire.encode({"jsonrpc": "2.0", "id": identity, "result": result})
 
     def _result(self, method: str, params: Any) -> dict[str, Any]:
         if method == "tally.hello":

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+import pytest
+
 from impl.failure import ContractFailure
 from impl.reference import backend
 
@@ -56,12 +58,10 @@ def call_batch(**changes: Any) -> dict[str, Any]:
 
 def failure_of(method: str, params: Mapping[str, Any]) -> dict[str, Any]:
     """Return the failure record of a call that must fail."""
-    try:
-        result = backend.call(method, params)
-    except ContractFailure as failure:
-        assert failure.data["failure_code"] == failure.code
-        return failure.data
-    raise AssertionError(f"no failure but {result}")
+    with pytest.raises(ContractFailure) as refusal:
+        backend.call(method, params)
+    assert refusal.value.data["failure_code"] == refusal.value.code
+    return refusal.value.data
 
 
 def global_batch(**changes: Any) -> tuple[list[list[int]], dict[str, int], int]:

@@ -1,0 +1,70 @@
+"""Explanations end in the value that the operator returns."""
+
+from typing import Any
+
+import pytest
+
+from impl.backend import Calls
+from impl.reference import backend
+from impl.tests.batch_calls import NEXT_BATCH, batch_params
+from impl.wire.native_form import NativeForm
+
+PERMUTE = "UML_OS.Data.SeededBlockPermute_v1"
+MAP = "UML_OS.Data.SeededIntraBlockMap_v1"
+SEED = bytes(range(16))
+
+
+def explain(method: str, params: dict[str, Any], path: str, index: int | None) -> list[str]:
+    return Calls(backend, NativeForm()).explain(method, params, path, index)
+
+
+@pytest.mark.parametrize("stage", ["train", "eval"])
+@pytest.mark.parametrize(("world_size", "rank", "position"), [(1, 0, 0), (2, 1, 4), (2, 0, 8)])
+def test_the_last_line_of_a_batch_element_is_its_index(stage: str, world_size: int, rank: int, position: int) -> None:
+    params = batch_params(stage=stage, world_size=world_size, rank=rank, index=position)
+    for index, expected in enumerate(backend.call(NEXT_BATCH, params)["batch_sample_indices"]):
+        lines = explain(NEXT_BATCH, params, "batch_sample_indices", index)
+        assert lines[-1].endswith(f"= {expected}")
+
+
+def test_the_derivation_shows_block_multiplier_and_offset() -> None:
+    lines = "\n".join(explain(NEXT_BATCH, batch_params(n=1000, batch_size=48, block=64), "batch_sample_indices[3]", 3))
+    for fact in ("virtual position = 0 + 0 * 48 + 3 = 3", "block at that place = 8", "a = 13", "c = k1 mod m = 10"):
+        assert fact in lines
+
+
+def test_an_element_that_does_not_exist_is_said_so() -> None:
+    assert "ends at 10" in explain(NEXT_BATCH, batch_params(index=8), "batch_sample_indices", 3)[-1]
+    assert "ends before" in explain(NEXT_BATCH, batch_params(), "batch_sample_indices", 4)[-1]
+    assert "only elements" in explain(NEXT_BATCH, batch_params(), "cursor_next.epoch", None)[-1]
+
+
+def test_a_refused_call_names_its_code() -> None:
+    assert explain(NEXT_BATCH, batch_params(stage="x"), "batch_sample_indices", 0) == [
+        "the call is refused: INVALID_STAGE_TYPE"
+    ]
+    assert "refused" in explain(PERMUTE, {"num_blocks": 0, "epoch_seed": SEED}, "block_order", 0)[-1]
+
+
+@pytest.mark.parametrize("num_blocks", [1, 2, 8, 13])
+def test_the_last_line_of_an_order_element_is_the_block(num_blocks: int) -> None:
+    params = {"num_blocks": num_blocks, "epoch_seed": SEED}
+    for index, expected in enumerate(backend.call(PERMUTE, params)["block_order"]):
+        assert explain(PERMUTE, params, "block_order", index)[-1] == f"block_order[{index}] = {expected}"
+
+
+@pytest.mark.parametrize("local_pos", range(3))
+@pytest.mark.parametrize("cardinality", [4, 5, 6])
+def test_the_last_line_of_a_map_is_the_index_or_the_refusal(local_pos: int, cardinality: int) -> None:
+    params = {
+        "block_id": 1,
+        "local_pos": local_pos,
+        "block_size": 3,
+        "epoch_seed": SEED,
+        "cardinality": cardinality,
+    }
+    last = explain(MAP, params, "original_index", None)[-1]
+    if local_pos < cardinality - 3:
+        assert last.endswith(f"= {backend.call(MAP, params)['original_index']}")
+    else:
+        assert "refused" in last
