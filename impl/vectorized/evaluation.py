@@ -42,7 +42,9 @@ class Rows:
     def fill(self, block: AffineBlock, first: int, out: Words) -> None:
         """Set out[i] to the index of position first + i; first + len(out) <= block.length."""
         length, multiplier = block.length, block.multiplier
-        base = self._base_run(multiplier, length, min(out.size, ROW))
+        base = self._runs.get((multiplier, length))
+        if base is None or (base.size < out.size and base.size < ROW):
+            base = self._runs.keep((multiplier, length), _multiples(multiplier, length, min(out.size, ROW)))
         row = base.size
         constant = (multiplier * first + block.offset) % length
         if length & (length - 1) == 0 and block.start & (length - 1) == 0:
@@ -55,12 +57,6 @@ class Rows:
             np.minimum(summed, part, out=part)
             np.add(part, np.uint64(block.start), out=part)
             constant = (constant + multiplier * row) % length
-
-    def _base_run(self, multiplier: int, length: int, needed: int) -> Words:
-        run = self._runs.get((multiplier, length))
-        if run is not None and run.size >= needed:
-            return run
-        return self._runs.keep((multiplier, length), _multiples(multiplier, length, needed))
 
 
 class RotatedTable:
@@ -96,8 +92,8 @@ def _fill_power_of_two(base: Words, constant: int, step: int, block: AffineBlock
     start = block.start ^ length if bit_is_set else block.start
     reduce = np.bitwise_or if bit_is_set else np.bitwise_and
     for at in range(0, out.size, row):
-        part = out[at : at + row]
-        np.add(base[: part.size], np.uint64(start + constant), out=part)
+        part = out if out.size == row else out[at : at + row]
+        np.add(base if part.size == row else base[: part.size], np.uint64(start + constant), out=part)
         reduce(part, bit, out=part)
         constant = (constant + step) & (length - 1)
 

@@ -29,7 +29,7 @@ class NextBatch:
 
     def __init__(self, placement: Placement) -> None:
         self._placement = placement
-        self._seeds: Recent[tuple[bytes, bytes, str, int], tuple[bytes, bytes]] = Recent(HASHES_KEPT, _one)
+        self._epochs: Recent[tuple[bytes, bytes, str, int, int, int], tuple[Epoch, bytes]] = Recent(HASHES_KEPT, _one)
         self._configs: Recent[tuple[str, int, bool], bytes] = Recent(HASHES_KEPT, _one)
 
     def next_batch(
@@ -83,11 +83,10 @@ class NextBatch:
         micro_batch_size = batch_size // world_size
         first = position + rank * micro_batch_size
         stop = min(first + micro_batch_size, limit)
-        seed, seed_hash = self._seed(kernel_replay_token, manifest_hash, dataset_key, epoch)
+        order, seed_hash = self._epoch(kernel_replay_token, manifest_hash, dataset_key, epoch, cardinality, block_size)
         if shuffled:
-            place = Epoch(seed, cardinality, block_size)
-            blocks = place.full_blocks
-            indices = self._placement.indices(place, first, stop)
+            blocks = order.full_blocks
+            indices = self._placement.indices(order, first, stop)
         else:
             blocks = 0
             indices = np.arange(min(first, stop), stop, dtype=np.uint64)
@@ -109,13 +108,15 @@ class NextBatch:
             ),
         )  # fmt: skip
 
-    def _seed(self, token: bytes, manifest_hash: bytes, dataset_key: str, epoch: int) -> tuple[bytes, bytes]:
-        """Return the epoch seed and its hash."""
-        key = (token, manifest_hash, dataset_key, epoch)
-        found = self._seeds.get(key)
+    def _epoch(
+        self, token: bytes, manifest_hash: bytes, dataset_key: str, number: int, cardinality: int, block_size: int
+    ) -> tuple[Epoch, bytes]:
+        """Return the epoch and the hash of its seed."""
+        key = (token, manifest_hash, dataset_key, number, cardinality, block_size)
+        found = self._epochs.get(key)
         if found is None:
-            seed = preimages.epoch_seed(token, manifest_hash, dataset_key, epoch)
-            found = self._seeds.keep(key, (seed, preimages.epoch_seed_hash(seed)))
+            seed = preimages.epoch_seed(token, manifest_hash, dataset_key, number)
+            found = self._epochs.keep(key, (Epoch(seed, cardinality, block_size), preimages.epoch_seed_hash(seed)))
         return found
 
     def _config_hash(self, sampling_mode: str, block_size: int, drop_last: bool) -> bytes:

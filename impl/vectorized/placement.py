@@ -1,6 +1,6 @@
 """From global virtual positions of a train epoch to sample indices."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
@@ -20,16 +20,19 @@ MAPS_KEPT: Final = 4096
 
 @dataclass(frozen=True, slots=True)
 class Epoch:
-    """Name one train epoch: its seed, the number of samples and the size of the full blocks."""
+    """Name one train epoch: its seed, the number of samples and the size of the full blocks.
+
+    `full_blocks` counts the blocks that the shuffle moves; a short tail stays last (requirement N12).
+    """
 
     seed: bytes
     cardinality: int
     block_size: int
+    full_blocks: int = field(init=False, compare=False)
 
-    @property
-    def full_blocks(self) -> int:
-        """The number of blocks that the shuffle moves; a short tail stays last (requirement N12)."""
-        return self.cardinality // self.block_size
+    def __post_init__(self) -> None:
+        """Count the full blocks once."""
+        object.__setattr__(self, "full_blocks", self.cardinality // self.block_size)
 
 
 class Placement:

@@ -1,18 +1,27 @@
 """The canonical CBOR that the sampler hashes, written directly: only unsigned integers, texts, bytes and booleans."""
 
 from hashlib import sha256
+from struct import pack
 from typing import Final
 
-SHORT: Final = tuple(tuple(bytes((major << 5 | argument,)) for argument in range(24)) for major in range(8))
 UINT, BYTES, TEXT, ARRAY, MAP = 0, 2, 3, 4, 5
+
+# Every head of one or two bytes.
+HEADS: Final = tuple(
+    tuple(bytes((major << 5 | n,) if n < 24 else (major << 5 | 24, n)) for n in range(256)) for major in range(8)
+)
 
 
 def head(major: int, argument: int) -> bytes:
     """Return the shortest head of an item; the argument is below 2^64."""
-    if argument < 24:
-        return SHORT[major][argument]
-    size = 1 if argument < 1 << 8 else 2 if argument < 1 << 16 else 4 if argument < 1 << 32 else 8
-    return bytes((major << 5 | 23 + size.bit_length(),)) + argument.to_bytes(size, "big")
+    if argument < 256:
+        return HEADS[major][argument]
+    first = major << 5
+    if argument < 1 << 16:
+        return pack(">BH", first | 25, argument)
+    if argument < 1 << 32:
+        return pack(">BI", first | 26, argument)
+    return pack(">BQ", first | 27, argument)
 
 
 def text(content: str) -> bytes:
