@@ -44,7 +44,9 @@ def spec_directory() -> Path:
         return Path(override)
     beside = Path(__file__).parents[2]
     checkout = beside / "spec"
-    return checkout if checkout.is_dir() else beside / "conformance" / "_data" / "spec"
+    if (checkout / "errors.yaml").is_file():
+        return checkout
+    return beside / "conformance" / "_data" / "spec"
 
 
 def find_mutant(identity: str, spec: Path) -> Mutant:
