@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from impl.backend import Backend
+from impl.backend import Backend, Calls
 from impl.failure import NUMBERS, ContractFailure
 from impl.reference import backend as reference
 from impl.reference.data.seeded_block_permute import seeded_block_permute
@@ -21,6 +21,7 @@ from impl.vectorized.block_order import shuffled_blocks
 from impl.vectorized.evaluation import ROW, Evaluation, RotatedTable, Rows
 from impl.vectorized.operators import operators
 from impl.vectorized.placement import MANY_BLOCKS, Epoch, Placement
+from impl.wire.messages import wire_of
 
 NEXT_BATCH = "UML_OS.Data.NextBatch_v2"
 PERMUTE = "UML_OS.Data.SeededBlockPermute_v1"
@@ -397,3 +398,29 @@ def test_what_was_forgotten_is_computed_again_alike() -> None:
     cursors = [Cursor(epoch, 999_000 - 48 * epoch) for epoch in range(80)]
     answers = [small.batch_at(cursor).batch_sample_indices.tolist() for cursor in cursors]
     assert [small.batch_at(cursor).batch_sample_indices.tolist() for cursor in cursors] == answers
+
+
+@pytest.mark.parametrize("first", [b"{", b"\xa0"], ids=["json", "cbor"])
+def test_both_wires_carry_the_same_bytes_as_the_reference(first: bytes) -> None:
+    wire = wire_of(first)
+    ours, theirs = Calls(vectorized, wire.form), Calls(reference, wire.form)
+    answered = 0
+    for method, params in islice(random_calls(5), 400):
+        if method not in (NEXT_BATCH, PERMUTE) or isinstance(outcome(reference, method, params), tuple):
+            continue
+        sent = on_the_wire(params, as_text=first == b"{")
+        assert wire.encode(ours.call(method, sent)) == wire.encode(theirs.call(method, sent))
+        answered += 1
+    assert answered > 100
+
+
+def on_the_wire(item: Any, *, as_text: bool) -> Any:
+    """Return a parameter in its wire form; of the integers only world_size and rank are short."""
+    if isinstance(item, dict):
+        short = ("world_size", "rank")
+        return {k: v if k in short else on_the_wire(v, as_text=as_text) for k, v in item.items()}
+    if as_text and isinstance(item, bytes):
+        return item.hex()
+    if as_text and type(item) is int:
+        return str(item)
+    return item
