@@ -1,0 +1,128 @@
+"""Behaviour rules: what an operator's purity class promises beyond right answers (DESIGN 7, step 5)."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from conformance.backend.drive import RESTART, Call, Conversation, Restart
+from conformance.backend.observed import BadAnswer, Observed, ObservedFailure, ObservedResult, observe
+from conformance.backend.outcome import Outcome
+from conformance.codec.codebook import Codebook
+from conformance.codec.dialect import Dialect
+from conformance.contract.model import Contract
+from conformance.trial import check as checks
+from conformance.trial.check import Check, Difference, Kind, Result, Verdict
+from conformance.trial.judge import answer_of, loss_sentence, outcome_name
+from conformance.vectors.case import CallStep, Case
+
+SAMPLE: Final = 24  # calls per operator; every one is asked four times
+RULES: Final = {
+    "pure": "A pure operator answers the same call with the same bytes, in any order and any process.",
+    "shape": "Answers are well typed, and failures carry codes that the contract declares.",
+}
+Talk = Generator[Sequence[Call] | Restart, Sequence[Outcome], Sequence[Result]]
+
+
+@dataclass(frozen=True, slots=True)
+class BehaviourRules:
+    """The conversations that hold one backend to its operators' purity classes and answer shapes."""
+
+    codebook: Codebook
+    dialect: Dialect
+
+    def applies(self, contract: Contract, cases: Sequence[Case]) -> bool:
+        """Whether there is anything to ask: a pure operator with explicit cases."""
+        return contract.purity == "pure" and bool(sample_calls(contract, cases))
+
+    def conversation(self, contract: Contract, cases: Sequence[Case]) -> Conversation[Sequence[Result]]:
+        """The conversation that holds one operator to its rules."""
+        sample = sample_calls(contract, cases)
+        return Conversation(f"{contract.operator}!pure", lambda: self.talk(contract, sample), alone=True)
+
+    def talk(self, contract: Contract, sample: Sequence[Call]) -> Talk:
+        """Ask a sample in order, again shuffled and doubled, and once more in a fresh process, backwards."""
+        first = yield from self._ask(sample)
+        again: dict[int, Observed] = {}
+        order = sorted([*range(len(sample))] * 2, key=lambda k: hashlib.sha256(b"%d" % (k * 7919)).digest())
+        answers = yield from self._ask([sample[k] for k in order])
+        changed = next(((k, a) for k, a in zip(order, answers, strict=True) if not same(first[k], a)), None)
+        if changed is None:
+            yield RESTART
+            backwards = yield from self._ask(list(reversed(sample)))
+            again = dict(zip(reversed(range(len(sample))), backwards, strict=True))
+            changed = next(((k, a) for k, a in again.items() if not same(first[k], a)), None)
+        return [self._purity(contract, sample, first, changed), self._shape(contract, sample, first)]
+
+    def _ask(self, calls: Sequence[Call]) -> Generator[Sequence[Call], Sequence[Outcome], list[Observed]]:
+        outcomes = yield calls
+        return [
+            observe(outcome, call.operator, self.codebook, self.dialect)
+            for call, outcome in zip(calls, outcomes, strict=True)
+        ]
+
+    def _purity(
+        self,
+        contract: Contract,
+        sample: Sequence[Call],
+        first: Sequence[Observed],
+        changed: tuple[int, Observed] | None,
+    ) -> Result:
+        check = behaviour_check(contract, "pure")
+        if changed is None:
+            return Result(check, Verdict.PASS)
+        k, later = changed
+        return Result(
+            check,
+            Verdict.FAIL,
+            outcome_name(later),
+            message="the same call, asked again in another order or a fresh process, got another answer",
+            difference=Difference("answer", shown(first[k]), shown(later)),
+            call=checks.Call(contract.operator, sample[k].inputs, answer_of(later)),
+        )
+
+    def _shape(self, contract: Contract, sample: Sequence[Call], first: Sequence[Observed]) -> Result:
+        check = behaviour_check(contract, "shape")
+        declared = {guard.code for guard in contract.requires}
+        for call, observed in zip(sample, first, strict=True):
+            asked = checks.Call(call.operator, call.inputs, answer_of(observed))
+            if isinstance(observed, BadAnswer):
+                where = Difference("answer", observed.error.expected, repr(observed.error.found), "ill-typed")
+                return Result(check, Verdict.FAIL, "result", message=str(observed.error), difference=where, call=asked)
+            if isinstance(observed, ObservedFailure) and observed.code not in declared:
+                where = Difference("error.message", "one of " + ", ".join(sorted(declared)), observed.code)
+                return Result(check, Verdict.FAIL, "failure", message="an undeclared code", difference=where, call=asked)
+            if not isinstance(observed, ObservedResult | ObservedFailure):
+                return Result(check, Verdict.ERROR, outcome_name(observed), message=loss_sentence(observed), call=asked)
+        return Result(check, Verdict.PASS)
+
+
+def behaviour_check(contract: Contract, rule: str) -> Check:
+    """The check that a behaviour rule is for one operator."""
+    id_ = f"{contract.operator}!{rule}"
+    return Check(id_, Kind.BEHAVIOUR, contract.operator, "behaviour", RULES[rule], (), ())
+
+
+def sample_calls(contract: Contract, cases: Sequence[Case]) -> list[Call]:
+    """Up to SAMPLE explicit calls of an operator, spread over its cases by their digests."""
+    explicit = [
+        case
+        for case in cases
+        if case.operator == contract.operator and case.kind == "explicit" and case.profile == "quick"
+    ]
+    chosen = sorted(explicit, key=lambda case: case.digest)[:SAMPLE]
+    steps = [step for case in chosen for step in case.steps if isinstance(step, CallStep)]
+    return [Call(step.operator, step.inputs) for step in steps]
+
+
+def same(left: Observed, right: Observed) -> bool:
+    """Whether two answers are the same in JSON wire form."""
+    return shown(left) == shown(right)
+
+
+def shown(observed: Observed) -> object:
+    """An answer, or what stands for it, in comparable form."""
+    answer = answer_of(observed)
+    return str(observed) if answer is None else answer

@@ -1,0 +1,114 @@
+"""A frozen case as a conversation: ask its calls, stop at the first wrong answer, judge."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from conformance.backend.drive import RESTART, Call, Conversation, Restart
+from conformance.backend.observed import BadAnswer, ObservedFailure, ObservedResult, observe
+from conformance.backend.outcome import Outcome
+from conformance.codec.codebook import Codebook
+from conformance.codec.dialect import Dialect
+from conformance.trial import check as checks
+from conformance.trial.check import Check, Kind, Result, Verdict
+from conformance.trial.judge import answer_of, difference, loss_sentence, outcome_name
+from conformance.vectors.accumulate import accumulate
+from conformance.vectors.case import CallStep, Case, RestartStep
+
+Answers = dict[str, Mapping[str, Any]]
+CaseTalk = Generator[Sequence[Call] | Restart, Sequence[Outcome], Result]
+
+
+def check_of(case: Case) -> Check:
+    """The check that a case is."""
+    return Check(case.id, Kind.VECTOR, case.operator, case.group, case.why, case.requirements, case.rulings)
+
+
+@dataclass(frozen=True, slots=True)
+class CaseRunner:
+    """Turns cases into conversations with one backend."""
+
+    codebook: Codebook
+    dialect: Dialect
+
+    def conversation(self, case: Case) -> Conversation[Result]:
+        """The conversation that tries one case; it needs a process of its own where the trace restarts it."""
+        alone = any(isinstance(step, RestartStep) for step in case.steps)
+        return Conversation(case.id, lambda: self.talk(case), alone)
+
+    def conversations(self, cases: Sequence[Case]) -> Iterator[Conversation[Result]]:
+        """A conversation per case."""
+        return map(self.conversation, cases)
+
+    def talk(self, case: Case) -> CaseTalk:
+        """Ask and judge one case."""
+        if case.accumulation is not None:
+            return (yield from self._accumulated(case))
+        answers: Answers = {}
+        for step in case.steps:
+            if isinstance(step, RestartStep):
+                yield RESTART
+                continue
+            wrong = yield from self._step(case, step, answers)
+            if wrong is not None:
+                return wrong
+        return Result(check_of(case), Verdict.PASS)
+
+    def _step(
+        self, case: Case, step: CallStep, answers: Answers
+    ) -> Generator[Sequence[Call], Sequence[Outcome], Result | None]:
+        inputs = linked(step.inputs, answers)
+        (outcome,) = yield [Call(step.operator, inputs)]
+        observed = observe(outcome, step.operator, self.codebook, self.dialect)
+        check, name = check_of(case), step.name if case.kind == "trace" else ""
+        if not isinstance(observed, ObservedResult | ObservedFailure | BadAnswer):
+            # A framed message that is no answer; a lost process never reaches a talk.
+            return Result(check, Verdict.ERROR, outcome_name(observed), name, loss_sentence(observed))
+        contract = self.codebook[step.operator].contract
+        found = difference(step.expected, observed, contract.outputs, contract.failure)
+        if found is None:
+            if isinstance(observed, ObservedResult):
+                answers[step.name] = observed.fields
+            return None
+        return Result(
+            check,
+            Verdict.FAIL,
+            outcome_name(observed),
+            name,
+            difference=found,
+            call=checks.Call(step.operator, inputs, answer_of(observed)),
+            broken=self._broken(step.operator, inputs, observed),
+        )
+
+    def _broken(self, operator: str, inputs: Mapping[str, Any], observed: object) -> tuple[str, ...]:
+        """The ids of the postconditions that a wrong result violates."""
+        if not isinstance(observed, ObservedResult):
+            return ()
+        forms = self.codebook[operator]
+        given, said = forms.inputs.to_native(inputs), forms.outputs.to_native(observed.fields)
+        return tuple(clause.id for clause in forms.contract.broken_postconditions(given, said))
+
+    def _accumulated(self, case: Case) -> CaseTalk:
+        assert case.accumulation is not None
+        finding = yield from accumulate(case.accumulation, self.codebook, self.dialect)
+        check = check_of(case)
+        if finding.difference is None:
+            return Result(check, Verdict.PASS)
+        return Result(check, Verdict.FAIL, finding.outcome, difference=finding.difference, call=finding.call)
+
+
+def linked(inputs: Any, answers: Answers) -> Any:
+    """Inputs with every {"from": "step.path"} replaced by what that step answered."""
+    if isinstance(inputs, dict):
+        if inputs.keys() == {"from"} and isinstance(inputs["from"], str) and "." in inputs["from"]:
+            step, *path = inputs["from"].split(".")
+            value: Any = answers[step]
+            for name in path:
+                value = value[name]
+            return value
+        return {name: linked(value, answers) for name, value in inputs.items()}
+    if isinstance(inputs, list):
+        return [linked(value, answers) for value in inputs]
+    return inputs

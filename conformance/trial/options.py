@@ -1,0 +1,66 @@
+"""What a run is asked to do, and how it tells how far it is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Final, Protocol
+
+from conformance.trial.run_result import ExpectedFailure
+
+PROFILES: Final = ("quick", "standard", "golden")
+DEFAULT_TIMEOUT: Final = 30.0  # seconds without an answer; the slowest frozen call takes the reference one
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """One run's choices; nothing in them but `backend`, `wire`, `profile`, `select` and `seed` can reach the record."""
+
+    backend: str = "reference"
+    wire: str = "json"
+    profile: str = "standard"
+    jobs: int = 1
+    timeout: float = DEFAULT_TIMEOUT
+    select: tuple[str, ...] = ()
+    seed: str = ""
+    examples: int | None = None
+    expected_failures: tuple[ExpectedFailure, ...] = ()
+    same_process: bool = False
+    shuffle: str = ""
+
+    def includes(self, profile: str) -> bool:
+        """Whether checks of `profile` belong to this run."""
+        return PROFILES.index(profile) <= PROFILES.index(self.profile)
+
+    def selects(self, check_id: str) -> bool:
+        """Whether a check is selected: every check, or those that a pattern or a part of the id names."""
+        if not self.select:
+            return True
+        return any(pattern in check_id or fnmatchcase(check_id, pattern) for pattern in self.select)
+
+
+class Progress(Protocol):
+    """Where a run reports how far it is; it cannot influence a verdict."""
+
+    def stage(self, name: str, total: int) -> None:
+        """A new stage of `total` steps begins."""
+
+    def step(self, count: int = 1) -> None:
+        """So many steps are done."""
+
+    def note(self, text: str) -> None:
+        """Something that the user should see."""
+
+
+class Silence:
+    """Progress that nobody looks at."""
+
+    def stage(self, name: str, total: int) -> None:
+        """Nothing."""
+
+    def step(self, count: int = 1) -> None:
+        """Nothing."""
+
+    def note(self, text: str) -> None:
+        """Nothing."""
+
