@@ -1,0 +1,107 @@
+"""The table of contents of Tallystick's chores: `nox --list` prints it, `nox -s NAME` does one."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import nox
+
+nox.needs_version = ">=2024.4"
+nox.options.sessions = ["conform", "tests", "lint", "vectors"]
+nox.options.reuse_existing_virtualenvs = True
+
+PYTHONS = ["3.11", "3.12", "3.13", "3.14"]
+
+
+@nox.session
+def conform(session: nox.Session) -> None:
+    """Put the bundled reference on trial and print the verdict table (the main job)."""
+    session.install("-e", ".")
+    session.run("tally", "run", *session.posargs)
+
+
+@nox.session
+def tests(session: nox.Session) -> None:
+    """Run the test suite; what needs an absent tool says so in the summary."""
+    session.install("-e", ".[dev]")
+    session.run("pytest", *(session.posargs or ["-q", "-n", "2"]))
+
+
+@nox.session
+def lint(session: nox.Session) -> None:
+    """Check style and types of the code, and lint the contracts with the seeded-fault score."""
+    session.install("-e", ".[dev]")
+    session.run("ruff", "check", ".")
+    session.run("mypy")
+    session.run("tally", "lint")
+    session.run("tally", "lint", "--seeded")
+
+
+@nox.session
+def vectors(session: nox.Session) -> None:
+    """Regenerate every vector under every installed Python from 3.11 up and compare byte for byte."""
+    missing = []
+    for version in PYTHONS:
+        interpreter = find_python(version)
+        if interpreter is None:
+            missing.append(version)
+            continue
+        session.log(f"Python {version}: {interpreter}")
+        home = Path(session.create_tmp()) / f"python-{version}"
+        if not (home / "bin" / "python").exists():
+            session.run(interpreter, "-m", "venv", str(home), external=True)
+        python = str(home / "bin" / "python")
+        session.run(python, "-m", "pip", "install", "-q", "-e", ".", external=True)
+        session.run(python, "-m", "conformance.cli.main", "vectors", "check", "--jobs", "2", external=True)
+    for version in missing:
+        session.log(f"Python {version}: not found, not checked")
+    if len(missing) == len(PYTHONS):
+        session.error("no Python from 3.11 up was found")
+
+
+@nox.session
+def mutants(session: nox.Session) -> None:
+    """Run every mutant against the vectors and compare with the committed kill matrix and floor."""
+    session.install("-e", ".")
+    session.run("tally", "mutants", *session.posargs)
+
+
+@nox.session
+def golden(session: nox.Session) -> None:
+    """Run the golden profile, N = 10^9 and up, on the vectorized backend."""
+    session.install("-e", ".")
+    session.run("tally", "run", "--backend", "vectorized", "--profile", "golden", "--wire", "cbor", *session.posargs)
+
+
+@nox.session
+def bench(session: nox.Session) -> None:
+    """Print every promised figure as a ratio to a yardstick measured in the same run."""
+    session.install("-e", ".")
+    for benchmark in sorted(Path("benchmarks").glob("*.py")):
+        session.run("python", str(benchmark), *session.posargs)
+
+
+def find_python(version: str) -> str | None:
+    """An interpreter of this version that answers, on the PATH or among pyenv's."""
+    for candidate in candidates(version):
+        try:
+            said = subprocess.run([candidate, "--version"], capture_output=True, text=True, timeout=20, check=False)
+        except OSError:
+            continue
+        if said.returncode == 0 and said.stdout.startswith(f"Python {version}."):
+            return candidate
+    return None
+
+
+def candidates(version: str) -> Iterator[str]:
+    """Where an interpreter of this version may be."""
+    if on_path := shutil.which(f"python{version}"):
+        yield on_path
+    for name in ("python3", "python"):
+        if on_path := shutil.which(name):
+            yield on_path
+    for home in sorted((Path.home() / ".pyenv" / "versions").glob(f"{version}.*"), reverse=True):
+        yield str(home / "bin" / "python")
