@@ -1,0 +1,140 @@
+"""One failure in labelled lines, for the terminal, JUnit and pytest alike."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from conformance.report.entry import Entry
+from conformance.report.prose import Prose
+from conformance.report.record import Record
+
+LABEL: Final = 12  # columns; the widest label is "requirement"
+_WINDOW: Final = 48  # characters of a long value that are shown around the first difference
+_CONTEXT: Final = 16  # of them before it
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One labelled line; a `verbatim` one is never wrapped, so that it can be copied."""
+
+    label: str
+    text: str
+    verbatim: bool = False
+
+
+def repeat_command(backend: str, check: str, profile: str, wire: str, seed: str = "") -> str:
+    """The command that repeats one check alone."""
+    words = ["tally", "run", "--backend", backend]
+    if wire != "json":
+        words += ["--wire", wire]
+    if profile != "standard":
+        words += ["--profile", profile]
+    if seed:
+        words += ["--seed", seed]
+    return shlex.join([*words, "-k", check])
+
+
+def repeat_of(record: Record, entry: Entry) -> str:
+    """The command that repeats one check of a record."""
+    backend: Mapping[str, str] = record["backend"]
+    return repeat_command(backend["text"], entry["id"], record["profile"], backend["wire"], record["seed"])
+
+
+def facts_of(entry: Entry, prose: Prose, repeat: str) -> Sequence[Fact]:
+    """Everything that is known about one failure, in the order in which a reader asks."""
+    return tuple(_facts(entry, prose, repeat))
+
+
+def _facts(entry: Entry, prose: Prose, repeat: str) -> Iterator[Fact]:
+    if entry["why"]:
+        yield Fact("why", entry["why"])
+    if message := entry.get("message", ""):
+        yield Fact("found", message)
+    if step := entry.get("step", ""):
+        yield Fact("step", step)
+    if (difference := entry.get("difference")) is not None:
+        yield from _difference(difference)
+    if (call := entry.get("call")) is not None:
+        yield Fact("asked", cut(f"{call['operator']} {json_text(call['inputs'])}"))
+    for id_ in entry["requirements"]:
+        yield _cited("requirement", id_, prose["requirements"].get(id_, {}))
+    for id_ in entry["rulings"]:
+        yield _cited("ruling", id_, prose["rulings"].get(id_, {}))
+    for id_ in entry.get("broken", ()):
+        clause = prose["clauses"].get(f"{entry['operator']}/{id_}", {})
+        yield Fact("broken", f"{id_}: {clause['text']}" if clause else id_)
+    yield Fact("repeat", repeat, verbatim=True)
+
+
+def _difference(difference: Entry) -> Iterator[Fact]:
+    note = difference.get("note", "")
+    expected, actual = json_text(difference["expected"]), json_text(difference["actual"])
+    at = first_difference(expected, actual)
+    longest = max(len(expected), len(actual))
+    cut = f", characters from {max(at - _CONTEXT, 0)} of {longest}" if longest > _WINDOW else ""
+    place = difference["path"] or "the outcome"
+    yield Fact("differs at", f"{place}{cut}" + (f" ({note})" if note else ""))
+    yield Fact("expected", window(expected, at))
+    yield Fact("actual", window(actual, at))
+
+
+def _cited(label: str, id_: str, row: Mapping[str, str]) -> Fact:
+    section = f" (§ {row['section']})" if row.get("section") else ""
+    return Fact(label, f"{id_}{section}: {row['text']}" if row else id_)
+
+
+def json_text(value: Any) -> str:
+    """A wire value on one line."""
+    return json.dumps(value, sort_keys=True, ensure_ascii=False)
+
+
+def first_difference(one: str, other: str) -> int:
+    """The index of the first character in which two texts differ, or the length of the shorter."""
+    for index, (left, right) in enumerate(zip(one, other, strict=False)):
+        if left != right:
+            return index
+    return min(len(one), len(other))
+
+
+def window(text: str, at: int) -> str:
+    """A long text cut to what stands around `at`."""
+    if len(text) <= _WINDOW:
+        return text
+    start = max(at - _CONTEXT, 0)
+    head = "..." if start else ""
+    tail = "..." if start + _WINDOW < len(text) else ""
+    return f"{head}{text[start : start + _WINDOW]}{tail}"
+
+
+def cut(text: str, limit: int = 280) -> str:
+    """A text of at most `limit` characters, and how long the whole is."""
+    return text if len(text) <= limit else f"{text[:limit]}... ({len(text)} characters; the record holds them all)"
+
+
+def lines_of(facts: Sequence[Fact], width: int) -> Iterator[tuple[str, str]]:
+    """The facts as (label, text) lines of at most `width` columns; a continuation has an empty label."""
+    for fact in facts:
+        pieces = [fact.text]
+        if not fact.verbatim:
+            pieces = [
+                piece
+                for line in printable(fact.text).splitlines() or [""]
+                for piece in textwrap.wrap(line, max(width - LABEL, 20), break_on_hyphens=False) or [""]
+            ]
+        for number, piece in enumerate(pieces):
+            yield ("" if number else fact.label), piece
+
+
+def plain(facts: Sequence[Fact], width: int = 80) -> str:
+    """The facts as plain text."""
+    return "\n".join(f"{label:<{LABEL}}{text}".rstrip() for label, text in lines_of(facts, width))
+
+
+def printable(text: str) -> str:
+    """Text from a backend without the control characters that would steer a terminal."""
+    return "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text)

@@ -1,0 +1,129 @@
+"""JUnit XML, in the dialect that CI servers read: a suite per operator, a case per check."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+from conformance.report.entry import Entry
+from conformance.report.failure import facts_of, plain, repeat_of
+from conformance.report.record import Record
+from conformance.report.score import by_operator
+from conformance.report.writer import Observations
+
+# XML 1.0 has no place for these, escaped or not; servers refuse the whole file.
+_ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_RUN = "tallystick"  # the suite of what belongs to no operator
+
+
+class JUnit:
+    """Writes junit.xml."""
+
+    name = "junit"
+
+    def write(self, record: Record, observations: Observations, folder: Path) -> Sequence[Path]:
+        """Write junit.xml: failure = a wrong answer, error = a crash, a timeout or a broken protocol."""
+        file = folder / "junit.xml"
+        tree = ET.ElementTree(suites_of(record, observations))
+        ET.indent(tree)
+        tree.write(file, encoding="utf-8", xml_declaration=True)
+        return (file,)
+
+
+def suites_of(record: Record, observations: Observations) -> ET.Element:
+    """The root element."""
+    root = ET.Element("testsuites", name=legal(f"tallystick {record['backend']['text']}"))
+    for operator, entries in by_operator(record).items():
+        suite = ET.SubElement(root, "testsuite", name=operator)
+        _properties(suite, record, operator)
+        for entry in entries:
+            _case(suite, record, entry)
+    if troubles := list(_troubles(record)):
+        suite = ET.SubElement(root, "testsuite", name=_RUN)
+        for name, kind, text in troubles:
+            case = ET.SubElement(suite, "testcase", classname=_RUN, name=legal(name), time="0")
+            ET.SubElement(case, kind, message=legal(text), type=kind)
+    for suite in root:
+        _count(suite)
+    for name in ("tests", "failures", "errors", "skipped"):
+        root.set(name, str(sum(int(suite.get(name, "0")) for suite in root)))
+    root.set("time", str(observations.get("seconds", 0)))
+    return root
+
+
+def _properties(suite: ET.Element, record: Record, operator: str) -> None:
+    backend = record["backend"]
+    values = {
+        "backend": f"{backend['name']} {backend['version']}".strip(),
+        "contract": record["contracts"].get(operator, ""),
+        "harness": record["harness"],
+        "profile": record["profile"],
+        "vectors": record["vectors"],
+        "verdict": record.verdict,
+        "wire": backend["wire"],
+    }
+    properties = ET.SubElement(suite, "properties")
+    for name, value in values.items():
+        ET.SubElement(properties, "property", name=name, value=legal(value))
+
+
+def _case(suite: ET.Element, record: Record, entry: Entry) -> None:
+    operator = entry["operator"]
+    # Joined, classname and name are the check's id again but for one separator.
+    name = entry["id"].removeprefix(operator).removeprefix("::")
+    case = ET.SubElement(suite, "testcase", classname=operator, name=legal(name), time="0")
+    verdict = entry["verdict"]
+    if verdict == "not_applicable":
+        ET.SubElement(case, "skipped", message="the backend does not declare this operator")
+    elif entry.get("excused", False):
+        ET.SubElement(case, "skipped", message=legal(_excuse(record, entry)))
+    elif verdict in ("fail", "error"):
+        facts = facts_of(entry, record["prose"], repeat_of(record, entry))
+        tag = "failure" if verdict == "fail" else "error"
+        complaint = ET.SubElement(case, tag, message=legal(headline(entry)), type=entry.get("outcome", "") or tag)
+        complaint.text = legal(f"{entry['id']}\n{plain(facts)}\n")
+
+
+def headline(entry: Entry) -> str:
+    """One line about a failure: its message, or where it differs."""
+    if message := entry.get("message", ""):
+        return str(message)
+    difference: Mapping[str, Any] = entry.get("difference", {})
+    if difference:
+        return f"{difference['path']}: expected {difference['expected']!r:.80}, found {difference['actual']!r:.80}"
+    return str(entry["verdict"])
+
+
+def _excuse(record: Record, entry: Entry) -> str:
+    from fnmatch import fnmatchcase
+
+    for expected in record["expected_failures"]:
+        if fnmatchcase(entry["id"], expected["check"]):
+            return f"expected to fail: {expected['reason']} ({expected['issue']})"
+    return "expected to fail"
+
+
+def _troubles(record: Record) -> list[tuple[str, str, str]]:
+    lost = [(f"unattributed {number}", "error", loss) for number, loss in enumerate(record["unattributed"], 1)]
+    passing = [(id_, "failure", "listed as an expected failure, but passes") for id_ in record["unexpected_passes"]]
+    unknown = [
+        (pattern, "failure", "listed as an expected failure, but no check has this id")
+        for pattern in record["unmatched_expectations"]
+    ]
+    return [*lost, *passing, *unknown]
+
+
+def _count(suite: ET.Element) -> None:
+    cases = suite.findall("testcase")
+    suite.set("tests", str(len(cases)))
+    for tag, name in (("failure", "failures"), ("error", "errors"), ("skipped", "skipped")):
+        suite.set(name, str(sum(case.find(tag) is not None for case in cases)))
+    suite.set("time", "0")
+
+
+def legal(text: str) -> str:
+    """Text with every character that XML cannot carry written as its escape."""
+    return _ILLEGAL.sub(lambda match: match[0].encode("unicode_escape").decode("ascii"), text)

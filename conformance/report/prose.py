@@ -1,0 +1,49 @@
+"""What the specification says about the checks of a run, so that a record can be read without it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from conformance.report.entry import Entry
+
+if TYPE_CHECKING:
+    from conformance.contract.library import Library
+
+Prose = Mapping[str, Mapping[str, Mapping[str, str]]]
+
+
+def prose_of(entries: Iterable[Entry], library: Library) -> Prose:
+    """The requirements and rulings that entries name, and the postconditions they break, each with its place.
+
+    `clauses` are keyed OPERATOR/id. What the library does not know is left out.
+    """
+    entries = list(entries)
+    requirements = sorted({id_ for entry in entries for id_ in entry["requirements"]})
+    rulings = sorted({id_ for entry in entries for id_ in entry["rulings"]})
+    broken = sorted({(entry["operator"], id_) for entry in entries for id_ in entry.get("broken", ())})
+    return {
+        "requirements": {id_: text for id_ in requirements if (text := _requirement(id_, library))},
+        "rulings": {id_: text for id_ in rulings if (text := _ruling(id_, library))},
+        "clauses": {
+            f"{operator}/{id_}": text for operator, id_ in broken if (text := _clause(operator, id_, library))
+        },
+    }
+
+
+def _requirement(id_: str, library: Library) -> dict[str, str]:
+    row = library.requirement(id_)
+    return {} if row is None else {"text": row.text, "section": row.section, "place": str(row.position)}
+
+
+def _ruling(id_: str, library: Library) -> dict[str, str]:
+    row = library.rulings.get(id_)
+    return {} if row is None else {"question": row.question, "text": row.ruling, "place": str(row.position)}
+
+
+def _clause(operator: str, id_: str, library: Library) -> dict[str, Any]:
+    contract = library.contracts.get(operator)
+    for clause in contract.ensures if contract is not None else ():
+        if clause.id == id_:
+            return {"text": clause.expression.text, "place": str(clause.position)}
+    return {}

@@ -1,0 +1,37 @@
+"""The seam between a finished record and the pages made of it (DESIGN 8)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Final, Protocol, cast
+
+from conformance.report.record import Record
+
+Observations = Mapping[str, Any]
+
+
+class Writer(Protocol):
+    """Makes files from one finished record; it cannot reach the run, so it cannot influence a verdict."""
+
+    @property
+    def name(self) -> str:
+        """What --format calls it."""
+
+    def write(self, record: Record, observations: Observations, folder: Path) -> Sequence[Path]:
+        """Write into `folder`, which exists; the files that were written."""
+
+
+# A writer is imported only when it is asked for; a new one is a module and a line here.
+WRITERS: Final[Mapping[str, str]] = {
+    "json": "conformance.report.files:RecordFiles",
+    "junit": "conformance.report.junit:JUnit",
+    "text": "conformance.report.terminal:TextPage",
+}
+
+
+def writer(name: str) -> Writer:
+    """The writer called `name`; raises KeyError."""
+    module, _, attribute = WRITERS[name].partition(":")
+    return cast(Writer, getattr(import_module(module), attribute)())
