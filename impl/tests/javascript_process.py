@@ -1,0 +1,209 @@
+"""A process of the JavaScript backend, spoken to over either wire, and the wire forms of native values."""
+
+# ruff: noqa: N803 - N and B are the seed's names.
+
+import itertools
+import json
+import os
+import shutil
+import struct
+import subprocess
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import cbor2
+import pytest
+
+BACKEND = Path(__file__).parents[1] / "javascript"
+DATA = "UML_OS.Data."
+NEXT_BATCH = DATA + "NextBatch_v2"
+PERMUTE = DATA + "SeededBlockPermute_v1"
+MAP = DATA + "SeededIntraBlockMap_v1"
+SUMMARIZE = DATA + "SummarizeRun_v1"
+ENCODE = DATA + "EncodeCursors_v1"
+DECODE = DATA + "DecodeCursors_v1"
+EMIT = "UML_OS.Error.Emit_v1"
+SEED = bytes(range(16))
+CARRY_SEED = bytes.fromhex("0011223344556677ffffffffffffffff")
+TOKEN = bytes(range(32))
+MANIFEST_HASH = bytes(range(32, 64))
+DATASET_HASH = bytes(range(64, 96))
+MAX = 2**64 - 1
+
+Json = Any
+Native = Any
+
+
+class Small(int):
+    """An integer of at most 32 bits, which is a plain number in JSON."""
+
+
+class Value(NamedTuple):
+    """An item of the self-describing type."""
+
+    item: Native
+
+
+def json_form(native: Native) -> Json:
+    """Return the JSON wire form of a native value."""
+    match native:
+        case Value(item):
+            return value_form(item)
+        case bool() | str() | None:
+            return native
+        case Small():
+            return int(native)
+        case int():
+            return str(native)
+        case float():
+            return struct.pack(">d", native).hex()
+        case bytes():
+            return native.hex()
+        case list():
+            return [json_form(item) for item in native]
+        case dict():
+            return {key: json_form(item) for key, item in native.items()}
+    raise TypeError(type(native))
+
+
+def value_form(item: Native) -> Json:
+    """Return the JSON wire form of an item of type `value`; a tuple of pairs is a map in that order."""
+    match item:
+        case bool() | None:
+            return item
+        case str():
+            return {"text": item}
+        case int():
+            return {"int": str(item)}
+        case float():
+            return {"float": struct.pack(">d", item).hex()}
+        case bytes():
+            return {"bytes": item.hex()}
+        case list():
+            return {"array": [value_form(element) for element in item]}
+        case dict():
+            return value_form(tuple(item.items()))
+        case tuple():
+            return {"map": [[value_form(key), value_form(held)] for key, held in item]}
+    raise TypeError(type(item))
+
+
+def cbor_form(native: Native) -> Native:
+    """Return the native value as cbor2 takes and gives it."""
+    match native:
+        case Value(item):
+            return dict(item) if isinstance(item, tuple) else item
+        case Small():
+            return int(native)
+        case list():
+            return [cbor_form(item) for item in native]
+        case dict():
+            return {key: cbor_form(item) for key, item in native.items()}
+    return native
+
+
+def untag(tag: cbor2.CBORTag, _immutable: bool) -> list[int]:
+    """Return the elements of the one typed array that the backend sends."""
+    assert tag.tag == 71
+    return [word for (word,) in struct.iter_unpack("<Q", tag.value)]
+
+
+def node() -> str:
+    """Return the path of node; without it nothing here can run."""
+    found = shutil.which("node")
+    if found is None:
+        report = pytest.fail if os.environ.get("TALLY_REQUIRE_TOOLS") == "1" else pytest.skip
+        report("not run: node not found")
+    return found
+
+
+def evaluate(script: str) -> Json:
+    """Return the JSON that a module prints which may import the backend's modules from `./`."""
+    command = [node(), "--input-type=module", "--eval", script]
+    return json.loads(subprocess.run(command, cwd=BACKEND, capture_output=True, check=True, timeout=60).stdout)
+
+
+class Backend:
+    """One process of the backend, spoken to over one wire."""
+
+    def __init__(self, wire: str) -> None:
+        self.wire = wire
+        self.process = subprocess.Popen(
+            [node(), str(BACKEND / "serve.js")], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.input, self.output = self.process.stdin, self.process.stdout
+        # The decoder must ask for no more than an item needs: a read-ahead would wait for the next answer.
+        self.items = cbor2.CBORDecoder(self.output, tag_hook=untag, read_size=1)
+        self.ids = itertools.count(1)
+
+    def form(self, native: Native) -> Native:
+        return json_form(native) if self.wire == "json" else cbor_form(native)
+
+    def encode(self, message: Json) -> bytes:
+        return json.dumps(message).encode() + b"\n" if self.wire == "json" else cbor2.dumps(message)
+
+    def request(self, identifier: int, method: str, params: Native) -> bytes:
+        return self.encode({"jsonrpc": "2.0", "id": identifier, "method": method, "params": self.form(params)})
+
+    def send(self, data: bytes) -> None:
+        self.input.write(data)
+        self.input.flush()
+
+    def receive(self) -> Json:
+        return json.loads(self.output.readline()) if self.wire == "json" else self.items.decode()
+
+    def ask(self, method: str, params: Native) -> Json:
+        identifier = next(self.ids)
+        self.send(self.request(identifier, method, params))
+        answer = self.receive()
+        assert (answer["jsonrpc"], answer["id"]) == ("2.0", identifier)
+        return answer
+
+    def call(self, method: str, params: Native) -> Json:
+        answer = self.ask(method, params)
+        assert set(answer) == {"jsonrpc", "id", "result"}, answer
+        return answer["result"]
+
+    def refuse(self, method: str, params: Native) -> Json:
+        answer = self.ask(method, params)
+        assert set(answer) == {"jsonrpc", "id", "error"}, answer
+        return answer["error"]
+
+    def finish(self) -> int:
+        """Close stdin and return the exit status."""
+        self.input.close()
+        status = self.process.wait(timeout=20)
+        self.output.close()
+        return status
+
+
+def map_inputs(block: int, position: int, size: int, cardinality: int, seed: bytes = SEED) -> dict[str, Native]:
+    return {
+        "block_id": block, "local_pos": position, "block_size": size, "epoch_seed": seed, "cardinality": cardinality
+    }  # fmt: skip
+
+
+def batch_inputs(
+    N: int = 10, B: int = 4, block: int | None = 3, drop: bool | None = False, **changes: Native
+) -> dict[str, Native]:
+    """Return the inputs of the pinned base case, with changes; `cursor` is (epoch, index)."""
+    data = {"sampler_block_size": block, "drop_last": drop}
+    dataset = {"id": "d", "version": "1", "hash": DATASET_HASH, "cardinality": N}
+    epoch, index = changes.pop("cursor", (0, 0))
+    manifest: dict[str, Native] = {"datasets": {"d": dataset}, "global_batch_size": B}
+    if present := {key: value for key, value in data.items() if value is not None}:
+        manifest["data"] = present
+    inputs = {
+        "manifest": manifest,
+        "dataset_key": "d",
+        "world_size": Small(changes.pop("W", 1)),
+        "rank": Small(changes.pop("rank", 0)),
+        "stage_type": changes.pop("stage", "train"),
+        "cursor_in": {"epoch": epoch, "global_index": index},
+        "kernel_replay_token": TOKEN,
+        "manifest_hash": MANIFEST_HASH,
+        "t": 0,
+    }
+    return inputs | changes
