@@ -25,9 +25,7 @@ def prose_of(entries: Iterable[Entry], library: Library) -> Prose:
     return {
         "requirements": {id_: text for id_ in requirements if (text := _requirement(id_, library))},
         "rulings": {id_: text for id_ in rulings if (text := _ruling(id_, library))},
-        "clauses": {
-            f"{operator}/{id_}": text for operator, id_ in broken if (text := _clause(operator, id_, library))
-        },
+        "clauses": {f"{operator}/{id_}": text for operator, id_ in broken if (text := _clause(operator, id_, library))},
     }
 
 

@@ -60,7 +60,7 @@ def read_record(data: bytes, name: str = "record.json") -> Record:
     if footer is None:
         line = data.count(b"\n") + 1
         raise BrokenRecord(
-            f"{name}:{line}: the record ends without its footer, the line \"whole\": it was cut off, or it is no "
+            f'{name}:{line}: the record ends without its footer, the line "whole": it was cut off, or it is no '
             "record; run the trial again"
         )
     body = data[: footer.start()]

@@ -75,8 +75,9 @@ def _banner(record: Record) -> Iterator[tuple[str, str]]:
     seed = f", seed {record['seed']}" if record["seed"] else ""
     yield "run", f"profile {record['profile']}, wire {backend['wire']}{chosen}{seed}"
     yield "against", f"tallystick {record['harness']}, vectors {record['vectors'][:16]}"
-    yield "checks", (
-        f"{counts['loaded']} loaded, {counts['selected']} selected, {counts['not_applicable']} not applicable,"
+    yield (
+        "checks",
+        (f"{counts['loaded']} loaded, {counts['selected']} selected, {counts['not_applicable']} not applicable,"),
     )
     yield "", f"{' ' * LABEL}{counts['expected_to_fail']} expected to fail, {counts['run']} run"
 

@@ -1,0 +1,40 @@
+"""What stands in the way of a command, said to somebody who has never seen the project."""
+
+from __future__ import annotations
+
+import click
+
+
+class Complaint(Exception):
+    """A command cannot do what it was asked: where, which code, what was expected and found, and the next step.
+
+    `status` is 1 where the thing judged is to blame, 2 where there is no judgement. Codes: T001 no such backend,
+    T002 no valid hello, T003 no such operator or check, T004 unusable vectors, T005 a file is in the way,
+    T006 an option lacks its companion, T007 the backend was lost, T008 no derivation,
+    T009 no specification.
+    """
+
+    def __init__(self, place: str, code: str, message: str, hint: str = "", status: int = 2, extra: str = "") -> None:
+        super().__init__(message)
+        self.place, self.code, self.message, self.hint = place, code, message, hint
+        self.status, self.extra = status, extra
+
+    def __str__(self) -> str:
+        lines = [f"{self.place}: {self.code} {self.message}"]
+        if self.hint:
+            lines.append(f"    hint: {self.hint}")
+        return "\n".join([*lines, *(f"    | {line}" for line in self.extra.splitlines())])
+
+
+def tell(complaint: Complaint) -> None:
+    """Print a complaint on stderr."""
+    click.echo(str(complaint), err=True)
+
+
+def nearest(word: str, known: list[str]) -> str:
+    """A hint that names what the user may have meant."""
+    from difflib import get_close_matches
+
+    containing = [name for name in known if word.lower() in name.lower()]
+    close = containing[:3] or get_close_matches(word, known, 3, 0.4)
+    return f"did you mean {' or '.join(close)}?" if close else "`tally schema` without an operator lists them"

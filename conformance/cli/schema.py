@@ -1,0 +1,27 @@
+"""`tally schema`: the JSON Schema of an operator's messages."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+
+@click.command("schema")
+@click.argument("operator", required=False)
+def command(operator: str | None) -> int:
+    """Print the JSON Schema of OPERATOR's request and response on the JSON wire.
+
+    `$defs` holds `params`, `result` and `failure` apart. Without OPERATOR the operators are listed.
+    """
+    from conformance.cli.specification import contract_named, specification
+    from conformance.contract.jsonschema import schema_of
+
+    library = specification()
+    if operator is None:
+        for name, contract in sorted(library.contracts.items()):
+            click.echo(f"{name} {contract.version}  {contract.purpose}")
+        return 0
+    schema = schema_of(contract_named(library, operator), library.errors)
+    click.echo(json.dumps(schema, indent=2, ensure_ascii=False))
+    return 0

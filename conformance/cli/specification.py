@@ -1,0 +1,47 @@
+"""The specification of this installation, for commands that need it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from conformance.contract.library import Library
+    from conformance.contract.model import Contract
+    from conformance.vectors.corpus import Corpus
+
+
+def specification() -> Library:
+    """Every contract, type, error, requirement and ruling; raises MalformedContract, Complaint."""
+    from conformance.cli.complaint import Complaint
+    from conformance.contract.finder import find_layout
+    from conformance.contract.library import load_library
+
+    layout = find_layout()
+    if not layout.spec.is_dir():
+        hint = "a checkout has it beside conformance/, a wheel inside it: install tallystick again"
+        raise Complaint(str(layout.spec), "T009", "the specification is not there", hint)
+    return load_library(layout)
+
+
+def contract_named(library: Library, operator: str) -> Contract:
+    """The contract of an operator by its name or the end of it; raises Complaint."""
+    from conformance.cli.complaint import Complaint, nearest
+
+    names = sorted(library.contracts)
+    found = [name for name in names if name == operator] or [name for name in names if name.endswith(f".{operator}")]
+    if len(found) == 1:
+        return library.contracts[found[0]]
+    raise Complaint(f"operator {operator!r}", "T003", "no contract has this name", nearest(operator, names))
+
+
+def frozen_vectors(library: Library) -> Corpus:
+    """The corpus, every digest verified; raises Complaint where it is not what was frozen."""
+    from conformance.cli.complaint import Complaint
+    from conformance.vectors.corpus import CorruptedCorpus, load_corpus
+
+    try:
+        return load_corpus(library.layout)
+    except CorruptedCorpus as error:
+        message, _, hint = str(error).partition("\n    hint: ")
+        place, _, said = message.partition(": ")
+        raise Complaint(place, "T004", said, hint) from None
