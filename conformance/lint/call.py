@@ -1,0 +1,145 @@
+"""A frozen case as lint sees it: calls with native inputs and what must come back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from conformance.codec.codebook import Codebook, OperatorForms
+from conformance.codec.illtyped import IllTyped
+from conformance.contract.types import ListOf, MapOf, Struct, Type
+from conformance.vectors.case import Accumulation, CallStep, Case, ExpectedResult
+from conformance.vectors.generate import inputs_of
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Call:
+    """One call of a frozen case.
+
+    `result` is the native result where the call succeeds and the result is frozen; `elided` names the outputs of it
+    that are frozen as a digest only, which stand as empty lists. `code` is the failure that must come back.
+    """
+
+    case: Case
+    step: str
+    operator: str
+    inputs: Mapping[str, Any]
+    result: Mapping[str, Any] | None = None
+    elided: frozenset[str] = frozenset()
+    code: str = ""
+    record: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def succeeds(self) -> bool:
+        """Whether a result must come back."""
+        return not self.code
+
+    def __str__(self) -> str:
+        return self.case.id if self.case.kind != "trace" else f"{self.case.id}, step {self.step}"
+
+
+@dataclass(frozen=True, slots=True)
+class UnreadableCase(Exception):
+    """A frozen case does not fit the types of its operator's contract."""
+
+    case: Case
+    reason: str
+
+
+def calls_of(case: Case, codebook: Codebook) -> Iterator[Call]:
+    """The calls of a case whose operators have contracts; raises UnreadableCase.
+
+    A call whose inputs hang on an elided output is left out: nobody knows them without a backend.
+    """
+    try:
+        if case.accumulation is not None:
+            yield from _accumulated(case, case.accumulation, codebook)
+        else:
+            yield from _stepped(case, codebook)
+    except (IllTyped, KeyError, ValueError, TypeError) as error:
+        raise UnreadableCase(case, str(error)) from error
+
+
+def _accumulated(case: Case, run: Accumulation, codebook: Codebook) -> Iterator[Call]:
+    """The first and the last call of the run; of a chain only the first, because its inputs are answers."""
+    if run.operator not in codebook.forms:
+        return
+    forms = codebook[run.operator]
+    if run.generator == "chain":
+        numbered = {"first": run.inputs}
+    else:
+        numbered = {
+            name: inputs_of(run, forms.contract, call) for name, call in (("first", 0), ("last", run.count - 1))
+        }
+    for name, inputs in numbered.items():
+        yield Call(case, name, run.operator, forms.inputs.to_native(forms.inputs.check(inputs)))
+
+
+def _stepped(case: Case, codebook: Codebook) -> Iterator[Call]:
+    answers: dict[str, Any] = {}
+    for step in case.steps:
+        if not isinstance(step, CallStep):
+            continue
+        expected = step.expected
+        answers[step.name] = expected.fields if isinstance(expected, ExpectedResult) else None
+        if step.operator not in codebook.forms:
+            continue
+        forms = codebook[step.operator]
+        try:
+            inputs = _resolved(step.inputs, answers)
+        except LookupError:
+            continue
+        native = forms.inputs.to_native(forms.inputs.check(inputs))
+        if isinstance(expected, ExpectedResult):
+            result, elided = _native_result(forms, expected.fields)
+            yield Call(case, step.name, step.operator, native, result, elided)
+        else:
+            yield Call(case, step.name, step.operator, native, code=expected.code, record=expected.data)
+
+
+def _resolved(value: Any, answers: Mapping[str, Any]) -> Any:
+    if isinstance(value, Mapping):
+        if value.keys() == {"from"} and isinstance(value["from"], str):
+            return _answer(value["from"], answers)
+        return {key: _resolved(item, answers) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_resolved(item, answers) for item in value]
+    return value
+
+
+def _answer(reference: str, answers: Mapping[str, Any]) -> Any:
+    name, *path = reference.split(".")
+    value = answers[name]
+    for member in path:
+        if not isinstance(value, Mapping):
+            raise LookupError(reference)
+        value = value[member]
+    if isinstance(value, Mapping) and value.keys() == {"count", "sha256", "head", "tail"}:
+        raise LookupError(reference)
+    return value
+
+
+def _native_result(forms: OperatorForms, fields: Mapping[str, Any]) -> tuple[Mapping[str, Any], frozenset[str]]:
+    elided: list[str] = []
+    whole = _filled(forms.contract.outputs, fields, "", elided)
+    return forms.outputs.to_native(forms.outputs.check(whole)), frozenset(elided)
+
+
+def _filled(type_: Type, wire: Any, path: str, elided: list[str]) -> Any:
+    if isinstance(type_, Struct) and isinstance(wire, Mapping):
+        members = {member.name: member.type for member in type_.fields}
+        return {
+            name: _filled(members[name], value, f"{path}.{name}" if path else name, elided)
+            if name in members
+            else value
+            for name, value in wire.items()
+        }
+    if isinstance(type_, ListOf) and isinstance(wire, Mapping):
+        elided.append(path)
+        return []
+    if isinstance(type_, ListOf) and isinstance(wire, list):
+        return [_filled(type_.item, item, path, elided) for item in wire]
+    if isinstance(type_, MapOf) and isinstance(wire, Mapping):
+        return {key: _filled(type_.item, item, path, elided) for key, item in wire.items()}
+    return wire

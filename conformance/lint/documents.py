@@ -1,0 +1,23 @@
+"""The files outside the specification that requirements name: tests and benchmarks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from conformance.contract.library import Library
+from conformance.lint.reference import check_of
+
+
+def read_documents(library: Library) -> Mapping[str, str] | None:
+    """The text of every test and benchmark file that a requirement names; None outside a checkout, which has none."""
+    root = library.layout.root
+    if not (root / "conformance" / "tests").is_dir():
+        return None
+    named = {
+        check.operator
+        for family in library.requirements.values()
+        for row in family.requirements
+        for check in map(check_of, row.checks)
+        if check.kind in ("test", "bench")
+    }
+    return {name: (root / name).read_text(encoding="utf-8") for name in sorted(named) if (root / name).is_file()}

@@ -1,0 +1,199 @@
+"""L305 and L306: frozen results satisfy every postcondition, and every postcondition catches something by itself."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from conformance.contract.model import Clause, Contract
+from conformance.lint.call import Call
+from conformance.lint.corruption import corruptions
+from conformance.lint.desk import Desk
+from conformance.lint.finding import Finding
+from conformance.lint.subject import Subject
+from conformance.lint.symbols import place
+from conformance.lint.syntax import conjuncts, dotted_names, equation
+
+_CALLS: Final = 24  # successful calls of an operator whose results are corrupted
+_OTHERS: Final = 16  # answers to other questions that are tried as wrong results
+_REPAIRS: Final = 4  # rounds in which the other broken equations are made true again
+
+
+class PostconditionsHold:
+    """Every successful frozen call lies in the domain and satisfies every postcondition."""
+
+    code, name, level = "L305", "postconditions-hold", "error"
+
+    def check(self, subject: Subject) -> Iterator[Finding]:
+        """Broken postconditions and calls outside the domain, one finding for each."""
+        for contract in subject.contracts:
+            desk = subject.desk(contract)
+            told: set[str] = set()
+            for call in subject.calls(contract.operator):
+                if not call.succeeds:
+                    continue
+                for k, expression in enumerate(contract.domain):
+                    if f"domain {k}" not in told and not desk.holds(expression.text, call):
+                        told.add(f"domain {k}")
+                        message = f"{call} succeeds outside the domain ({expression.text})"
+                        where = contract.source.at(("domain", k))
+                        yield Finding(where, self.code, message, contract.operator, "widen the domain or drop the case")
+                for clause in contract.ensures:
+                    text = clause.expression.text
+                    if clause.id in told or not desk.judges(text, call) or desk.holds(text, call, over_result=True):
+                        continue
+                    told.add(clause.id)
+                    message = f"postcondition {clause.id!r} is not true of the frozen result of {call}"
+                    hint = f"correct the postcondition, or the reference; the case is in {place(contract, call)}"
+                    yield Finding(clause.position, self.code, message, contract.operator, hint)
+
+
+class PostconditionsBite:
+    """Every postcondition is the only one that catches some systematically corrupted result."""
+
+    code, name, level = "L306", "postconditions-bite", "error"
+
+    def check(self, subject: Subject) -> Iterator[Finding]:
+        """Postconditions that nothing breaks, and those that the others imply as far as can be told."""
+        for contract in subject.contracts:
+            if not contract.ensures:
+                continue
+            trial = _Trial(subject, contract)
+            trial.run()
+            for clause in contract.ensures:
+                if clause.id not in trial.pending:
+                    continue
+                if not trial.calls:
+                    message = f"no frozen result is there to try postcondition {clause.id!r} on"
+                    hint = "add a case that succeeds with a result of at most 64 elements"
+                elif clause.id not in trial.company:
+                    message = f"no corrupted result breaks postcondition {clause.id!r}"
+                    hint = "it says nothing: state a relation between the result and the inputs"
+                else:
+                    others = ", ".join(sorted(trial.company[clause.id]))
+                    message = f"whatever breaks postcondition {clause.id!r} breaks {others} as well"
+                    hint = "remove it, or narrow the other"
+                yield Finding(clause.position, self.code, message, contract.operator, hint)
+
+
+class _Trial:
+    """Corrupt one result after the other until every postcondition has caught something alone."""
+
+    def __init__(self, subject: Subject, contract: Contract) -> None:
+        self.contract = contract
+        self.bench = subject.bench
+        self.desk: Desk = subject.desk(contract)
+        self.clauses = {clause.id: clause for clause in contract.ensures}
+        self.expressions = {clause.id: self.desk.expression(clause.expression.text) for clause in contract.ensures}
+        self.pending = set(self.clauses)
+        self.company: dict[str, set[str]] = {}  # what else broke whenever this one did, at its least
+        self.calls = self._calls(subject)
+
+    def run(self) -> None:
+        """Fill `pending` and `company`."""
+        self._witnesses()
+        results = [call.result for call in self.calls if call.result is not None]
+        for k, call in enumerate(_spread(self.calls, _CALLS)):
+            others = [other for other in _spread(results[k + 1 :] + results[:k], _OTHERS) if other != call.result]
+            wrongs = [*corruptions(self.contract.outputs, call.result), *(("", other) for other in others)]
+            for path, wrong in wrongs:
+                if not self.pending:
+                    return
+                self._try(call, path, wrong)
+
+    def _calls(self, subject: Subject) -> list[Call]:
+        whole = [call for call in subject.calls(self.contract.operator) if call.result is not None]
+        judged = [call for call in whole if all(self._judges(clause, call) for clause in self.clauses.values())]
+        return [call for call in judged if not self._broken(call, call.result, self.clauses)]
+
+    def _judges(self, clause: Clause, call: Call) -> bool:
+        return self.desk.judges(clause.expression.text, call)
+
+    def _witnesses(self) -> None:
+        """Try first what convicted the same clause before, in a contract that differs elsewhere."""
+        known = set(self.calls)
+        for id_ in sorted(self.pending):
+            for call, wrong in self.bench.witnesses(self.contract.operator, self.clauses[id_].expression.text):
+                if call in known and self._broken(call, wrong, self.clauses) == {id_}:
+                    self.pending.discard(id_)
+                    break
+
+    def _broken(self, call: Call, result: Any, ids: Any) -> set[str]:
+        if result is call.result:
+            return {id_ for id_ in ids if not self.desk.holds(self.clauses[id_].expression.text, call, True)}
+        activation = self.desk.bind(call, result)
+        return {id_ for id_ in ids if not self.expressions[id_].holds(activation)}
+
+    def _try(self, call: Call, path: str, wrong: Any) -> None:
+        if not self._broken(call, wrong, self.pending):
+            return
+        broken = self._broken(call, wrong, self.clauses)
+        for id_ in sorted(broken & self.pending):
+            alone = wrong if broken == {id_} else self._repaired(call, path, wrong, id_)
+            if alone is not None:
+                self.pending.discard(id_)
+                self.bench.witnesses(self.contract.operator, self.clauses[id_].expression.text).append((call, alone))
+            else:
+                rest = broken - {id_}
+                self.company[id_] = min(self.company.get(id_, rest), rest, key=len)
+
+    def _repaired(self, call: Call, path: str, wrong: Any, target: str) -> Any:
+        """The wrong result with every other broken equation made true again; None where that cannot be done.
+
+        A result that is wrong consistently (a wrong field, and a digest over that wrong field) must be caught too.
+        """
+        result = copy.deepcopy(wrong)
+        changed = {path}
+        for _ in range(_REPAIRS):
+            broken = self._broken(call, result, self.clauses)
+            if target not in broken:
+                return None
+            if broken == {target}:
+                return result
+            progress = False
+            for id_ in sorted(broken - {target}):
+                progress |= self._repair(call, result, self.clauses[id_].expression.text, changed)
+            if not progress:
+                return None
+        return None
+
+    def _repair(self, call: Call, result: Any, text: str, changed: set[str]) -> bool:
+        progress = False
+        for left, right in _equations(text):
+            for path, source in ((left, right), (right, left)):
+                target = path.removeprefix("result.")
+                if not path.startswith("result.") or dotted_names(path) != {path} or target in changed:
+                    continue
+                activation = self.desk.bind(call, result)
+                value = self.desk.expression(source).evaluate(activation) if self.desk.compiles(source, True) else None
+                if value is not None and _put(result, target.split("."), value):
+                    changed.add(target)
+                    progress = True
+                    break
+        return progress
+
+
+def _equations(text: str) -> Iterator[tuple[str, str]]:
+    try:
+        for conjunct in conjuncts(text):
+            if sides := equation(conjunct):
+                yield sides
+    except ValueError:  # a construct that this reader does not know; the engine has accepted the text
+        return
+
+
+def _put(holder: Any, path: Sequence[str], value: Any) -> bool:
+    for name in path[:-1]:
+        holder = holder.get(name) if isinstance(holder, Mapping) else None
+    if not isinstance(holder, dict) or path[-1] not in holder:
+        return False
+    holder[path[-1]] = bytes(value) if isinstance(value, bytearray) else value
+    return True
+
+
+def _spread(items: Sequence[Any], limit: int) -> list[Any]:
+    """At most `limit` items, evenly from the whole sequence."""
+    if len(items) <= limit:
+        return list(items)
+    return [items[k * len(items) // limit] for k in range(limit)]

@@ -1,0 +1,101 @@
+"""Where a contract mentions requirements and rulings, and what the check strings of requirements.yaml point at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+from conformance.contract.library import Library
+from conformance.contract.model import Contract
+from conformance.contract.parse import names
+from conformance.contract.position import Path, Position
+
+# What hangs below these keys is data of cases and laws; a key in it that is called `requirement` is none of ours.
+_DATA: Final = frozenset({"bases", "set", "over", "matrix", "pin", "pins", "use", "vary", "inputs", "outputs"})
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """A place of a contract that names a requirement or a ruling."""
+
+    name: str
+    position: Position
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One check string, `kind:target#name` (or `::name`), taken apart; `operator` is empty for tests and benches."""
+
+    text: str
+    kind: str
+    operator: str
+    name: str
+
+
+def mentions(contract: Contract, key: str) -> Iterator[Mention]:
+    """Every name under `key` (requirement or ruling) in the contract, with its place."""
+    yield from _mentions(contract, contract.source.value, (), key)
+
+
+def _mentions(contract: Contract, value: Any, path: Path, key: str) -> Iterator[Mention]:
+    if isinstance(value, dict):
+        for name in names(value, key) if key in value else ():
+            yield Mention(name, contract.source.at((*path, key)))
+        for step, inner in value.items():
+            if step not in _DATA:
+                yield from _mentions(contract, inner, (*path, step), key)
+    elif isinstance(value, list):
+        for k, inner in enumerate(value):
+            yield from _mentions(contract, inner, (*path, k), key)
+
+
+def check_of(text: str) -> Check:
+    """The check that a string of requirements.yaml means."""
+    kind, _, target = text.partition(":")
+    separator = "::" if kind in ("group", "test") else "#"
+    operator, _, name = target.partition(separator)
+    return Check(text, kind, operator, name)
+
+
+def claimable(contract: Contract) -> Iterator[tuple[str, str, tuple[str, ...] | None, Position]]:
+    """Everything of a contract that a requirement can name: (kind, name, its own requirements or None, place).
+
+    None: the construct has no `requirement` of its own, so only requirements.yaml says what it is for.
+    """
+    for guard in contract.requires:
+        yield "guard", guard.id, guard.requirements, guard.position
+    for clause in contract.ensures:
+        yield "ensures", clause.id, clause.requirements, clause.position
+    for variable in contract.state:
+        yield "state", variable.name, None, variable.position
+    for k, edge in enumerate(contract.edge_cases):
+        yield "edge", edge.id, _edge_requirements(contract, k), edge.position
+    for use in contract.laws:
+        yield "law", use.law, use.requirements, use.position
+    for group in contract.groups:
+        yield "group", group.name, group.requirements, group.position
+
+
+def _edge_requirements(contract: Contract, index: int) -> tuple[str, ...] | None:
+    return names(contract.source.value["edge_cases"][index], "requirement") or None
+
+
+def check_text(contract: Contract, kind: str, name: str) -> str:
+    """The check string by which requirements.yaml names something of a contract."""
+    return f"{kind}:{contract.operator}{'::' if kind == 'group' else '#'}{name}"
+
+
+def requirement_checks(library: Library) -> dict[str, set[str]]:
+    """The requirements that name each check string."""
+    found: dict[str, set[str]] = {}
+    for family in library.requirements.values():
+        for row in family.requirements:
+            for text in row.checks:
+                found.setdefault(text, set()).add(row.id)
+    return found
+
+
+def requirement_ids(library: Library) -> frozenset[str]:
+    """The id of every requirement of every family."""
+    return frozenset(row.id for family in library.requirements.values() for row in family.requirements)

@@ -1,0 +1,139 @@
+"""What lint looks at: the library, the frozen corpus, the lock, and the few names that stand to its right."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from conformance.codec.codebook import Codebook, codebook_of
+from conformance.contract.library import Library
+from conformance.contract.model import Contract
+from conformance.lint.call import Call, UnreadableCase, calls_of
+from conformance.lint.desk import Desk
+from conformance.vectors.case import Case
+
+
+class Bench:
+    """The desks and calls that subjects share which differ in little; a memo and nothing else."""
+
+    def __init__(self) -> None:
+        self._calls: dict[int, tuple[Case, Codebook, tuple[Call, ...] | UnreadableCase]] = {}
+        self._desks: dict[str, list[Desk]] = {}
+        self._witnesses: dict[tuple[str, str], list[tuple[Call, Any]]] = {}
+
+    def desk(self, contract: Contract) -> Desk:
+        """The desk that serves a contract."""
+        desks = self._desks.setdefault(contract.operator, [])
+        for desk in desks:
+            if desk.serves(contract):
+                return desk
+        desks.append(Desk(contract))
+        return desks[-1]
+
+    def calls(self, case: Case, codebook: Codebook) -> tuple[Call, ...]:
+        """The calls of a case; raises UnreadableCase."""
+        known = self._calls.get(id(case))
+        if known is None or not _same_types(known[1], codebook, case):
+            try:
+                found: tuple[Call, ...] | UnreadableCase = tuple(calls_of(case, codebook))
+            except UnreadableCase as error:
+                found = error
+            known = self._calls[id(case)] = (case, codebook, found)
+        if isinstance(known[2], UnreadableCase):
+            raise known[2]
+        return known[2]
+
+    def witnesses(self, operator: str, text: str) -> list[tuple[Call, Any]]:
+        """The wrong results that a postcondition alone is known to have caught, for `L306` to add to."""
+        return self._witnesses.setdefault((operator, text), [])
+
+
+def _same_types(one: Codebook, other: Codebook, case: Case) -> bool:
+    if one is other:
+        return True
+    for operator in case.operators:
+        mine, yours = one.forms.get(operator), other.forms.get(operator)
+        if mine is None or yours is None:
+            if mine is not yours:
+                return False
+        elif mine.contract.inputs != yours.contract.inputs or mine.contract.outputs != yours.contract.outputs:
+            return False
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A library with its frozen cases, by operator.
+
+    `known_laws`, `known_rules` and `documents` (path -> text of the tests and benchmarks that requirements name; None
+    where no checkout is there to look into) come from the caller, because they stand to the right of lint.
+    """
+
+    library: Library
+    cases: Mapping[str, tuple[Case, ...]]
+    lock: Any
+    known_laws: frozenset[str]
+    documents: Mapping[str, str] | None
+    codebook: Codebook = field(repr=False)
+    bench: Bench = field(repr=False)
+    only: frozenset[str] | None = None
+
+    @property
+    def contracts(self) -> tuple[Contract, ...]:
+        """The contracts under judgement: all of them, or those that `only` names."""
+        contracts = self.library.contracts
+        return tuple(contracts[name] for name in sorted(contracts) if self.only is None or name in self.only)
+
+    def desk(self, contract: Contract) -> Desk:
+        """Where the contract's expressions meet its calls."""
+        return self.bench.desk(contract)
+
+    def calls(self, operator: str) -> tuple[Call, ...]:
+        """Every readable frozen call of an operator, wherever its case stands, in the corpus' order."""
+        found: list[Call] = []
+        for cases in self.cases.values():
+            for case in cases:
+                if operator in case.operators:
+                    try:
+                        found += (call for call in self.bench.calls(case, self.codebook) if call.operator == operator)
+                    except UnreadableCase:
+                        continue  # L108 says so
+        return tuple(found)
+
+    def unreadable(self) -> tuple[UnreadableCase, ...]:
+        """The cases that do not fit the types of their operators."""
+        found: list[UnreadableCase] = []
+        for cases in self.cases.values():
+            for case in cases:
+                try:
+                    self.bench.calls(case, self.codebook)
+                except UnreadableCase as error:
+                    found.append(error)
+        return tuple(found)
+
+    def derive(
+        self,
+        library: Library | None = None,
+        cases: Mapping[str, tuple[Case, ...]] | None = None,
+        only: Iterable[str] | None = None,
+    ) -> Subject:
+        """The same subject with other contracts or cases, sharing what has been evaluated already."""
+        changed = self if library is None else replace(self, library=library, codebook=codebook_of(library))
+        changed = changed if cases is None else replace(changed, cases=cases)
+        return changed if only is None else replace(changed, only=frozenset(only))
+
+
+def subject_of(
+    library: Library,
+    cases: Iterable[Case],
+    lock: Any = None,
+    known_laws: Iterable[str] = (),
+    documents: Mapping[str, str] | None = None,
+) -> Subject:
+    """The subject made of a library and its frozen cases."""
+    by_operator: dict[str, list[Case]] = {}
+    for case in cases:
+        by_operator.setdefault(case.operator, []).append(case)
+    frozen = {operator: tuple(found) for operator, found in sorted(by_operator.items())}
+    return Subject(library, frozen, lock, frozenset(known_laws), documents, codebook_of(library), Bench())

@@ -1,0 +1,234 @@
+"""The parts of a CEL expression that lint reasons about: comparisons, conjuncts and free names, as text.
+
+The engine shows no syntax tree, so this reads the grammar of CEL itself; it is only ever given text that compiles.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+_TOKEN: Final = re.compile(
+    r"""\s*(?:
+      (?P<number>0[xX][0-9a-fA-F]+u?|(?:\d+\.\d+|\d+)(?:[eE][-+]?\d+)?u?)
+    | (?P<string>[bBrR]{0,2}(?:\"\"\".*?\"\"\"|'''.*?'''|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'))
+    | (?P<name>[A-Za-z_]\w*)
+    | (?P<sign><=|>=|==|!=|&&|\|\||[-+*/%<>!?:.,()\[\]{}])
+    )""",
+    re.VERBOSE | re.DOTALL,
+)
+_BINARY: Final = (("||",), ("&&",), ("<", "<=", ">", ">=", "==", "!=", "in"), ("+", "-"), ("*", "/", "%"))
+_MACROS: Final = frozenset({"all", "exists", "exists_one", "map", "filter"})
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One expression: `sign` is its operator, `call`, `macro`, `name`, `group`, `literal` or another construct."""
+
+    sign: str
+    start: int
+    end: int
+    parts: tuple[Node, ...] = ()
+
+    def text(self, whole: str) -> str:
+        """The text of the expression inside the text that was parsed, without brackets around it."""
+        node = self
+        while node.sign == "group":
+            node = node.parts[0]
+        return whole[node.start : node.end]
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """`left sign right` as it stands in the expression `whole`, from `start` to `end`."""
+
+    whole: str
+    left: str
+    sign: str
+    right: str
+    start: int
+    end: int
+
+    @property
+    def text(self) -> str:
+        """The comparison as it is written."""
+        return self.whole[self.start : self.end]
+
+    def replaced(self, by: str) -> str:
+        """The whole expression with something else in the comparison's place."""
+        return f"{self.whole[: self.start]}{by}{self.whole[self.end :]}"
+
+
+def parse(text: str) -> Node:
+    """The tree of an expression; raises ValueError on text that is no CEL."""
+    return _Reader(text).whole()
+
+
+def comparisons(text: str) -> tuple[Comparison, ...]:
+    """Every comparison outside macros, in the order of the text."""
+    found = [
+        Comparison(text, node.parts[0].text(text), node.sign, node.parts[1].text(text), node.start, node.end)
+        for node in _walk(parse(text))
+        if node.sign in _BINARY[2] and node.sign != "in"
+    ]
+    return tuple(found)
+
+
+def conjuncts(text: str) -> tuple[str, ...]:
+    """The expressions that && joins at the top."""
+    return tuple(node.text(text) for node in _conjuncts(parse(text)))
+
+
+def equation(text: str) -> tuple[str, str] | None:
+    """The two sides where the whole expression is an equation."""
+    node = _bare(parse(text))
+    return (node.parts[0].text(text), node.parts[1].text(text)) if node.sign == "==" else None
+
+
+def dotted_names(text: str) -> frozenset[str]:
+    """Every name with its dots that the expression mentions: variables, functions, and what macros bind."""
+    return frozenset(_names(parse(text), text))
+
+
+def _bare(node: Node) -> Node:
+    while node.sign == "group":
+        node = node.parts[0]
+    return node
+
+
+def _walk(node: Node) -> Iterator[Node]:
+    if node.sign == "macro":
+        yield from _walk(node.parts[0])
+        return
+    yield node
+    for part in node.parts:
+        yield from _walk(part)
+
+
+def _conjuncts(node: Node) -> Iterator[Node]:
+    bare = _bare(node)
+    if bare.sign == "&&":
+        for part in bare.parts:
+            yield from _conjuncts(part)
+    else:
+        yield bare
+
+
+def _names(node: Node, text: str) -> Iterator[str]:
+    if _is_path(node):
+        yield "".join(text[node.start : node.end].split())
+        return
+    for part in node.parts:
+        yield from _names(part, text)
+
+
+def _is_path(node: Node) -> bool:
+    return node.sign == "name" or (node.sign == "member" and _is_path(node.parts[0]))
+
+
+class _Reader:
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.tokens: list[tuple[str, str, int, int]] = []
+        end = len(text.rstrip())
+        place = 0
+        while place < end:
+            match = _TOKEN.match(text, place)
+            if match is None or match.lastgroup is None:
+                raise ValueError(f"no CEL at {text[place : place + 20]!r}")
+            kind = match.lastgroup
+            self.tokens.append((kind, match[kind], match.start(kind), match.end()))
+            place = match.end()
+        self.index = 0
+
+    def whole(self) -> Node:
+        node = self.conditional()
+        if self.index != len(self.tokens):
+            raise ValueError(f"no CEL from {self.text[self.tokens[self.index][2] :]!r}")
+        return node
+
+    def sees(self, *signs: str) -> bool:
+        return self.index < len(self.tokens) and self.tokens[self.index][1] in signs and not self.is_string()
+
+    def is_string(self) -> bool:
+        return self.tokens[self.index][0] == "string"
+
+    def take(self, sign: str | None = None) -> tuple[str, str, int, int]:
+        if self.index >= len(self.tokens) or (sign is not None and not self.sees(sign)):
+            raise ValueError(f"{sign or 'an expression'} is missing in {self.text!r}")
+        self.index += 1
+        return self.tokens[self.index - 1]
+
+    def conditional(self) -> Node:
+        condition = self.binary(0)
+        if not self.sees("?"):
+            return condition
+        self.take()
+        yes = self.conditional()
+        self.take(":")
+        no = self.conditional()
+        return Node("?", condition.start, no.end, (condition, yes, no))
+
+    def binary(self, level: int) -> Node:
+        if level == len(_BINARY):
+            return self.unary()
+        left = self.binary(level + 1)
+        while self.sees(*_BINARY[level]):
+            sign = self.take()[1]
+            right = self.binary(level + 1)
+            left = Node(sign, left.start, right.end, (left, right))
+        return left
+
+    def unary(self) -> Node:
+        if self.sees("!", "-"):
+            _, sign, start, _ = self.take()
+            part = self.unary()
+            return Node("not" if sign == "!" else "minus", start, part.end, (part,))
+        return self.postfix(self.primary())
+
+    def postfix(self, node: Node) -> Node:
+        while self.sees(".", "[", "("):
+            sign = self.take()[1]
+            if sign == ".":
+                _, name, _, end = self.take()
+                if self.sees("("):
+                    self.take()
+                    arguments, end = self.until(")")
+                    kind = "macro" if name in _MACROS and len(arguments) >= 2 else "call"
+                    node = Node(kind, node.start, end, (node, *arguments))
+                else:
+                    node = Node("member", node.start, end, (node,))
+            else:
+                arguments, end = self.until("]" if sign == "[" else ")")
+                # A function's name is no variable.
+                holder = () if sign == "(" and node.sign in ("name", "member") else (node,)
+                node = Node("index" if sign == "[" else "call", node.start, end, (*holder, *arguments))
+        return node
+
+    def primary(self) -> Node:
+        kind, text, start, end = self.take()
+        if kind in ("number", "string") or text in ("true", "false", "null"):
+            return Node("literal", start, end)
+        if kind == "name":
+            return Node("name", start, end)
+        if text == "(":
+            inner = self.conditional()
+            end = self.take(")")[3]
+            return Node("group", start, end, (inner,))
+        if text == "[":
+            items, end = self.until("]")
+            return Node("list", start, end, tuple(items))
+        if text == "{":
+            items, end = self.until("}")
+            return Node("map", start, end, tuple(items))
+        raise ValueError(f"{text!r} begins no expression in {self.text!r}")
+
+    def until(self, closing: str) -> tuple[list[Node], int]:
+        items: list[Node] = []
+        while not self.sees(closing):
+            items.append(self.conditional())
+            if self.sees(",", ":"):
+                self.take()
+        return items, self.take(closing)[3]
