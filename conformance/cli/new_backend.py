@@ -1,0 +1,37 @@
+"""`tally new-backend`: the skeleton of a backend that says hello and fails its first vector."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+import click
+
+LANGUAGES: Final = ("python", "javascript")
+
+
+@click.command("new-backend")
+@click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
+@click.option("--language", type=click.Choice(LANGUAGES), required=True)
+@click.option("--operator", default=None, help="The operator to begin with; the one with the fewest inputs otherwise.")
+def command(folder: Path, language: str, operator: str | None) -> int:
+    """Write the skeleton of a backend into DIR; nothing that exists is overwritten."""
+    from conformance.cli.complaint import Complaint
+    from conformance.cli.skeleton import run_line, skeleton, smallest
+    from conformance.cli.specification import contract_named, specification
+
+    library = specification()
+    contract = contract_named(library, operator) if operator else smallest(library)
+    files = skeleton(language, folder.resolve().name, str(folder), contract, library.errors)
+    in_the_way = [name for name in files if (folder / name).exists()]
+    if in_the_way:
+        hint = "name a new folder; nothing was written"
+        raise Complaint(str(folder / in_the_way[0]), "T005", "this file exists already", hint)
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in files.items():
+        (folder / name).write_text(text, encoding="utf-8")
+        click.echo(f"wrote {folder / name}")
+    click.echo(
+        f"\nnext: {run_line(language, str(folder), contract)}\nthen: edit {folder / 'operators'}.*; see README.md"
+    )
+    return 0
