@@ -1,0 +1,95 @@
+"""A bare attempt of a backend at frozen cases: verdicts by case id, without laws, record or report."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from conformance.backend.command import LostBackend, describe
+from conformance.backend.drive import Call, Conversation, Driver, Restart
+from conformance.backend.hello import BadHello
+from conformance.backend.outcome import Lost, Outcome
+from conformance.backend.resolve import resolve
+from conformance.codec.codebook import Codebook
+from conformance.codec.dialect import DIALECTS
+from conformance.trial.cases import CaseRunner, check_of
+from conformance.trial.check import Result, Verdict
+from conformance.trial.judge import outcome_name
+from conformance.trial.options import DEFAULT_TIMEOUT
+from conformance.vectors.case import Case
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """What a backend made of some cases, by case id; `refusal` says why it could not be asked at all."""
+
+    results: Mapping[str, Result]
+    refusal: str = ""
+    stderr_tail: str = ""
+
+    @property
+    def wrong(self) -> frozenset[str]:
+        """The ids of the cases that did not pass."""
+        return frozenset(id_ for id_, result in self.results.items() if result.verdict is not Verdict.PASS)
+
+
+def attempt(backend: str, cases: Sequence[Case], codebook: Codebook, timeout: float = DEFAULT_TIMEOUT) -> Attempt:
+    """Try the cases on one process of a backend.
+
+    A restart inside a trace is passed over: it asks whether a backend keeps state, and costs a process. What is tried
+    here (mutants of a stateless reference, trivial backends) keeps none.
+    """
+    dialect = DIALECTS["json"]
+    runner = CaseRunner(codebook, dialect)
+    driver = Driver(resolve(backend), dialect, codebook, timeout)
+    by_id = {case.id: case for case in cases}
+    results: dict[str, Result] = {}
+    try:
+        for finished in driver.hold([_in_one_process(runner, case) for case in cases]):
+            if finished.finding is not None:
+                results[finished.key] = finished.finding
+            elif finished.lost is not None:
+                results[finished.key] = _lost(by_id[finished.key], finished.lost)
+    except (BadHello, LostBackend) as error:
+        reason = describe(error.reason) if isinstance(error, LostBackend) else str(error)
+        return Attempt({}, reason, _tail(driver))
+    return Attempt(dict(sorted(results.items())), "", _tail(driver))
+
+
+def behaviour(result: Result) -> str:
+    """A digest of what a backend did where a case went wrong: equal for equal answers to the same call.
+
+    The answer counts whole, failure record included; where there is no well-typed answer, the first difference does.
+    """
+    answer: Any = result.call.answer if result.call is not None else None
+    if answer is None and result.difference is not None:
+        answer = [result.difference.path, result.difference.expected, result.difference.actual]
+    seen = [result.verdict.value, result.outcome, result.step, answer]
+    return hashlib.sha256(json.dumps(seen, sort_keys=True, default=repr).encode()).hexdigest()
+
+
+def _in_one_process(runner: CaseRunner, case: Case) -> Conversation[Result]:
+    return Conversation(case.id, lambda: _without_restarts(runner.talk(case)))
+
+
+def _without_restarts(
+    talk: Generator[Sequence[Call] | Restart, Sequence[Outcome], Result],
+) -> Generator[Sequence[Call] | Restart, Sequence[Outcome], Result]:
+    try:
+        wish = next(talk)
+        while True:
+            wish = talk.send([] if isinstance(wish, Restart) else (yield wish))
+    except StopIteration as end:
+        finding: Result = end.value
+        return finding
+
+
+def _lost(case: Case, reason: Lost) -> Result:
+    return Result(check_of(case), Verdict.ERROR, outcome_name(reason), message=describe(reason))
+
+
+def _tail(driver: Driver) -> str:
+    return driver.stderr_tail.decode("utf-8", "replace")

@@ -1,0 +1,111 @@
+"""The floor: how many frozen cases a backend passes that does not even try (DESIGN 7)."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, Final
+
+from conformance.codec.codebook import codebook_of
+from conformance.contract.library import Library
+from conformance.trial.attempt import attempt
+from conformance.trial.mutants import deciding_cases
+from conformance.trial.options import Progress, Silence
+from conformance.trial.trivial import TRIVIAL
+from conformance.vectors.case import Case
+from conformance.vectors.jsontext import json_text
+
+FORMAT: Final = 1
+FILE: Final = "floor.json"
+LIMIT: Final = Fraction(5, 100)  # of all cases; a backend that does not try must stay below it
+ALL: Final = "all"
+
+
+class UnreadableFloor(Exception):
+    """The committed floor is missing or not of this format; says which file and the next step."""
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """How many cases passed, of how many."""
+
+    passed: int
+    cases: int
+
+    @property
+    def share(self) -> Fraction:
+        """The part that passed; nothing passed of nothing is everything, so that an empty corpus is red."""
+        return Fraction(self.passed, self.cases) if self.cases else Fraction(1)
+
+    def __str__(self) -> str:
+        return f"{self.passed} of {self.cases} ({float(self.share):.2%})"
+
+
+@dataclass(frozen=True, slots=True)
+class Floor:
+    """Each trivial backend's score by operator, and over `all`."""
+
+    scores: Mapping[str, Mapping[str, Score]]
+
+
+def measure_floor(library: Library, cases: Iterable[Case], progress: Progress | None = None) -> Floor:
+    """Try every trivial backend on the quick cases."""
+    deciding = deciding_cases(cases)
+    codebook = codebook_of(library)
+    progress = progress or Silence()
+    progress.stage("trivial backends", len(TRIVIAL))
+    asked = Counter(case.operator for case in deciding)
+    scores: dict[str, Mapping[str, Score]] = {}
+    for backend in TRIVIAL:
+        tried = attempt(f"python:{__package__}.trivial:{backend.name}", deciding, codebook)
+        if tried.refusal:
+            raise RuntimeError(f"the trivial backend {backend.name} does not run: {tried.refusal} {tried.stderr_tail}")
+        passed = Counter(case.operator for case in deciding if case.id not in tried.wrong)
+        by_operator = {operator: Score(passed[operator], count) for operator, count in sorted(asked.items())}
+        scores[backend.name] = {**by_operator, ALL: Score(passed.total(), asked.total())}
+        progress.step()
+    return Floor(dict(sorted(scores.items())))
+
+
+def floor_problems(floor: Floor) -> Iterator[str]:
+    """One sentence for each trivial backend that passes too much."""
+    for name, scores in floor.scores.items():
+        if scores[ALL].share >= LIMIT:
+            yield f"the trivial backend {name} passes {scores[ALL]} cases; the limit is {float(LIMIT):.0%}"
+
+
+def floor_text(floor: Floor) -> str:
+    """The text of reports/floor.json; shares are rounded to four places."""
+    return json_text(
+        {
+            "format": FORMAT,
+            "limit": f"{float(LIMIT):.4f}",
+            "scores": {
+                name: {operator: _score_record(score) for operator, score in scores.items()}
+                for name, scores in floor.scores.items()
+            },
+        }
+    )
+
+
+def read_floor(file: Path) -> Floor:
+    """The committed floor; raises UnreadableFloor."""
+    try:
+        record = json.loads(file.read_text("utf-8"))
+        if record["format"] != FORMAT:
+            raise ValueError(f"format {record['format']!r}")
+        scores = {
+            name: {operator: Score(int(one["passed"]), int(one["cases"])) for operator, one in by_operator.items()}
+            for name, by_operator in record["scores"].items()
+        }
+    except (OSError, KeyError, TypeError, ValueError, AttributeError) as error:
+        raise UnreadableFloor(f"{file}: {error!r:.200}\n    hint: run `tally mutants --write`") from None
+    return Floor(scores)
+
+
+def _score_record(score: Score) -> dict[str, Any]:
+    return {"passed": score.passed, "cases": score.cases, "share": f"{float(score.share):.4f}"}
