@@ -17,7 +17,8 @@ from typing import Any, Final
 
 from conformance.backend.hello import BadHello, Hello, hello_from
 from conformance.backend.outcome import Crash, Failure, Lost, Outcome, ProtocolError, Result, Timeout
-from conformance.codec.dialect import Dialect, Garbage
+from conformance.codec.dialect import Dialect
+from conformance.codec.splitter import Garbage
 
 _CHUNK: Final = 1 << 20
 _STDERR_TAIL: Final = 4096  # bytes of stderr kept for the observations

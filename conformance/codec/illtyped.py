@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+import json
+import re
+import reprlib
+from typing import Any, Final
 
 Path = tuple[str | int, ...]
+_LIMIT: Final = 80  # characters
+_PLAIN: Final = re.compile(r"[\w./#-]{1,80}\Z", re.ASCII)
 
 
 class IllTyped(Exception):
@@ -23,16 +28,39 @@ class IllTyped(Exception):
 
 
 def show_path(path: Path) -> str:
-    """A path as users read it: `trace_record.cursor_after.epoch`, `block_order[3]`."""
+    """A path as users read it: `trace_record.cursor_after.epoch`, `block_order[3]`, `headers["a key\\n"]`."""
     text = ""
     for step in path:
-        text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else step
+        if isinstance(step, int):
+            text += f"[{step}]"
+        elif _PLAIN.match(step):
+            text += f".{step}" if text else step
+        else:  # a backend's own key may hold anything, control characters too
+            text += f"[{json.dumps(step[:_LIMIT])}]"
     return text or "result"
 
 
-def shorten(value: Any, limit: int = 80) -> str:
-    """The repr of a value, cut to `limit` characters without building a long one."""
-    if isinstance(value, str | bytes | list) and len(value) > limit:
+def shorten(value: Any, limit: int = _LIMIT) -> str:
+    """The repr of a value in about `limit` characters, made without building a long one, however deep the value is."""
+    if isinstance(value, str | bytes) and len(value) > limit:
         return f"{value[:limit]!r}... ({len(value)} long)"
-    text = repr(value)
+    text = _BRIEF.repr(value)
+    if isinstance(value, list) and len(value) > limit:
+        return f"{text[:limit]}... ({len(value)} long)"
     return text if len(text) <= limit else text[:limit] + "..."
+
+
+class _Brief(reprlib.Repr):
+    """A repr that looks at no more of a value than it shows."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.maxlevel, self.maxdict = 4, 8
+        self.maxlist = self.maxtuple = self.maxstring = self.maxother = self.maxlong = 4 * _LIMIT
+
+    def repr_bytes(self, value: bytes, level: int) -> str:
+        """The beginning of a byte string."""
+        return repr(value[:_LIMIT])
+
+
+_BRIEF: Final = _Brief()

@@ -1,7 +1,7 @@
 """CBOR items as bytes arrive: a well-formedness decoder that keeps what the wire's rules need to see.
 
-Unlike a general decoder it keeps the width of floats and repeated keys, bounds nesting, and tells an item that is not
-there yet from one that never can be.
+Unlike a general decoder it keeps the width of floats and repeated keys, bounds nesting and the number of items, reads
+every byte once however the bytes arrive, and tells an item that is not there yet from one that never can be.
 """
 
 from __future__ import annotations
@@ -15,12 +15,15 @@ import numpy as np
 
 from conformance.contract.item import encode_item, head
 
-MAX_DEPTH: Final = 64
+MAX_DEPTH: Final = 128
+MAX_ITEMS: Final = 1 << 22  # in one message; 2^20 plain integers are four times less
 TYPED_ARRAYS: Final[Mapping[int, np.dtype[Any]]] = {70: np.dtype("<u4"), 71: np.dtype("<u8")}  # RFC 8746, little-endian
+_BYTES, _TEXT, _ARRAY, _MAP, _TAG = 2, 3, 4, 5, 6
+_SIMPLE: Final[Mapping[int, bool | None]] = {20: False, 21: True, 22: None}
 
 
 class Incomplete(Exception):
-    """The buffer ends inside an item; at least `needed` bytes must be there before it can be whole."""
+    """The bytes end inside an item; at least `needed` bytes must be there before reading on can succeed."""
 
     def __init__(self, needed: int) -> None:
         super().__init__(f"{needed} bytes needed")
@@ -28,10 +31,10 @@ class Incomplete(Exception):
 
 
 class IllFormed(Exception):
-    """The bytes are no CBOR that this wire knows; `offset` counts from the start of the buffer."""
+    """The bytes are no CBOR that this wire knows; `offset` counts from the start of the bytes."""
 
     def __init__(self, message: str, offset: int) -> None:
-        super().__init__(f"{message} at byte {offset}")
+        super().__init__(message)
         self.offset = offset
 
 
@@ -63,97 +66,135 @@ class Simple:
     number: int
 
 
-def decode(buffer: bytes | bytearray | memoryview, start: int = 0) -> tuple[Any, int]:
-    """The item at `start` and the offset behind it; raises Incomplete or IllFormed.
+def decode(data: bytes | bytearray, start: int = 0) -> tuple[Any, int]:
+    """The item at `start` and the offset behind it; raises Incomplete or IllFormed."""
+    reader = ItemReader()
+    reader.at = start
+    return reader.read(data), reader.at
+
+
+class ItemReader:
+    """Reads one item from bytes that grow: after Incomplete, call `read` again with the same bytes and more.
 
     Maps come as dict where the keys are distinct text, else as a tuple of pairs.
     """
-    return _decode(memoryview(buffer), start, 0)
+
+    __slots__ = ("_items", "_open", "at")
+
+    def __init__(self) -> None:
+        self.at = 0  # everything before it is read
+        self._open: list[tuple[int, int, list[Any]]] = []  # major type, argument and members of what is not whole yet
+        self._items = 0
+
+    def read(self, data: bytes | bytearray) -> Any:
+        """The item; `at` is the offset behind it. Raises Incomplete or IllFormed."""
+        size, at, open_ = len(data), self.at, self._open
+        while True:
+            if at >= size:
+                raise Incomplete(at + 1)
+            first = data[at]
+            major, info = first >> 5, first & 31
+            end = at + 1
+            if info < 24:
+                argument = info
+            elif info > 27:
+                raise IllFormed("an indefinite length or a reserved head", at)
+            else:
+                end += 1 << (info - 24)
+                if end > size:
+                    raise Incomplete(end)
+                argument = int.from_bytes(data[at + 1 : end], "big")
+            item: Any
+            if major == 0:
+                item = argument
+            elif major == 1:
+                item = -1 - argument
+            elif major <= _TEXT:
+                begin, end = end, end + argument
+                if end > size:
+                    raise Incomplete(end)
+                item = _string(data, major, begin, end)
+            elif major <= _TAG:
+                if argument or major == _TAG:
+                    self._enter(major, argument, at)
+                    self.at = at = end
+                    continue
+                item = [] if major == _ARRAY else {}
+            elif info > 24:
+                item = Float(1 << (info - 24), bytes(data[at + 1 : end]))
+            elif info == 24 and argument < 32:
+                raise IllFormed("a simple value in two bytes", at)
+            else:
+                item = _SIMPLE[argument] if argument in _SIMPLE else Simple(argument)
+            self.at = at = end
+            while open_:
+                major, argument, members = open_[-1]
+                members.append(item)
+                if len(members) < (argument if major == _ARRAY else 2 * argument if major == _MAP else 1):
+                    break
+                open_.pop()
+                item = members if major == _ARRAY else _map(members) if major == _MAP else Tagged(argument, item)
+            else:
+                return item
+
+    def _enter(self, major: int, argument: int, at: int) -> None:
+        self._items += argument if major != _TAG else 1
+        if self._items > MAX_ITEMS:
+            raise IllFormed(f"more than {MAX_ITEMS} items in one message", at)
+        if len(self._open) >= MAX_DEPTH:
+            raise IllFormed(f"nesting deeper than {MAX_DEPTH}", at)
+        self._open.append((major, argument, []))
 
 
-def _decode(data: memoryview, at: int, depth: int) -> tuple[Any, int]:
-    if at >= len(data):
-        raise Incomplete(at + 1)
-    if depth > MAX_DEPTH:
-        raise IllFormed(f"nesting deeper than {MAX_DEPTH}", at)
-    first = data[at]
-    major, info = first >> 5, first & 31
-    if info > 27:
-        raise IllFormed("an indefinite length or a reserved head", at)
-    width = 0 if info < 24 else 1 << (info - 24)
-    end = at + 1 + width
-    if end > len(data):
-        raise Incomplete(end)
-    argument = info if width == 0 else int.from_bytes(data[at + 1 : end], "big")
-    if major == 0:
-        return argument, end
-    if major == 1:
-        return -1 - argument, end
-    if major in (2, 3):
-        return _string(data, major, end, argument)
-    if major == 4:
-        return _array(data, end, argument, depth)
-    if major == 5:
-        return _map(data, end, argument, depth)
-    if major == 6:
-        item, end = _decode(data, end, depth + 1)
-        return Tagged(argument, item), end
-    if width >= 2:
-        return Float(width, bytes(data[at + 1 : end])), end
-    if width == 1 and argument < 32:
-        raise IllFormed("a simple value in two bytes", at)
-    return {20: False, 21: True, 22: None}.get(argument, Simple(argument)), end
+def _string(data: bytes | bytearray, major: int, begin: int, end: int) -> bytes | str:
+    if major == _TEXT:
+        try:
+            return data[begin:end].decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise IllFormed("text that is not UTF-8", begin + error.start) from None
+    if isinstance(data, bytes):
+        return data[begin:end]
+    with memoryview(data) as view:  # a slice of a bytearray would be copied twice
+        return bytes(view[begin:end])
 
 
-def _string(data: memoryview, major: int, at: int, length: int) -> tuple[Any, int]:
-    end = at + length
-    if end > len(data):
-        raise Incomplete(end)
-    raw = bytes(data[at:end])
-    if major == 2:
-        return raw, end
-    try:
-        return raw.decode("utf-8"), end
-    except UnicodeDecodeError as error:
-        raise IllFormed("text that is not UTF-8", at + error.start) from None
-
-
-def _array(data: memoryview, at: int, length: int, depth: int) -> tuple[Any, int]:
-    items = []
-    for _ in range(length):
-        item, at = _decode(data, at, depth + 1)
-        items.append(item)
-    return items, at
-
-
-def _map(data: memoryview, at: int, length: int, depth: int) -> tuple[Any, int]:
-    pairs: list[tuple[Any, Any]] = []
-    seen: set[str] = set()
-    for _ in range(length):
-        key, at = _decode(data, at, depth + 1)
-        value, at = _decode(data, at, depth + 1)
-        if isinstance(key, str):
-            seen.add(key)
-        pairs.append((key, value))
-    return (dict(pairs) if len(seen) == len(pairs) else tuple(pairs)), at
+def _map(members: list[Any]) -> Any:
+    keys, values = members[::2], members[1::2]
+    if all(type(key) is str for key in keys):
+        found = dict(zip(keys, values, strict=True))
+        if len(found) == len(keys):
+            return found
+    return tuple(zip(keys, values, strict=True))
 
 
 def encode(message: Any) -> bytes:
     """The bytes of a message made of native items, Float, Tagged and integer arrays (as RFC 8746 typed arrays)."""
-    match message:
-        case Float(width, bits):
-            return bytes([{2: 0xF9, 4: 0xFA, 8: 0xFB}[width]]) + bits
-        case np.ndarray():
-            tag = next(tag for tag, dtype in TYPED_ARRAYS.items() if dtype.itemsize == message.itemsize)
-            raw = message.astype(TYPED_ARRAYS[tag], copy=False).tobytes()
-            return head(6, tag) + head(2, len(raw)) + raw
-        case Tagged(tag, item):
-            return head(6, tag) + encode(item)
-        case Simple(number):
-            return bytes([0xE0 | number]) if number < 24 else bytes([0xF8, number])
-        case list():
-            return head(4, len(message)) + b"".join(map(encode, message))
-        case dict() | tuple():
-            pairs = message.items() if isinstance(message, dict) else message
-            return head(5, len(message)) + b"".join(encode(k) + encode(v) for k, v in pairs)
-    return encode_item(message)
+    parts: list[bytes | memoryview] = []
+    _append(message, parts)
+    return b"".join(parts)
+
+
+def _append(message: Any, parts: list[bytes | memoryview]) -> None:
+    kind = type(message)
+    if kind is dict or kind is tuple:
+        parts.append(head(_MAP, len(message)))
+        for key, value in message.items() if kind is dict else message:
+            _append(key, parts)
+            _append(value, parts)
+    elif kind is list:
+        parts.append(head(_ARRAY, len(message)))
+        for member in message:
+            _append(member, parts)
+    elif kind is np.ndarray:
+        tag = next(tag for tag, dtype in TYPED_ARRAYS.items() if dtype.itemsize == message.itemsize)
+        little = np.ascontiguousarray(message, TYPED_ARRAYS[tag])
+        parts += (head(_TAG, tag), head(_BYTES, little.nbytes), little.data.cast("B") if little.size else b"")
+    elif kind is Float:
+        parts += (bytes([{2: 0xF9, 4: 0xFA, 8: 0xFB}[message.width]]), message.bits)
+    elif kind is Tagged:
+        parts.append(head(_TAG, message.tag))
+        _append(message.item, parts)
+    elif kind is Simple:
+        parts.append(bytes([0xE0 | message.number]) if message.number < 24 else bytes([0xF8, message.number]))
+    else:
+        parts.append(encode_item(message))

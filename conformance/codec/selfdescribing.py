@@ -4,24 +4,43 @@ from __future__ import annotations
 
 import re
 import struct
-from typing import Any
+from typing import Any, Final
 
 from conformance.codec.illtyped import IllTyped
 from conformance.codec.item import Float
+from conformance.codec.scalar import text
 
+MAX_DEPTH: Final = 100  # of arrays and maps inside each other; a message may nest a little deeper
 _INTEGER = re.compile(r"(?:0|-?[1-9][0-9]{0,19})\Z")
 _HEX = re.compile(r"(?:[0-9a-f]{2})*\Z")
 
 
 def check(wire: Any) -> Any:
     """The wire form itself, held to the one form each value has; raises IllTyped."""
-    _native(wire)
+    to_native(wire)
     return wire
 
 
-def to_native(wire: Any) -> Any:
-    """The native value of a wire form: a map is a dict where its keys are distinct text, else a tuple of pairs."""
-    return _native(wire)
+def to_native(wire: Any, depth: int = 0) -> Any:
+    """The native value of a wire form: a map is a dict where its keys are distinct text, else a tuple of pairs.
+
+    Raises IllTyped.
+    """
+    if wire is None or type(wire) is bool:
+        return wire
+    if type(wire) is not dict or len(wire) != 1:
+        raise IllTyped("null, true, false, or one of {text int float bytes array map}", wire)
+    ((kind, body),) = wire.items()
+    try:
+        if kind in ("array", "map"):
+            if depth >= MAX_DEPTH:
+                raise IllTyped(f"a nesting of at most {MAX_DEPTH}", wire)
+            return _array(body, depth + 1) if kind == "array" else _map(body, depth + 1)
+        if kind not in _READERS:
+            raise IllTyped("one of text, int, float, bytes, array, map", kind)
+        return _READERS[kind](body)
+    except IllTyped as error:
+        raise error.inside(kind) from None
 
 
 def from_native(value: Any) -> Any:
@@ -37,36 +56,20 @@ def from_native(value: Any) -> Any:
             bits = value.bits if value.width == 8 else struct.pack(">d", value.number)
             return {"float": bits.hex()}
         case str():
-            return {"text": value}
+            return {"text": text(value)}
         case bytes() | bytearray():
             return {"bytes": value.hex()}
         case list():
             return {"array": [from_native(item) for item in value]}
-        case dict():
-            return {"map": [[{"text": key}, from_native(item)] for key, item in value.items()]}
-        case tuple():
-            return {"map": [[from_native(key), from_native(item)] for key, item in value]}
+        case dict() | tuple():
+            pairs = value.items() if isinstance(value, dict) else value
+            return {"map": [[from_native(key), from_native(item)] for key, item in pairs]}
     raise IllTyped("a self-describing value", value)
 
 
-def _native(wire: Any) -> Any:
-    if wire is None or type(wire) is bool:
-        return wire
-    if type(wire) is not dict or len(wire) != 1:
-        raise IllTyped("null, true, false, or one of {text int float bytes array map}", wire)
-    ((kind, body),) = wire.items()
-    try:
-        return _READERS[kind](body)
-    except KeyError:
-        raise IllTyped("one of text, int, float, bytes, array, map", kind) from None
-    except IllTyped as error:
-        raise error.inside(kind) from None
-
-
-def _text(body: Any) -> str:
-    if type(body) is not str:
-        raise IllTyped("a string", body)
-    return body
+def from_item(item: Any) -> Any:
+    """The wire form of a decoded CBOR item; raises IllTyped on what `value` cannot hold."""
+    return check(from_native(item))
 
 
 def _int(body: Any) -> int:
@@ -87,25 +90,25 @@ def _bytes(body: Any) -> bytes:
     return bytes.fromhex(body)
 
 
-def _array(body: Any) -> list[Any]:
+def _array(body: Any, depth: int) -> list[Any]:
     if type(body) is not list:
         raise IllTyped("a list", body)
-    return [_inside(index, item) for index, item in enumerate(body)]
+    return [_inside(index, item, depth) for index, item in enumerate(body)]
 
 
-def _map(body: Any) -> Any:
+def _map(body: Any, depth: int) -> Any:
     if type(body) is not list or any(type(pair) is not list or len(pair) != 2 for pair in body):
         raise IllTyped("a list of [key, value] pairs", body)
-    pairs = [(_inside(index, pair[0]), _inside(index, pair[1])) for index, pair in enumerate(body)]
+    pairs = [(_inside(index, pair[0], depth), _inside(index, pair[1], depth)) for index, pair in enumerate(body)]
     keys = {key for key, _ in pairs if isinstance(key, str)}
     return dict(pairs) if len(keys) == len(pairs) else tuple(pairs)
 
 
-def _inside(step: int, wire: Any) -> Any:
+def _inside(step: int, wire: Any, depth: int) -> Any:
     try:
-        return _native(wire)
+        return to_native(wire, depth)
     except IllTyped as error:
         raise error.inside(step) from None
 
 
-_READERS = {"text": _text, "int": _int, "float": _float, "bytes": _bytes, "array": _array, "map": _map}
+_READERS = {"text": text, "int": _int, "float": _float, "bytes": _bytes}

@@ -1,0 +1,155 @@
+"""The forms of scalars and enums."""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from conformance.codec.illtyped import IllTyped
+from conformance.codec.item import Float
+from conformance.contract.types import FIXED_BYTES, FLOAT_BYTES, INTEGER_RANGES
+
+Convert = Callable[[Any], Any]
+WIDE: Final = frozenset({"uint64", "int64"})
+_PACK: Final = {2: ">e", 4: ">f", 8: ">d"}
+_HEX: Final = re.compile(r"(?:[0-9a-f]{2})*\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """The conversions of one type; each raises IllTyped with the path of what does not fit."""
+
+    check: Convert  # JSON wire -> JSON wire without volatile fields
+    to_native: Convert  # JSON wire -> native
+    from_native: Convert  # native -> JSON wire
+    to_cbor: Convert  # JSON wire -> CBOR message item
+    from_cbor: Convert  # CBOR message item -> JSON wire without volatile fields
+
+
+def scalar_form(name: str) -> Form:
+    """The form of the scalar that a contract calls `name`."""
+    if name == "bool":
+        return Form(_bool, _same, _bool, _same, _bool)
+    if name == "string":
+        return Form(text, _same, text, _same, text)
+    if name in INTEGER_RANGES:
+        return _wide_integer(name) if name in WIDE else _narrow_integer(name)
+    if name in FLOAT_BYTES:
+        return _float(FLOAT_BYTES[name], name)
+    return _bytes(FIXED_BYTES.get(name), name)
+
+
+def enum_form(values: tuple[str, ...]) -> Form:
+    """The form of one of a closed list of strings."""
+
+    def check(value: Any) -> Any:
+        if type(value) is not str or value not in values:
+            raise IllTyped("one of " + ", ".join(values), value)
+        return value
+
+    return Form(check, _same, check, _same, check)
+
+
+def text(value: Any) -> Any:
+    """The string itself, held to Unicode scalar values; raises IllTyped."""
+    if type(value) is not str:
+        raise IllTyped("a string", value)
+    if not value.isascii():
+        try:
+            value.encode("utf-8")
+        except UnicodeEncodeError:
+            raise IllTyped("a string of Unicode scalar values", value) from None
+    return value
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _bool(value: Any) -> Any:
+    if type(value) is not bool:
+        raise IllTyped("true or false", value)
+    return value
+
+
+def _wide_integer(name: str) -> Form:
+    low, high = INTEGER_RANGES[name]
+    expected = f"{name} as a decimal string"
+
+    def check(wire: Any) -> Any:
+        if type(wire) is not str or len(wire) > 20 or not wire.isascii():
+            raise IllTyped(expected, wire)
+        digits = wire[1:] if wire[:1] == "-" and low < 0 else wire
+        if not digits.isdigit() or (digits[0] == "0" and wire != "0") or not low <= int(wire) <= high:
+            raise IllTyped(expected, wire)
+        return wire
+
+    def from_native(value: Any) -> str:
+        return str(_integer(value, low, high, name))
+
+    return Form(check, int, from_native, int, from_native)
+
+
+def _narrow_integer(name: str) -> Form:
+    low, high = INTEGER_RANGES[name]
+
+    def check(value: Any) -> int:
+        return _integer(value, low, high, f"{name} as a number")
+
+    return Form(check, _same, check, _same, check)
+
+
+def _integer(value: Any, low: int, high: int, expected: str) -> int:
+    if type(value) is not int or not low <= value <= high:
+        raise IllTyped(expected, value)
+    return value
+
+
+def _float(width: int, name: str) -> Form:
+    digits = 2 * width
+    expected = f"{name} as {digits} hex digits"
+    layout = _PACK[width]
+
+    def check(wire: Any) -> Any:
+        if type(wire) is not str or len(wire) != digits or not _HEX.match(wire):
+            raise IllTyped(expected, wire)
+        return wire
+
+    def to_native(wire: str) -> float:
+        return float(struct.unpack(layout, bytes.fromhex(wire))[0])
+
+    def from_native(value: Any) -> str:
+        try:
+            wire = struct.pack(layout, value).hex() if type(value) is float else ""
+        except OverflowError:
+            wire = ""
+        # A number between two of this width is not of this width; only NaN differs from itself.
+        if not wire or (to_native(wire) != value and value == value):
+            raise IllTyped(f"a number of {name}", value)
+        return wire
+
+    def from_cbor(item: Any) -> str:
+        if not isinstance(item, Float) or item.width != width:
+            raise IllTyped(f"{name} in {width} bytes", item)
+        return item.bits.hex()
+
+    return Form(check, to_native, from_native, lambda wire: Float(width, bytes.fromhex(wire)), from_cbor)
+
+
+def _bytes(length: int | None, name: str) -> Form:
+    expected = f"{name} as lower-case hex" if length is None else f"{name} as {2 * length} lower-case hex digits"
+
+    def check(wire: Any) -> Any:
+        if type(wire) is not str or not _HEX.match(wire) or length not in (None, len(wire) // 2):
+            raise IllTyped(expected, wire)
+        return wire
+
+    def from_native(value: Any) -> str:
+        if not isinstance(value, bytes | bytearray) or length not in (None, len(value)):
+            raise IllTyped(name, value)
+        return value.hex()
+
+    return Form(check, bytes.fromhex, from_native, bytes.fromhex, from_native)

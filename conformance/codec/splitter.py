@@ -1,0 +1,143 @@
+"""A stream of bytes cut into messages: lines of JSON, or a CBOR sequence; bounded in memory, each byte read once."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, Protocol
+
+from conformance.codec.item import MAX_ITEMS, IllFormed, Incomplete, ItemReader
+
+MAX_MESSAGE: Final = 64 * 1024 * 1024  # bytes; 2^20 indices are 23 MB as JSON at their widest
+_SAMPLE: Final = 200  # bytes
+
+
+class Garbage(Exception):
+    """Bytes that are no message of this wire; `sample` is the beginning of what should have been one.
+
+    Neither text depends on how the bytes were cut on their way, so both may stand in a record.
+    """
+
+    def __init__(self, reason: str, sample: bytes | bytearray) -> None:
+        super().__init__(reason)
+        self.reason, self.sample = reason, bytes(sample[:_SAMPLE])
+
+
+class Splitter(Protocol):
+    """Cuts a stream of bytes into messages; one per process."""
+
+    def feed(self, data: bytes) -> Iterator[Mapping[str, Any]]:
+        """The messages that `data` completes; raises Garbage."""
+
+    def unfinished(self) -> bytes:
+        """The beginning of a message whose end has not come, empty where there is none."""
+
+
+class LineSplitter:
+    """One JSON message per line, UTF-8."""
+
+    def __init__(self) -> None:
+        self._begun = bytearray()  # a line whose end has not come
+
+    def feed(self, data: bytes) -> Iterator[Mapping[str, Any]]:
+        """The messages on the lines that end in `data`."""
+        *lines, rest = data.split(b"\n")
+        for line in lines:
+            if self._begun:
+                self._begun += line
+                line, self._begun = bytes(self._begun), bytearray()
+            if len(line) > MAX_MESSAGE:
+                raise _too_long(line)
+            yield _line_message(line)
+        self._begun += rest
+        if len(self._begun) > MAX_MESSAGE:
+            raise _too_long(self._begun)
+
+    def unfinished(self) -> bytes:
+        """The beginning of the line whose end has not come."""
+        return bytes(self._begun[:_SAMPLE])
+
+
+def _too_long(line: bytes | bytearray) -> Garbage:
+    return Garbage(f"a line of more than {MAX_MESSAGE} bytes", line)
+
+
+def _line_message(line: bytes) -> Mapping[str, Any]:
+    # Every member of a list or an object but the first follows a comma; only a long line can hold too many.
+    if len(line) > MAX_ITEMS and line.count(b",") + line.count(b"[") + line.count(b"{") > MAX_ITEMS:
+        raise Garbage(f"more than {MAX_ITEMS} items in one message", line)
+    try:
+        message = json.loads(line.decode("utf-8"), object_pairs_hook=_unique, parse_constant=_refuse)
+    except UnicodeDecodeError as error:
+        raise Garbage(f"a line that is not UTF-8 at byte {error.start}", line) from None
+    except RecursionError:
+        raise Garbage("a line nested too deeply", line) from None
+    except ValueError as error:
+        raise Garbage(f"a line that is not JSON ({str(error)[:80]})", line) from None
+    if type(message) is not dict:
+        raise Garbage("a line that is not a JSON object", line)
+    return message
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("an object with a key twice")
+    return found
+
+
+def _refuse(constant: str) -> Any:
+    raise ValueError(f"{constant} is not JSON")
+
+
+class SequenceSplitter:
+    """A CBOR sequence of maps."""
+
+    def __init__(self) -> None:
+        self._begun = bytearray()  # an item whose end has not come
+        self._needed = 1  # its bytes before reading on can succeed
+        self._reader = ItemReader()
+
+    def feed(self, data: bytes) -> Iterator[Mapping[str, Any]]:
+        """The messages that are whole once `data` is there."""
+        buffer: bytes | bytearray = data
+        if self._begun:
+            self._begun += data
+            buffer = self._begun
+        if len(buffer) < self._needed:
+            self._begun = buffer if isinstance(buffer, bytearray) else bytearray(buffer)
+            return
+        start = 0  # of the message being read
+        while start < len(buffer):
+            try:
+                message = self._read(buffer, start)
+            except Incomplete as error:
+                self._needed = error.needed - start
+                if max(self._needed, len(buffer) - start) > MAX_MESSAGE:
+                    raise Garbage(f"an item of more than {MAX_MESSAGE} bytes", buffer[start : start + 9]) from None
+                break
+            except IllFormed as error:
+                at = error.offset - start
+                raise Garbage(f"{error} at byte {at}", buffer[start : error.offset + 1]) from None
+            yield message
+            start, self._reader = self._reader.at, ItemReader()
+            self._reader.at, self._needed = start, 1
+        self._reader.at -= start
+        if buffer is self._begun:
+            del self._begun[:start]
+        else:
+            self._begun = bytearray(buffer[start:])
+
+    def unfinished(self) -> bytes:
+        """The beginning of the item whose end has not come."""
+        return bytes(self._begun[:_SAMPLE])
+
+    def _read(self, buffer: bytes | bytearray, start: int) -> Mapping[str, Any]:
+        if buffer[start] >> 5 != 5:
+            hint = " (a JSON text?)" if buffer[start] in b'{["' else ""
+            raise Garbage(f"an item that is not a CBOR map{hint}", buffer[start : start + 1])
+        message = self._reader.read(buffer)
+        if type(message) is not dict:
+            raise Garbage("a map with a key twice or a key that is not text", buffer[start : self._reader.at])
+        found: Mapping[str, Any] = message
+        return found
