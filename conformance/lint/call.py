@@ -11,6 +11,7 @@ from conformance.codec.illtyped import IllTyped
 from conformance.contract.types import ListOf, MapOf, Struct, Type
 from conformance.vectors.case import Accumulation, CallStep, Case, ExpectedResult
 from conformance.vectors.generate import inputs_of
+from conformance.vectors.typepath import value_at
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -109,12 +110,8 @@ def _resolved(value: Any, answers: Mapping[str, Any]) -> Any:
 
 
 def _answer(reference: str, answers: Mapping[str, Any]) -> Any:
-    name, *path = reference.split(".")
-    value = answers[name]
-    for member in path:
-        if not isinstance(value, Mapping):
-            raise LookupError(reference)
-        value = value[member]
+    name, _, path = reference.partition(".")
+    value = value_at(answers[name], path)
     if isinstance(value, Mapping) and value.keys() == {"count", "sha256", "head", "tail"}:
         raise LookupError(reference)
     return value

@@ -20,10 +20,10 @@ class Desk:
 
     def __init__(self, contract: Contract) -> None:
         self.contract = contract
-        self._before: dict[Call, Any] = {}
-        self._after: dict[Call, Any] = {}
-        self._compiled: dict[tuple[bool, str], Expression | None] = {}
-        self._values: dict[tuple[bool, str], dict[Call, Any]] = {}
+        self._known: dict[Call, dict[str, Any]] = {}
+        self._activations: dict[Call, Any] = {}
+        self._compiled: dict[str, Expression | None] = {}
+        self._values: dict[str, dict[Call, Any]] = {}
 
     def serves(self, contract: Contract) -> bool:
         """Whether the contract's expressions see the same variables as those of this desk."""
@@ -34,39 +34,36 @@ class Desk:
             and contract.source.value.get("let") == mine.source.value.get("let")
         )
 
-    def value(self, text: str, call: Call, over_result: bool = False) -> Any:
-        """What an expression over the inputs (and the result) is for a call; None where it does not evaluate."""
-        memo = self._values.setdefault((over_result, text), {})
+    def value(self, text: str, call: Call) -> Any:
+        """What an expression over inputs and frozen result is for a call; None where it does not evaluate."""
+        memo = self._values.setdefault(text, {})
         if call not in memo:
-            expression = self._expression(text, over_result)
-            memo[call] = None if expression is None else expression.evaluate(self.activation(call, over_result))
+            expression = self._expression(text)
+            memo[call] = None if expression is None else expression.evaluate(self._activation(call))
         return memo[call]
 
-    def holds(self, text: str, call: Call, over_result: bool = False) -> bool:
+    def holds(self, text: str, call: Call) -> bool:
         """Whether an expression is exactly true for a call."""
-        return self.value(text, call, over_result) is True
+        return self.value(text, call) is True
 
-    def compiles(self, text: str, over_result: bool = False) -> bool:
+    def compiles(self, text: str) -> bool:
         """Whether the text is an expression over this desk's variables."""
-        return self._expression(text, over_result) is not None
+        return self._expression(text) is not None
 
     def expression(self, text: str) -> Expression:
-        """The compiled expression over inputs and result; raises KeyError where it does not compile."""
-        found = self._expression(text, over_result=True)
+        """The compiled expression; raises KeyError where it does not compile."""
+        found = self._expression(text)
         if found is None:
             raise KeyError(text)
         return found
 
-    def activation(self, call: Call, over_result: bool) -> Any:
-        """The variables of a call, bound once."""
-        memo = self._after if over_result else self._before
-        if call not in memo:
-            memo[call] = self.bind(call, call.result) if over_result else self.contract.environment.bind(call.inputs)
-        return memo[call]
-
     def bind(self, call: Call, result: Mapping[str, Any] | None) -> Any:
-        """The variables of a call with another result."""
-        return self.contract.result_environment.bind(call.inputs, result)
+        """The variables of a call with another result, or with none."""
+        environment = self.contract.result_environment
+        if call not in self._known:
+            self._known[call] = environment.known(call.inputs)
+        answered = {} if result is None else environment.answered(result)
+        return environment.engine.Activation({**self._known[call], **answered})
 
     def refusal(self, guards: tuple[Guard, ...], call: Call) -> Guard | None:
         """The first guard that is not true for a call."""
@@ -78,12 +75,15 @@ class Desk:
             re.search(rf"\bresult\.{re.escape(path)}\b", text) for path in call.elided
         )
 
-    def _expression(self, text: str, over_result: bool) -> Expression | None:
-        key = (over_result, text)
-        if key not in self._compiled:
-            environment = self.contract.result_environment if over_result else self.contract.environment
+    def _activation(self, call: Call) -> Any:
+        if call not in self._activations:
+            self._activations[call] = self.bind(call, call.result)
+        return self._activations[call]
+
+    def _expression(self, text: str) -> Expression | None:
+        if text not in self._compiled:
             try:
-                self._compiled[key] = environment.compile(text, expected=None)
+                self._compiled[text] = self.contract.result_environment.compile(text, expected=None)
             except BadExpression:
-                self._compiled[key] = None
-        return self._compiled[key]
+                self._compiled[text] = None
+        return self._compiled[text]

@@ -41,7 +41,7 @@ class PostconditionsHold:
                         yield Finding(where, self.code, message, contract.operator, "widen the domain or drop the case")
                 for clause in contract.ensures:
                     text = clause.expression.text
-                    if clause.id in told or not desk.judges(text, call) or desk.holds(text, call, over_result=True):
+                    if clause.id in told or not desk.judges(text, call) or desk.holds(text, call):
                         continue
                     told.add(clause.id)
                     message = f"postcondition {clause.id!r} is not true of the frozen result of {call}"
@@ -121,7 +121,7 @@ class _Trial:
 
     def _broken(self, call: Call, result: Any, ids: Any) -> set[str]:
         if result is call.result:
-            return {id_ for id_ in ids if not self.desk.holds(self.clauses[id_].expression.text, call, True)}
+            return {id_ for id_ in ids if not self.desk.holds(self.clauses[id_].expression.text, call)}
         activation = self.desk.bind(call, result)
         return {id_ for id_ in ids if not self.expressions[id_].holds(activation)}
 
@@ -166,7 +166,7 @@ class _Trial:
                 if not path.startswith("result.") or dotted_names(path) != {path} or target in changed:
                     continue
                 activation = self.desk.bind(call, result)
-                value = self.desk.expression(source).evaluate(activation) if self.desk.compiles(source, True) else None
+                value = self.desk.expression(source).evaluate(activation) if self.desk.compiles(source) else None
                 if value is not None and _put(result, target.split("."), value):
                     changed.add(target)
                     progress = True

@@ -33,7 +33,7 @@ class StateTotal:
         for call in calls:
             if not all(desk.judges(u.when.text + u.becomes.text, call) for u in variable.updates):
                 continue
-            applying = [k for k, u in enumerate(variable.updates) if desk.holds(u.when.text, call, over_result=True)]
+            applying = [k for k, u in enumerate(variable.updates) if desk.holds(u.when.text, call)]
             for k in applying:
                 taken[k] += 1
             if len(applying) != 1:
@@ -41,7 +41,7 @@ class StateTotal:
                 message, hint = f"{number} of {variable.name} for {call}", "exactly one `when` is true on every path"
             else:
                 becomes = variable.updates[applying[0]].becomes.text
-                if desk.holds(f"result.{variable.after} == ({becomes})", call, over_result=True):
+                if desk.holds(f"result.{variable.after} == ({becomes})", call):
                     continue
                 message = f"{variable.name} does not become what update {applying[0] + 1} says in {call}"
                 hint = "correct `becomes`, or the reference"
