@@ -12,9 +12,9 @@ from conformance.backend.outcome import Outcome
 from conformance.codec.codebook import Codebook
 from conformance.codec.dialect import Dialect
 from conformance.trial import check as checks
-from conformance.trial.check import Check, Kind, Result, Verdict
+from conformance.trial.check import Check, Difference, Kind, Result, Verdict
 from conformance.trial.judge import answer_of, difference, loss_sentence, outcome_name
-from conformance.vectors.accumulate import accumulate
+from conformance.vectors.accumulate import accumulate, gap
 from conformance.vectors.case import CallStep, Case, RestartStep
 
 Answers = dict[str, Mapping[str, Any]]
@@ -92,11 +92,20 @@ class CaseRunner:
 
     def _accumulated(self, case: Case) -> CaseTalk:
         assert case.accumulation is not None
-        finding = yield from accumulate(case.accumulation, self.codebook, self.dialect)
+        run = yield from accumulate(case.accumulation, self.codebook, self.dialect)
         check = check_of(case)
-        if finding.difference is None:
+        expected = case.accumulation.checkpoints
+        if run.stop is not None:
+            at, observed = run.stop, run.stop.observed
+            said = observed.error if isinstance(observed, BadAnswer) else observed
+            call = checks.Call(case.accumulation.operator, at.inputs, answer_of(observed))
+            where = Difference(f"call {at.call} of {case.accumulation.count}", "a result", str(said))
+            return Result(check, Verdict.FAIL, outcome_name(observed), difference=where, call=call)
+        if (parting := gap(expected, run.checkpoints)) is None:
             return Result(check, Verdict.PASS)
-        return Result(check, Verdict.FAIL, finding.outcome, difference=finding.difference, call=finding.call)
+        sums = (dict(expected)[parting.differs], dict(run.checkpoints)[parting.differs])
+        where = Difference(f"{case.accumulation.output}, hashed after call {parting.differs}", *sums, str(parting))
+        return Result(check, Verdict.FAIL, "result", difference=where)
 
 
 def linked(inputs: Any, answers: Answers) -> Any:

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from conformance.backend.command import describe
 from conformance.backend.observed import BadAnswer, Observed, ObservedFailure, ObservedResult
 from conformance.backend.outcome import Crash, Timeout
-from conformance.codec.illtyped import show_path, shorten
-from conformance.contract.types import Field, ListOf, MapOf, Struct, Type
+from conformance.codec.illtyped import Path, show_path, shorten
+from conformance.contract.types import Struct
 from conformance.trial.check import Difference
 from conformance.vectors.case import Expected, ExpectedFailure
-from conformance.vectors.compact import is_compacted, list_difference
-
-Path = tuple[str | int, ...]
+from conformance.vectors.difference import MISSING, first_difference
+from conformance.vectors.difference import Difference as FirstDifference
 
 
 def difference(expected: Expected, observed: Observed, outputs: Struct, failure: Struct) -> Difference | None:
@@ -30,7 +28,7 @@ def difference(expected: Expected, observed: Observed, outputs: Struct, failure:
     if isinstance(observed, ObservedFailure):
         return Difference("outcome", "a result", f"failure {observed.code}")
     assert isinstance(observed, ObservedResult)
-    return _difference(expected.fields, observed.fields, outputs, ())
+    return _shown(first_difference(expected.fields, observed.fields, outputs))
 
 
 def _failure_difference(expected: ExpectedFailure, observed: Observed, failure: Struct) -> Difference | None:
@@ -39,49 +37,14 @@ def _failure_difference(expected: ExpectedFailure, observed: Observed, failure: 
     assert isinstance(observed, ObservedFailure)
     if observed.code != expected.code:
         return Difference("error.message", expected.code, observed.code)
-    return _difference(expected.data, observed.data, failure, ("error", "data"))
+    return _shown(first_difference(expected.data, observed.data, failure), ("error", "data"))
 
 
-def _difference(expected: Any, actual: Any, type_: Type, path: Path) -> Difference | None:
-    if isinstance(type_, Struct):
-        return _struct_difference(expected, actual, type_.fields, path)
-    if isinstance(type_, ListOf):
-        return _list_difference(expected, actual, type_, path)
-    if isinstance(type_, MapOf):
-        fields = tuple(Field(key, type_.item, optional=True) for key in sorted({*expected, *actual}))
-        return _struct_difference(expected, actual, fields, path)
-    return None if _same(expected, actual) else Difference(show_path(path), expected, actual)
-
-
-def _struct_difference(
-    expected: Mapping[str, Any], actual: Mapping[str, Any], fields: tuple[Field, ...], path: Path
-) -> Difference | None:
-    for member in fields:
-        inside = (*path, member.name)
-        if member.name not in expected:
-            if member.name in actual:
-                return Difference(show_path(inside), "absent", actual[member.name])
-        elif member.name not in actual:
-            return Difference(show_path(inside), expected[member.name], "absent")
-        elif (found := _difference(expected[member.name], actual[member.name], member.type, inside)) is not None:
-            return found
-    return None
-
-
-def _list_difference(expected: Any, actual: Any, type_: ListOf, path: Path) -> Difference | None:
-    if is_compacted(expected):
-        return list_difference(expected, actual, type_.item, show_path(path))
-    for index, (left, right) in enumerate(zip(expected, actual, strict=False)):
-        if (found := _difference(left, right, type_.item, (*path, index))) is not None:
-            return found
-    if len(expected) != len(actual):
-        return Difference(f"{show_path(path)}.length", len(expected), len(actual))
-    return None
-
-
-def _same(expected: Any, actual: Any) -> bool:
-    # True == 1 in Python; both sides were held to one type before, so only self-describing values can mix them.
-    return bool(expected == actual) and repr(expected) == repr(actual)
+def _shown(found: FirstDifference | None, prefix: Path = ()) -> Difference | None:
+    if found is None:
+        return None
+    expected, actual = (str(side) if side is MISSING else side for side in (found.expected, found.actual))
+    return Difference(show_path((*prefix, *found.path)), expected, actual, found.note)
 
 
 def outcome_name(observed: Observed) -> str:
