@@ -53,10 +53,13 @@ def _divide(numerator: int, denominator: int) -> float:
 
 
 def _total(items: Sequence[int]) -> int:
-    total = sum(items)
-    if total >= 2**64:
+    if not _total_fits(items):
         raise OverflowError("the sum leaves uint64")
-    return total
+    return sum(items)
+
+
+def _total_fits(items: Sequence[int]) -> bool:
+    return sum(items) < 2**64
 
 
 def _sha256(data: bytes) -> bytearray:
@@ -85,6 +88,7 @@ FUNCTIONS: Final[tuple[Function, ...]] = (
     Function("count_below", [[_UINTS, _T.UINT]], _T.UINT, _count_below),
     Function("consecutive", [[_UINTS, _T.UINT]], _T.BOOL, _consecutive),
     Function("total", [[_UINTS]], _T.UINT, _total),
+    Function("total_fits", [[_UINTS]], _T.BOOL, _total_fits),
     Function("divide_float64", [[_T.UINT, _T.UINT]], _T.DOUBLE, _divide),
     Function("gcd", [[_T.UINT, _T.UINT]], _T.UINT, math.gcd),
     Function("min", [[_T.UINT, _T.UINT]], _T.UINT, min),
