@@ -7,7 +7,7 @@ import pkgutil
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 import conformance.trial.laws as rooms
 from conformance.backend.drive import Call, Restart
@@ -18,7 +18,9 @@ from conformance.codec.dialect import Dialect
 from conformance.contract.model import Contract, LawUse
 from conformance.trial import check as checks
 
+T = TypeVar("T")
 LawTalk = Generator[Sequence[Call] | Restart, Sequence[Outcome], None]
+Asking = Generator[Sequence[Call], Sequence[Outcome], T]  # a part of a talk that finds out a T
 Native = Mapping[str, Any]
 
 
@@ -45,7 +47,7 @@ class Tools:
         """The call with these native inputs."""
         return Call(operator, self.codebook[operator].inputs.from_native(dict(inputs)))
 
-    def ask(self, calls: Sequence[Call]) -> Generator[Sequence[Call], Sequence[Outcome], list[dict[str, Any]]]:
+    def ask(self, calls: Sequence[Call]) -> Asking[list[dict[str, Any]]]:
         """The native results of calls that must all succeed; raises LawBroken where one does not."""
         outcomes = yield calls
         results = []
@@ -61,13 +63,15 @@ class Tools:
                 raise LawBroken(f"no answer: {observed}", call)
         return results
 
-    def native_base(self, contract: Contract, name: str | None = None) -> dict[str, Any]:
-        """One of the contract's complete inputs, natively; the first where none is named."""
-        from conformance.vectors.expand import base_inputs
-
-        wire = base_inputs(contract, name)
-        native: dict[str, Any] = self.codebook[contract.operator].inputs.to_native(wire)
-        return native
+    def ask_refused(self, calls: Sequence[Call]) -> Asking[None]:
+        """Calls that some guard must refuse; raises LawBroken where one does not."""
+        outcomes = yield calls
+        for call, outcome in zip(calls, outcomes, strict=True):
+            observed = observe(outcome, call.operator, self.codebook, self.dialect)
+            if isinstance(observed, ObservedResult):
+                raise LawBroken("a call that must be refused was answered", call)
+            if not isinstance(observed, ObservedFailure):
+                raise LawBroken(f"a call that must be refused got no well-typed failure: {observed}", call)
 
 
 @dataclass(frozen=True, slots=True)

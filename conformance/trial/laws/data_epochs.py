@@ -1,0 +1,168 @@
+"""Laws of whole epochs: what comes between the first sample and the roll-over."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import combinations
+from typing import Any, Final
+
+from conformance.backend.drive import Call
+from conformance.contract.model import Contract, LawUse
+from conformance.trial.laws.grid import Axes, Point, axes, grid, slug
+from conformance.trial.laws.law import Instance, Law, LawTalk, Tools
+from conformance.trial.laws.relation import must, must_be_permutation, must_equal
+from conformance.trial.laws.sampler_run import (
+    DATASET_KEYS,
+    NEXT_BATCH,
+    START,
+    SamplerRun,
+    Step,
+    ask_epoch,
+    ask_steps,
+    indices_of,
+    shown,
+)
+
+_MOST_DRAWS: Final = 20_000  # of an epoch; the reference takes 8 microseconds for one
+_MOST_STEPS: Final = 1_000
+_SIZES: Final = {"cardinality": [1, 10, 97], "batch": [1, 4, 48], "block": [1, 3, 64]}
+
+
+def runs(chosen: Axes, **fixed: Any) -> Iterator[tuple[Point, SamplerRun]]:
+    """The runs of every combination, but those that a guard refuses or that would take too long."""
+    for point in grid(chosen):
+        run = SamplerRun(point["cardinality"], point["batch"], point.get("block", point["cardinality"]), **fixed)
+        if not run.refused and run.draws <= _MOST_DRAWS and len(run.cursors(0)) <= _MOST_STEPS:
+            yield point, run
+
+
+def epochs(tools: Tools, contract: Contract, use: LawUse) -> Iterator[Instance]:
+    """`over: {cardinality, batch, block, seeds: how many derived tokens}`; token k is asked for epoch k.
+
+    Left out are combinations of more than 1,000 steps, or of more than 20,000 blocks over all steps.
+    """
+    chosen = axes(use, {**_SIZES, "seeds": 2})
+    (seeds,) = chosen.pop("seeds")
+    for point, run in runs(chosen):
+        for seed in range(seeds):
+            talk = partial(_epoch_bijection, tools, replace(run, seed=seed), seed)
+            yield Instance(slug({**point, "seed": seed}), talk)
+
+
+def _epoch_bijection(tools: Tools, run: SamplerRun, epoch: int) -> LawTalk:
+    steps = yield from ask_epoch(tools, run, epoch)
+    must_be_permutation(indices_of(steps), 0, run.cardinality, f"epoch {epoch}", steps[-1].calls[0])
+
+
+def drop_last_epochs(tools: Tools, contract: Contract, use: LawUse) -> Iterator[Instance]:
+    """`over: {cardinality, batch, block}`; left out is what epoch-bijection leaves out, and a batch above the data."""
+    for point, run in runs(axes(use, _SIZES), drop_last=True):
+        yield Instance(slug(point), partial(_drop_last_epoch, tools, run))
+
+
+def _drop_last_epoch(tools: Tools, run: SamplerRun) -> LawTalk:
+    steps = yield from ask_epoch(tools, run)
+    # What is dropped is the rest of the kept epoch's order; the order itself is not a shorter one.
+    kept = yield from ask_steps(tools, replace(run, drop_last=False), run.cursors(0))
+    for step, whole in zip(steps, kept, strict=True):
+        came = len(step.indices)
+        must(came == run.global_batch_size, f"a batch of {came} samples from {shown(step.cursor)}", step.calls[0])
+        what = f"the batch at {shown(step.cursor)}, held to the kept epoch's"
+        must_equal(whole.indices, step.indices, what, step.calls[0])
+    indices = indices_of(steps)
+    must(len(set(indices)) == run.epoch_limit, "the epoch repeats a sample", steps[-1].calls[0])
+    # A cursor that was saved while nothing was dropped may stand behind the limit (ruling NA11).
+    behind = sorted({run.epoch_limit, run.cardinality - 1} if run.epoch_limit < run.cardinality else ())
+    for step in (yield from ask_steps(tools, run, [{"epoch": 0, "global_index": index} for index in behind])):
+        must(not step.indices, f"samples came from {shown(step.cursor)}, behind the epoch's limit", step.calls[0])
+        must_equal({"epoch": 1, "global_index": 0}, step.cursor_next, "the cursor behind the limit", step.calls[0])
+
+
+def eval_sequences(tools: Tools, contract: Contract, use: LawUse) -> Iterator[Instance]:
+    """`over: {cardinality, batch, stages, drop_last}`; an instance holds every stage and setting to the first."""
+    defaults = {
+        "cardinality": [1, 10, 97],
+        "batch": [1, 4, 48],
+        "stages": ["eval", "infer"],
+        "drop_last": [False, True],
+    }
+    chosen = axes(use, defaults)
+    stages, settings = chosen.pop("stages"), chosen.pop("drop_last")
+    for point, run in runs(chosen, stage_type="eval"):
+        alike = [replace(run, stage_type=stage, drop_last=drop_last) for drop_last in settings for stage in stages]
+        yield Instance(slug(point), partial(_eval_sequence, tools, alike))
+
+
+def _eval_sequence(tools: Tools, alike: Sequence[SamplerRun]) -> LawTalk:
+    first: list[Step] = []
+    for run in alike:
+        what = f"{run.stage_type} with drop_last {str(run.drop_last).lower()}"
+        steps = yield from ask_epoch(tools, run)
+        must_equal(list(range(run.cardinality)), indices_of(steps), what, steps[-1].calls[0])
+        for step in steps:
+            expected = min(run.global_batch_size, run.cardinality - step.cursor["global_index"])
+            came = len(step.indices)
+            must(came == expected, f"{what}: {came} samples from {shown(step.cursor)}, not {expected}", step.calls[0])
+        (again,) = yield from ask_steps(tools, run, [{"epoch": 1, "global_index": 0}])
+        must_equal(steps[0].indices, again.indices, f"{what}: the next epoch", again.calls[0])
+        # drop_last is part of the configuration's hash; without it eval and infer are the same to the last field.
+        if first and run.drop_last == alike[0].drop_last:
+            for step, held in zip(first, steps, strict=True):
+                must_equal(step.answers[0], held.answers[0], f"{what} at {shown(step.cursor)}", held.calls[0])
+        first = first or steps
+
+
+def reseedings(tools: Tools, contract: Contract, use: LawUse) -> Iterator[Instance]:
+    """`over: {cardinality, batch, block, epochs}`; the cardinality large enough that equal orders cannot be chance."""
+    chosen = axes(use, {"cardinality": [64, 1000], "batch": 64, "block": [1, 16, 2000], "epochs": 4})
+    (count,) = chosen.pop("epochs")
+    for point, run in runs(chosen):
+        yield Instance(slug(point), partial(_epoch_reseeding, tools, run, count))
+
+
+def _epoch_reseeding(tools: Tools, run: SamplerRun, count: int) -> LawTalk:
+    first: dict[str, list[int]] = {}
+    calls: dict[str, Call] = {}
+    for epoch in range(count):
+        steps = yield from ask_epoch(tools, run, epoch)
+        must_be_permutation(indices_of(steps), 0, run.cardinality, f"epoch {epoch}", steps[-1].calls[0])
+        first[f"epoch {epoch}"], calls[f"epoch {epoch}"] = steps[0].indices, steps[0].calls[0]
+    others = {
+        "epoch 0 with another replay token": replace(run, seed=run.seed + 1),
+        "epoch 0 with another manifest hash": replace(run, snapshot=run.snapshot + 1),
+        "epoch 0 of another dataset key": replace(run, dataset_key=DATASET_KEYS[1]),
+    }
+    for name, other in others.items():
+        (step,) = yield from ask_steps(tools, other, [START])
+        first[name], calls[name] = step.indices, step.calls[0]
+    for left, right in combinations(first, 2):
+        must(first[left] != first[right], f"{left} and {right} begin with the same batch", calls[right])
+    # Each epoch asked for alone, the last one first: no epoch's order comes out of the one before.
+    for epoch in reversed(range(count)):
+        (step,) = yield from ask_steps(tools, run, [{"epoch": epoch, "global_index": 0}])
+        must_equal(first[f"epoch {epoch}"], step.indices, f"epoch {epoch}, asked for again", step.calls[0])
+
+
+LAWS: Final = (
+    Law("epoch-bijection", "A train epoch is a permutation of all samples.", (NEXT_BATCH,), epochs),
+    Law(
+        "drop-last-epoch",
+        "With drop_last a train epoch is the beginning of the kept one, in full batches only.",
+        (NEXT_BATCH,),
+        drop_last_epochs,
+    ),
+    Law(
+        "eval-sequence",
+        "Eval and infer read every sample once in ascending order, the last batch cut, whatever drop_last says.",
+        (NEXT_BATCH,),
+        eval_sequences,
+    ),
+    Law(
+        "epoch-reseeding",
+        "Every epoch, replay token, manifest hash and dataset key has an order of its own.",
+        (NEXT_BATCH,),
+        reseedings,
+    ),
+)
