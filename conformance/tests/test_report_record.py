@@ -1,0 +1,121 @@
+"""The record is the same bytes for the same run, and says where it is broken."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from conformance.report.build import record_of
+from conformance.report.record import BrokenRecord, encode_record, read_record
+from conformance.tests.runs import BATCH, MAP, ORDER, check, failed, library, lost, passed, record, run_of
+from conformance.trial.check import Difference, Kind, Result, Verdict
+from conformance.trial.run_result import Diagnosis, ExpectedFailure, RunResult
+
+SCHEMA = Path(__file__).parents[2] / "spec" / "schema" / "record.schema.json"
+
+
+def full_run() -> RunResult:
+    return run_of(
+        failed(BATCH, "wrong"),
+        lost(MAP, "boom"),
+        passed(MAP, "one"),
+        passed(BATCH, "pure", Kind.BEHAVIOUR),
+        Result(check(ORDER, "absent"), Verdict.NOT_APPLICABLE),
+        unattributed=("a crash: it exited with status 1",),
+        diagnosis=Diagnosis(True, ("big-endian",), "reads the seed words big-endian", ("N10",), ("NA02",)),
+        expected_failures=(ExpectedFailure(f"{MAP}*", "the tail is not done yet", "https://example.org/1"),),
+        unexpected_passes=(f"{MAP}::tail-blocks::one",),
+        fuzz={BATCH: {"examples": 100, "succeeded": 71}},
+    )
+
+
+def encoded(run: RunResult) -> bytes:
+    return encode_record(record_of(run, library()))
+
+
+def test_the_order_of_results_and_the_observations_do_not_reach_the_record() -> None:
+    run = full_run()
+    backwards = replace(run, results=tuple(reversed(run.results)), observations={"seconds": 3.2, "jobs": 2})
+    assert encoded(backwards) == encoded(run)
+
+
+def test_a_record_reads_back_as_it_was_written() -> None:
+    data = encoded(full_run())
+    assert encode_record(read_record(data)) == data
+
+
+def test_a_record_fits_its_schema() -> None:
+    document = json.loads(encoded(full_run()))
+    jsonschema.Draft202012Validator(json.loads(SCHEMA.read_text("utf-8"))).validate(document)
+
+
+def test_keys_are_sorted_and_each_result_has_its_own_line() -> None:
+    text = encoded(full_run()).decode()
+    document = json.loads(text)
+    assert list(document) == sorted(document)
+    assert sum(line.startswith('    {"') and '"verdict"' in line for line in text.splitlines()) == 5
+
+
+def test_the_footer_is_the_digest_of_every_byte_before_its_line() -> None:
+    data = encoded(full_run())
+    body, footer = data[: data.rindex(b'  "whole"')], data[data.rindex(b'  "whole"') :]
+    assert footer == b'  "whole": "' + hashlib.sha256(body).hexdigest().encode() + b'"\n}\n'
+
+
+def test_a_record_that_was_cut_off_is_named_with_its_last_line() -> None:
+    data = encoded(full_run())
+    cut = data[: data.index(b'"selection"')]
+    with pytest.raises(BrokenRecord, match=rf"record.json:{cut.count(chr(10).encode()) + 1}: .*cut off"):
+        read_record(cut)
+
+
+def test_an_edited_verdict_is_found_in_the_operator_whose_results_it_changes() -> None:
+    data = encoded(full_run()).replace(b'"verdict": "fail"', b'"verdict": "pass"')
+    line = data[: data.index(b'\n  "results"')].count(b"\n") + 2
+    with pytest.raises(BrokenRecord, match=rf"record.json:{line}: altered in results/{BATCH};"):
+        read_record(data)
+
+
+def test_a_broken_line_is_named_with_line_and_column() -> None:
+    data = encoded(full_run()).replace(b'"profile": ', b'"profile" ')
+    with pytest.raises(BrokenRecord, match=r"record.json:\d+:\d+: not JSON here"):
+        read_record(data)
+
+
+def test_an_altered_layout_is_noticed_although_every_member_is_the_same() -> None:
+    data = encoded(full_run()).replace(b'"profile": ', b'"profile":  ')
+    with pytest.raises(BrokenRecord, match="the layout was altered"):
+        read_record(data)
+
+
+def test_another_format_is_refused() -> None:
+    written = record_of(full_run(), library())
+    foreign = encode_record(replace(written, members={**written.members, "format": 2}))
+    with pytest.raises(BrokenRecord, match="format 2"):
+        read_record(foreign)
+
+
+def test_half_a_surrogate_pair_from_a_backend_does_not_break_the_record() -> None:
+    odd = failed(BATCH, "odd", difference=Difference("text", "a", "\ud800"))
+    assert record(odd).entries[0]["difference"]["actual"] == "\ud800"
+
+
+def test_a_run_in_which_nothing_ran_has_no_judgement() -> None:
+    assert record(Result(check(ORDER, "absent"), Verdict.NOT_APPLICABLE)).verdict == "NO JUDGEMENT"
+    assert record(passed(MAP, "one")).verdict == "CONFORMANT"
+    assert record(failed(MAP, "one")).verdict == "NOT CONFORMANT"
+
+
+def test_an_unattributed_loss_is_not_conformant() -> None:
+    assert record(passed(MAP, "one"), unattributed=("a timeout",)).verdict == "NOT CONFORMANT"
+
+
+def test_the_text_of_named_requirements_travels_with_the_record() -> None:
+    prose = record(failed(BATCH, "wrong"))["prose"]
+    assert prose["requirements"]["N12"]["text"].startswith("only full blocks")
+    assert prose["rulings"]["NA18"]["place"] == "spec/data/requirements.yaml:12:3"

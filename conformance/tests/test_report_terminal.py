@@ -1,0 +1,133 @@
+"""What a person sees in a terminal of 80 columns."""
+
+from __future__ import annotations
+
+from io import StringIO
+
+from rich.console import Console
+
+from conformance.report.record import Record
+from conformance.report.terminal import show
+from conformance.tests.runs import BATCH, MAP, ORDER, check, failed, lost, passed, record
+from conformance.trial.check import Difference, Kind, Result, Verdict
+from conformance.trial.run_result import Diagnosis, ExpectedFailure
+
+
+def page(*records: Record, most: int = 8, width: int = 80) -> str:
+    file = StringIO()
+    show(records, Console(file=file, width=width, color_system=None), most)
+    return file.getvalue()
+
+
+def test_only_the_commands_to_copy_are_wider_than_the_terminal() -> None:
+    text = page(record(*(failed(BATCH, f"case-{k}", k) for k in range(9)), lost(MAP, "boom"), passed(MAP, "one")))
+    wide = [line for line in text.splitlines() if len(line) > 80]
+    assert wide
+    assert all(line.startswith("repeat") for line in wide)
+
+
+def test_the_banner_counts_every_stage() -> None:
+    text = page(record(passed(MAP, "one"), Result(check(ORDER, "absent"), Verdict.NOT_APPLICABLE)))
+    assert "6 loaded, 2 selected, 1 not applicable," in text
+    assert "0 expected to fail, 1 run" in text
+
+
+def test_a_failure_shows_where_why_and_how_to_repeat_it() -> None:
+    text = page(record(failed(BATCH, "short-tail", broken=("in-range",))))
+    for fact in (
+        f"FAIL 1 of 1: {BATCH}::tail-blocks::short-tail",
+        "why         A short final block has its own modulus.",
+        "differs at  batch_sample_indices[3]",
+        'expected    "243"',
+        'actual      "244"',
+        "requirement N12 (§ 5,6.8): only full blocks are permuted",
+        "ruling      NA18: min(block_size, cardinality - block_start)",
+        "broken      in-range",
+        f"repeat      tally run --backend 'node acme.js' -k {BATCH}::tail-blocks::short-tail",
+        "diagnosis: not explained",
+    ):
+        assert fact in text
+
+
+def test_failures_alike_are_told_once() -> None:
+    text = page(record(*(failed(BATCH, f"case-{k}", k) for k in range(40))))
+    assert "FAIL 1 of 1" in text
+    assert "alike       39 more: tail-blocks 39" in text
+
+
+def test_different_codes_at_one_place_are_different_failures() -> None:
+    first = failed(MAP, "a", difference=Difference("error.message", "CONTRACT_VIOLATION", "INVALID_STAGE_TYPE"))
+    second = failed(MAP, "b", difference=Difference("error.message", "INVALID_DATASET_KEY", "INVALID_STAGE_TYPE"))
+    assert "FAIL 2 of 2" in page(record(first, second))
+
+
+def test_hidden_failures_are_counted() -> None:
+    many = [failed(BATCH, f"case-{k}", difference=Difference(f"field_{chr(97 + k)}", "1", "2")) for k in range(5)]
+    text = page(record(*many), most=2)
+    assert "FAIL 2 of 5" in text
+    assert "FAIL 3 of 5" not in text
+    assert "and 3 more distinct failures (3 checks)" in text
+
+
+def test_a_long_value_is_cut_around_the_first_difference() -> None:
+    left, right = "00" * 40 + "ab" + "11" * 40, "00" * 40 + "cd" + "11" * 40
+    text = page(record(failed(BATCH, "digest", difference=Difference("digest", left, right))))
+    assert "characters from 65 of 164" in text
+    assert "0000ab1111" in text
+    assert "0000cd1111" in text
+    assert left not in text
+
+
+def test_markup_and_control_characters_of_a_backend_are_shown_and_not_obeyed() -> None:
+    odd = failed(BATCH, "odd", difference=Difference("text", "[bold]x[/bold]", "\x1b[31mred\x07"), message="a\x1b[2Jb")
+    text = page(record(odd))
+    assert "[bold]x[/bold]" in text
+    assert "\x1b" not in text
+    assert "a\\x1b[2Jb" in text
+
+
+def test_the_table_has_a_row_per_operator_and_a_column_per_kind() -> None:
+    text = page(record(passed(BATCH, "a"), failed(BATCH, "b"), passed(BATCH, "pure", Kind.BEHAVIOUR), passed(MAP, "c")))
+    rows = {line.split()[0]: line.split()[1:] for line in text.splitlines() if line.strip().startswith("UML_OS")}
+    assert rows[BATCH] == ["1/2", "1/1", "FAIL"]
+    assert rows[MAP] == ["1/1", "pass"]
+
+
+def test_several_backends_stand_side_by_side() -> None:
+    text = page(record(failed(MAP, "a"), backend="mine"), record(passed(MAP, "a"), backend="reference"))
+    row = next(line for line in text.splitlines() if line.strip().startswith(MAP))
+    assert row.split()[1:] == ["0/1", "FAIL", "1/1", "pass"]
+    assert "NOT CONFORMANT: 1 of 1" in text
+    assert text.rstrip().endswith("CONFORMANT: 1 of 1 checks passed")
+
+
+def test_the_last_line_is_the_verdict() -> None:
+    ends = {
+        "CONFORMANT: 1 of 1 checks passed": record(passed(MAP, "a")),
+        "NOT CONFORMANT: 1 of 2 checks failed, 1 could not be judged": record(failed(MAP, "a"), lost(MAP, "b")),
+        "NO JUDGEMENT: nothing ran (5 loaded, 1 selected)": record(
+            Result(check(ORDER, "absent"), Verdict.NOT_APPLICABLE)
+        ),
+    }
+    for last, judged in ends.items():
+        assert page(judged).splitlines()[-1] == last
+
+
+def test_a_diagnosis_names_the_mistake_and_its_sources() -> None:
+    diagnosis = Diagnosis(True, ("big-endian-seed",), "reads the seed words big-endian", ("N10",), ("NA02",))
+    text = page(record(failed(MAP, "a"), diagnosis=diagnosis))
+    assert "diagnosis: reads the seed words big-endian (N10, NA02); as mutant big-endian-seed" in text
+
+
+def test_excused_failures_are_no_failures_but_are_counted() -> None:
+    entry = ExpectedFailure(f"{MAP}*", "the tail is not done yet", "https://example.org/1")
+    text = page(record(failed(MAP, "a"), passed(BATCH, "b"), expected_failures=(entry,)))
+    assert "FAIL 1" not in text
+    assert "1 checks failed as expected" in text
+    assert text.splitlines()[-1].startswith("CONFORMANT")
+
+
+def test_stale_and_unknown_expectations_are_named() -> None:
+    text = page(record(passed(MAP, "a"), unexpected_passes=("x::y",), unmatched_expectations=("z*",)))
+    assert "but passes: x::y" in text
+    assert "no check has this id: z*" in text
