@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
+from conformance.contract.model import Guard
 from conformance.lint.call import Call
 from conformance.lint.desk import Desk
 from conformance.lint.finding import Finding
@@ -13,6 +14,7 @@ from conformance.lint.syntax import Comparison, comparisons
 
 # What left - right is in the nearest case where the comparison is true, and in the nearest where it is not.
 _NEIGHBOURS: Final[Mapping[str, tuple[int, int]]] = {"<": (-1, 0), "<=": (0, 1), ">": (1, 0), ">=": (0, -1)}
+_WORDS: Final[Mapping[int, str]] = {-1: "one below the boundary", 0: "on the boundary", 1: "one above the boundary"}
 
 
 class BoundariesCrossed:
@@ -26,18 +28,20 @@ class BoundariesCrossed:
             desk = subject.desk(contract)
             judged = list(subject.calls(contract.operator))
             for guard in contract.requires:
-                for comparison in _comparisons(guard.expression.text):
-                    decided = [call for call in judged if _decides(desk, comparison, call)]
-                    for missing in _missing(desk, comparison, decided):
-                        message = f"guard {guard.id!r}: no case decides {comparison.text!r} {missing}"
+                for comparison in comparisons_of(guard):
+                    for side, touching in sides(desk, comparison, judged).items():
+                        if touching:
+                            continue
+                        message = f"guard {guard.id!r}: no case decides {comparison.text!r} {side}"
                         hint = "add a case there that every earlier guard lets through"
                         yield Finding(guard.position, self.code, message, contract.operator, hint)
                 judged = [call for call in judged if desk.holds(guard.expression.text, call)]
 
 
-def _comparisons(text: str) -> tuple[Comparison, ...]:
+def comparisons_of(guard: Guard) -> tuple[Comparison, ...]:
+    """The comparisons that a guard makes outside macros."""
     try:
-        return comparisons(text)
+        return comparisons(guard.expression.text)
     except ValueError:  # a construct that this reader does not know; the engine has accepted the text
         return ()
 
@@ -49,23 +53,26 @@ def _decides(desk: Desk, comparison: Comparison, call: Call) -> bool:
     return bool(desk.value(comparison.replaced("true"), call) != desk.value(comparison.replaced("false"), call))
 
 
-def _missing(desk: Desk, comparison: Comparison, calls: list[Call]) -> Iterator[str]:
+def sides(desk: Desk, comparison: Comparison, calls: Iterable[Call]) -> Mapping[str, list[Call]]:
+    """The calls that touch each side of a comparison, by the words for that side; empty for what has no sides."""
     if not (desk.compiles(comparison.left) and desk.compiles(comparison.right)):
-        return
-    pairs = [(desk.value(comparison.left, call), desk.value(comparison.right, call)) for call in calls]
-    known = [pair for pair in pairs if None not in pair]
-    if comparison.sign in _NEIGHBOURS and all(_is_integer(side) for pair in known for side in pair):
-        differences = {left - right for left, right in known}
-        if len(known) < len(pairs):  # a side that overflows lies beyond the boundary, next to it or not
-            differences.add(_NEIGHBOURS[comparison.sign][1])
-        for neighbour in sorted(_NEIGHBOURS[comparison.sign]):
-            if neighbour not in differences:
-                yield {-1: "one below the boundary", 0: "on the boundary", 1: "one above the boundary"}[neighbour]
-    else:
-        outcomes = {desk.holds(comparison.text, call) for call in calls}
-        for outcome in (True, False):
-            if outcome not in outcomes:
-                yield "when it is true" if outcome else "when it is false"
+        return {}
+    decided = [call for call in calls if _decides(desk, comparison, call)]
+    pairs = [(call, desk.value(comparison.left, call), desk.value(comparison.right, call)) for call in decided]
+    integers = all(_is_integer(left) and _is_integer(right) for _, left, right in pairs if None not in (left, right))
+    if comparison.sign not in _NEIGHBOURS or not integers:
+        return {
+            "when it is true": [call for call in decided if desk.holds(comparison.text, call)],
+            "when it is false": [call for call in decided if not desk.holds(comparison.text, call)],
+        }
+    true, false = _NEIGHBOURS[comparison.sign]
+    touching: dict[str, list[Call]] = {_WORDS[true]: [], _WORDS[false]: []}
+    for call, left, right in pairs:
+        # A side that overflows lies beyond the boundary, next to it or not.
+        difference = false if None in (left, right) else left - right
+        if difference in (true, false):
+            touching[_WORDS[difference]].append(call)
+    return touching
 
 
 def _is_integer(value: Any) -> bool:

@@ -86,6 +86,7 @@ class _Trial:
         self.desk: Desk = subject.desk(contract)
         self.clauses = {clause.id: clause for clause in contract.ensures}
         self.expressions = {clause.id: self.desk.expression(clause.expression.text) for clause in contract.ensures}
+        self.repairs = {clause.id: tuple(_repairs(clause.expression.text)) for clause in contract.ensures}
         self.pending = set(self.clauses)
         self.company: dict[str, set[str]] = {}  # what else broke whenever this one did, at its least
         self.calls = self._calls(subject)
@@ -153,34 +154,33 @@ class _Trial:
                 return result
             progress = False
             for id_ in sorted(broken - {target}):
-                progress |= self._repair(call, result, self.clauses[id_].expression.text, changed)
+                progress |= self._repair(call, result, id_, changed)
             if not progress:
                 return None
         return None
 
-    def _repair(self, call: Call, result: Any, text: str, changed: set[str]) -> bool:
+    def _repair(self, call: Call, result: Any, id_: str, changed: set[str]) -> bool:
         progress = False
-        for left, right in _equations(text):
-            for path, source in ((left, right), (right, left)):
-                target = path.removeprefix("result.")
-                if not path.startswith("result.") or dotted_names(path) != {path} or target in changed:
-                    continue
-                activation = self.desk.bind(call, result)
-                value = self.desk.expression(source).evaluate(activation) if self.desk.compiles(source) else None
-                if value is not None and _put(result, target.split("."), value):
-                    changed.add(target)
-                    progress = True
-                    break
+        for path, source in self.repairs[id_]:
+            if path in changed or not self.desk.compiles(source):
+                continue
+            value = self.desk.expression(source).evaluate(self.desk.bind(call, result))
+            if value is not None and _put(result, path.split("."), value):
+                changed.add(path)
+                progress = True
         return progress
 
 
-def _equations(text: str) -> Iterator[tuple[str, str]]:
+def _repairs(text: str) -> Iterator[tuple[str, str]]:
+    """What makes the equations of a clause true: an output path, and the expression that it must equal."""
     try:
-        for conjunct in conjuncts(text):
-            if sides := equation(conjunct):
-                yield sides
+        sides = [pair for conjunct in conjuncts(text) if (pair := equation(conjunct))]
     except ValueError:  # a construct that this reader does not know; the engine has accepted the text
         return
+    for left, right in sides:
+        for path, source in ((left, right), (right, left)):
+            if path.startswith("result.") and dotted_names(path) == {path}:
+                yield path.removeprefix("result."), source
 
 
 def _put(holder: Any, path: Sequence[str], value: Any) -> bool:

@@ -9,7 +9,7 @@ from typing import Final
 from conformance.contract.library import Library
 from conformance.contract.model import Contract
 from conformance.contract.position import Position
-from conformance.contract.requirement import Heading, Requirement, Requirements
+from conformance.contract.requirement import Heading, Requirement
 from conformance.lint.finding import Finding
 from conformance.lint.reference import check_of, check_text, claimable, requirement_ids
 from conformance.lint.subject import Subject
@@ -86,7 +86,7 @@ class HeadingsMapped:
                 if heading.text in texts[:k]:
                     message = f"heading {heading.text!r} stands twice"
                     yield Finding(heading.position, self.code, message, family.seed, "join their rows")
-                if not _mapped(subject.library, heading):
+                if not is_mapped(subject.library, heading):
                     message = f"heading {heading.text!r} maps to no requirement"
                     hint = "name the requirements that carry it, or exclude it with a reason"
                     yield Finding(heading.position, self.code, message, family.seed, hint)
@@ -97,15 +97,10 @@ class HeadingsMapped:
                     yield Finding(row.position, self.code, message, row.id, "name it at the heading it comes from")
 
 
-def _mapped(library: Library, heading: Heading) -> bool:
+def is_mapped(library: Library, heading: Heading) -> bool:
+    """Whether a heading names a requirement that exists, or says why it names none."""
     known = requirement_ids(library)
     return bool(heading.excluded.strip()) or any(id_ in known for id_ in heading.requirements)
-
-
-def unmapped_headings(library: Library) -> tuple[Heading, ...]:
-    """Every heading of every seed that maps to no requirement row and gives no reason."""
-    families: tuple[Requirements, ...] = tuple(library.requirements.values())
-    return tuple(heading for family in families for heading in family.headings if not _mapped(library, heading))
 
 
 class ProseIsProse:

@@ -18,7 +18,7 @@ class Bench:
     """The desks and calls that subjects share which differ in little; a memo and nothing else."""
 
     def __init__(self) -> None:
-        self._calls: dict[int, tuple[Case, Codebook, tuple[Call, ...] | UnreadableCase]] = {}
+        self._calls: dict[int, tuple[Case, Codebook, tuple[Call, ...] | UnreadableCase]] = {}  # by the case's identity
         self._desks: dict[str, list[Desk]] = {}
         self._witnesses: dict[tuple[str, str], list[tuple[Call, Any]]] = {}
 
@@ -34,7 +34,7 @@ class Bench:
     def calls(self, case: Case, codebook: Codebook) -> tuple[Call, ...]:
         """The calls of a case; raises UnreadableCase."""
         known = self._calls.get(id(case))
-        if known is None or not _same_types(known[1], codebook, case):
+        if known is None or known[1] is not codebook:
             try:
                 found: tuple[Call, ...] | UnreadableCase = tuple(calls_of(case, codebook))
             except UnreadableCase as error:
@@ -49,17 +49,13 @@ class Bench:
         return self._witnesses.setdefault((operator, text), [])
 
 
-def _same_types(one: Codebook, other: Codebook, case: Case) -> bool:
-    if one is other:
-        return True
-    for operator in case.operators:
-        mine, yours = one.forms.get(operator), other.forms.get(operator)
-        if mine is None or yours is None:
-            if mine is not yours:
-                return False
-        elif mine.contract.inputs != yours.contract.inputs or mine.contract.outputs != yours.contract.outputs:
-            return False
-    return True
+def _same_types(one: Library, other: Library) -> bool:
+    mine, yours = one.contracts, other.contracts
+    return mine.keys() == yours.keys() and all(
+        mine[name] is yours[name]
+        or (mine[name].inputs, mine[name].outputs) == (yours[name].inputs, yours[name].outputs)
+        for name in mine
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +115,10 @@ class Subject:
         only: Iterable[str] | None = None,
     ) -> Subject:
         """The same subject with other contracts or cases, sharing what has been evaluated already."""
-        changed = self if library is None else replace(self, library=library, codebook=codebook_of(library))
+        changed = self
+        if library is not None:
+            codebook = self.codebook if _same_types(self.library, library) else codebook_of(library)
+            changed = replace(self, library=library, codebook=codebook)
         changed = changed if cases is None else replace(changed, cases=cases)
         return changed if only is None else replace(changed, only=frozenset(only))
 
