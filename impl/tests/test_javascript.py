@@ -702,8 +702,10 @@ def test_unknown_codes_and_other_diagnostics_are_refused(backend: Backend, code:
     assert_default_failure(backend, EMIT, emit_inputs(code, diagnostics))
 
 
-def test_a_repeated_diagnostic_is_refused() -> None:
+def test_diagnostics_that_only_json_can_carry_are_refused() -> None:
     backend = Backend("json")
     repeated = (("dataset_key", "d"), ("dataset_key", "d"))
     assert_default_failure(backend, EMIT, emit_inputs("INVALID_DATASET_KEY", repeated))
+    too_large = {"global_batch_size": MAX + 1, "world_size": 1}
+    assert_default_failure(backend, EMIT, emit_inputs("BATCH_SIZE_INCONSISTENT", too_large))
     assert backend.finish() == 0

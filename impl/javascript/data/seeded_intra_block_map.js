@@ -14,13 +14,13 @@ function greatestCommonDivisor(a, b) {
 }
 
 /**
- * Chooses the multiplier: the first of 1 + (k0 mod (m-1)) and its cyclic successors in 1..m-1 that is coprime to m.
+ * Chooses the multiplier: the first of 1 + (k0 mod (m-1)), its successor, and so on, that is coprime to m.
  *
- * The search always ends, because 1 is coprime to every m (requirement N16).
+ * The contract lets the search go round from m-1 to 1, but m-1 is coprime to m, so it never has to (requirement N16).
  */
 function coprimeMultiplier(low, high, m) {
   let a = 1 + remainder64(low, high, m - 1);
-  while (greatestCommonDivisor(a, m) !== 1) a = a === m - 1 ? 1 : a + 1;
+  while (greatestCommonDivisor(a, m) !== 1) a += 1;
   return a;
 }
 

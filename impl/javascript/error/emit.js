@@ -19,7 +19,7 @@ function areDeclared(diagnostics, declared) {
   const names = Object.keys(declared);
   return (
     diagnostics.entries.length === names.length &&
-    names.every((name) => given.has(name) && IS_OF_TYPE[declared[name]](given.get(name)))
+    names.every((name) => IS_OF_TYPE[declared[name]](given.get(name)))
   );
 }
 
