@@ -1,0 +1,138 @@
+"""Asking backends for single calls, outside any trial."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final, TypeVar
+
+from conformance.backend.command import LostBackend, Process, describe
+from conformance.backend.drive import Call, Conversation, Driver, Talk
+from conformance.backend.hello import BadHello
+from conformance.backend.observed import Observed, observe
+from conformance.backend.outcome import Result
+from conformance.backend.resolve import BackendNotFound, resolve
+from conformance.cli.complaint import Complaint
+from conformance.codec.codebook import Codebook
+from conformance.codec.dialect import DIALECTS
+from conformance.vectors.accumulate import accumulate, gap
+from conformance.vectors.case import Accumulation, Step
+from conformance.vectors.exchange import Exchange, exchanges
+
+T = TypeVar("T")
+_MOST_CALLS: Final = 1 << 16  # calls between two checkpoints that are compared one by one
+_WIRE: Final = "json"
+
+
+@dataclass(frozen=True, slots=True)
+class Divergent:
+    """The call of a long run that is to be explained, counted from 1."""
+
+    number: int
+    inputs: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Interview:
+    """Short conversations with any backend, each in a process of its own."""
+
+    codebook: Codebook
+    timeout: float
+
+    def native(self, operator: str, inputs: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Wire inputs as guards read them."""
+        native: Mapping[str, Any] = self.codebook[operator].inputs.to_native(inputs)
+        return native
+
+    def ask(self, backend: str, operator: str, inputs: Mapping[str, Any]) -> Observed:
+        """What a backend answers to one call; raises Complaint where it answers nothing."""
+
+        def talk() -> Talk[Observed]:
+            (outcome,) = yield [Call(operator, inputs)]
+            return observe(outcome, operator, self.codebook, DIALECTS[_WIRE])
+
+        return self.hold(backend, talk())
+
+    def trace(self, steps: Sequence[Step], backend: str | None, wanted: str) -> Exchange:
+        """The exchange of one step as the reference makes it: the named one, or the first that a backend parts at."""
+        dialect = DIALECTS[_WIRE]
+        made = self.hold("reference", exchanges(steps, self.codebook, dialect))
+        if wanted:
+            for exchange in made:
+                if exchange.step == wanted:
+                    return exchange
+            known = ", ".join(exchange.step for exchange in made)
+            raise Complaint(f"--step {wanted!r}", "T003", "the trace has no such step", f"its steps are {known}")
+        if backend is not None:
+            theirs = self.hold(backend, exchanges(steps, self.codebook, dialect))
+            for mine, other in zip(made, theirs, strict=False):
+                if mine.observed != other.observed:
+                    return mine
+        return made[-1]
+
+    def first_divergence(self, accumulation: Accumulation, backend: str | None) -> Divergent:
+        """The first call of a long run that a backend answers otherwise than the reference; the first call without."""
+        dialect = DIALECTS[_WIRE]
+        if backend is None:
+            one = replace(accumulation, count=1, checkpoints=())
+            return Divergent(1, self.hold("reference", accumulate(one, self.codebook, dialect, {0})).windows[0].inputs)
+        found = self.hold(backend, accumulate(accumulation, self.codebook, dialect))
+        if found.stop is not None:
+            return Divergent(found.stop.call, found.stop.inputs)
+        between = gap(accumulation.checkpoints, found.checkpoints)
+        if between is None:
+            hint = "nothing to explain; without --backend the first call is derived"
+            raise Complaint(f"--backend {backend!r}", "T008", "the whole run is right", hint, status=0)
+        if between.differs - between.agreed > _MOST_CALLS:
+            raise Complaint(f"--backend {backend!r}", "T008", f"{between}, too many to compare one by one")
+        window = range(between.agreed, between.differs)
+        short = replace(accumulation, count=between.differs, checkpoints=())
+        mine = self.hold("reference", accumulate(short, self.codebook, dialect, window))
+        theirs = self.hold(backend, accumulate(short, self.codebook, dialect, window))
+        for call in window:
+            if call not in theirs.windows or theirs.windows[call].sha256 != mine.windows[call].sha256:
+                return Divergent(call + 1, mine.windows[call].inputs)
+        raise Complaint(
+            f"--backend {backend!r}", "T008", "it answered otherwise when asked again: it is not pure", status=1
+        )
+
+    def derivation(self, operator: str, inputs: Mapping[str, Any], path: str, index: int | None) -> list[str]:
+        """The lines in which the reference derives one output; a line that says so where it derives none."""
+        dialect = DIALECTS[_WIRE]
+        command = resolve("reference", _WIRE)
+        process = Process(command.arguments, dialect, self.timeout, command.environment)
+        try:
+            process.hello()
+            params: dict[str, Any] = {"method": operator, "params": inputs, "path": path}
+            if index is not None:
+                params["index"] = str(index)
+            process.submit("tally.explain", params)
+            ((_, outcome),) = process.wait()
+        except (LostBackend, BadHello) as error:
+            reason = describe(error.reason) if isinstance(error, LostBackend) else str(error)
+            raise Complaint("reference", "T007", f"lost while it derived: {reason}") from None
+        finally:
+            process.kill()
+        if isinstance(outcome, Result) and isinstance(outcome.value, dict):
+            return list(map(str, outcome.value.get("lines", [])))
+        return [f"the reference derives no output of {operator}; read its contract"]
+
+    def hold(self, backend: str, talk: Talk[T]) -> T:
+        """Hold one conversation; raises Complaint where the backend is not there, says no hello, or is lost."""
+        place = f"--backend {backend!r}"
+        try:
+            driver = Driver(resolve(backend, _WIRE), DIALECTS[_WIRE], self.codebook, self.timeout)
+        except BackendNotFound as error:
+            raise Complaint(place, "T001", str(error)) from None
+        try:
+            (finished,) = driver.hold([Conversation("interview", lambda: talk, alone=True)])
+        except (BadHello, LostBackend) as error:
+            reason = describe(error.reason) if isinstance(error, LostBackend) else str(error)
+            said = driver.stderr_tail.decode("utf-8", "replace").strip()
+            message = f"the backend did not introduce itself: {reason}"
+            raise Complaint(place, "T002", message, status=1, extra=said) from None
+        if finished.lost is not None:
+            said = driver.stderr_tail.decode("utf-8", "replace").strip()
+            raise Complaint(place, "T007", describe(finished.lost), status=1, extra=said)
+        assert finished.finding is not None
+        return finished.finding

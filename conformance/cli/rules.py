@@ -1,0 +1,86 @@
+"""What the specification says, as labelled lines: of a case, of another check, of a whole contract, of one call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from conformance.contract.library import Library
+from conformance.contract.model import Contract
+from conformance.report.failure import Fact, cut, json_text
+from conformance.vectors.case import CallStep, Case, ExpectedFailure
+
+
+def case_facts(case: Case, library: Library) -> list[Fact]:
+    """A frozen case: why it is there, what it tests, what it asks and expects."""
+    facts = [Fact("check", f"{case.id} ({case.kind}, profile {case.profile})"), Fact("why", case.why)]
+    contract = library.contracts.get(case.operator)
+    for group in contract.groups if contract is not None else ():
+        if group.name == case.group:
+            facts.append(Fact("contract", str(group.position)))
+    facts += cited(case.requirements, case.rulings, library)
+    if case.accumulation is not None:
+        run = case.accumulation
+        facts.append(Fact("asks", f"{run.operator} {run.count} times ({run.generator}), {run.output} hashed"))
+    for step in case.steps:
+        if isinstance(step, CallStep):
+            if case.kind == "trace":
+                facts.append(Fact("step", f"{step.name}: {step.operator}"))
+            expected = step.expected
+            refusal = isinstance(expected, ExpectedFailure)
+            said = f"failure {expected.code}" if isinstance(expected, ExpectedFailure) else json_text(expected.fields)
+            facts.append(Fact("expected", said if refusal else cut(said, 400)))
+        else:
+            facts.append(Fact("step", "a new process"))
+    return facts
+
+
+def check_facts(id_: str, contract: Contract, library: Library) -> list[Fact]:
+    """A law, a behaviour rule or a fuzzed operator."""
+    facts = [Fact("check", id_)]
+    if "#" in id_:
+        name = id_.split("#", 1)[1].split("::", 1)[0]
+        for law in contract.laws:
+            if law.law == name:
+                facts.append(Fact("contract", str(law.position)))
+                facts.append(Fact("over", json_text(law.over)))
+                facts += cited(law.requirements, law.rulings, library)
+    else:
+        facts.append(Fact("contract", str(contract.position)))
+        facts.append(Fact("purity", contract.purity))
+    facts.append(Fact("next", "a failing run holds the call that shows it: add --record FOLDER/record.json"))
+    return facts
+
+
+def contract_facts(contract: Contract, library: Library) -> list[Fact]:
+    """A whole contract: purpose, guards in order, postconditions, laws."""
+    facts = [Fact("operator", f"{contract.operator} {contract.version}"), Fact("purpose", contract.purpose)]
+    facts.append(Fact("contract", str(contract.position)))
+    for guard in contract.requires:
+        named = ", ".join((*guard.requirements, *guard.rulings))
+        facts.append(Fact("requires", f"{guard.id}: {guard.expression.text} else {guard.code} ({named})"))
+    for clause in contract.ensures:
+        facts.append(Fact("ensures", f"{clause.id}: {clause.expression.text} ({', '.join(clause.requirements)})"))
+    facts += [Fact("law", f"{law.law} ({', '.join(law.requirements)})") for law in contract.laws]
+    facts += [Fact("vectors", f"{group.name}: {group.why}") for group in contract.groups]
+    facts.append(Fact("next", f"`tally schema {contract.operator}`, or --inputs FILE to derive one call"))
+    return facts
+
+
+def decision_facts(contract: Contract, inputs: Mapping[str, Any]) -> list[Fact]:
+    """Which clause decides a call: the first guard that is not true, or none."""
+    guard = contract.refusal(inputs)
+    if guard is None:
+        return [Fact("guards", f"all {len(contract.requires)} hold: the call is answered")]
+    text = f"{guard.id}: {guard.expression.text} is not true, so {guard.code}"
+    return [Fact("refused by", text), Fact("", str(guard.position))]
+
+
+def cited(requirements: Iterable[str], rulings: Iterable[str], library: Library) -> Iterator[Fact]:
+    """The text of requirements and rulings, each with its place."""
+    for id_ in requirements:
+        row = library.requirement(id_)
+        yield Fact("requirement", id_ if row is None else f"{id_} (§ {row.section}): {row.text} [{row.position}]")
+    for id_ in rulings:
+        ruling = library.rulings.get(id_)
+        yield Fact("ruling", id_ if ruling is None else f"{id_}: {ruling.ruling} [{ruling.position}]")
