@@ -16,8 +16,8 @@ from conformance.trial.check import Check, Difference, Kind, Result, Verdict
 from conformance.trial.judge import answer_of, difference, loss_sentence, outcome_name
 from conformance.vectors.accumulate import accumulate, gap
 from conformance.vectors.case import CallStep, Case, RestartStep
+from conformance.vectors.exchange import Exchange, resolve, restarts
 
-Answers = dict[str, Mapping[str, Any]]
 CaseTalk = Generator[Sequence[Call] | Restart, Sequence[Outcome], Result]
 
 
@@ -35,8 +35,7 @@ class CaseRunner:
 
     def conversation(self, case: Case) -> Conversation[Result]:
         """The conversation that tries one case; it needs a process of its own where the trace restarts it."""
-        alone = any(isinstance(step, RestartStep) for step in case.steps)
-        return Conversation(case.id, lambda: self.talk(case), alone)
+        return Conversation(case.id, lambda: self.talk(case), restarts(case.steps))
 
     def conversations(self, cases: Sequence[Case]) -> Iterator[Conversation[Result]]:
         """A conversation per case."""
@@ -46,20 +45,20 @@ class CaseRunner:
         """Ask and judge one case."""
         if case.accumulation is not None:
             return (yield from self._accumulated(case))
-        answers: Answers = {}
+        made: dict[str, Exchange] = {}
         for step in case.steps:
             if isinstance(step, RestartStep):
                 yield RESTART
                 continue
-            wrong = yield from self._step(case, step, answers)
+            wrong = yield from self._step(case, step, made)
             if wrong is not None:
                 return wrong
         return Result(check_of(case), Verdict.PASS)
 
     def _step(
-        self, case: Case, step: CallStep, answers: Answers
+        self, case: Case, step: CallStep, made: dict[str, Exchange]
     ) -> Generator[Sequence[Call], Sequence[Outcome], Result | None]:
-        inputs = linked(step.inputs, answers)
+        inputs = resolve(step.inputs, made)
         (outcome,) = yield [Call(step.operator, inputs)]
         observed = observe(outcome, step.operator, self.codebook, self.dialect)
         check, name = check_of(case), step.name if case.kind == "trace" else ""
@@ -69,8 +68,7 @@ class CaseRunner:
         contract = self.codebook[step.operator].contract
         found = difference(step.expected, observed, contract.outputs, contract.failure)
         if found is None:
-            if isinstance(observed, ObservedResult):
-                answers[step.name] = observed.fields
+            made[step.name] = Exchange(step.name, step.operator, inputs, observed)
             return None
         return Result(
             check,
@@ -106,18 +104,3 @@ class CaseRunner:
         sums = (dict(expected)[parting.differs], dict(run.checkpoints)[parting.differs])
         where = Difference(f"{case.accumulation.output}, hashed after call {parting.differs}", *sums, str(parting))
         return Result(check, Verdict.FAIL, "result", difference=where)
-
-
-def linked(inputs: Any, answers: Answers) -> Any:
-    """Inputs with every {"from": "step.path"} replaced by what that step answered."""
-    if isinstance(inputs, dict):
-        if inputs.keys() == {"from"} and isinstance(inputs["from"], str) and "." in inputs["from"]:
-            step, *path = inputs["from"].split(".")
-            value: Any = answers[step]
-            for name in path:
-                value = value[name]
-            return value
-        return {name: linked(value, answers) for name, value in inputs.items()}
-    if isinstance(inputs, list):
-        return [linked(value, answers) for value in inputs]
-    return inputs
