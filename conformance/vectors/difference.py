@@ -1,0 +1,103 @@
+"""The first place where an observed result differs from the expected one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from conformance.codec.illtyped import Path, show_path
+from conformance.contract.types import ListOf, MapOf, Struct, Tensor, Type
+from conformance.vectors.case import HEAD_AND_TAIL
+from conformance.vectors.compact import compact, compact_list, compact_tensor
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Where two values part. For a list known by its digest only, `path` ends at the list and `note` says between which
+    indices the first differing element lies."""
+
+    path: Path
+    expected: Any
+    actual: Any
+    note: str = ""
+
+    def __str__(self) -> str:
+        text = f"{show_path(self.path)}: expected {self.expected!r:.200}, actual {self.actual!r:.200}"
+        return f"{text} ({self.note})" if self.note else text
+
+
+class _Missing:
+    """Stands for a value that is not there."""
+
+    def __repr__(self) -> str:
+        return "nothing"
+
+
+MISSING = _Missing()
+
+
+def first_difference(expected: Any, observed: Any, type_: Type, path: Path = ()) -> Difference | None:
+    """Where `observed` (wire form) first differs from `expected` (wire form, may hold markers), None where it does not.
+
+    Struct fields are visited in declared order, map keys in sorted order, list elements by index.
+    """
+    match type_:
+        case ListOf(item):
+            return _list_difference(expected, observed, item, path)
+        case Struct():
+            types = {member.name: member.type for member in type_.fields}
+            return _parts_difference(expected, observed, types, path)
+        case MapOf(item):
+            keys = sorted(expected.keys() | observed.keys())
+            return _parts_difference(expected, observed, dict.fromkeys(keys, item), path)
+        case Tensor() if isinstance(expected, Mapping) and "data" not in expected:
+            actual = compact_tensor(observed)
+            return None if actual == expected else Difference(path, expected, actual, "tensors known by their digests")
+    return None if expected == observed else Difference(path, expected, observed)
+
+
+def _parts_difference(
+    expected: Mapping[str, Any], observed: Mapping[str, Any], types: Mapping[str, Type], path: Path
+) -> Difference | None:
+    for name, type_ in types.items():
+        here = (*path, name)
+        if (name in expected) != (name in observed):
+            return Difference(here, expected.get(name, MISSING), observed.get(name, MISSING))
+        if name in expected and (found := first_difference(expected[name], observed[name], type_, here)):
+            return found
+    return None
+
+
+def _list_difference(expected: Any, observed: list[Any], item: Type, path: Path) -> Difference | None:
+    if isinstance(expected, Mapping):
+        return _marker_difference(expected, observed, item, path)
+    for index, (left, right) in enumerate(zip(expected, observed, strict=False)):
+        if found := first_difference(left, right, item, (*path, index)):
+            return found
+    return _length_difference(len(expected), len(observed), path)
+
+
+def _marker_difference(
+    expected: Mapping[str, Any], observed: list[Any], item: Type, path: Path
+) -> Difference | None:
+    actual = compact_list(observed, item)
+    if actual == expected:
+        return None
+    head, tail, count = expected["head"], expected["tail"], expected["count"]
+    for index, left in enumerate(head[: len(observed)]):
+        right = compact(observed[index], item)
+        if left != right:
+            return Difference((*path, index), left, right)
+    if found := _length_difference(count, len(observed), path):
+        return found
+    note = f"indices 0..{len(head) - 1} agree"
+    if actual["tail"] == tail:
+        note = f"the first differing element lies between index {len(head)} and {count - HEAD_AND_TAIL - 1}"
+    return Difference(path, {"sha256": expected["sha256"]}, {"sha256": actual["sha256"]}, note)
+
+
+def _length_difference(expected: int, observed: int, path: Path) -> Difference | None:
+    if expected == observed:
+        return None
+    return Difference((*path, min(expected, observed)), f"{expected} elements", f"{observed} elements")

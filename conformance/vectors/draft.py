@@ -1,0 +1,139 @@
+"""The inputs of one call while they are put together; remembers which YAML value each part came from."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from conformance.codec.form import Form
+from conformance.codec.illtyped import IllTyped, Path, show_path
+from conformance.contract.model import Contract
+from conformance.contract.position import Position, Problem
+from conformance.contract.source import Source
+from conformance.vectors.natural import Reference, to_wire
+from conformance.vectors.typepath import UnknownPath, type_at
+
+
+class Unusable(Exception):
+    """A case cannot be put together; carries the problem with its place."""
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(str(problem))
+        self.problem = problem
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A value in a YAML source."""
+
+    source: Source
+    path: Path
+
+    def __truediv__(self, step: str | int) -> Place:
+        return Place(self.source, (*self.path, step))
+
+    @property
+    def position(self) -> Position:
+        """Where it stands."""
+        return self.source.at(self.path)
+
+    def problem(self, code: str, message: str, hint: str = "") -> Unusable:
+        """A problem at this place, ready to be raised."""
+        return Unusable(Problem(self.position, code, message, hint))
+
+    def key_problem(self, code: str, message: str, hint: str = "") -> Unusable:
+        """A problem with the key that leads here."""
+        return Unusable(Problem(self.source.key_at(self.path), code, message, hint))
+
+
+class Draft:
+    """Inputs under construction: a base, then values set and unset by dotted path, later ones over earlier ones."""
+
+    def __init__(self, contract: Contract) -> None:
+        self.contract = contract
+        self._tree: dict[str, Any] = {}
+        self._origins: list[tuple[tuple[str, ...], Place]] = []
+
+    def base(self, name: str, named_at: Place) -> None:
+        """Start from a named base of the contract."""
+        if name not in self.contract.bases:
+            known = ", ".join(sorted(self.contract.bases)) or "none"
+            raise named_at.problem("C007", f"unknown base {name!r}", f"bases of {self.contract.operator}: {known}")
+        self._tree = copy.deepcopy(dict(self.contract.bases[name]))
+        self._origins = [((), Place(self.contract.source, ("bases", name)))]
+
+    def set(self, path: str, value: Any, place: Place) -> None:
+        """Put a value at a dotted path, making the structs and maps above it where they are absent."""
+        steps = self._steps(path, place)
+        holder: Any = self._tree
+        for depth, step in enumerate(steps[:-1]):
+            if isinstance(holder, list):
+                holder = holder[self._index(holder, step, place)]
+            else:
+                holder = holder.setdefault(step, {})
+            if not isinstance(holder, dict | list):
+                raise place.key_problem("C008", f"{'.'.join(steps[: depth + 1])} holds no parts", "set it as a whole")
+        value = value if isinstance(value, Reference) else copy.deepcopy(value)
+        if isinstance(holder, list):
+            holder[self._index(holder, steps[-1], place)] = value
+        else:
+            holder[steps[-1]] = value
+        self._origins.append((steps, place))
+
+    def unset(self, path: str, place: Place) -> None:
+        """Take away what stands at a dotted path."""
+        steps = self._steps(path, place)
+        holder: Any = self._tree
+        for step in steps[:-1]:
+            holder = holder.get(step) if isinstance(holder, dict) else None
+        if not isinstance(holder, dict) or steps[-1] not in holder:
+            raise place.problem("C008", f"nothing stands at {path!r} to unset", "remove the line, or name what is set")
+        del holder[steps[-1]]
+
+    def apply(self, body: Mapping[str, Any], place: Place) -> None:
+        """Apply the `set` and `unset` of a group, case or step."""
+        for path, value in body.get("set", {}).items():
+            self.set(path, value, place / "set" / path)
+        unset: Sequence[str] = body.get("unset", ())
+        for k, path in enumerate(unset):
+            self.unset(path, place / "unset" / k)
+
+    def wire(self, place: Place) -> dict[str, Any]:
+        """The inputs in JSON wire form, held to the contract's types; `place` answers for what is missing."""
+        try:
+            return dict(to_wire(self.contract.inputs, self._tree))
+        except IllTyped as error:
+            raise self._ill_typed(error, place) from None
+
+    def holds(self, expression: Any, form: Form, place: Place) -> bool:
+        """Whether a CEL expression over the inputs is true of them."""
+        return bool(expression.holds(self.contract.environment.bind(form.to_native(self.wire(place)))))
+
+    def _steps(self, path: str, place: Place) -> tuple[str, ...]:
+        try:
+            type_at(self.contract.inputs, path)
+        except UnknownPath as error:
+            message = f"unknown path {path!r} among the inputs of {self.contract.operator}"
+            raise place.key_problem("C008", message, error.hint) from None
+        return tuple(path.split("."))
+
+    def _index(self, holder: list[Any], step: str, place: Place) -> int:
+        if int(step) >= len(holder):
+            raise place.key_problem("C008", f"index {step} of a list of {len(holder)}", "set the list as a whole")
+        return int(step)
+
+    def _ill_typed(self, error: IllTyped, place: Place) -> Unusable:
+        steps = tuple(map(str, error.path))
+        for origin, origin_place in reversed(self._origins):
+            if steps[: len(origin)] == origin:
+                place = Place(origin_place.source, (*origin_place.path, *error.path[len(origin) :]))
+                break
+        hint = "write it as the contract's `inputs` declare it"
+        if type(error.found) in (int, float) and ("hex" in error.expected or "string" in error.expected):
+            hint = "put it in quotes; without them YAML reads a number"
+        expected = f"expected {error.expected}"
+        if error.found != "nothing":
+            expected += f", found {error.found!r:.80}"
+        return place.problem("C009", f"ill-typed input {show_path(error.path)}: {expected}", hint)

@@ -1,0 +1,87 @@
+"""Contracts become questions: every case that a group stands for, with inputs in wire form and no expectation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from conformance.codec.codebook import Codebook
+from conformance.contract.model import Contract
+from conformance.contract.position import MalformedContract, Problem
+from conformance.vectors.group import Expansion
+from conformance.vectors.matrix import Combination
+from conformance.vectors.question import Asked, Question
+from conformance.vectors.series import accumulations
+from conformance.vectors.trace import chains, traces
+
+
+def expand(contract: Contract, codebook: Codebook) -> tuple[Question, ...]:
+    """Every question of a contract, in the contract's order; raises MalformedContract with all problems."""
+    questions: list[Question] = []
+    problems: list[Problem] = []
+    seen: dict[str, Question] = {}
+    for group in contract.groups:
+        expansion = Expansion(contract, group, codebook)
+        found = list(_questions(expansion))
+        for question in found:
+            if question.id in seen:
+                hint = f"it stands at {seen[question.id].position} already; give the value or the case another name"
+                problems.append(Problem(question.position, "C011", f"two cases have the id {question.id}", hint))
+            seen[question.id] = question
+        problems += expansion.problems
+        if not found and not expansion.problems:
+            hint = "`where` keeps no combination"
+            problems.append(Problem(group.position, "C012", f"the group {group.name} has no case", hint))
+        questions += found
+    if problems:
+        raise MalformedContract(problems)
+    return tuple(questions)
+
+
+def expand_all(codebook: Codebook) -> dict[str, tuple[Question, ...]]:
+    """The questions of every contract of a library; raises MalformedContract with the problems of all."""
+    questions: dict[str, tuple[Question, ...]] = {}
+    problems: list[Problem] = []
+    for operator in sorted(codebook.forms):
+        try:
+            questions[operator] = expand(codebook[operator].contract, codebook)
+        except MalformedContract as error:
+            problems += error.problems
+    if problems:
+        raise MalformedContract(problems)
+    return questions
+
+
+def _questions(expansion: Expansion) -> Iterator[Question]:
+    body = expansion.body
+    if "trace" in body:
+        return traces(expansion)
+    if "chain" in body:
+        return chains(expansion)
+    if "accumulate" in body:
+        return accumulations(expansion)
+    return _explicit(expansion)
+
+
+def _explicit(expansion: Expansion) -> Iterator[Question]:
+    for combination in expansion.combinations():
+        for k, body in enumerate(expansion.body.get("cases", ({},))):
+            yield from expansion.attempt(
+                lambda chosen=combination, k=k, body=body: _single(expansion, chosen, k, body)  # type: ignore[misc]
+            )
+
+
+def _single(expansion: Expansion, combination: Combination, k: int, body: Mapping[str, Any]) -> Question | None:
+    """One call: the base, then the group's values, the case's, the axes', each over the ones before."""
+    place = expansion.place / "cases" / k if body else expansion.place
+    draft = expansion.draft(body, place)
+    if body:
+        draft.apply(body, place)
+    combination.apply(draft)
+    inputs = draft.wire(place)
+    if not expansion.wanted(draft):
+        return None
+    operator = expansion.contract.operator
+    slug = ",".join(filter(None, (body.get("id", ""), combination.slug)))
+    asked = Asked("call", operator, inputs, expansion.pin(body, place, operator))
+    return expansion.question(slug, (asked,), place, body)

@@ -1,0 +1,118 @@
+"""Values as people write them in YAML become the JSON wire form of their type.
+
+Integers, floats and booleans stand as YAML numbers and words, byte strings as hex, a tensor's data as a flat list in
+C order, null inside a `value` as the word null (this YAML has no null). What is in wire form already stays as it is.
+"""
+
+from __future__ import annotations
+
+import base64
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Final
+
+import numpy as np
+
+from conformance.codec import selfdescribing
+from conformance.codec.form import Form, form_of
+from conformance.codec.illtyped import IllTyped
+from conformance.contract.types import FLOAT_BYTES, TENSOR_DTYPES, ListOf, MapOf, Scalar, Struct, Tensor, Type, Value
+
+_WIDE: Final = frozenset({"uint64", "int64"})
+_PACK: Final[Mapping[int, str]] = {2: ">e", 4: ">f", 8: ">d"}
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """Stands for what an earlier step answered: `step.output.path`."""
+
+    text: str
+
+
+def to_wire(type_: Type, value: Any) -> Any:
+    """The JSON wire form of a YAML value; raises IllTyped with the path of what does not fit."""
+    if isinstance(value, Reference):
+        return {"from": value.text}
+    match type_:
+        case Scalar(name):
+            return scalar_form(type_).check(_scalar(name, value))
+        case ListOf(item):
+            if type(value) is not list:
+                raise IllTyped("a list", value)
+            return [_inside(index, item, element) for index, element in enumerate(value)]
+        case MapOf(item):
+            if type(value) is not dict:
+                raise IllTyped("a map", value)
+            return {key: _inside(key, item, element) for key, element in value.items()}
+        case Struct():
+            return _struct(type_, value)
+        case Value():
+            return selfdescribing.check(_value(value))
+        case Tensor():
+            return form_of(type_).check(_tensor(value))
+    return form_of(type_).check(value)
+
+
+@cache
+def scalar_form(type_: Scalar) -> Form:
+    """The form of a scalar, compiled once."""
+    return form_of(type_)
+
+
+def _inside(step: str | int, type_: Type, value: Any) -> Any:
+    try:
+        return to_wire(type_, value)
+    except IllTyped as error:
+        raise error.inside(step) from None
+
+
+def _scalar(name: str, value: Any) -> Any:
+    if name in _WIDE and type(value) is int:
+        return str(value)
+    if name in FLOAT_BYTES and type(value) in (int, float):
+        try:
+            return struct.pack(_PACK[FLOAT_BYTES[name]], value).hex()
+        except OverflowError:
+            raise IllTyped(name, value) from None
+    return value
+
+
+def _struct(struct_: Struct, value: Any) -> dict[str, Any]:
+    if type(value) is not dict:
+        raise IllTyped("a map of fields", value)
+    known = {member.name: member.type for member in struct_.fields}
+    for key in value:
+        if key not in known:
+            raise IllTyped(f"one of the fields {', '.join(known)}", key, (key,))
+    for member in struct_.fields:
+        if member.name not in value and not member.optional:
+            raise IllTyped("this field, which is missing", "nothing", (member.name,))
+    return {key: _inside(key, known[key], element) for key, element in value.items()}
+
+
+def _value(value: Any) -> Any:
+    match value:
+        case "null":
+            return None
+        case {"int": int(number)} if type(number) is int:
+            return {"int": str(number)}
+        case {"float": int(number) | float(number)} if type(number) is not bool:
+            return {"float": struct.pack(">d", number).hex()}
+        case {"array": list(items)}:
+            return {"array": [_value(item) for item in items]}
+        case {"map": list(pairs)} if all(type(pair) is list for pair in pairs):
+            return {"map": [[_value(item) for item in pair] for pair in pairs]}
+    return value
+
+
+def _tensor(value: Any) -> Any:
+    match value:
+        case {"dtype": str(dtype), "shape": list(), "data": list(data)} if dtype in TENSOR_DTYPES:
+            try:
+                little = np.array(data, dtype=np.dtype(dtype).newbyteorder("<"))
+            except (OverflowError, TypeError, ValueError):
+                raise IllTyped(f"{dtype} numbers in a flat list", data, ("data",)) from None
+            return {**value, "data": base64.b64encode(little.tobytes()).decode()}
+    return value

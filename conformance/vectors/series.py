@@ -1,0 +1,112 @@
+"""Groups that accumulate: one long run of calls behind a running hash."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from conformance.contract.types import INTEGER_RANGES, ListOf, Scalar, Struct, Type
+from conformance.vectors.case import Accumulation
+from conformance.vectors.draft import Draft, Place
+from conformance.vectors.group import Expansion
+from conformance.vectors.matrix import Combination
+from conformance.vectors.question import Question
+from conformance.vectors.typepath import UnknownPath, same_type, type_at
+
+_PARAMETERS: Final = {"chain": "feed", "sweep": "sweep", "random": "random"}
+
+
+def accumulations(expansion: Expansion) -> Iterator[Question]:
+    """One accumulation per combination of the group's axes."""
+    for combination in expansion.combinations():
+        yield from expansion.attempt(lambda chosen=combination: _accumulation(expansion, chosen))  # type: ignore[misc]
+
+
+def _accumulation(expansion: Expansion, combination: Combination) -> Question | None:
+    body, place = expansion.body["accumulate"], expansion.place / "accumulate"
+    draft = expansion.draft()
+    combination.apply(draft)
+    generator = body["generator"]
+    wanted = _PARAMETERS[generator]
+    if wanted not in body:
+        raise place.problem("C013", f"the generator {generator} lacks {wanted!r}", f"add {wanted}: {{input path: ...}}")
+    for key in set(_PARAMETERS.values()) - {wanted}:
+        if key in body:
+            raise (place / key).key_problem("C013", f"the generator {generator} has no {key!r}", "remove it")
+    if generator == "random" and not body.get("seed"):
+        raise place.problem("C013", "the generator random lacks a seed", "add seed: any text")
+    _hashable(expansion, body["output"], place / "output")
+    parameters = _parameters(expansion, draft, body, place / wanted)
+    for path in parameters:
+        # A value must stand at every path, so that the inputs of the first call are whole.
+        if generator != "chain":
+            draft.set(path, int(parameters[path].get("start", "0")), place / wanted / path)
+    if not expansion.wanted(draft):
+        return None
+    made = Accumulation(
+        operator=expansion.contract.operator,
+        inputs=draft.wire(expansion.place),
+        output=body["output"],
+        generator=generator,
+        parameters=parameters,
+        seed=body.get("seed", ""),
+        count=body["count"],
+        checkpoints=(),
+    )
+    return expansion.accumulated(combination.slug or "accumulate", made, body)
+
+
+def _parameters(expansion: Expansion, draft: Draft, body: Mapping[str, Any], place: Place) -> dict[str, Any]:
+    generator = body["generator"]
+    if generator == "chain":
+        return {path: _fed(expansion, path, output, place / path) for path, output in body["feed"].items()}
+    made: dict[str, Any] = {}
+    for path, numbers in body[_PARAMETERS[generator]].items():
+        here = place / path
+        low, high = _range(_input_type(expansion, path, here), here)
+        if generator == "sweep":
+            start, step = numbers["start"], numbers["step"]
+            last = start + step * (body["count"] - 1)
+            if not (low <= start <= high and low <= last <= high):
+                raise here.problem("C013", f"{path} sweeps from {start} to {last}", f"its type holds {low}..{high}")
+            made[path] = {"start": str(start), "step": str(step)}
+        else:
+            if not 0 < numbers["below"] <= high + 1:
+                raise here.problem("C013", f"{path} below {numbers['below']}", f"write 1..{high + 1}")
+            made[path] = {"below": str(numbers["below"])}
+    return made
+
+
+def _fed(expansion: Expansion, path: str, output: str, place: Place) -> str:
+    wanted = _input_type(expansion, path, place)
+    given = _output_type(expansion, output, place)
+    if not same_type(wanted, given):
+        raise place.problem("C010", f"{path} is {wanted}, but {output} is {given}", "feed an output of the same type")
+    return output
+
+
+def _input_type(expansion: Expansion, path: str, place: Place) -> Type:
+    try:
+        return type_at(expansion.contract.inputs, path)
+    except UnknownPath as error:
+        raise place.key_problem("C008", f"unknown path {path!r} among the inputs", error.hint) from None
+
+
+def _output_type(expansion: Expansion, path: str, place: Place) -> Type:
+    try:
+        return type_at(expansion.contract.outputs, path)
+    except UnknownPath as error:
+        raise place.problem("C008", f"unknown path {path!r} among the outputs", error.hint) from None
+
+
+def _range(type_: Type, place: Place) -> tuple[int, int]:
+    if not isinstance(type_, Scalar) or type_.name not in INTEGER_RANGES:
+        raise place.key_problem("C013", f"an input of type {type_} cannot be counted through", "name a sized integer")
+    return INTEGER_RANGES[type_.name]
+
+
+def _hashable(expansion: Expansion, output: str, place: Place) -> None:
+    type_ = _output_type(expansion, output, place)
+    if not isinstance(type_, Struct) and type_ not in (Scalar("uint64"), ListOf(Scalar("uint64"))):
+        hint = "name a uint64, a list<uint64> or a struct"
+        raise place.problem("C013", f"the output {output} is of type {type_}", hint)

@@ -1,0 +1,163 @@
+"""Groups whose cases have several steps: traces as written, and chains that are unrolled into traces."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from conformance.contract.expression import Expression
+from conformance.vectors.case import RestartStep
+from conformance.vectors.draft import Draft, Place
+from conformance.vectors.group import Expansion
+from conformance.vectors.matrix import Combination, combinations
+from conformance.vectors.natural import Reference
+from conformance.vectors.pin import pin_of
+from conformance.vectors.question import Asked, Pin, Question
+from conformance.vectors.typepath import UnknownPath, same_type, type_at
+
+
+def traces(expansion: Expansion) -> Iterator[Question]:
+    """One trace per combination of the group's axes."""
+    for combination in expansion.combinations():
+        yield from expansion.attempt(lambda chosen=combination: _trace(expansion, chosen))  # type: ignore[misc]
+
+
+def chains(expansion: Expansion) -> Iterator[Question]:
+    """One unrolled chain per combination of the group's axes."""
+    for combination in expansion.combinations():
+        yield from expansion.attempt(lambda chosen=combination: _Chain(expansion, chosen).question())  # type: ignore[misc]
+
+
+def _trace(expansion: Expansion, combination: Combination) -> Question | None:
+    steps: list[Asked | RestartStep] = []
+    unseen = True  # no call of this group's own operator so far
+    for k, body in enumerate(expansion.body["trace"]):
+        place = expansion.place / "trace" / k
+        if "restart" in body:
+            steps.append(RestartStep())
+            continue
+        draft, operator = _step_draft(expansion, combination, body, place)
+        if operator == expansion.contract.operator and unseen:
+            unseen = False
+            if not expansion.wanted(draft):
+                return None
+        earlier = {step.name: step.operator for step in steps if isinstance(step, Asked)}
+        for path, text in body.get("use", {}).items():
+            refer(expansion, draft, path, text, earlier, place / "use" / path)
+        if body["step"] in earlier:
+            raise (place / "step").problem("C011", f"the step {body['step']!r} stands twice", "rename one")
+        pin = expansion.pin(body, place, operator)
+        steps.append(Asked(body["step"], operator, draft.wire(place), pin))
+    return expansion.question(combination.slug or "trace", tuple(steps), expansion.place)
+
+
+def _step_draft(
+    expansion: Expansion, combination: Combination, body: Mapping[str, Any], place: Place
+) -> tuple[Draft, str]:
+    """The inputs of one step without what it uses of others: a step's own values win over the group's and the axes'."""
+    operator = body.get("call", expansion.contract.operator)
+    if operator not in expansion.codebook.forms:
+        hint = "name a contract of this library"
+        raise (place / "call").problem("C014", f"unknown operator {operator!r}", hint)
+    if operator == expansion.contract.operator:
+        draft = expansion.draft(body, place)
+        combination.apply(draft)
+    else:
+        draft = Draft(expansion.codebook[operator].contract)
+        if "base" in body:
+            draft.base(body["base"], place / "base")
+    draft.apply(body, place)
+    return draft, operator
+
+
+def refer(
+    expansion: Expansion, draft: Draft, path: str, text: str, earlier: Mapping[str, str], place: Place
+) -> None:
+    """Let the input at `path` be what an earlier step answered, `step.output.path`; raises Unusable."""
+    step, _, output = text.partition(".")
+    if step not in earlier or not output:
+        known = ", ".join(earlier) or "none; the first step has nothing to use"
+        raise place.problem("C010", f"{text!r} names no earlier step", f"write step.output.path; steps so far: {known}")
+    try:
+        given = type_at(expansion.codebook[earlier[step]].contract.outputs, output)
+    except UnknownPath as error:
+        raise place.problem("C010", f"{earlier[step]} has no output {output!r}", error.hint) from None
+    draft.set(path, Reference(text), place)
+    wanted = type_at(draft.contract.inputs, path)
+    if not same_type(wanted, given):
+        raise place.problem("C010", f"{path} is {wanted}, but {text} is {given}", "use an output of the same type")
+
+
+@dataclass(slots=True)
+class _Chain:
+    """A chain being unrolled: rounds numbered from 1, every combination of `each` in every round."""
+
+    expansion: Expansion
+    combination: Combination
+    steps: list[Asked | RestartStep] = field(default_factory=list)
+    earlier: dict[str, str] = field(default_factory=dict)
+
+    def question(self) -> Question | None:
+        """The trace that the chain stands for."""
+        expansion, body = self.expansion, self.expansion.body["chain"]
+        place = expansion.place / "chain"
+        where = expansion.expression(body["where"], place / "where") if "where" in body else None
+        pins = dict(body.get("pins", {}))
+        feeder = ""
+        for number in range(1, body["length"] + 1):
+            first = ""
+            for each in combinations(body.get("each", {}), place / "each"):
+                draft = self._draft(number, each, place)
+                if number == 1 and not first and not expansion.wanted(draft):
+                    return None
+                if where is not None and not self._kept(draft, where, place):
+                    continue
+                name = f"round-{number}" + (f",{each.slug}" if each.slug else "")
+                self._ask(name, draft, feeder, self._pin(number, each, pins, place), place)
+                first = first or name
+            if not first:
+                raise (place / "where").problem("C012", f"nothing is asked in round {number}", "widen `where`")
+            feeder = first
+            if number in body.get("restart_after", ()):
+                self.steps.append(RestartStep())
+        self._refuse_unused(pins, place)
+        return expansion.question(self.combination.slug or "chain", tuple(self.steps), expansion.place)
+
+    def _draft(self, number: int, each: Combination, place: Place) -> Draft:
+        draft = self.expansion.draft()
+        self.combination.apply(draft)
+        body = self.expansion.body["chain"]
+        draft.apply(body, place)
+        for path, values in body.get("vary", {}).items():
+            k = (number - 1) % len(values)
+            draft.set(path, values[k], place / "vary" / path / k)
+        each.apply(draft)
+        return draft
+
+    def _kept(self, draft: Draft, where: Expression, place: Place) -> bool:
+        return draft.holds(where, self.expansion.codebook[draft.contract.operator].inputs, place / "where")
+
+    def _ask(self, name: str, draft: Draft, feeder: str, pin: Pin | None, place: Place) -> None:
+        if feeder:
+            for path, output in self.expansion.body["chain"]["feed"].items():
+                refer(self.expansion, draft, path, f"{feeder}.{output}", self.earlier, place / "feed" / path)
+        self.steps.append(Asked(name, draft.contract.operator, draft.wire(place), pin))
+        self.earlier[name] = draft.contract.operator
+
+    def _pin(self, number: int, each: Combination, pins: Mapping[str, Any], place: Place) -> Pin | None:
+        for key in (f"{number}.{each.slug}", str(number)):
+            if key in pins:
+                return pin_of(pins[key], place / "pins" / key, self.expansion.contract)
+        return None
+
+    def _refuse_unused(self, pins: Mapping[str, Any], place: Place) -> None:
+        body = self.expansion.body["chain"]
+        asked = {step.name for step in self.steps if isinstance(step, Asked)}
+        for key in pins:
+            number, _, slug = key.partition(".")
+            name = f"round-{number}" + (f",{slug}" if slug else "")
+            whole_round = not slug and any(one.startswith(f"{name},") for one in asked)
+            if name not in asked and not whole_round:
+                hint = f"write a round of 1..{body['length']}, or round.axis=value"
+                raise (place / "pins" / key).key_problem("C008", f"no round {key!r} is asked", hint)
