@@ -50,7 +50,7 @@ export class ItemFrames {
     this.open = [1];
   }
 
-  /** Yields the items that the chunk completes, valid until the next chunk; raises FramingError where none can begin. */
+  /** Yields the items that the chunk completes, valid until the next; raises FramingError where none can begin. */
   *push(chunk) {
     this.#append(chunk);
     let start = 0;

@@ -19,7 +19,8 @@ function isCursor(item) {
 function parse(candidate) {
   try {
     const item = decode(candidate);
-    const legal = item instanceof Pairs && item.entries.every(([key, held]) => typeof key === "string" && isCursor(held));
+    if (!(item instanceof Pairs)) return undefined;
+    const legal = item.entries.every(([key, held]) => typeof key === "string" && isCursor(held));
     return legal ? mapOf(cursor).fromCbor(item) : undefined;
   } catch (error) {
     if (error instanceof CborError) return undefined;
