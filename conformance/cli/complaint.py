@@ -31,10 +31,10 @@ def tell(complaint: Complaint) -> None:
     click.echo(str(complaint), err=True)
 
 
-def nearest(word: str, known: list[str]) -> str:
-    """A hint that names what the user may have meant."""
+def nearest(word: str, known: list[str], otherwise: str = "") -> str:
+    """A hint that names what the user may have meant, else the given one."""
     from difflib import get_close_matches
 
     containing = [name for name in known if word.lower() in name.lower()]
     close = containing[:3] or get_close_matches(word, known, 3, 0.4)
-    return f"did you mean {' or '.join(close)}?" if close else "`tally schema` without an operator lists them"
+    return f"did you mean {' or '.join(close)}?" if close else otherwise

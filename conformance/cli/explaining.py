@@ -19,7 +19,7 @@ from conformance.cli.specification import contract_named, frozen_vectors, specif
 from conformance.codec.codebook import codebook_of
 from conformance.codec.illtyped import IllTyped
 from conformance.contract.library import Library
-from conformance.report.failure import Fact, cut, json_text, plain
+from conformance.report.failure import Fact, cut, json_text, plain, shown_value
 from conformance.report.record import BrokenRecord, read_record
 from conformance.trial.check import Difference
 from conformance.trial.judge import difference
@@ -65,7 +65,7 @@ def explain(target: str, wish: Wish) -> int:
     elif (case := _case(corpus, target)) is not None:
         facts = case_facts(case, library)
     elif "::" in target and not re.search("[#!?]", target):
-        hint = nearest(target, [known.id for known in corpus])
+        hint = nearest(target, [known.id for known in corpus], "`tally run` prints the ids of what fails")
         raise Complaint(f"check {target!r}", "T003", "no vector has this id", hint)
     else:
         facts = check_facts(target, contract, library)
@@ -165,8 +165,8 @@ def _compared(backend: str, parted: Difference | None) -> list[Fact]:
     note = f" ({parted.note})" if parted.note else ""
     return [
         Fact("differs at", f"{parted.path}{note}"),
-        Fact("expected", cut(json_text(parted.expected))),
-        Fact("actual", cut(json_text(parted.actual))),
+        Fact("expected", cut(shown_value(parted.expected, parted.path, parted.note))),
+        Fact("actual", cut(shown_value(parted.actual, parted.path, parted.note))),
     ]
 
 

@@ -89,7 +89,8 @@ def _unforeseen(error: Exception) -> int:
         click.echo(f"{len(error.problems)} problems in the specification: nothing was judged or written", err=True)
         return NO_JUDGEMENT
     traceback.print_exc()
-    click.echo("tally: T000 this is a mistake in tally itself: no judgement\n    hint: report it with the lines above")
+    said = "tally: T000 this is a mistake in tally itself: no judgement\n    hint: report it with the lines above"
+    click.echo(said, err=True)
     return NO_JUDGEMENT
 
 

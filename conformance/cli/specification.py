@@ -31,7 +31,8 @@ def contract_named(library: Library, operator: str) -> Contract:
     found = [name for name in names if name == operator] or [name for name in names if name.endswith(f".{operator}")]
     if len(found) == 1:
         return library.contracts[found[0]]
-    raise Complaint(f"operator {operator!r}", "T003", "no contract has this name", nearest(operator, names))
+    hint = nearest(operator, names, "`tally schema` without an operator lists them")
+    raise Complaint(f"operator {operator!r}", "T003", "no contract has this name", hint)
 
 
 def frozen_vectors(library: Library) -> Corpus:

@@ -73,12 +73,12 @@ def _facts(entry: Entry, prose: Prose, repeat: str) -> Iterator[Fact]:
 
 def _difference(difference: Entry) -> Iterator[Fact]:
     note = difference.get("note", "")
-    expected, actual = json_text(difference["expected"]), json_text(difference["actual"])
+    path = difference["path"]
+    expected, actual = (shown_value(difference[side], path, note) for side in ("expected", "actual"))
     at = first_difference(expected, actual)
     longest = max(len(expected), len(actual))
-    cut = f", characters from {max(at - _CONTEXT, 0)} of {longest}" if longest > _WINDOW else ""
-    place = difference["path"] or "the outcome"
-    yield Fact("differs at", f"{place}{cut}" + (f" ({note})" if note else ""))
+    part = f", characters from {max(at - _CONTEXT, 0)} of {longest}" if longest > _WINDOW else ""
+    yield Fact("differs at", f"{path or 'outcome'}{part}" + (f" ({note})" if note else ""))
     yield Fact("expected", window(expected, at))
     yield Fact("actual", window(actual, at))
 
@@ -86,6 +86,12 @@ def _difference(difference: Entry) -> Iterator[Fact]:
 def _cited(label: str, id_: str, row: Mapping[str, str]) -> Fact:
     section = f" (§ {row['section']})" if row.get("section") else ""
     return Fact(label, f"{id_}{section}: {row['text']}" if row else id_)
+
+
+def shown_value(value: Any, path: str, note: str) -> str:
+    """One side of a difference: a wire value, or the phrase that stands for one where there is none to compare."""
+    phrase = isinstance(value, str) and (note == "ill-typed" or path in ("", "outcome", "answer"))
+    return value if phrase else json_text(value)
 
 
 def json_text(value: Any) -> str:

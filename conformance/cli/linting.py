@@ -1,0 +1,67 @@
+"""What `tally lint` does."""
+
+from __future__ import annotations
+
+import click
+
+from conformance import __version__
+from conformance.cli.progress import shown_progress
+from conformance.cli.specification import frozen_vectors, specification
+from conformance.contract.position import MalformedContract
+from conformance.lint.coverage import coverage, coverage_lines
+from conformance.lint.documents import read_documents
+from conformance.lint.finding import Finding
+from conformance.lint.output import as_json, as_sarif, as_text, findings_of
+from conformance.lint.run import lint
+from conformance.lint.seeded import faults, lines, score
+from conformance.lint.subject import Subject, subject_of
+from conformance.trial.laws.law import known_laws
+
+FINE, BAD, NO_JUDGEMENT = 0, 1, 2
+
+
+def show_findings(format_: str) -> int:
+    """Print every finding; a malformed contract is a finding too, but leaves no judgement."""
+    try:
+        subject = _subject()
+    except MalformedContract as error:
+        click.echo(_formatted(findings_of(error.problems), format_), nl=False)
+        return NO_JUDGEMENT
+    with shown_progress("lint") as progress:
+        progress.stage("contracts", len(subject.contracts))
+        found = lint(subject)
+    click.echo(_formatted(found, format_), nl=False)
+    if format_ == "text":
+        cases = sum(map(len, subject.cases.values()))
+        click.echo(f"{len(found)} findings in {len(subject.contracts)} contracts and {cases} cases")
+    return BAD if found else FINE
+
+
+def show_coverage() -> int:
+    """Print how the headings of every seed are carried."""
+    library = specification()
+    click.echo("\n".join(coverage_lines(library)))
+    return BAD if coverage(library) else FINE
+
+
+def show_seeded() -> int:
+    """Print how many deliberate faults each rule catches."""
+    subject = _subject()
+    with shown_progress("lint") as progress:
+        progress.stage("seeded faults by rule", len(faults(subject)))
+        scores = score(subject)
+    click.echo("\n".join(lines(scores)))
+    caught, seeded = sum(one.caught for one in scores), sum(one.seeded for one in scores)
+    click.echo(f"{caught} of {seeded} seeded faults caught")
+    return FINE if seeded and caught == seeded else BAD
+
+
+def _subject() -> Subject:
+    library = specification()
+    return subject_of(library, frozen_vectors(library), None, known_laws(), read_documents(library))
+
+
+def _formatted(found: tuple[Finding, ...], format_: str) -> str:
+    if format_ == "json":
+        return as_json(found)
+    return as_sarif(found, __version__) if format_ == "sarif" else as_text(found)
