@@ -1,0 +1,98 @@
+"""The command line as a whole: quick to start, and its exit status means one thing everywhere."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from conformance.cli import complaint, main
+from conformance.cli.complaint import Complaint
+from conformance.contract.position import MalformedContract, Position, Problem
+
+ROOT = Path(__file__).parents[2]
+HEAVY = ("cel_expr_python", "numpy", "hypothesis", "rich", "jsonschema", "cbor2", "yaml", "pytest")
+
+
+def tally(*arguments: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-P", "-m", "conformance.cli.main", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, env=environment, check=False, timeout=60)
+
+
+def test_the_version_comes_in_150_ms() -> None:
+    took = []
+    for _ in range(5):
+        started = time.perf_counter()
+        done = tally("--version")
+        took.append(time.perf_counter() - started)
+        assert (done.returncode, done.stdout) == (0, "tally 0.1.0\n")
+    assert min(took) < 0.150
+
+
+def test_the_version_imports_nothing_heavy() -> None:
+    code = "import sys\nfrom conformance.cli.main import status_of\nstatus_of(['--version'])\nstatus_of(['--help'])\n"
+    code += f"print([name for name in {HEAVY!r} if name in sys.modules])"
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_every_command_can_be_imported_and_has_help(capsys: pytest.CaptureFixture[str]) -> None:
+    for name in main.COMMANDS:
+        assert main.status_of([name, "--help"]) == 0
+        assert f"Usage: tally {name}" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "arguments", [["nonsense"], ["run", "--nonsense"], ["run", "--profile", "fast"], ["schema", "a", "b"]]
+)
+def test_a_usage_error_is_no_judgement(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.status_of(arguments) == 2
+    assert "Usage: tally" in capsys.readouterr().err
+
+
+def raising(error: BaseException, monkeypatch: pytest.MonkeyPatch) -> int:
+    def fail(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr(main.tally, "main", fail)
+    return main.status_of([])
+
+
+def test_a_malformed_contract_is_no_judgement(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    problem = Problem(Position("spec/data/x.yaml", 3, 7), "C003", "unknown type 'uint65'", "use uint64")
+    assert raising(MalformedContract([problem]), monkeypatch) == 2
+    assert capsys.readouterr().err.startswith(
+        "spec/data/x.yaml:3:7: C003 unknown type 'uint65'\n    hint: use uint64\n"
+    )
+
+
+def test_an_interrupt_and_our_own_mistakes_are_no_judgement(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert raising(KeyboardInterrupt(), monkeypatch) == 2
+    assert "interrupted" in capsys.readouterr().err
+    assert raising(ZeroDivisionError("x"), monkeypatch) == 2
+    assert "T000" in capsys.readouterr().err
+
+
+def test_a_complaint_says_place_code_message_hint_and_evidence(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = Complaint("--backend 'x'", "T002", "it said nothing", "say hello", 1, "its stderr ended with:\nboom")
+    assert raising(said, monkeypatch) == 1
+    assert capsys.readouterr().err == (
+        "--backend 'x': T002 it said nothing\n    hint: say hello\n    | its stderr ended with:\n    | boom\n"
+    )
+
+
+def test_the_nearest_name_is_offered() -> None:
+    assert complaint.nearest("blockmap", ["A.BlockMap_v1", "A.Other"]) == "did you mean A.BlockMap_v1?"
+    assert complaint.nearest("zzzz", ["A.BlockMap_v1"], "look there") == "look there"

@@ -1,0 +1,74 @@
+"""The skeletons work as they are written: they say hello, and refuse what is not written yet."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conformance.cli.main import status_of
+
+OPERATOR = "UML_OS.Data.SeededIntraBlockMap_v1"
+NODE = shutil.which("node")
+PROGRAMS = {"python": [sys.executable, "backend.py"], "javascript": [NODE or "node", "backend.js"]}
+LANGUAGES = [
+    "python",
+    pytest.param("javascript", marks=pytest.mark.skipif(NODE is None, reason="node is not installed")),
+]
+
+
+def talk(folder: Path, language: str, *requests: tuple[str, Any]) -> list[dict[str, Any]]:
+    lines = [
+        json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
+        for number, (method, params) in enumerate(requests)
+    ]
+    lines.append(json.dumps({"jsonrpc": "2.0", "method": "tally.bye"}))
+    done = subprocess.run(
+        PROGRAMS[language],
+        cwd=folder,
+        input="\n".join(lines) + "\n",
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=30,
+    )
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_skeleton_says_hello_and_names_what_is_not_written(language: str, tmp_path: Path) -> None:
+    assert status_of(["new-backend", "--language", language, "--operator", OPERATOR, str(tmp_path / "mine")]) == 0
+    hello, refusal = talk(tmp_path / "mine", language, ("tally.hello", {"protocol": 1}), (OPERATOR, {}))
+    assert hello["result"]["operators"] == [OPERATOR]
+    assert hello["result"]["name"] == "mine"
+    assert refusal["id"] == 1
+    assert f"{OPERATOR} is not written yet" in refusal["error"]["message"]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_contract_stands_in_the_comment(language: str, tmp_path: Path) -> None:
+    assert status_of(["new-backend", "--language", language, "--operator", OPERATOR, str(tmp_path)]) == 0
+    text = next(tmp_path.glob("operators.*")).read_text("utf-8")
+    for fact in ("block_id: uint64", "original_index: uint64", "block_size > 0u  else CONTRACT_VIOLATION (1801)"):
+        assert fact in text
+    assert "@" not in text.replace("@Override", "")
+
+
+def test_nothing_is_overwritten(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "operators.py").write_text("mine")
+    assert status_of(["new-backend", "--language", "python", str(tmp_path)]) == 2
+    assert "T005" in capsys.readouterr().err
+    assert [file.name for file in tmp_path.iterdir()] == ["operators.py"]
+    assert (tmp_path / "operators.py").read_text() == "mine"
+
+
+def test_the_command_that_is_printed_names_the_backend(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert status_of(["new-backend", "--language", "python", "--operator", OPERATOR, str(tmp_path)]) == 0
+    assert (
+        f"tally run --backend 'python {tmp_path}/backend.py' --profile quick -k {OPERATOR}" in capsys.readouterr().out
+    )
