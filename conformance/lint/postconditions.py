@@ -15,9 +15,10 @@ from conformance.lint.subject import Subject
 from conformance.lint.symbols import place
 from conformance.lint.syntax import conjuncts, dotted_names, equation
 
-_CALLS: Final = 24  # successful calls of an operator whose results are corrupted
-_OTHERS: Final = 16  # answers to other questions that are tried as wrong results
+_CALLS: Final = 10  # successful calls of an operator whose results are corrupted
+_OTHERS: Final = 12  # answers to other questions that are tried as wrong results
 _REPAIRS: Final = 4  # rounds in which the other broken equations are made true again
+_ATTEMPTS: Final = 40  # wrong results on which that is tried for one postcondition
 
 
 class PostconditionsHold:
@@ -89,6 +90,7 @@ class _Trial:
         self.repairs = {clause.id: tuple(_repairs(clause.expression.text)) for clause in contract.ensures}
         self.pending = set(self.clauses)
         self.company: dict[str, set[str]] = {}  # what else broke whenever this one did, at its least
+        self.attempts = dict.fromkeys(self.clauses, 0)
         self.calls = self._calls(subject)
 
     def run(self) -> None:
@@ -131,7 +133,10 @@ class _Trial:
             return
         broken = self._broken(call, wrong, self.clauses)
         for id_ in sorted(broken & self.pending):
-            alone = wrong if broken == {id_} else self._repaired(call, path, wrong, id_)
+            self.attempts[id_] += 1
+            alone = wrong if broken == {id_} else None
+            if alone is None and self.attempts[id_] <= _ATTEMPTS:
+                alone = self._repaired(call, path, wrong, id_)
             if alone is not None:
                 self.pending.discard(id_)
                 self.bench.witnesses(self.contract.operator, self.clauses[id_].expression.text).append((call, alone))

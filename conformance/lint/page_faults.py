@@ -1,0 +1,74 @@
+"""Faults in requirements.yaml, rulings.yaml and errors.yaml."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+
+from conformance.contract.model import Contract
+from conformance.contract.requirement import Requirement
+from conformance.lint.mutation import Edit, Fault, drop, put, with_contract, with_library, with_requirements
+from conformance.lint.reference import check_of, check_text, claimable
+from conformance.lint.subject import Subject
+
+
+def page_faults(subject: Subject) -> Iterator[Fault]:
+    """Every fault of one line of one page."""
+    for family, page in subject.library.requirements.items():
+        for k, row in enumerate(page.requirements):
+            for code, name, edit in _row_edits(k, row):
+                yield Fault(code, f"{row.id}: {name}", partial(with_requirements, subject, family, edit))
+        for k, heading in enumerate(page.headings):
+            for name, edit in _heading_edits(k):
+                yield Fault("L402", f"{heading.text}: {name}", partial(with_requirements, subject, family, edit))
+    for contract in subject.contracts:
+        yield from _deletions(subject, contract)
+    for id_, ruling in subject.library.rulings.items():
+        rulings = {other: body for other, body in subject.library.rulings.items() if other != id_}
+        yield Fault("L105", f"{id_} removed", partial(with_library, subject, rulings=rulings))
+        more = {**subject.library.rulings, "ZA99": replace(ruling, id="ZA99", requirements=())}
+        yield Fault("L105", f"{id_} under a number that nothing names", partial(with_library, subject, rulings=more))
+    for code, error in subject.library.errors.items():
+        errors = {**subject.library.errors, code: replace(error, message=error.message.rstrip("."))}
+        yield Fault("L403", f"{code} without a full stop", partial(with_library, subject, errors=errors))
+
+
+def _row_edits(k: int, row: Requirement) -> Iterator[tuple[str, str, Edit]]:
+    checks = ("requirements", k, "checks")
+    for n, text in enumerate(row.checks):
+        yield "L106", f"{text} misspelt", put((*checks, n), f"{text}x")
+        if check_of(text).kind in ("guard", "ensures", "law", "group"):
+            yield "L107", f"{text} left out", drop((*checks, n))
+    yield "L104", "renumbered", put(("requirements", k, "id"), "ZZ98")
+    yield "L402", "a row under no heading", put(("requirements", k, "id"), "ZZ98")
+    if row.checks and row.kind != "L":
+        yield "L401", "resting on a lint rule alone", put(checks, ["lint:L101"])
+        if any(check_of(text).kind in ("guard", "ensures", "law", "group") for text in row.checks):
+            reason = "Nobody got round to it."
+            yield (
+                "L401",
+                "excluded though it is tested",
+                lambda tree: tree.drop(checks).put(("requirements", k, "excluded"), reason),
+            )
+    yield "L401", "twice", lambda tree: tree.add(("requirements",), tree.at(("requirements", k)))
+    yield "L403", "excluded in one word", put(("requirements", k, "excluded"), "untestable")
+
+
+def _heading_edits(k: int) -> Iterator[tuple[str, Edit]]:
+    where = ("headings", k)
+    yield "twice", lambda tree: tree.add(("headings",), tree.at(where))
+    text = ("headings", k, "heading")
+    yield "without a requirement", lambda tree: tree.put(where, {"heading": tree.at(text), "requirements": []})
+
+
+def _deletions(subject: Subject, contract: Contract) -> Iterator[Fault]:
+    """What a requirement rests on, deleted from its contract."""
+    keys = {"guard": "requires", "ensures": "ensures", "edge": "edge_cases", "law": "laws", "group": "vectors"}
+    counts: dict[str, int] = {}
+    for kind, name, _, _ in claimable(contract):
+        k = counts.setdefault(kind, 0)
+        counts[kind] += 1
+        if kind in keys:
+            gone = partial(with_contract, subject, contract, drop((keys[kind], k)))
+            yield Fault("L106", f"{check_text(contract, kind, name)} deleted", gone)

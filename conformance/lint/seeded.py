@@ -1,0 +1,84 @@
+"""The rules on trial: the shipped specification with one deliberate fault at a time, which its rule must find."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from conformance.contract.position import MalformedContract
+from conformance.lint.case_faults import case_faults
+from conformance.lint.catalogue import RULES, rule_with
+from conformance.lint.clause_faults import clause_faults
+from conformance.lint.mutation import Fault
+from conformance.lint.page_faults import page_faults
+from conformance.lint.run import lint
+from conformance.lint.subject import Subject
+
+PER_RULE: Final = 12  # faults tried for each rule unless told; at least ten are asked for
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """How many of a rule's seeded faults it found, and the names of those it missed."""
+
+    code: str
+    seeded: int
+    missed: tuple[str, ...]
+
+    @property
+    def caught(self) -> int:
+        """How many were found."""
+        return self.seeded - len(self.missed)
+
+    def __str__(self) -> str:
+        return f"rule {self.code}: caught {self.caught}/{self.seeded}"
+
+
+def faults(subject: Subject) -> dict[str, tuple[Fault, ...]]:
+    """Every fault that can be seeded into the shipped specification, by the rule that must find it."""
+    found: dict[str, list[Fault]] = {rule.code: [] for rule in RULES}
+    for fault in (*clause_faults(subject), *case_faults(subject), *page_faults(subject)):
+        found[fault.code].append(fault)
+    return {code: tuple(some) for code, some in found.items()}
+
+
+def score(subject: Subject, per_rule: int | None = PER_RULE) -> tuple[Score, ...]:
+    """Every rule's score over `per_rule` of its faults, spread over all contracts; None: over all of them."""
+    return tuple(_scored(subject, code, _spread(some, per_rule or len(some))) for code, some in faults(subject).items())
+
+
+def catches(subject: Subject, fault: Fault) -> bool:
+    """Whether the fault's rule says something about the faulty subject that it does not say of the shipped one."""
+    rule = rule_with(fault.code)
+    before = {finding.message for finding in lint(subject, [rule])}
+    return any(finding.message not in before for finding in lint(fault.subject(), [rule]))
+
+
+def _scored(subject: Subject, code: str, some: Sequence[Fault]) -> Score:
+    rule = rule_with(code)
+    before = {finding.message for finding in lint(subject, [rule])}
+    seeded, missed = 0, []
+    for fault in some:
+        try:
+            faulty = fault.subject()
+        except MalformedContract:
+            continue  # the contract language has found it already
+        seeded += 1
+        if all(finding.message in before for finding in lint(faulty, [rule])):
+            missed.append(fault.name)
+    return Score(code, seeded, tuple(missed))
+
+
+def _spread(items: Sequence[Fault], limit: int) -> list[Fault]:
+    count = min(limit, len(items))
+    return [items[k * len(items) // count] for k in range(count)]
+
+
+def lines(scores: Iterable[Score]) -> tuple[str, ...]:
+    """The scores as text, with the faults that were missed."""
+    told: list[str] = []
+    for one in scores:
+        told.append(str(one))
+        told += [f"    missed: {name}" for name in one.missed]
+    return tuple(told)
