@@ -1,0 +1,107 @@
+"""A wrong backend to hold laws against: the reference's own answers, spoilt on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from conformance.backend.drive import Call, Conversation, Driver, Restart
+from conformance.backend.outcome import Outcome, Result
+from conformance.backend.resolve import resolve
+from conformance.codec.codebook import Codebook, codebook_of
+from conformance.codec.dialect import DIALECTS
+from conformance.contract.finder import Layout
+from conformance.contract.library import Library, load_library
+from conformance.contract.model import LawUse
+from conformance.trial.laws.law import LawBroken, LawTalk, Tools, known_laws
+
+JSON = DIALECTS["json"]
+NEXT_BATCH = "UML_OS.Data.NextBatch_v2"
+Native = dict[str, Any]
+Memory = dict[Any, Any]
+
+
+@dataclass
+class Wrong:
+    """One wrong behaviour: what it makes of a question, what it makes of the right answer to that, and its memory."""
+
+    question: Callable[[Native, Memory], Native] = lambda inputs, memory: inputs
+    answer: Callable[[Native, Native, Memory], Native] = lambda inputs, result, memory: result
+    operator: str = NEXT_BATCH
+    memory: Memory = field(default_factory=dict)
+
+    def fresh(self) -> Wrong:
+        return replace(self, memory={})
+
+
+Sin = tuple[str, str, Wrong, str]  # the law it breaks, its name, the behaviour, what the law then says
+
+
+@cache
+def library() -> Library:
+    return load_library(Layout(Path(__file__).resolve().parents[2]))
+
+
+@cache
+def codebook() -> Codebook:
+    return codebook_of(library())
+
+
+def changed(fields: Native, **others: Any) -> Native:
+    return {**fields, **others}
+
+
+def spoilt(talk: LawTalk, wrong: Wrong) -> Generator[Sequence[Call], Sequence[Outcome], str]:
+    """A law's talk held with a wrong backend, of which the reference is a part; the broken law's message, or ''."""
+    outcomes: Any = None
+    while True:
+        try:
+            wish = talk.send(outcomes)
+        except StopIteration:
+            return ""
+        except LawBroken as broken:
+            return broken.message
+        if isinstance(wish, Restart):
+            wrong, outcomes = wrong.fresh(), []
+            continue
+        came = yield [_rewritten(call, wrong) for call in wish]
+        outcomes = [_spoilt_outcome(call, outcome, wrong) for call, outcome in zip(wish, came, strict=True)]
+
+
+def _rewritten(call: Call, wrong: Wrong) -> Call:
+    if call.operator != wrong.operator:
+        return call
+    inputs = codebook()[call.operator].inputs
+    return Call(call.operator, inputs.from_native(wrong.question(inputs.to_native(call.inputs), wrong.memory)))
+
+
+def _spoilt_outcome(call: Call, outcome: Outcome, wrong: Wrong) -> Outcome:
+    if not isinstance(outcome, Result) or call.operator != wrong.operator:
+        return outcome
+    forms = codebook()[call.operator]
+    native = wrong.answer(forms.inputs.to_native(call.inputs), forms.outputs.to_native(outcome.value), wrong.memory)
+    return Result(forms.outputs.from_native(native))
+
+
+def findings(law: str, wrong: Wrong) -> Iterator[str]:
+    """What the law, with its own parameters, says of a wrong backend: one message per instance that it breaks."""
+
+    def conversation(slug: str, start: Callable[[], LawTalk]) -> Conversation[str]:
+        return Conversation(slug, lambda: spoilt(start(), wrong.fresh()))
+
+    contract = codebook()[NEXT_BATCH].contract
+    use = LawUse(law, {}, (), (), "standard", contract.position)
+    instances = known_laws()[law].instances(Tools(codebook(), JSON), contract, use)
+    driver = Driver(resolve("reference"), JSON, codebook(), timeout=30.0)
+    for one in driver.hold([conversation(instance.slug, instance.start) for instance in instances]):
+        assert one.lost is None
+        if one.finding:
+            yield one.finding
+
+
+def breaks(law: str, wrong: Wrong, said: str) -> bool:
+    """Whether the law finds fault with the wrong backend, in a sentence that holds `said`."""
+    return any(said in message for message in findings(law, wrong))

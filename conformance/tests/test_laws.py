@@ -1,0 +1,194 @@
+"""Laws: what they ask for, which parameters they take, and what their relations say when they do not hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+
+from conformance.backend.outcome import Failure, Outcome, ProtocolError, Result
+from conformance.contract.model import LawUse
+from conformance.contract.position import MalformedContract, Position
+from conformance.tests.spoilt_backend import JSON, Wrong, codebook, findings, library
+from conformance.tests.test_laws_batches import BATCHES
+from conformance.tests.test_laws_blocks import BLOCKS
+from conformance.tests.test_laws_records import DECODE, ENCODE, RECORDS
+from conformance.trial.laws.data_records import derived_cursors
+from conformance.trial.laws.grid import axes, grid, slug
+from conformance.trial.laws.law import LawBroken, Tools, known_laws
+from conformance.trial.laws.relation import must_be_permutation, must_equal
+
+TOOLS = Tools(codebook(), JSON)
+USES = [(contract, use) for contract in library().contracts.values() for use in contract.laws]
+
+
+@pytest.mark.parametrize("law", sorted(known_laws()))
+def test_a_backend_with_no_mistake_keeps_the_law(law: str) -> None:
+    assert list(findings(law, Wrong())) == []
+
+
+def test_every_law_has_a_wrong_backend_that_breaks_it() -> None:
+    assert {law for law, *_ in (*BATCHES, *BLOCKS, *RECORDS)} == set(known_laws())
+
+
+@pytest.mark.parametrize(("contract", "use"), USES, ids=[f"{c.operator}#{use.law}" for c, use in USES])
+def test_every_law_that_a_contract_names_has_instances_with_names_of_their_own(contract: Any, use: LawUse) -> None:
+    slugs = [instance.slug for instance in known_laws()[use.law].instances(TOOLS, contract, use)]
+    assert slugs
+    assert len(set(slugs)) == len(slugs)
+
+
+def test_every_known_law_is_named_by_a_contract() -> None:
+    assert {use.law for _, use in USES} == set(known_laws())
+
+
+def test_the_operators_of_a_law_are_those_that_it_calls() -> None:
+    assert set(known_laws()["cursor-round-trip"].calls) == {ENCODE, DECODE}
+
+
+# -- parameters
+
+
+def law_use(**over: Any) -> LawUse:
+    return LawUse("block-bijection", over, (), (), "standard", Position("spec/data/x.yaml", 7, 5))
+
+
+def test_a_parameter_that_the_law_does_not_know_is_refused_at_its_place() -> None:
+    with pytest.raises(
+        MalformedContract, match=r"spec/data/x\.yaml:7:5: C004 the law block-bijection has no parameter"
+    ):
+        axes(law_use(blocksize=7), {"block_size": 3})
+
+
+def test_a_parameter_that_the_contract_leaves_out_has_its_default() -> None:
+    assert axes(law_use(seeds=2), {"block_size": [3, 7], "seeds": 8}) == {"block_size": (3, 7), "seeds": (2,)}
+
+
+def test_the_last_parameter_varies_fastest() -> None:
+    points = list(grid({"block_size": (3, 7), "seed": (0, 1)}))
+    assert [slug(point) for point in points] == [
+        "block_size=3,seed=0",
+        "block_size=3,seed=1",
+        "block_size=7,seed=0",
+        "block_size=7,seed=1",
+    ]
+
+
+def test_truth_values_stand_in_a_name_as_in_the_contract() -> None:
+    assert slug({"drop_last": True, "batch": 4}) == "drop_last=true,batch=4"
+
+
+def in_order(keys: Iterable[str], encoding: str) -> list[str]:
+    return sorted(keys, key=lambda key: (len(key.encode()), key.encode(encoding)))
+
+
+def test_derived_cursors_hold_the_corners() -> None:
+    maps = [derived_cursors(number, 30) for number in range(32)]
+    assert maps[0] == {}
+    assert list(maps[1]) == [""]
+    assert max(map(len, maps)) > 23, "no map needs a head of two bytes"
+    assert any(in_order(one, "utf-8") != in_order(one, "utf-16-be") for one in maps), "UTF-16 sorts as UTF-8"
+    assert maps == [derived_cursors(number, 30) for number in range(32)]
+
+
+# -- asking
+
+MAP = "UML_OS.Data.SeededIntraBlockMap_v1"
+POSITION = {"block_id": 0, "local_pos": 0, "block_size": 7, "epoch_seed": bytes(16), "cardinality": 7}
+
+
+def asked(outcome: Outcome, refused: bool = False) -> Any:
+    """What Tools makes of one outcome."""
+    call = TOOLS.call(MAP, POSITION)
+    talk: Any = TOOLS.ask_refused([call]) if refused else TOOLS.ask([call])
+    next(talk)
+    with pytest.raises(StopIteration) as end:
+        talk.send([outcome])
+    return end.value.value
+
+
+def complaint(outcome: Outcome, refused: bool = False) -> str:
+    """What Tools complains of in one outcome."""
+    with pytest.raises(LawBroken) as broken:
+        asked(outcome, refused)
+    assert broken.value.answered() is not None
+    return broken.value.message
+
+
+def refusal() -> Failure:
+    data = {"failure_code": "CONTRACT_VIOLATION", "failure_operator": MAP}
+    return Failure(codebook().numbers["CONTRACT_VIOLATION"], "CONTRACT_VIOLATION", data)
+
+
+def test_a_result_is_answered_natively() -> None:
+    assert asked(Result({"original_index": "3"})) == [{"original_index": 3}]
+
+
+def test_a_failure_breaks_a_law_that_asks_what_no_guard_refuses() -> None:
+    assert complaint(refusal()) == "a call that no guard refuses failed with CONTRACT_VIOLATION"
+
+
+def test_an_ill_typed_answer_breaks_a_law() -> None:
+    assert "original_index" in complaint(Result({"original_index": 3}))
+
+
+def test_a_lost_answer_breaks_a_law() -> None:
+    assert "no answer" in complaint(ProtocolError("twice"))
+
+
+def test_a_refusal_is_what_a_law_may_ask_for() -> None:
+    assert asked(refusal(), refused=True) is None
+
+
+@pytest.mark.parametrize(
+    ("outcome", "said"),
+    [
+        (Result({"original_index": "3"}), "must be refused was answered"),
+        (Result({"original_index": 3}), "no well-typed failure"),
+        (Failure(1, "NO_SUCH_CODE", {}), "no well-typed failure"),
+        (ProtocolError("twice"), "no well-typed failure"),
+    ],
+)
+def test_nothing_but_a_well_typed_failure_is_a_refusal(outcome: Outcome, said: str) -> None:
+    assert said in complaint(outcome, refused=True)
+
+
+# -- relations
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ([3, 4, 5, 6], "6 at position 3 is outside [3, 6)"),
+        ([2, 3, 4], "2 at position 0 is outside [3, 6)"),
+        ([3, 4, 3], "3 at position 2 stands there for the second time"),
+        ([5, 3], "4 is missing, one of 1"),
+    ],
+)
+def test_what_is_no_permutation_is_shown(values: list[int], said: str) -> None:
+    with pytest.raises(LawBroken) as broken:
+        must_be_permutation(values, 3, 6, "block 1")
+    assert broken.value.message == f"block 1: {said}"
+
+
+def test_a_permutation_holds_each_number_once() -> None:
+    must_be_permutation([5, 3, 4], 3, 6, "block 1")
+    must_be_permutation([], 0, 0, "nothing")
+
+
+@pytest.mark.parametrize(
+    ("expected", "actual", "said"),
+    [
+        ({"a": {"b": [1, 2]}}, {"a": {"b": [1, 3]}}, "it: a.b[1] is 3, not 2"),
+        ({"a": [1]}, {"a": [1, 2]}, "it: a[1] is 2, not nothing"),
+        ({"a": 1}, {}, "it: a is nothing, not 1"),
+        ({}, {"a": 1}, "it: a is 1, not nothing"),
+        (b"\x00", b"\xff", "it: it is ff, not 00"),
+        (({"epoch": 0},), ({"epoch": 1},), "it: [0].epoch is 1, not 0"),
+    ],
+)
+def test_the_first_difference_is_shown(expected: Any, actual: Any, said: str) -> None:
+    with pytest.raises(LawBroken) as broken:
+        must_equal(expected, actual, "it")
+    assert broken.value.message == said
