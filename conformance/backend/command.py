@@ -2,6 +2,11 @@
 
 One thread, one selector: reading, writing and waiting cannot deadlock, and nothing grows without bound. A process
 that ends, stalls or answers garbage is lost; who was waiting learns why (DESIGN 6).
+
+A timeout bounds the silence, not the single call: `wait` allows `timeout` seconds until the next answer, whichever
+request it answers, and the clock runs only while the harness waits. So a request that queues behind others in a busy
+backend is not blamed for them, time that the harness spends elsewhere is not the backend's, and whatever is not an
+answer (stderr, half a message, a slow reader) does not postpone the end.
 """
 
 from __future__ import annotations
@@ -15,22 +20,20 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from conformance.backend.answer import outcome_of, stranger
+from conformance.backend.carrier import GRACE
 from conformance.backend.hello import BadHello, Hello, hello_from
-from conformance.backend.outcome import Crash, Failure, Lost, Outcome, ProtocolError, Result, Timeout
+from conformance.backend.outcome import Crash, Lost, LostBackend, Outcome, ProtocolError, Result, Timeout, describe
+from conformance.backend.resolve import BackendNotFound
 from conformance.codec.dialect import Dialect
 from conformance.codec.splitter import Garbage
 
-_CHUNK: Final = 1 << 20
+__all__ = ["LostBackend", "Process", "describe"]
+
+_CHUNK: Final = 1 << 18
 _STDERR_TAIL: Final = 4096  # bytes of stderr kept for the observations
-_GRACE: Final = 2.0  # seconds between tally.bye and the end of the process
-
-
-class LostBackend(Exception):
-    """The process can no longer be spoken to; `reason` is the outcome of whoever caused it."""
-
-    def __init__(self, reason: Lost) -> None:
-        super().__init__(str(reason))
-        self.reason = reason
+_LOOK: Final = 0.1  # seconds of silence until the next look whether the process lives; its children may hold stdout
+_STDOUT_IS_WIRE: Final = "stdout belongs to the protocol, prints belong on stderr"
 
 
 class Process:
@@ -42,18 +45,12 @@ class Process:
         dialect: Dialect,
         timeout: float,
         environment: Mapping[str, str] | None = None,
+        hello_timeout: float | None = None,
     ) -> None:
         self.dialect, self.timeout = dialect, timeout
+        self.hello_timeout = timeout if hello_timeout is None else hello_timeout
         self.stderr_tail = b""
-        self._child = subprocess.Popen(
-            list(command),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env=dict(environment) if environment is not None else None,
-            bufsize=0,
-            start_new_session=True,
-        )
+        self._child = _started(command, environment)
         assert self._child.stdin is not None
         assert self._child.stdout is not None
         assert self._child.stderr is not None
@@ -69,67 +66,83 @@ class Process:
         self._answers: list[tuple[int, Outcome]] = []
         self._open: set[int] = set()
         self._next_id = 0
-        self._progress = time.monotonic()
+        self._grace = GRACE
         self.closed = False
 
     # -- asking
 
     def hello(self) -> Hello:
-        """The introduction; raises BadHello, LostBackend."""
-        wanted = self.submit("tally.hello", {"protocol": 1})
-        while True:
-            for id_, outcome in self.wait():
-                if id_ != wanted:
-                    continue
-                if isinstance(outcome, Result):
-                    return hello_from(outcome.value)
-                raise BadHello(f"tally.hello was answered by {describe(outcome)}")
+        """The introduction; raises BadHello, which carries the end of stderr."""
+        self.submit("tally.hello", {"protocol": 1})
+        try:
+            ((_, outcome),) = self._wait(self.hello_timeout)
+            if isinstance(outcome, Result):
+                return hello_from(outcome.value)
+            raise BadHello(f"tally.hello was answered by {describe(outcome)}")
+        except LostBackend as lost:
+            raise self._no_hello(lost.reason) from None
+        except BadHello as error:
+            self.kill()
+            raise BadHello(str(error), error.lost, self._stderr_text()) from None
 
     def submit(self, method: str, params: Any) -> int:
         """Queue one request; its id."""
         id_ = self._next_id
         self._next_id += 1
-        if not self._open:
-            self._progress = time.monotonic()
         self._open.add(id_)
-        message = {"jsonrpc": "2.0", "id": id_, "method": method, "params": params}
-        self._outgoing += self.dialect.dump(message)
+        self._outgoing += self.dialect.dump({"jsonrpc": "2.0", "id": id_, "method": method, "params": params})
         return id_
+
+    @property
+    def backlog(self) -> int:
+        """Bytes of requests that the process has not taken yet."""
+        return len(self._outgoing)
 
     def wait(self) -> list[tuple[int, Outcome]]:
         """At least one answer; raises LostBackend where none can come."""
+        return self._wait(self.timeout)
+
+    def _wait(self, timeout: float) -> list[tuple[int, Outcome]]:
+        end = time.monotonic() + timeout
         while not self._answers:
-            self._turn(self._progress + self.timeout - time.monotonic())
+            self._turn(end)
+            if not self._answers and time.monotonic() >= end:
+                raise self._lost(Timeout(timeout))
         answers, self._answers = self._answers, []
         return answers
 
-    def settle(self) -> None:
-        """Say goodbye and let the process end; raises LostBackend where it says anything more."""
-        with contextlib.suppress(OSError):
-            self._outgoing += self.dialect.dump({"jsonrpc": "2.0", "method": "tally.bye"})
-        end = time.monotonic() + _GRACE
+    def settle(self, grace: float = GRACE) -> bool:
+        """Say goodbye and let the process end; whether it did. Raises LostBackend where it says anything more."""
+        self._outgoing += self.dialect.dump({"jsonrpc": "2.0", "method": "tally.bye"})
+        end = time.monotonic() + grace
+        self._grace = grace
         try:
             while time.monotonic() < end:
-                if not self._outgoing and not self._stdin.closed:
+                if not self._outgoing:
                     self._close_stdin()
-                self._turn(end - time.monotonic(), settling=True)
+                self._turn(end)
         except LostBackend as lost:
             if isinstance(lost.reason, ProtocolError):
                 raise
+            return True
         finally:
             self.kill()
+        return False
 
     def kill(self) -> None:
-        """End the process and everything it started; safe to call twice."""
+        """End the process and everything that it started in its session; safe to call twice."""
         if self.closed:
             return
         self.closed = True
+        # Before the process is reaped: afterwards its number may belong to another.
         with contextlib.suppress(OSError):
             os.killpg(self._child.pid, signal.SIGKILL)
         self._child.kill()
-        self._child.wait()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._child.wait(GRACE)
+        # Once only: what fled from its session may go on writing.
         with contextlib.suppress(OSError, ValueError):
-            self._keep(self._stderr.read() or b"")
+            self._keep(os.read(self._stderr.fileno(), 1 << 20))
         self._selector.close()
         for stream in (self._stdin, self._stdout, self._stderr):
             with contextlib.suppress(OSError):
@@ -137,28 +150,33 @@ class Process:
 
     # -- one turn of the loop
 
-    def _turn(self, patience: float, settling: bool = False) -> None:
+    def _turn(self, end: float) -> None:
         if self._outgoing:
             self._write()
-        events = self._selector.select(max(patience, 0))
-        if not events and not settling:
-            raise self._lost(Timeout(self.timeout))
-        for key, _ in events:
+        heard = False
+        for key, _ in self._selector.select(min(max(end - time.monotonic(), 0), _LOOK)):
             if key.fileobj is self._stdout:
+                heard = True
                 self._read()
             elif key.fileobj is self._stderr:
                 self._read_stderr()
+        if not heard and self._has_ended():
+            while not self._answers and self._read():
+                pass
+            if not self._answers:
+                raise self._ended()
 
     def _write(self) -> None:
         try:
-            written = os.write(self._stdin.fileno(), memoryview(self._outgoing)[:_CHUNK])
+            with memoryview(self._outgoing) as view:
+                written = os.write(self._stdin.fileno(), view[:_CHUNK])
             del self._outgoing[:written]
         except BlockingIOError:
             pass
         except OSError:
             # The process closed its stdin; what it still says, or its end, tells why.
             self._outgoing.clear()
-        if bool(self._outgoing) != self._writing and not self._stdin.closed:
+        if bool(self._outgoing) != self._writing:
             self._writing = not self._writing
             if self._writing:
                 self._selector.register(self._stdin, selectors.EVENT_WRITE)
@@ -166,24 +184,28 @@ class Process:
                 self._selector.unregister(self._stdin)
 
     def _close_stdin(self) -> None:
+        if self._stdin.closed:
+            return
         if self._writing:
             self._selector.unregister(self._stdin)
             self._writing = False
         with contextlib.suppress(OSError):
             self._stdin.close()
 
-    def _read(self) -> None:
+    def _read(self) -> bool:
+        """Take what stands on stdout; whether there was anything."""
         try:
             data = os.read(self._stdout.fileno(), _CHUNK)
         except BlockingIOError:
-            return
+            return False
         if not data:
-            raise self._lost(Crash(self._ending()))
+            raise self._ended()
         try:
             for message in self._splitter.feed(data):
                 self._accept(message)
         except Garbage as garbage:
             raise self._lost(ProtocolError(f"{garbage.reason}: {garbage.sample!r}")) from None
+        return True
 
     def _read_stderr(self) -> None:
         with contextlib.suppress(BlockingIOError):
@@ -197,57 +219,74 @@ class Process:
 
     def _accept(self, message: Mapping[str, Any]) -> None:
         id_ = message.get("id")
-        if type(id_) is not int or not 0 <= id_ < self._next_id:
-            error = message.get("error")
-            said = f" saying {error!r:.200}" if error is not None else ""
-            raise self._lost(ProtocolError(f"an answer with the id {id_!r:.40}, which was never asked{said}"))
-        if id_ not in self._open:
-            raise self._lost(ProtocolError(f"a second answer to the request {id_}"))
+        if type(id_) is not int or id_ not in self._open:
+            if type(id_) is int and 0 <= id_ < self._next_id:
+                raise self._lost(ProtocolError(f"a second answer to the request {id_}"))
+            raise self._lost(stranger(message))
         self._open.remove(id_)
-        self._progress = time.monotonic()
-        self._answers.append((id_, _outcome(message)))
+        self._answers.append((id_, outcome_of(message)))
+
+    # -- the end
 
     def _lost(self, reason: Lost) -> LostBackend:
         self.kill()
         return LostBackend(reason)
 
-    def _ending(self) -> str:
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self._child.wait(_GRACE)
+    def _has_ended(self) -> bool:
+        if hasattr(os, "waitid"):  # Linux; macOS from Python 3.13 on
+            try:
+                return os.waitid(os.P_PID, self._child.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+            except ChildProcessError:  # whoever started us ignores SIGCHLD, so nobody is left to wait for
+                return True
+        return self._child.poll() is not None
+
+    def _ended(self) -> LostBackend:
+        """Lost, because its stdout came to an end; says how the process ended, which may take a moment to be known."""
+        until, pause = time.monotonic() + min(self._grace, self.timeout), 0.0005
+        while not (gone := self._has_ended()) and time.monotonic() < until:
+            time.sleep(pause)
+            pause = min(2 * pause, 0.02)
+        self.kill()
+        if not gone:
+            return LostBackend(Crash("it closed its stdout and went on running"))
         status = self._child.returncode
-        if status is None:
-            return "it closed its stdout and went on running"
-        if status < 0:
-            return f"it was ended by {signal.Signals(-status).name}"
-        return f"it exited with status {status}"
+        how = f"it was ended by {_signal(-status)}" if status < 0 else f"it exited with status {status}"
+        return LostBackend(Crash(how))
+
+    def _no_hello(self, reason: Lost) -> BadHello:
+        stderr = self._stderr_text()
+        match reason:
+            case Crash(detail):
+                text = f"{detail} before it answered tally.hello"
+                return BadHello(text, Crash(text), stderr)
+            case Timeout(seconds):
+                begun = self._splitter.unfinished()
+                hint = f"; on stdout stands the beginning of a message, not its end: {begun!r}" if begun else ""
+                return BadHello(f"no answer to tally.hello within {seconds:g} s{hint}", reason, stderr)
+            case ProtocolError(sentence):
+                return BadHello(f"tally.hello was answered by {sentence}; {_STDOUT_IS_WIRE}", reason, stderr)
+
+    def _stderr_text(self) -> str:
+        return self.stderr_tail.decode("utf-8", "replace")
 
 
-def _outcome(message: Mapping[str, Any]) -> Outcome:
-    if message.get("jsonrpc") != "2.0":
-        return ProtocolError('an answer without "jsonrpc": "2.0"')
-    if ("result" in message) == ("error" in message):
-        return ProtocolError("an answer must have either a result or an error")
-    unknown = message.keys() - {"jsonrpc", "id", "result", "error"}
-    if unknown:
-        return ProtocolError(f"an answer with the unknown member {min(unknown)!r}")
-    if "result" in message:
-        return Result(message["result"])
-    error = message["error"]
-    if not isinstance(error, Mapping):
-        return ProtocolError("an error that is not an object")
-    return Failure(error.get("code"), error.get("message"), error.get("data"))
+def _started(command: Sequence[str], environment: Mapping[str, str] | None) -> subprocess.Popen[bytes]:
+    try:
+        return subprocess.Popen(
+            list(command),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=dict(environment) if environment is not None else None,
+            bufsize=0,
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise BackendNotFound(f"{command[0]!r} cannot be started: {error.strerror}") from None
 
 
-def describe(outcome: Outcome) -> str:
-    """An outcome in a few words for people."""
-    match outcome:
-        case Result():
-            return "a result"
-        case Failure(code, message):
-            return f"the failure {message!r} ({code!r})"
-        case Crash(detail):
-            return f"a crash: {detail}"
-        case Timeout(seconds):
-            return f"a timeout: no answer within {seconds:g} s"
-        case ProtocolError(reason):
-            return f"a protocol error: {reason}"
+def _signal(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

@@ -1,229 +1,183 @@
-"""Many conversations with one backend at a time: pipelined, isolated from each other's crashes, repeatable.
+"""Conversations with one backend: pipelined, isolated from each other's crashes, repeatable.
 
 A conversation is a generator: it yields a list of calls and is sent the list of their outcomes, or yields RESTART for
-a new process, and returns its finding. When the process is lost, every unfinished conversation is held again from the
-start, alone in a fresh process: it is to blame only if the backend is lost again (DESIGN 6).
+a new process, and returns its finding. When the process is lost, the unfinished conversations are held again from the
+start, alone in a fresh process each, the one with the oldest open request first: a conversation is to blame only if
+the backend is lost again. Once one is found guilty the rest go on together (DESIGN 6).
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Final, Generic, TypeVar
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
 
-from conformance.backend.command import LostBackend, Process
-from conformance.backend.hello import Hello
-from conformance.backend.outcome import Lost, Outcome, ProtocolError
+from conformance.backend.carrier import GRACE, Carrier
+from conformance.backend.command import Process
+from conformance.backend.conversation import RESTART, Call, Conversation, Finished, Restart, T, Talk
+from conformance.backend.hello import BadHello, Hello
+from conformance.backend.inprocess import InProcess
+from conformance.backend.outcome import Lost, LostBackend, Outcome, ProtocolError, Timeout
+from conformance.backend.pipeline import Pipeline, outcomes_of
 from conformance.backend.resolve import BackendCommand
 from conformance.codec.codebook import Codebook
 from conformance.codec.dialect import Dialect
 
-T = TypeVar("T")
-GIVE_UP_AFTER: Final = 20  # conversations lost in a row; a backend that is lost every time would cost a process each
+__all__ = ["RESTART", "Call", "Conversation", "Driver", "Finished", "Restart", "Talk"]
 
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """One question: an operator and its inputs in JSON wire form."""
-
-    operator: str
-    inputs: Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Restart:
-    """The wish for a new backend process."""
-
-
-RESTART: Final = Restart()
-Talk = Generator[Sequence[Call] | Restart, Sequence[Outcome], T]
-
-
-@dataclass(frozen=True, slots=True)
-class Conversation(Generic[T]):
-    """A named talk that can be held again from the start; `alone` where it restarts the process."""
-
-    key: str
-    start: Callable[[], Talk[T]]
-    alone: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Finished(Generic[T]):
-    """A conversation's finding, or how the backend was lost in it."""
-
-    key: str
-    finding: T | None
-    lost: Lost | None = None
-
-
-@dataclass(slots=True)
-class _Held(Generic[T]):
-    """A conversation in progress."""
-
-    conversation: Conversation[T]
-    talk: Talk[T]
-    unsent: deque[tuple[int, Call]] = field(default_factory=deque)
-    outcomes: list[Outcome | None] = field(default_factory=list)
-    missing: int = 0
-
-    def put(self, calls: Sequence[Call]) -> None:
-        self.unsent.extend(enumerate(calls))
-        self.outcomes = [None] * len(calls)
-        self.missing = len(calls)
+GIVE_UP_AFTER: Final = 20  # conversations lost in a row, or timeouts in all: each costs a process or a timeout
+_STARTS: Final = 3  # processes in a row that never said a valid hello
+_PIPELINES: Final = 3  # losses that nobody repeats alone, until everything is asked one by one
+_BRIEF: Final = 0.1  # seconds of grace for a backend that has ignored tally.bye before
 
 
 class Driver:
     """Holds conversations with one backend; `unattributed` collects losses that no conversation repeats alone."""
 
-    def __init__(self, command: BackendCommand, dialect: Dialect, codebook: Codebook, timeout: float) -> None:
-        self.command, self.dialect, self.codebook, self.timeout = command, dialect, codebook, timeout
+    def __init__(
+        self,
+        command: BackendCommand,
+        dialect: Dialect,
+        codebook: Codebook,
+        timeout: float,
+        hello_timeout: float | None = None,
+    ) -> None:
+        self.command, self.dialect, self.codebook = command, dialect, codebook
+        self.timeout, self.hello_timeout = timeout, hello_timeout
         self.unattributed: list[Lost] = []
         self.stderr_tail = b""
         self.calls = 0
         self._lost_in_a_row = 0
+        self._timeouts = 0
+        self._failed_starts = 0
+        self._grace = GRACE
 
-    def start(self) -> tuple[Process, Hello]:
-        """A fresh process that has said a valid hello; raises BadHello, LostBackend."""
-        process = Process(self.command.arguments, self.dialect, self.timeout, self.command.environment)
+    def start(self) -> tuple[Carrier, Hello]:
+        """A fresh backend that has said a valid hello; raises BadHello."""
+        carrier = self._carrier()
         try:
-            return process, process.hello()
-        except Exception:
-            process.kill()
-            self._remember(process)
+            hello = carrier.hello()
+        except BaseException:
+            self._failed_starts += 1
+            self._end(carrier)
             raise
+        self._failed_starts = 0
+        return carrier, hello
 
     def hold(self, conversations: Iterable[Conversation[T]]) -> Iterator[Finished[T]]:
-        """Hold every conversation; each is finished exactly once, in no particular order."""
-        waiting = deque(conversations)
-        apart = [conversation for conversation in waiting if conversation.alone]
-        waiting = deque(conversation for conversation in waiting if not conversation.alone)
-        while waiting and not self._given_up:
-            yield from self._hold_together(waiting)
-        for conversation in (*waiting, *apart):
-            yield self._given_up_on(conversation) if self._given_up else self._hold_alone(conversation)
+        """Hold every conversation; each is finished exactly once, in no particular order; no loss is raised."""
+        together: deque[Conversation[T]] = deque()
+        apart: deque[Conversation[T]] = deque()
+        for conversation in conversations:
+            (apart if conversation.alone else together).append(conversation)
+        while together and self._resignation is None:
+            yield from self._hold_together(together)
+        for conversation in (*together, *apart):
+            yield self._hold_alone(conversation)
 
     @property
-    def _given_up(self) -> bool:
-        return self._lost_in_a_row >= GIVE_UP_AFTER
-
-    def _given_up_on(self, conversation: Conversation[T]) -> Finished[T]:
-        reason = f"not asked: the backend was lost in {GIVE_UP_AFTER} conversations in a row"
-        return Finished(conversation.key, None, ProtocolError(reason))
-
-    def _hold_together(self, waiting: deque[Conversation[T]]) -> Iterator[Finished[T]]:
-        process, hello = self.start()
-        held: dict[str, _Held[T]] = {}
-        try:
-            yield from self._pipeline(process, hello.max_in_flight, waiting, held)
-            process.settle()
-        except LostBackend as lost:
-            victims = [one.conversation for one in held.values()]
-            for one in held.values():
-                one.talk.close()
-            yield from self._blame(lost.reason, victims)
-        finally:
-            process.kill()
-            self._remember(process)
-
-    def _pipeline(
-        self, process: Process, limit: int, waiting: deque[Conversation[T]], held: dict[str, _Held[T]]
-    ) -> Iterator[Finished[T]]:
-        asked: dict[int, tuple[_Held[T], int]] = {}
-        ready: deque[_Held[T]] = deque()
-        while waiting or held:
-            while len(asked) < limit and (ready or waiting):
-                if not ready:
-                    conversation = waiting.popleft()
-                    one = _Held(conversation, conversation.start())
-                    held[conversation.key] = one
-                    if (finished := self._advance(one, None, ready)) is not None:
-                        del held[conversation.key]
-                        yield finished
-                    continue
-                one = ready[0]
-                slot, call = one.unsent.popleft()
-                if not one.unsent:
-                    ready.popleft()
-                asked[self._submit(process, call)] = (one, slot)
-            if not asked:
-                continue
-            for id_, outcome in process.wait():
-                one, slot = asked.pop(id_)
-                one.outcomes[slot] = outcome
-                one.missing -= 1
-                if not one.missing and (finished := self._advance(one, one.outcomes, ready)) is not None:
-                    del held[one.conversation.key]
-                    self._lost_in_a_row = 0
-                    yield finished
-
-    def _advance(self, one: _Held[T], outcomes: Any, ready: deque[_Held[T]]) -> Finished[T] | None:
-        """Send a talk what it waits for until it asks something or ends."""
-        try:
-            wish = one.talk.send(outcomes)
-            while not isinstance(wish, Restart) and not wish:
-                wish = one.talk.send([])
-        except StopIteration as end:
-            return Finished(one.conversation.key, end.value)
-        if isinstance(wish, Restart):
-            raise AssertionError(f"{one.conversation.key} restarts the process but is not declared `alone`")
-        one.put(wish)
-        ready.append(one)
+    def _resignation(self) -> str | None:
+        """Why nothing is asked any more."""
+        if self._lost_in_a_row >= GIVE_UP_AFTER:
+            return f"the backend was lost in {GIVE_UP_AFTER} conversations in a row"
+        if self._timeouts >= GIVE_UP_AFTER:
+            return f"the backend was silent until the timeout {GIVE_UP_AFTER} times"
+        if self._failed_starts >= _STARTS:
+            return f"{_STARTS} processes in a row said no valid hello"
         return None
 
-    def _submit(self, process: Process, call: Call) -> int:
-        self.calls += 1
-        params = self.dialect.outgoing(self.codebook[call.operator].inputs, call.inputs)
-        return process.submit(call.operator, params)
+    def _hold_together(self, waiting: deque[Conversation[T]]) -> Iterator[Finished[T]]:
+        try:
+            carrier, hello = self.start()
+        except BadHello as error:
+            self.unattributed.append(self._counted(error.lost))
+            return
+        limit = hello.max_in_flight if len(self.unattributed) < _PIPELINES else 1
+        pipeline: Pipeline[T] = Pipeline(carrier, self._submit, limit)
+        try:
+            for finished in pipeline.hold(waiting):
+                self._lost_in_a_row = 0
+                yield finished
+            self._settle(carrier)
+        except LostBackend as lost:
+            self._end(carrier)
+            yield from self._blame(self._counted(lost.reason), pipeline.victims(), waiting)
+        finally:
+            self._end(carrier)
 
-    def _blame(self, reason: Lost, victims: Sequence[Conversation[T]]) -> Iterator[Finished[T]]:
-        guilty = False
-        for conversation in victims:
-            finished = self._given_up_on(conversation) if self._given_up else self._hold_alone(conversation)
+    def _blame(
+        self, reason: Lost, victims: Sequence[Conversation[T]], waiting: deque[Conversation[T]]
+    ) -> Iterator[Finished[T]]:
+        suspects, guilty = deque(victims), False
+        # A backend that has just been lost several times in a row would only be lost together once more.
+        while suspects and not (guilty and self._lost_in_a_row < _PIPELINES):
+            finished = self._hold_alone(suspects.popleft())
             guilty = guilty or finished.lost is not None
             yield finished
+        waiting.extendleft(reversed(suspects))
         if not guilty:
             self.unattributed.append(reason)
 
     def _hold_alone(self, conversation: Conversation[T]) -> Finished[T]:
         """Hold one conversation in processes of its own, with as many restarts as it wishes."""
+        if (why := self._resignation) is not None:
+            return Finished(conversation.key, None, ProtocolError(f"not asked: {why}"))
         talk = conversation.start()
-        process: Process | None = None
-        outcomes: Sequence[Outcome] | None = None
+        carrier: Carrier | None = None
+        outcomes: list[Outcome]
         try:
+            wish = next(talk)
             while True:
-                try:
-                    wish = talk.send(outcomes)  # type: ignore[arg-type]
-                except StopIteration as end:
-                    if process is not None:
-                        process.settle()
-                    self._lost_in_a_row = 0
-                    return Finished(conversation.key, end.value)
                 if isinstance(wish, Restart):
-                    if process is not None:
-                        process.settle()
-                        self._remember(process)
-                    process, outcomes = None, []
-                    continue
-                if process is None:
-                    process, _ = self.start()
-                outcomes = [self._ask(process, call) for call in wish]
+                    if carrier is not None:
+                        self._settle(carrier)
+                    carrier, outcomes = None, []
+                else:
+                    carrier = carrier or self.start()[0]
+                    outcomes = outcomes_of(carrier, self._submit, wish)
+                wish = talk.send(outcomes)
+        except StopIteration as end:
+            try:
+                if carrier is not None:
+                    self._settle(carrier)
+            except LostBackend as lost:
+                return self._lost(conversation, lost.reason, carrier)
+            self._lost_in_a_row = 0
+            return Finished(conversation.key, end.value)
         except LostBackend as lost:
-            self._lost_in_a_row += 1
-            return Finished(conversation.key, None, lost.reason)
+            return self._lost(conversation, lost.reason, carrier)
+        except BadHello as error:
+            return self._lost(conversation, error.lost, None)
         finally:
             talk.close()
-            if process is not None:
-                process.kill()
-                self._remember(process)
+            if carrier is not None:
+                self._end(carrier)
 
-    def _ask(self, process: Process, call: Call) -> Outcome:
-        wanted = self._submit(process, call)
-        for id_, outcome in process.wait():
-            if id_ == wanted:
-                return outcome
-        raise AssertionError("the only open request was not the one answered")
+    def _lost(self, conversation: Conversation[T], reason: Lost, carrier: Carrier | None) -> Finished[T]:
+        self._lost_in_a_row += 1
+        tail = self.stderr_tail if carrier is None else carrier.stderr_tail
+        return Finished(conversation.key, None, self._counted(reason), tail.decode("utf-8", "replace"))
 
-    def _remember(self, process: Process) -> None:
-        self.stderr_tail = process.stderr_tail or self.stderr_tail
+    def _counted(self, reason: Lost) -> Lost:
+        self._timeouts += isinstance(reason, Timeout)
+        return reason
+
+    def _submit(self, carrier: Carrier, call: Call) -> int:
+        if call.operator not in self.codebook:
+            raise KeyError(f"no contract describes {call.operator}; ask only what one does")
+        self.calls += 1
+        return carrier.submit(call.operator, self.dialect.outgoing(self.codebook[call.operator].inputs, call.inputs))
+
+    def _carrier(self) -> Carrier:
+        if self.command.in_process:
+            return InProcess(self.command.in_process, self.dialect, self.codebook)
+        command = self.command
+        return Process(command.arguments, self.dialect, self.timeout, command.environment, self.hello_timeout)
+
+    def _settle(self, carrier: Carrier) -> None:
+        if not carrier.settle(self._grace):
+            self._grace = _BRIEF
+
+    def _end(self, carrier: Carrier) -> None:
+        carrier.kill()
+        self.stderr_tail = carrier.stderr_tail or self.stderr_tail

@@ -6,13 +6,24 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from conformance.backend.outcome import Lost, ProtocolError
+from conformance.codec.illtyped import shorten
+
 PROTOCOL: Final = 1
 DEFAULT_IN_FLIGHT: Final = 1
 MAX_IN_FLIGHT: Final = 1024
 
 
 class BadHello(Exception):
-    """A started backend did not introduce itself properly; says what was expected and what came."""
+    """A started backend did not introduce itself properly: what was expected and what came.
+
+    `stderr` is what it wrote there, for people; `lost` is the outcome for a conversation that needed the hello.
+    """
+
+    def __init__(self, reason: str, lost: Lost | None = None, stderr: str = "") -> None:
+        super().__init__(reason)
+        self.lost: Lost = lost or ProtocolError(f"no valid hello: {reason}")
+        self.stderr = stderr
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,13 +44,13 @@ def hello_from(result: Any) -> Hello:
     if not isinstance(result, Mapping):
         raise BadHello(f"the result of tally.hello is {type(result).__name__}, not an object")
     if result.get("protocol") != PROTOCOL or type(result.get("protocol")) is not int:
-        raise BadHello(f"protocol {PROTOCOL} was asked for, the backend speaks {result.get('protocol')!r}")
+        raise BadHello(f"protocol {PROTOCOL} was asked for, the backend speaks {shorten(result.get('protocol'))}")
     operators = result.get("operators")
     if not isinstance(operators, list) or not all(isinstance(name, str) for name in operators):
         raise BadHello("`operators` must be a list of operator names")
     in_flight = result.get("max_in_flight", DEFAULT_IN_FLIGHT)
     if type(in_flight) is not int or in_flight < 1:
-        raise BadHello(f"`max_in_flight` must be a positive integer, not {in_flight!r}")
+        raise BadHello(f"`max_in_flight` must be a positive integer, not {shorten(in_flight)}")
     wires = result.get("wires", ["json"])
     if not isinstance(wires, list) or not all(isinstance(wire, str) for wire in wires):
         raise BadHello("`wires` must be a list of wire names")

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from conformance.codec.illtyped import shorten
+
 
 @dataclass(frozen=True, slots=True)
 class Result:
@@ -24,7 +26,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Crash:
-    """The process ended; `detail` says how and holds the end of its stderr."""
+    """The process ended; `detail` says how, without its stderr, which no record may hold."""
 
     detail: str
 
@@ -45,3 +47,26 @@ class ProtocolError:
 
 Outcome = Result | Failure | Crash | Timeout | ProtocolError
 Lost = Crash | Timeout | ProtocolError
+
+
+class LostBackend(Exception):
+    """The backend can no longer be spoken to; `reason` is the outcome of whoever caused it."""
+
+    def __init__(self, reason: Lost) -> None:
+        super().__init__(str(reason))
+        self.reason = reason
+
+
+def describe(outcome: Outcome) -> str:
+    """An outcome in a few words for people."""
+    match outcome:
+        case Result():
+            return "a result"
+        case Failure(code, message):
+            return f"the failure {shorten(message)} ({shorten(code)})"
+        case Crash(detail):
+            return f"a crash: {detail}"
+        case Timeout(seconds):
+            return f"a timeout: no answer within {seconds:g} s"
+        case ProtocolError(reason):
+            return f"a protocol error: {reason}"

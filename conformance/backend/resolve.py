@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
+import site
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,13 +26,18 @@ class BackendCommand:
     text: str
     arguments: tuple[str, ...]
     environment: dict[str, str] = field(repr=False, compare=False)
+    in_process: str = ""  # module[:object], where the harness itself is to carry the calls
 
 
-def resolve(text: str, wire: str = "json") -> BackendCommand:
-    """The command behind a backend string; raises BackendNotFound."""
+def resolve(text: str, wire: str = "json", same_process: bool = False) -> BackendCommand:
+    """The command behind a backend string; raises BackendNotFound.
+
+    `same_process` is for debuggers and for `python:` backends alone.
+    """
     environment = {**os.environ, "TALLY_WIRE": wire}
-    own = [str(_ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
-    ours = {**environment, "PYTHONPATH": os.pathsep.join(own)}
+    ours = {**environment, "PYTHONPATH": os.pathsep.join(_search_path())}
+    if same_process and not text.startswith("python:"):
+        raise BackendNotFound(f"{text!r} is a process of its own; only python:module can share ours")
     if text in BUNDLED or text.startswith("mutant:"):
         # -P: a user's own impl/ in the current folder must not shadow ours.
         return BackendCommand(text, (sys.executable, "-P", "-m", "impl.serve", text), ours)
@@ -40,7 +46,7 @@ def resolve(text: str, wire: str = "json") -> BackendCommand:
         if not target:
             raise BackendNotFound("python: names no module; write python:module or python:module:object")
         worker = (sys.executable, "-P", "-m", "conformance.backend.worker", target)
-        return BackendCommand(text, worker, ours)
+        return BackendCommand(text, worker, ours, target if same_process else "")
     try:
         arguments = tuple(shlex.split(text))
     except ValueError as error:
@@ -53,3 +59,12 @@ def resolve(text: str, wire: str = "json") -> BackendCommand:
             f"command not found: {arguments[0]!r}; a backend is one of {known}, python:module, or a command line"
         )
     return BackendCommand(text, arguments, environment)
+
+
+def _search_path() -> list[str]:
+    """PYTHONPATH for our own processes: our root first, unless the interpreter finds it anyway.
+
+    Put before the standard library, a site-packages folder would let its modules shadow that.
+    """
+    installed = str(_ROOT) in (*site.getsitepackages(), site.getusersitepackages())
+    return [*([] if installed else [str(_ROOT)]), *filter(None, [os.environ.get("PYTHONPATH")])]

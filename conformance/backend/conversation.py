@@ -1,0 +1,50 @@
+"""Conversations: what the harness wants to ask in order, and what it found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Generic, TypeVar
+
+from conformance.backend.outcome import Lost, Outcome
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One question: an operator and its inputs in JSON wire form."""
+
+    operator: str
+    inputs: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Restart:
+    """The wish for a new backend process."""
+
+
+RESTART: Final = Restart()
+Talk = Generator[Sequence[Call] | Restart, Sequence[Outcome], T]
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation(Generic[T]):
+    """A named talk that can be held again from the start; `alone` where it restarts the process."""
+
+    key: str
+    start: Callable[[], Talk[T]]
+    alone: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Finished(Generic[T]):
+    """A conversation's finding, or how the backend was lost in it.
+
+    `stderr` is the end of what the lost backend wrote there: for observations, never for a record.
+    """
+
+    key: str
+    finding: T | None
+    lost: Lost | None = None
+    stderr: str = ""

@@ -1,0 +1,105 @@
+"""Many conversations with one process at a time, as many requests open as it takes."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final, Generic
+
+from conformance.backend.carrier import Carrier
+from conformance.backend.conversation import Call, Conversation, Finished, Restart, T
+from conformance.backend.outcome import Outcome
+
+_ENOUGH: Final = 1 << 20  # bytes of requests that may queue; beyond it, asking more would only fill memory
+
+
+class _Held(Generic[T]):
+    """A conversation in progress."""
+
+    __slots__ = ("conversation", "missing", "outcomes", "talk", "unsent")
+
+    def __init__(self, conversation: Conversation[T]) -> None:
+        self.conversation = conversation
+        self.talk = conversation.start()
+        self.unsent: deque[tuple[int, Call]] = deque()
+        self.outcomes: list[Any] = []
+        self.missing = 0
+
+    def advance(self) -> Finished[T] | None:
+        """Send the talk what it waits for until it asks something or ends."""
+        try:
+            wish = self.talk.send(self.outcomes) if self.outcomes else next(self.talk)
+            while not wish and not isinstance(wish, Restart):
+                wish = self.talk.send([])
+        except StopIteration as end:
+            return Finished(self.conversation.key, end.value)
+        if isinstance(wish, Restart):
+            raise AssertionError(f"{self.conversation.key} restarts the process but is not declared `alone`")
+        self.unsent.extend(enumerate(wish))
+        self.outcomes = [None] * len(wish)
+        self.missing = len(wish)
+        return None
+
+
+class Pipeline(Generic[T]):
+    """The conversations that one process holds together; `victims` says whom its loss would interrupt."""
+
+    def __init__(self, carrier: Carrier, submit: Callable[[Carrier, Call], int], limit: int) -> None:
+        self._carrier, self._submit, self._limit = carrier, submit, limit
+        self._asked: dict[int, tuple[_Held[T], int]] = {}  # by request, the oldest first
+        self._ready: deque[_Held[T]] = deque()
+        self._held: dict[_Held[T], None] = {}
+
+    def hold(self, waiting: deque[Conversation[T]]) -> Iterator[Finished[T]]:
+        """Hold every waiting conversation; raises LostBackend."""
+        while waiting or self._held:
+            yield from self._ask(waiting)
+            if self._asked:
+                for id_, outcome in self._carrier.wait():
+                    yield from self._take(id_, outcome)
+
+    def victims(self) -> list[Conversation[T]]:
+        """Give up every unfinished conversation; they come in the order of their oldest open requests."""
+        unfinished = dict.fromkeys([*(held for held, _ in self._asked.values()), *self._held])
+        for held in unfinished:
+            held.talk.close()
+        return [held.conversation for held in unfinished]
+
+    def _ask(self, waiting: deque[Conversation[T]]) -> Iterator[Finished[T]]:
+        while len(self._asked) < self._limit and (self._ready or waiting) and self._carrier.backlog < _ENOUGH:
+            if not self._ready:
+                if (finished := self._advance(_Held(waiting.popleft()))) is not None:
+                    yield finished
+                continue
+            held = self._ready[0]
+            slot, call = held.unsent.popleft()
+            if not held.unsent:
+                self._ready.popleft()
+            self._asked[self._submit(self._carrier, call)] = (held, slot)
+
+    def _take(self, id_: int, outcome: Outcome) -> Iterator[Finished[T]]:
+        held, slot = self._asked.pop(id_)
+        held.outcomes[slot] = outcome
+        held.missing -= 1
+        if not held.missing and (finished := self._advance(held)) is not None:
+            yield finished
+
+    def _advance(self, held: _Held[T]) -> Finished[T] | None:
+        finished = held.advance()
+        if finished is None:
+            self._held[held] = None
+            self._ready.append(held)
+        else:
+            self._held.pop(held, None)
+        return finished
+
+
+def outcomes_of(carrier: Carrier, submit: Callable[[Carrier, Call], int], calls: Sequence[Call]) -> list[Outcome]:
+    """The outcomes of calls asked one at a time; raises LostBackend."""
+    outcomes = []
+    for call in calls:
+        wanted = submit(carrier, call)
+        ((answered, outcome),) = carrier.wait()
+        assert answered == wanted, "a carrier answers only what is open"
+        outcomes.append(outcome)
+    return outcomes

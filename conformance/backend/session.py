@@ -1,0 +1,118 @@
+"""A Python object as a backend: messages in, `hello()` and `call(method, params)`, messages out."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from conformance.backend.hello import PROTOCOL
+from conformance.backend.signature import Signatures
+from conformance.codec.native import NativeForm, NoWireForm, native_form
+
+_METHOD_NOT_FOUND: Final = -32601
+
+
+class MissingObject(Exception):
+    """`module:object` names nothing that can be a backend; says what was looked for and the next step."""
+
+
+def load_object(target: str) -> Any:
+    """The object that `module[:object]` names, a class called without arguments; raises MissingObject.
+
+    Whatever the module itself raises while it is imported is raised as it is.
+    """
+    module_name, _, path = target.partition(":")
+    try:
+        found: Any = importlib.import_module(module_name)
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{module_name}.".startswith(f"{error.name}."):
+            raise
+        hint = "it is looked for on PYTHONPATH and in the current folder"
+        raise MissingObject(f"there is no module {error.name!r}; {hint}") from None
+    for name in filter(None, path.split(".")):
+        if not hasattr(found, name):
+            raise MissingObject(f"{module_name!r} has no {path!r}; python:module:object names the object")
+        found = getattr(found, name)
+    if isinstance(found, type):
+        found = found()
+    missing = [name for name in ("hello", "call") if not callable(getattr(found, name, None))]
+    if missing:
+        wanted = " and ".join(f"{name}()" for name in missing)
+        raise MissingObject(f"{target!r} lacks {wanted}; a backend has hello() and call(method, params)")
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Forms:
+    inputs: NativeForm
+    outputs: NativeForm
+    failure: NativeForm
+
+
+class Session:
+    """Answers the messages of one wire with one object.
+
+    A contract failure is any exception with `code: str` and `data: dict`; any other exception is raised: a crash.
+    """
+
+    def __init__(self, subject: Any, signatures: Signatures, wire: str) -> None:
+        self._subject, self._signatures, self._wire = subject, signatures, wire
+        self._arrays = False
+        self._forms: dict[str, _Forms] = {}
+        self.over = False
+
+    def answer(self, message: Mapping[str, Any]) -> dict[str, Any] | None:
+        """The answer to one message, None to a notification; raises what the object raises, and NoWireForm."""
+        method, params = message["method"], message.get("params", {})
+        if method == "tally.bye":
+            self.over = True
+        if "id" not in message:
+            return None
+        reply = {"jsonrpc": "2.0", "id": message["id"]}
+        if method == "tally.bye":
+            return {**reply, "result": {}}
+        if method == "tally.hello":
+            return {**reply, "result": self._hello()}
+        try:
+            forms = self._forms.get(method) or self._compile(method)
+        except KeyError:
+            return {**reply, "error": {"code": _METHOD_NOT_FOUND, "message": f"no contract describes {method}"}}
+        return {**reply, **self._call(method, forms, params)}
+
+    def _hello(self) -> Any:
+        said = self._subject.hello()
+        if not isinstance(said, dict):
+            return said
+        self._arrays = said.get("arrays") == "numpy"
+        # What the worker knows better than the object; the object's own word wins.
+        return {"protocol": PROTOCOL, "language": "Python", "wires": ["json", "cbor"], **said}
+
+    def _call(self, method: str, forms: _Forms, params: Any) -> dict[str, Any]:
+        try:
+            result = self._subject.call(method, forms.inputs.read(params))
+        except Exception as error:
+            code, data = getattr(error, "code", None), getattr(error, "data", None)
+            if not isinstance(code, str) or not isinstance(data, dict):
+                raise
+            return {
+                "error": {
+                    "code": self._signatures.number(code),
+                    "message": code,
+                    "data": _sent(forms.failure, data, method, "failure record"),
+                }
+            }
+        return {"result": _sent(forms.outputs, result, method, "result")}
+
+    def _compile(self, method: str) -> _Forms:
+        types = self._signatures[method]
+        forms = (native_form(type_, self._wire, self._arrays) for type_ in (types.inputs, types.outputs, types.failure))
+        return self._forms.setdefault(method, _Forms(*forms))
+
+
+def _sent(form: NativeForm, value: Any, method: str, what: str) -> Any:
+    try:
+        return form.write(value)
+    except NoWireForm as error:
+        raise NoWireForm(f"the {what} of {method} holds {error}, which no message can hold") from None

@@ -1,0 +1,133 @@
+"""The worker process of `python:` backends: `python -P -m conformance.backend.worker module[:object] [ROOT]`.
+
+ROOT holds the `spec/` with the contracts, by default the one that belongs to this installation. The worker speaks both
+wires (the first byte decides) and exits with 0 after tally.bye, 2 where there is no such object, and 70 where a call
+raised what is no contract failure; the traceback then stands on stderr.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from pathlib import Path
+from time import monotonic
+from typing import Any, Final, NoReturn
+
+from conformance.backend.session import MissingObject, Session, load_object
+from conformance.backend.signature import Signatures, SpecSignatures
+from conformance.codec.dialect import DIALECTS, Dialect
+from conformance.codec.splitter import Garbage
+from conformance.contract.finder import Layout, find_layout
+
+_CHUNK: Final = 1 << 18
+_PLENTY: Final = 1 << 20  # bytes of answers that wait for each other
+_PATIENCE: Final = 0.005  # seconds that an answer waits for the next one
+USAGE, SOFTWARE = 2, 70  # sysexits.h
+
+
+class Wire:
+    """The file descriptors of the protocol, out of reach of what the backend prints, reads or starts.
+
+    What the user's code prints goes to stderr, what it reads from stdin is empty, and its child processes inherit
+    neither end of the wire.
+    """
+
+    def __init__(self) -> None:
+        self._source, self._sink = os.dup(0), os.dup(1)
+        null = os.open(os.devnull, os.O_RDONLY)
+        os.dup2(null, 0)
+        os.close(null)
+        os.dup2(2, 1)
+        reconfigure = getattr(sys.stdout, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(line_buffering=True)
+
+    def read(self) -> bytes:
+        """What has come, empty at the end."""
+        return os.read(self._source, _CHUNK)
+
+    def write(self, parts: list[bytes]) -> None:
+        """All of the parts."""
+        view = memoryview(b"".join(parts))
+        while view:
+            view = view[os.write(self._sink, view) :]
+
+
+def serve(wire: Wire, subject: Any, signatures: Signatures) -> None:
+    """Answer until tally.bye or the end of the input; leaves the process where a call crashes.
+
+    The answers to what one read brought leave together, so that pipelined requests cost two system calls, but no
+    answer waits longer than 5 ms or a megabyte.
+    """
+    chunk = wire.read()
+    if not chunk:
+        return
+    dialect = DIALECTS["cbor" if 0xA0 <= chunk[0] <= 0xBF else "json"]
+    session, splitter = Session(subject, signatures, dialect.name), dialect.splitter()
+    while chunk and not session.over:
+        answers: list[bytes] = []
+        size, since = 0, monotonic()
+        try:
+            for message in splitter.feed(chunk):
+                answers.append(_answered(session, message, dialect))
+                size += len(answers[-1])
+                if session.over:
+                    break
+                if size > _PLENTY or monotonic() - since > _PATIENCE:
+                    wire.write(answers)
+                    answers, size, since = [], 0, monotonic()
+        except BaseException as error:
+            # The answers that are ready belong to others.
+            wire.write(answers)
+            _crash(error)
+        wire.write(answers)
+        chunk = b"" if session.over else wire.read()
+
+
+def _answered(session: Session, message: Any, dialect: Dialect) -> bytes:
+    answer = session.answer(message)
+    return b"" if answer is None else dialect.dump(answer)
+
+
+def _crash(error: BaseException) -> NoReturn:
+    """End at once: neither threads nor exit handlers of the user's code can hold the crash back."""
+    if isinstance(error, Garbage):
+        print(f"the input is no message: {error.reason}: {error.sample!r}", file=sys.stderr)
+    else:
+        traceback.print_exception(error)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(SOFTWARE)
+
+
+def main(arguments: list[str]) -> int:
+    """Serve the named object; the exit status."""
+    if len(arguments) not in (1, 2):
+        print(__doc__, file=sys.stderr)
+        return USAGE
+    layout = Layout(Path(arguments[1])) if len(arguments) == 2 else find_layout()
+    if not (layout.spec / "errors.yaml").is_file():
+        print(f"tally: there are no contracts in {layout.spec}; is the installation whole?", file=sys.stderr)
+        return USAGE
+    wire = Wire()
+    # Last, so that a user's own folders named like ours or like the standard library's shadow nothing.
+    sys.path.append(str(Path.cwd()))
+    try:
+        subject = load_object(arguments[0])
+    except MissingObject as error:
+        print(f"tally: {error}", file=sys.stderr)
+        return USAGE
+    except Exception:
+        traceback.print_exc()
+        print(f"tally: {arguments[0]!r} cannot be imported", file=sys.stderr)
+        return USAGE
+    try:
+        serve(wire, subject, SpecSignatures(layout))
+    except (BrokenPipeError, KeyboardInterrupt):
+        return 0
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
