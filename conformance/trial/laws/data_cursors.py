@@ -26,7 +26,7 @@ from conformance.trial.laws.sampler_run import (
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class RankedRun:
     """A run and the number of its ranks."""
 
     run: SamplerRun
@@ -34,14 +34,15 @@ class Job:
 
     def __str__(self) -> str:
         run = self.run
-        return f"{run.stage_type}, batch {run.global_batch_size}, block {run.sampler_block_size}, W {self.world_size}"
+        drop_last = str(run.drop_last).lower()
+        return f"{run.stage_type}, block {run.sampler_block_size}, drop_last {drop_last}, W {self.world_size}"
 
 
 def restores(tools: Tools, contract: Contract, use: LawUse) -> Iterator[Instance]:
-    """`over: {cardinality, batch, block, world_size, drop_last, stages}`.
+    """`over: {cardinality, batch, block, world_size, drop_last, stages}`; left out is what a guard refuses.
 
-    A process is expensive, so the runs of all stages, block sizes and world sizes share the processes of one instance,
-    and each of them is the first that some process is asked for. Left out is what a guard refuses.
+    A process is expensive, so the runs of one cardinality and batch share six of them; each time another run is asked
+    first.
     """
     defaults = {
         "cardinality": [26],
@@ -52,55 +53,57 @@ def restores(tools: Tools, contract: Contract, use: LawUse) -> Iterator[Instance
         "stages": ["train", "eval"],
     }
     chosen = axes(use, defaults)
-    shared = {name: chosen.pop(name) for name in ("stages", "block", "world_size")}
+    shared = {name: chosen.pop(name) for name in ("stages", "drop_last", "block", "world_size")}
     for point in grid(chosen):
-        jobs = []
+        ranked = []
         for one in grid(shared):
-            run = SamplerRun(point["cardinality"], point["batch"], one["block"], one["stages"], point["drop_last"])
-            jobs += [] if run.refused else [Job(run, one["world_size"])]
-        if jobs:
-            yield Instance(slug(point), partial(_restore_continuity, tools, jobs), alone=True)
+            run = SamplerRun(point["cardinality"], point["batch"], one["block"], one["stages"], one["drop_last"])
+            ranked += [] if run.refused else [RankedRun(run, one["world_size"])]
+        if ranked:
+            yield Instance(slug(point), partial(_restore_continuity, tools, ranked), alone=True)
 
 
-def _restore_continuity(tools: Tools, jobs: Sequence[Job]) -> LawTalk:
-    whole: dict[Job, list[Step]] = {}
-    for job in jobs:
+def _restore_continuity(tools: Tools, runs: Sequence[RankedRun]) -> LawTalk:
+    whole: dict[RankedRun, list[Step]] = {}
+    for ranked in runs:
         # One step into the next epoch, so that the cursor at the end of an epoch is restored as well.
-        whole[job] = yield from walk(tools, job.run, START, len(job.run.cursors(0)) + 1, repeat(job.world_size))
+        whole[ranked] = yield from walk(
+            tools, ranked.run, START, len(ranked.run.cursors(0)) + 1, repeat(ranked.world_size)
+        )
     for number, restore in enumerate((_from_start, _saved_twice, _from_middle, _from_last_step, _from_next_epoch)):
         yield RESTART
-        turn = number % len(jobs)
-        for job in (*jobs[turn:], *jobs[:turn]):
-            yield from restore(tools, job, whole[job])
+        turn = number % len(runs)
+        for ranked in (*runs[turn:], *runs[:turn]):
+            yield from restore(tools, ranked, whole[ranked])
 
 
-def _from_start(tools: Tools, job: Job, whole: Sequence[Step]) -> Asking[None]:
-    yield from _goes_on(tools, job, whole, 0, 1)
+def _from_start(tools: Tools, ranked: RankedRun, whole: Sequence[Step]) -> Asking[None]:
+    yield from _goes_on(tools, ranked, whole, 0, 1)
 
 
-def _saved_twice(tools: Tools, job: Job, whole: Sequence[Step]) -> Asking[None]:
+def _saved_twice(tools: Tools, ranked: RankedRun, whole: Sequence[Step]) -> Asking[None]:
     """The process computes the batch and ends before its cursor is taken: the next one restores the same cursor."""
-    yield from _goes_on(tools, job, whole, len(whole) // 2, 1)
+    yield from _goes_on(tools, ranked, whole, len(whole) // 2, 1)
 
 
-def _from_middle(tools: Tools, job: Job, whole: Sequence[Step]) -> Asking[None]:
-    yield from _goes_on(tools, job, whole, len(whole) // 2, len(whole))
+def _from_middle(tools: Tools, ranked: RankedRun, whole: Sequence[Step]) -> Asking[None]:
+    yield from _goes_on(tools, ranked, whole, len(whole) // 2, len(whole))
 
 
-def _from_last_step(tools: Tools, job: Job, whole: Sequence[Step]) -> Asking[None]:
-    yield from _goes_on(tools, job, whole, len(whole) - 2, 1)
+def _from_last_step(tools: Tools, ranked: RankedRun, whole: Sequence[Step]) -> Asking[None]:
+    yield from _goes_on(tools, ranked, whole, len(whole) - 2, 1)
 
 
-def _from_next_epoch(tools: Tools, job: Job, whole: Sequence[Step]) -> Asking[None]:
-    yield from _goes_on(tools, job, whole, len(whole) - 1, 1)
+def _from_next_epoch(tools: Tools, ranked: RankedRun, whole: Sequence[Step]) -> Asking[None]:
+    yield from _goes_on(tools, ranked, whole, len(whole) - 1, 1)
 
 
-def _goes_on(tools: Tools, job: Job, whole: Sequence[Step], start: int, count: int) -> Asking[None]:
+def _goes_on(tools: Tools, ranked: RankedRun, whole: Sequence[Step], start: int, count: int) -> Asking[None]:
     """The steps from `start`, each at the cursor that the restored process itself answered, equal the whole run's."""
     cursor = whole[start].cursor
     for t, step in enumerate(whole[start : start + count], start):
-        restored = yield from ask_step(tools, job.run, cursor, job.world_size, t)
-        what = f"{job}: restored at {shown(whole[start].cursor)}, the step at {shown(cursor)}: rank"
+        restored = yield from ask_step(tools, ranked.run, cursor, ranked.world_size, t)
+        what = f"{ranked}: restored at {shown(whole[start].cursor)}, the step at {shown(cursor)}: rank"
         must_equal(step.answers, restored.answers, what, restored.calls[0])
         cursor = restored.cursor_next
 
