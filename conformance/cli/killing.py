@@ -24,9 +24,7 @@ FINE, BAD = 0, 1
 def judge_mutants(ids: Sequence[str], write: bool) -> int:
     """Run, print, compare or write."""
     library = specification()
-    corpus = frozen_vectors(library)
-    if not len(corpus):
-        raise Complaint("vectors/", "T004", "there is no frozen case", "run `tally vectors build`")
+    corpus = frozen_vectors(library, least=1)
     for id_ in ids:
         if id_ not in library.mutants:
             raise Complaint(f"mutant {id_!r}", "T003", "no mutant has this id", nearest(id_, sorted(library.mutants)))

@@ -54,7 +54,7 @@ def run_all(
     if same_process and any(not backend.startswith("python:") for backend in backends):
         raise click.UsageError("--same-process is for python:module backends only")
     library = specification()
-    corpus = frozen_vectors(library)
+    corpus = frozen_vectors(library, least=1)
     for backend in backends:
         _startable(backend, wire)
     options = RunOptions(

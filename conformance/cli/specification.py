@@ -35,14 +35,18 @@ def contract_named(library: Library, operator: str) -> Contract:
     raise Complaint(f"operator {operator!r}", "T003", "no contract has this name", hint)
 
 
-def frozen_vectors(library: Library) -> Corpus:
-    """The corpus, every digest verified; raises Complaint where it is not what was frozen."""
+def frozen_vectors(library: Library, least: int = 0) -> Corpus:
+    """The corpus, every digest verified; raises Complaint where it is not what was frozen, or below `least` cases."""
     from conformance.cli.complaint import Complaint
     from conformance.vectors.corpus import CorruptedCorpus, load_corpus
 
     try:
-        return load_corpus(library.layout)
+        corpus = load_corpus(library.layout)
     except CorruptedCorpus as error:
         message, _, hint = str(error).partition("\n    hint: ")
         place, _, said = message.partition(": ")
         raise Complaint(place, "T004", said, hint) from None
+    if len(corpus) < least:
+        place = library.layout.shown(library.layout.vectors)
+        raise Complaint(place, "T004", "no case is frozen here: nothing to judge by", "run `tally vectors build`")
+    return corpus

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -70,7 +70,10 @@ def _banner(record: Record) -> Iterator[tuple[str, str]]:
     backend, counts = record["backend"], record["counts"]
     said = " ".join(filter(None, [backend["name"], backend["version"]]))
     language = f" ({backend['language']})" if backend["language"] else ""
-    yield "backend", f"{backend['text']}: {said}{language}" if said != backend["text"] else f"{said}{language}"
+    yield (
+        "backend",
+        f"{said}{language}" if backend["name"] == backend["text"] else f"{backend['text']}: {said}{language}",
+    )
     chosen = f", selected {record['selection']}" if record["selection"] else ""
     seed = f", seed {record['seed']}" if record["seed"] else ""
     yield "run", f"profile {record['profile']}, wire {backend['wire']}{chosen}{seed}"
@@ -122,11 +125,15 @@ def _remarks(record: Record) -> Iterator[tuple[str, str]]:
         cited = ", ".join([*diagnosis["requirements"], *diagnosis["rulings"]])
         yield f"diagnosis: {diagnosis['sentence']} ({cited}); as mutant {' or '.join(diagnosis['mutants'])}", "bold"
     elif failures_of(record.entries):
-        yield "diagnosis: not explained (no known mistake gives these answers)", "bold"
+        why = "no known mistake gives these answers" if diagnosis else "no kill matrix to look it up in"
+        yield f"diagnosis: not explained ({why})", "bold"
 
 
-def _figures(figures: Any) -> str:
-    return ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in sorted(figures.items()))
+def _figures(figures: Mapping[str, Any]) -> str:
+    guards = figures.get("guards", {})
+    both = sum(all(sides.values()) for sides in guards.values())
+    share = 100 * figures["succeeded"] // max(figures["examples"], 1)
+    return f"{figures['examples']} calls, {share} % succeed, {both} of {len(guards)} guards reached from both sides"
 
 
 def _last(record: Record) -> str:
@@ -135,6 +142,7 @@ def _last(record: Record) -> str:
         return f"{NO_JUDGEMENT}: nothing ran ({counts['loaded']} loaded, {counts['selected']} selected)"
     bad = failures_of(record.entries)
     if record.verdict == CONFORMANT:
-        return f"{CONFORMANT}: {verdicts['pass']} of {counts['run']} checks passed"
+        part = " in the selected checks" if record["selection"] else ""
+        return f"{CONFORMANT}{part}: {verdicts['pass']} of {counts['run']} checks passed"
     failed = sum(entry["verdict"] == "fail" for entry in bad)
     return f"{record.verdict}: {failed} of {counts['run']} checks failed, {len(bad) - failed} could not be judged"

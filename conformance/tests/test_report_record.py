@@ -30,7 +30,7 @@ def full_run() -> RunResult:
         diagnosis=Diagnosis(True, ("big-endian",), "reads the seed words big-endian", ("N10",), ("NA02",)),
         expected_failures=(ExpectedFailure(f"{MAP}*", "the tail is not done yet", "https://example.org/1"),),
         unexpected_passes=(f"{MAP}::tail-blocks::one",),
-        fuzz={BATCH: {"examples": 100, "succeeded": 71}},
+        fuzz={BATCH: {"examples": 100, "succeeded": 71, "guards": {}}},
     )
 
 

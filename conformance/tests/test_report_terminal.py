@@ -44,7 +44,7 @@ def test_a_failure_shows_where_why_and_how_to_repeat_it() -> None:
         "ruling      NA18: min(block_size, cardinality - block_start)",
         "broken      in-range",
         f"repeat      tally run --backend 'node acme.js' -k {BATCH}::tail-blocks::short-tail",
-        "diagnosis: not explained",
+        "diagnosis: not explained (no kill matrix to look it up in)",
     ):
         assert fact in text
 
@@ -117,6 +117,17 @@ def test_a_diagnosis_names_the_mistake_and_its_sources() -> None:
     diagnosis = Diagnosis(True, ("big-endian-seed",), "reads the seed words big-endian", ("N10",), ("NA02",))
     text = page(record(failed(MAP, "a"), diagnosis=diagnosis))
     assert "diagnosis: reads the seed words big-endian (N10, NA02); as mutant big-endian-seed" in text
+
+
+def test_fuzzing_says_what_it_reached() -> None:
+    guards = {"a": {"passed": 9, "refused": 1}, "b": {"passed": 9, "refused": 0}}
+    text = page(record(passed(MAP, "a"), fuzz={MAP: {"examples": 10, "succeeded": 9, "guards": guards}}))
+    assert f"fuzz {MAP}: 10 calls, 90 % succeed, 1 of 2 guards reached from both sides" in text
+
+
+def test_a_selection_is_named_beside_the_verdict() -> None:
+    text = page(record(passed(MAP, "a"), selection="tail"))
+    assert text.splitlines()[-1] == "CONFORMANT in the selected checks: 1 of 1 checks passed"
 
 
 def test_excused_failures_are_no_failures_but_are_counted() -> None:
