@@ -9,7 +9,7 @@ from typing import Any
 from conformance.codec.illtyped import Path, show_path
 from conformance.contract.types import ListOf, MapOf, Struct, Tensor, Type
 from conformance.vectors.case import HEAD_AND_TAIL
-from conformance.vectors.compact import compact, compact_list, compact_tensor
+from conformance.vectors.compact import compact_list, compact_tensor
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,8 @@ MISSING = _Missing()
 def first_difference(expected: Any, observed: Any, type_: Type, path: Path = ()) -> Difference | None:
     """Where `observed` (wire form) first differs from `expected` (wire form, may hold markers), None where it does not.
 
-    Struct fields are visited in declared order, map keys in sorted order, list elements by index.
+    Struct fields are visited in declared order, map keys in sorted order, list elements by index. `observed` may hold
+    markers as well.
     """
     match type_:
         case ListOf(item):
@@ -52,7 +53,7 @@ def first_difference(expected: Any, observed: Any, type_: Type, path: Path = ())
             keys = sorted(expected.keys() | observed.keys())
             return _parts_difference(expected, observed, dict.fromkeys(keys, item), path)
         case Tensor() if isinstance(expected, Mapping) and "data" not in expected:
-            actual = compact_tensor(observed)
+            actual = compact_tensor(observed) if "data" in observed else observed
             return None if actual == expected else Difference(path, expected, actual, "tensors known by their digests")
     return None if expected == observed else Difference(path, expected, observed)
 
@@ -69,9 +70,14 @@ def _parts_difference(
     return None
 
 
-def _list_difference(expected: Any, observed: list[Any], item: Type, path: Path) -> Difference | None:
+def _list_difference(expected: Any, observed: Any, item: Type, path: Path) -> Difference | None:
     if isinstance(expected, Mapping):
         return _marker_difference(expected, observed, item, path)
+    if isinstance(observed, Mapping):  # a list too long to be equal
+        shown = expected[: len(observed["head"])]
+        return _list_difference(shown, observed["head"][: len(shown)], item, path) or _length_difference(
+            len(expected), observed["count"], path
+        )
     for index, (left, right) in enumerate(zip(expected, observed, strict=False)):
         if found := first_difference(left, right, item, (*path, index)):
             return found
@@ -79,17 +85,16 @@ def _list_difference(expected: Any, observed: list[Any], item: Type, path: Path)
 
 
 def _marker_difference(
-    expected: Mapping[str, Any], observed: list[Any], item: Type, path: Path
+    expected: Mapping[str, Any], observed: Any, item: Type, path: Path
 ) -> Difference | None:
-    actual = compact_list(observed, item)
+    actual = observed if isinstance(observed, Mapping) else compact_list(observed, item)
     if actual == expected:
         return None
     head, tail, count = expected["head"], expected["tail"], expected["count"]
-    for index, left in enumerate(head[: len(observed)]):
-        right = compact(observed[index], item)
+    for index, (left, right) in enumerate(zip(head, actual["head"], strict=False)):
         if left != right:
             return Difference((*path, index), left, right)
-    if found := _length_difference(count, len(observed), path):
+    if found := _length_difference(count, actual["count"], path):
         return found
     note = f"indices 0..{len(head) - 1} agree"
     if actual["tail"] == tail:

@@ -1,0 +1,154 @@
+"""The corpus made anew: what `tally vectors build` writes and what `check` and `diff` compare with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from conformance.codec.codebook import Codebook, codebook_of
+from conformance.contract.library import Library
+from conformance.contract.position import Problem
+from conformance.vectors.case import CallStep, Case, RestartStep
+from conformance.vectors.corpus import Corpus, CorruptedCorpus, load_corpus
+from conformance.vectors.expand import expand_all
+from conformance.vectors.file import corpus_texts, vector_file
+from conformance.vectors.freeze import REFERENCE, Frozen, Progress, freeze, silent
+from conformance.vectors.index import index_of
+from conformance.vectors.lock import LOCK_FILE, Lock, lock_of, lock_text, read_lock
+from conformance.vectors.question import Asked, Question
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """A corpus made anew, every file of it as text by its path below the root, and what kept it from being right."""
+
+    corpus: Corpus
+    texts: Mapping[str, str]
+    problems: tuple[Problem, ...]
+    reused: tuple[str, ...]  # golden cases taken over from the frozen corpus, not derived again
+    lock: Lock
+
+
+def regenerate(
+    library: Library,
+    jobs: int = 1,
+    golden: bool = False,
+    progress: Progress = silent,
+    reference: str = REFERENCE,
+) -> Built:
+    """Derive the whole corpus. A golden case whose question is frozen already is taken over unless `golden` is true.
+
+    Raises MalformedContract where a contract does not expand, BackendNotFound, BadHello or LostBackend where a backend
+    cannot start, BadLock.
+    """
+    codebook = codebook_of(library)
+    questions = expand_all(codebook)
+    every = [question for some in questions.values() for question in some]
+    old = {} if golden else _frozen_golden(library)
+    reused = {
+        question.id: old[question.id]
+        for question in every
+        if question.profile == "golden" and question.id in old and asks_the_same(question, old[question.id][0])
+    }
+    frozen = freeze([one for one in every if one.id not in reused], codebook, jobs, progress, reference)
+    return _built(library, codebook, questions, frozen, reused)
+
+
+def _frozen_golden(library: Library) -> dict[str, tuple[Case, tuple[str, ...]]]:
+    """The golden cases on disk with what confirmed them; none where the corpus is not whole."""
+    try:
+        corpus = load_corpus(library.layout)
+    except CorruptedCorpus:
+        return {}
+    return {
+        case.id: (case, corpus.index.operators[case.operator].confirmed_by[case.id])
+        for case in corpus
+        if case.profile == "golden"
+    }
+
+
+def asks_the_same(question: Question, case: Case) -> bool:
+    """Whether a frozen case is the answer to exactly this question."""
+    if question.accumulation is not None or case.accumulation is not None:
+        frozen = case.accumulation and replace(case.accumulation, checkpoints=())
+        return question.accumulation == frozen
+    return [_asked(step) for step in case.steps] == [_asked(step) for step in question.steps]
+
+
+def _asked(step: CallStep | Asked | RestartStep) -> tuple[object, ...] | None:
+    return None if isinstance(step, RestartStep) else (step.name, step.operator, step.inputs)
+
+
+def _built(
+    library: Library,
+    codebook: Codebook,
+    questions: Mapping[str, Sequence[Question]],
+    frozen: Frozen,
+    reused: Mapping[str, tuple[Case, tuple[str, ...]]],
+) -> Built:
+    fresh = {id_: (case, frozen.confirmed_by[id_]) for id_, case in frozen.cases.items()}
+    known = {**fresh, **reused}
+    cases: dict[str, tuple[Case, ...]] = {
+        operator: tuple(_reworded(question, known[question.id][0]) for question in some if question.id in known)
+        for operator, some in sorted(questions.items())
+    }
+    contracts = {operator: codebook[operator].contract for operator in cases}
+    files = {operator: vector_file(contract.family, operator) for operator, contract in contracts.items()}
+    index = index_of(cases, files, {id_: confirmed for id_, (_, confirmed) in known.items()})
+    corpus = Corpus(cases, index)
+    layout = library.layout
+    lock_file = layout.spec / LOCK_FILE
+    lock = lock_of(library, corpus, read_lock(lock_file, layout.shown(lock_file)).released)
+    versions = {operator: contract.version for operator, contract in contracts.items()}
+    texts = {f"vectors/{name}": text for name, text in corpus_texts(cases, index, versions).items()}
+    texts[f"spec/{LOCK_FILE}"] = lock_text(lock)
+    return Built(corpus, texts, frozen.problems, tuple(reused), lock)
+
+
+def _reworded(question: Question, case: Case) -> Case:
+    """The case under the question's present prose; its digest does not cover that."""
+    return replace(
+        case,
+        why=question.why,
+        requirements=question.requirements,
+        rulings=question.rulings,
+        profile=question.profile,
+    )
+
+
+def stale_files(library: Library, built: Built) -> Iterator[Path]:
+    """Vector files on disk that no contract stands behind."""
+    for file in sorted(library.layout.vectors.glob("**/*.json")):
+        if f"vectors/{file.relative_to(library.layout.vectors).as_posix()}" not in built.texts:
+            yield file
+
+
+def write(library: Library, built: Built) -> tuple[str, ...]:
+    """Write every file that differs and remove stale ones; answers their paths, none where there is a problem."""
+    if built.problems:
+        return ()
+    layout = library.layout
+    touched = []
+    for name, text in built.texts.items():
+        file = layout.root / name
+        if not file.is_file() or file.read_bytes() != text.encode("utf-8"):
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(text.encode("utf-8"))
+            touched.append(name)
+    for file in stale_files(library, built):
+        file.unlink()
+        touched.append(layout.shown(file))
+    return tuple(touched)
+
+
+def build(
+    library: Library,
+    jobs: int = 1,
+    golden: bool = False,
+    progress: Progress = silent,
+    reference: str = REFERENCE,
+) -> tuple[Built, tuple[str, ...]]:
+    """Derive the corpus and write what changed (see `regenerate`); nothing is written where anything is wrong."""
+    built = regenerate(library, jobs, golden, progress, reference)
+    return built, write(library, built)

@@ -1,0 +1,109 @@
+"""The gate: the corpus on disk must be, byte for byte, what the contracts and backends make today."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from conformance.contract.library import Library
+from conformance.contract.position import Position, Problem
+from conformance.vectors.build import Built, regenerate, stale_files
+from conformance.vectors.corpus import Corpus, CorruptedCorpus, load_corpus
+from conformance.vectors.diff import Change, diff
+from conformance.vectors.freeze import REFERENCE, Progress, silent
+from conformance.vectors.governance import governance
+from conformance.vectors.lock import LOCK_FILE, read_lock
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What a check found; `changes` says what drifted, `reused` which golden cases were not derived again."""
+
+    problems: tuple[Problem, ...]
+    changes: tuple[Change, ...]
+    cases: int
+    reused: tuple[str, ...]
+
+    @property
+    def passed(self) -> bool:
+        """Whether the corpus is what it must be."""
+        return not self.problems
+
+    @property
+    def summary(self) -> str:
+        """One line for people; it says so when golden values were taken on trust."""
+        trust = ""
+        if self.reused:
+            trust = f"; {len(self.reused)} golden cases kept as frozen (derive them too with --profile golden)"
+        verdict = "unchanged" if self.passed else f"{len(self.problems)} problems"
+        return f"{self.cases} cases regenerated or kept: {verdict}{trust}"
+
+
+def check(
+    library: Library,
+    jobs: int = 1,
+    golden: bool = False,
+    progress: Progress = silent,
+    reference: str = REFERENCE,
+) -> Checked:
+    """Regenerate the corpus and compare every byte (V008), and hold it to the lock (governance).
+
+    Raises what `regenerate` raises.
+    """
+    layout = library.layout
+    problems: list[Problem] = []
+    try:
+        old = load_corpus(layout)
+    except CorruptedCorpus as error:
+        message, _, hint = str(error).partition("\n    hint: ")
+        file, _, rest = message.partition(": ")
+        problems.append(Problem(Position(file, 1, 1), "V009", rest, hint))
+        old = None
+    built = regenerate(library, jobs, golden, progress, reference)
+    problems += built.problems
+    problems += _drift(library, built)
+    lock_file = layout.spec / LOCK_FILE
+    lock = read_lock(lock_file, layout.shown(lock_file))
+    problems += governance(library, built.corpus, lock)
+    changes = diff(old, built.corpus) if old is not None else ()
+    return Checked(tuple(sorted(set(problems))), changes, len(built.corpus), built.reused)
+
+
+def _drift(library: Library, built: Built) -> list[Problem]:
+    found = []
+    for name, text in built.texts.items():
+        file = library.layout.root / name
+        if not file.is_file():
+            message = "the file is missing"
+        else:
+            line = _first_difference(file.read_bytes(), text.encode("utf-8"))
+            if not line:
+                continue
+            message = f"the file is not what the contracts and backends make; it differs from line {line} on"
+        place = Position(name, 1, 1)
+        found.append(Problem(place, "V008", message, "see `tally vectors diff`, then `tally vectors build`"))
+    for file in stale_files(library, built):
+        place = Position(library.layout.shown(file), 1, 1)
+        found.append(Problem(place, "V008", "no contract stands behind this file", "run `tally vectors build`"))
+    return found
+
+
+def _first_difference(old: bytes, new: bytes) -> int:
+    """The number of the first line that differs, 0 where none does."""
+    if old == new:
+        return 0
+    before, after = old.split(b"\n"), new.split(b"\n")
+    pairs = enumerate(zip(before, after, strict=False), start=1)
+    return next((k for k, (left, right) in pairs if left != right), min(len(before), len(after)))
+
+
+def compare(
+    library: Library,
+    jobs: int = 1,
+    golden: bool = False,
+    progress: Progress = silent,
+    reference: str = REFERENCE,
+) -> tuple[tuple[Change, ...], Built]:
+    """What a build would change against the corpus on disk (`tally vectors diff`); raises CorruptedCorpus as well."""
+    old: Corpus = load_corpus(library.layout)
+    built = regenerate(library, jobs, golden, progress, reference)
+    return diff(old, built.corpus), built

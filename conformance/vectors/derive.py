@@ -1,0 +1,146 @@
+"""What one backend answers to questions: one derivation, to be held against another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from conformance.backend.drive import Conversation, Driver
+from conformance.backend.hello import Hello
+from conformance.backend.observed import Observed, ObservedFailure, ObservedResult
+from conformance.backend.resolve import resolve
+from conformance.codec.codebook import Codebook
+from conformance.codec.dialect import DIALECTS
+from conformance.vectors.accumulate import Accumulated, accumulate, window_of
+from conformance.vectors.case import Accumulation, Expected, ExpectedFailure, ExpectedResult
+from conformance.vectors.compact import compact
+from conformance.vectors.exchange import Exchange, exchanges, restarts
+from conformance.vectors.question import Question
+
+WINDOWS: Final = 64  # calls of a long run that the reference confirms (DESIGN 5)
+PATIENCE: Final = 120.0  # seconds without an answer; the slowest single call of the corpus takes the reference 4
+Judge = Callable[[Question, Exchange], None]
+Tick = Callable[[int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """A backend's answers to one question's calls in order, compacted; `fault` says why there are not more."""
+
+    expected: Mapping[str, Expected]  # by step
+    fault: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Derivation:
+    """Everything that one backend answered, by case id."""
+
+    backend: str
+    operators: frozenset[str]
+    answers: Mapping[str, Answers]
+    accumulated: Mapping[str, Accumulated]
+    faults: Mapping[str, str]  # case id -> how the backend was lost in it
+
+    def covers(self, question: Question) -> bool:
+        """Whether the backend declares every operator that the question calls."""
+        return question.operators <= self.operators
+
+
+def introduce(backend: str, codebook: Codebook) -> Hello:
+    """A backend's hello; raises BackendNotFound, BadHello, LostBackend."""
+    process, hello = Driver(resolve(backend), DIALECTS["json"], codebook, PATIENCE).start()
+    process.settle()
+    return hello
+
+
+def derive(
+    backend: str,
+    questions: Sequence[Question],
+    codebook: Codebook,
+    hello: Hello,
+    judge: Judge | None = None,
+    tick: Tick | None = None,
+) -> Derivation:
+    """Ask one backend; questions with operators that it does not declare are left out. `judge` sees whole results."""
+    asked = [question for question in questions if question.operators <= hello.operators]
+    answers: dict[str, Answers] = {}
+    accumulated: dict[str, Accumulated] = {}
+    faults: dict[str, str] = {}
+    explicit = [question for question in asked if question.accumulation is None]
+    # Long lists travel as typed arrays on the CBOR wire, which is several times faster than decimal strings.
+    runs = [question for question in asked if question.accumulation is not None]
+    json, cbor = DIALECTS["json"], DIALECTS["cbor" if "cbor" in hello.wires else "json"]
+    by_id = {question.id: question for question in asked}
+
+    talks: list[Conversation[Any]] = [
+        Conversation(one.id, lambda one=one: exchanges(one.steps, codebook, json), restarts(one.steps))  # type: ignore[misc]
+        for one in explicit
+    ]
+    for finished in Driver(resolve(backend), json, codebook, PATIENCE).hold(talks):
+        if finished.finding is None:
+            faults[finished.key] = str(finished.lost)
+        else:
+            question = by_id[finished.key]
+            answers[finished.key] = _answers(question, finished.finding, codebook)
+            if judge is not None:
+                for exchange in finished.finding:
+                    judge(question, exchange)
+        if tick is not None:
+            tick(1)
+
+    series: list[Conversation[Any]] = [
+        Conversation(one.id, lambda one=one: accumulate(one.accumulation, codebook, cbor, keep=kept_calls(one)))  # type: ignore[misc]
+        for one in runs
+    ]
+    for finished in Driver(resolve(backend, cbor.name), cbor, codebook, PATIENCE).hold(series):
+        if finished.finding is None:
+            faults[finished.key] = str(finished.lost)
+        else:
+            accumulated[finished.key] = finished.finding
+        if tick is not None:
+            tick(1)
+    return Derivation(backend, hello.operators, answers, accumulated, faults)
+
+
+def kept_calls(question: Question) -> frozenset[int]:
+    """The calls of a run, from 0, whose windows the reference will be asked for: spread evenly, the last among them."""
+    if question.accumulation is None or question.confirm != "windows":
+        return frozenset()
+    count = question.accumulation.count
+    return frozenset(k * (count - 1) // (WINDOWS - 1) for k in range(WINDOWS))
+
+
+def confirm_windows(
+    backend: str, accumulation: Accumulation, run: Accumulated, codebook: Codebook, hello: Hello
+) -> Iterable[tuple[int, str, str]]:
+    """Ask `backend` the windows of a run one by one: (call from 0, the run's SHA-256, what the backend gives)."""
+    dialect = DIALECTS["cbor" if "cbor" in hello.wires else "json"]
+    talks: list[Conversation[str]] = [
+        Conversation(str(call), lambda window=window: window_of(accumulation, window.inputs, codebook, dialect))  # type: ignore[misc]
+        for call, window in run.windows.items()
+    ]
+    for finished in Driver(resolve(backend, dialect.name), dialect, codebook, PATIENCE).hold(talks):
+        call = int(finished.key)
+        yield call, run.windows[call].sha256, finished.finding or f"no result ({finished.lost})"
+
+
+def _answers(question: Question, made: Sequence[Exchange], codebook: Codebook) -> Answers:
+    expected: dict[str, Expected] = {}
+    for exchange in made:
+        answer = expectation(exchange.observed, exchange.operator, codebook)
+        if isinstance(answer, str):
+            return Answers(expected, f"step {exchange.step}: {answer}")
+        expected[exchange.step] = answer
+    missing = [step.name for step in question.calls if step.name not in expected]
+    return Answers(expected, f"step {missing[0]} uses what an earlier step did not answer" if missing else "")
+
+
+def expectation(observed: Observed, operator: str, codebook: Codebook) -> Expected | str:
+    """An observed outcome as it is frozen, or why it cannot be."""
+    match observed:
+        case ObservedResult(fields):
+            return ExpectedResult(compact(fields, codebook[operator].contract.outputs))
+        case ObservedFailure(code, data):
+            return ExpectedFailure(code, data)
+    return str(observed)

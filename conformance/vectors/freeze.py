@@ -1,0 +1,228 @@
+"""Questions become cases: the reference derives every value, another derivation confirms it, the contract holds both.
+
+Nothing here writes; what cannot be frozen comes back as problems, each naming its case and both values.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import Final
+
+from conformance.backend.hello import Hello
+from conformance.codec.codebook import Codebook
+from conformance.contract.position import Problem
+from conformance.vectors.accumulate import Accumulated, gap
+from conformance.vectors.case import Case
+from conformance.vectors.confirm import accumulation_difference, explicit_difference, frozen_case, pinned_whole
+from conformance.vectors.derive import Answers, Derivation, confirm_windows, derive, introduce
+from conformance.vectors.exchange import Exchange
+from conformance.vectors.judge import complaints
+from conformance.vectors.question import Question
+
+REFERENCE: Final = "reference"
+PIN: Final = "pin"  # what index.json names where a pinned value is the second derivation
+Progress = Callable[[str, int, int], None]  # backend, questions done, questions in all
+
+
+@dataclass(frozen=True, slots=True)
+class Frozen:
+    """Frozen cases by id, what confirmed each besides the reference, and every reason why one could not be frozen."""
+
+    cases: Mapping[str, Case]
+    confirmed_by: Mapping[str, tuple[str, ...]]
+    problems: tuple[Problem, ...]
+
+
+def silent(_backend: str, _done: int, _total: int) -> None:
+    """Report no progress."""
+
+
+def freeze(
+    questions: Sequence[Question],
+    codebook: Codebook,
+    jobs: int = 1,
+    progress: Progress = silent,
+    reference: str = REFERENCE,
+) -> Frozen:
+    """Derive and confirm every question; raises BackendNotFound, BadHello, LostBackend where a backend cannot start.
+
+    `jobs` backend processes work at a time; the answer does not depend on it.
+    """
+    confirmers = sorted({name for one in questions for name in codebook[one.operator].contract.confirmed_by})
+    hellos = {name: introduce(name, codebook) for name in (reference, *confirmers)} if questions else {}
+    problems: list[Problem] = []
+    judging = threading.Lock()  # the expression engine makes no promise about threads
+
+    def judge(question: Question, exchange: Exchange) -> None:
+        with judging:
+            problems.extend(complaints(question, exchange, codebook))
+
+    tasks: list[tuple[str, Sequence[Question]]] = []
+    for name in hellos:
+        asked = [one for one in questions if _asked_of(name, one, codebook, reference)]
+        tasks += [(name, asked[k::jobs]) for k in range(jobs) if asked[k::jobs]]
+    meter = _Meter(progress, tasks)
+    with ThreadPoolExecutor(max_workers=jobs) as pool:
+        futures = [
+            pool.submit(
+                derive, name, some, codebook, hellos[name], judge if name == reference else None, meter.tick(name)
+            )
+            for name, some in tasks
+        ]
+        derivations = _merged([future.result() for future in futures])
+    return _Freezer(codebook, derivations, hellos, reference, problems).frozen(questions)
+
+
+def _asked_of(name: str, question: Question, codebook: Codebook, reference: str) -> bool:
+    if name == reference:
+        # Of a run confirmed by windows the reference answers only those, later.
+        return question.accumulation is None or question.confirm != "windows"
+    return name in codebook[question.operator].contract.confirmed_by
+
+
+class _Meter:
+    """Adds up the progress of several tasks of one backend."""
+
+    def __init__(self, progress: Progress, tasks: Sequence[tuple[str, Sequence[Question]]]) -> None:
+        self._progress, self._lock = progress, threading.Lock()
+        self._done = dict.fromkeys((name for name, _ in tasks), 0)
+        self._total = {name: sum(len(some) for other, some in tasks if other == name) for name in self._done}
+
+    def tick(self, name: str) -> Callable[[int], None]:
+        def add(count: int) -> None:
+            with self._lock:
+                self._done[name] += count
+                self._progress(name, self._done[name], self._total[name])
+
+        return add
+
+
+def _merged(parts: Sequence[Derivation]) -> dict[str, Derivation]:
+    merged: dict[str, Derivation] = {}
+    for part in parts:
+        known = merged.get(part.backend)
+        if known is not None:
+            part = replace(
+                part,
+                answers={**known.answers, **part.answers},
+                accumulated={**known.accumulated, **part.accumulated},
+                faults={**known.faults, **part.faults},
+            )
+        merged[part.backend] = part
+    return merged
+
+
+class _Freezer:
+    """Holds the derivations against each other, question by question."""
+
+    def __init__(
+        self,
+        codebook: Codebook,
+        derivations: Mapping[str, Derivation],
+        hellos: Mapping[str, Hello],
+        reference: str,
+        problems: list[Problem],
+    ) -> None:
+        self.codebook, self.derivations, self.hellos = codebook, derivations, hellos
+        self.reference, self.problems = reference, problems
+        self.cases: dict[str, Case] = {}
+        self.confirmed_by: dict[str, tuple[str, ...]] = {}
+
+    def frozen(self, questions: Sequence[Question]) -> Frozen:
+        for question in questions:
+            if question.accumulation is None:
+                self.explicit(question)
+            else:
+                self.accumulated(question)
+        return Frozen(self.cases, self.confirmed_by, tuple(sorted(set(self.problems))))
+
+    def complain(self, question: Question, code: str, message: str, hint: str = "") -> None:
+        self.problems.append(Problem(question.position, code, f"{question.id}: {message}", hint))
+
+    def confirmers(self, question: Question) -> list[Derivation]:
+        names = self.codebook[question.operator].contract.confirmed_by
+        found = [self.derivations[name] for name in names if name in self.derivations]
+        return [derivation for derivation in found if derivation.covers(question)]
+
+    def explicit(self, question: Question) -> None:
+        own = self.derivations[self.reference]
+        answers = own.answers.get(question.id)
+        if answers is None or answers.fault:
+            reason = answers.fault if answers else own.faults.get(question.id, "the operator is not declared")
+            self.complain(question, "V007", f"the {self.reference} gives no value: {reason}")
+            return
+        confirmed = []
+        for other in self.confirmers(question):
+            theirs = other.answers.get(question.id, Answers({}, other.faults.get(question.id, "no answer")))
+            difference = explicit_difference(question, answers, theirs, self.codebook)
+            if difference:
+                self.complain(question, "V001", f"{self.reference} and {other.backend} disagree: {difference}")
+            else:
+                confirmed.append(other.backend)
+        pinned = pinned_whole(question, answers)
+        self.note(question, frozen_case(question, answers, None, pinned), [*confirmed, *([PIN] if pinned else [])])
+
+    def accumulated(self, question: Question) -> None:
+        runs = {one.backend: one.accumulated.get(question.id) for one in self.confirmers(question)}
+        if question.confirm == "windows":
+            runs = {self.reference: None, **runs}
+        else:
+            runs = {self.reference: self.derivations[self.reference].accumulated.get(question.id), **runs}
+        usable: dict[str, Accumulated] = {}
+        for name, run in runs.items():
+            if name == self.reference and question.confirm == "windows":
+                continue
+            if run is None:
+                self.complain(question, "V007", f"{name} gives no value: {self.fault(name, question)}")
+            elif run.stop is not None:
+                reason = f"call {run.stop.call} gave {run.stop.observed}"
+                self.complain(question, "V007", f"{name} gives no value: {reason}")
+            else:
+                usable[name] = run
+        names = list(usable)
+        if not names or (names[0] != self.reference and question.confirm != "windows"):
+            return
+        first = names[0]
+        agreeing = []
+        for name in names[1:]:
+            apart = gap(usable[first].checkpoints, usable[name].checkpoints)
+            if apart:
+                both = accumulation_difference(usable[first], usable[name], apart)
+                self.complain(question, "V001", f"{first} and {name} disagree: {apart}; {both}")
+            else:
+                agreeing.append(name)
+        if question.confirm == "windows":
+            self.windows(question, usable[first])
+            agreeing = [first, *agreeing] if agreeing else []
+        self.pins(question, usable[first])
+        pinned = bool(question.sha256_pin)
+        self.note(question, frozen_case(question, None, usable[first], pinned), [*agreeing, *([PIN] if pinned else [])])
+
+    def windows(self, question: Question, run: Accumulated) -> None:
+        assert question.accumulation is not None
+        hello = self.hellos[self.reference]
+        for call, theirs, own in confirm_windows(self.reference, question.accumulation, run, self.codebook, hello):
+            if own != theirs:
+                message = f"the {self.reference} does not confirm the call {call + 1}: {own}, the run has {theirs}"
+                self.complain(question, "V001", message)
+
+    def pins(self, question: Question, run: Accumulated) -> None:
+        found = run.checkpoints[-1][1]
+        if question.sha256_pin and question.sha256_pin != found:
+            self.complain(question, "V002", f"pinned SHA-256 {question.sha256_pin}, the {self.reference} gives {found}")
+        if question.elements_pin not in (None, run.elements):
+            self.complain(question, "V002", f"pinned {question.elements_pin} elements, hashed were {run.elements}")
+
+    def fault(self, name: str, question: Question) -> str:
+        return self.derivations[name].faults.get(question.id, "the operator is not declared")
+
+    def note(self, question: Question, case: Case, confirmed: Sequence[str]) -> None:
+        if not confirmed:
+            named = ", ".join(self.codebook[question.operator].contract.confirmed_by)
+            hint = "name a backend in confirmed_by that declares the operator, or pin every output"
+            self.complain(question, "V003", f"no second derivation confirms it (confirmed_by: {named})", hint)
+        self.cases[question.id] = case
+        self.confirmed_by[question.id] = tuple(confirmed)

@@ -1,0 +1,162 @@
+"""spec/contracts.lock: what every contract says and holds, digest by digest, now and at the last released tag."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+from conformance.codec.canonical import digest
+from conformance.contract.library import Library
+from conformance.contract.model import Contract
+from conformance.contract.types import Enum, ListOf, MapOf, Struct, Type
+from conformance.vectors.corpus import Corpus
+from conformance.vectors.digest import digest_of
+from conformance.vectors.jsontext import json_text
+
+LOCK_FILE: Final = "contracts.lock"
+_PROSE: Final = frozenset({"purpose", "doc", "why"})
+_VALUES: Final = frozenset({"set", "pin", "pins", "matrix", "bases", "base", "default", "over", "each", "vary"})
+
+
+class BadLock(Exception):
+    """spec/contracts.lock cannot be read; says why and the next step."""
+
+
+@dataclass(frozen=True, slots=True)
+class LockedContract:
+    """One contract: its version, its digest without prose, its groups' digests and how many cases it has at least."""
+
+    version: str
+    digest: str
+    groups: Mapping[str, str]
+    cases: int
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """The contracts as a tag released them, and the digest of every case by id."""
+
+    tag: str
+    contracts: Mapping[str, LockedContract]
+    vectors: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Lock:
+    """The whole lock; before the first release nothing is released and it is rewritten freely."""
+
+    contracts: Mapping[str, LockedContract]
+    vectors: Mapping[str, str]  # case digests; not written but for the release
+    released: Release | None = None
+
+
+def lock_of(library: Library, corpus: Corpus, released: Release | None) -> Lock:
+    """The lock that belongs to a library and its corpus."""
+    contracts = {
+        operator: LockedContract(
+            contract.version,
+            contract_digest(contract),
+            _group_digests(corpus, operator),
+            len(corpus.cases.get(operator, ())),
+        )
+        for operator, contract in sorted(library.contracts.items())
+    }
+    return Lock(contracts, {case.id: case.digest for case in corpus}, released)
+
+
+def release(lock: Lock, tag: str) -> Lock:
+    """The lock once `tag` is released: its snapshot is what governance holds later changes against.
+
+    Takes a lock made by `lock_of`; one read from a file knows no vectors. Raises BadLock where there are none.
+    """
+    if not lock.vectors:
+        raise BadLock("a release without vectors would hold nobody to anything\n    hint: build the corpus first")
+    return replace(lock, released=Release(tag, lock.contracts, lock.vectors))
+
+
+def contract_digest(contract: Contract) -> str:
+    """The digest of what a contract says, without prose and comments but with every type resolved."""
+    types = {name: _shape(getattr(contract, name)) for name in ("inputs", "outputs", "failure")}
+    return digest({"text": _without_prose(contract.source.value), "types": types})
+
+
+def _without_prose(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {
+            key: part if key in _VALUES else _without_prose(part)
+            for key, part in value.items()
+            if not (key in _PROSE and isinstance(part, str))
+        }
+    return [_without_prose(part) for part in value] if isinstance(value, list) else value
+
+
+def _shape(type_: Type) -> Any:
+    match type_:
+        case Struct(fields):
+            return [
+                {"name": one.name, "type": _shape(one.type), "optional": one.optional, "volatile": one.volatile}
+                | ({} if one.default is None else {"default": one.default})
+                for one in fields
+            ]
+        case ListOf(item):
+            return {"list": _shape(item)}
+        case MapOf(item):
+            return {"map": _shape(item)}
+        case Enum(values):
+            return {"enum": list(values)}
+    return str(type_)
+
+
+def _group_digests(corpus: Corpus, operator: str) -> dict[str, str]:
+    groups: dict[str, dict[str, str]] = {}
+    for case in corpus.cases.get(operator, ()):
+        groups.setdefault(case.group, {})[case.id] = case.digest
+    return {name: digest_of(digests) for name, digests in groups.items()}
+
+
+def lock_text(lock: Lock) -> str:
+    """The text of the lock file."""
+    released = lock.released
+    return json_text(
+        {
+            "contracts": _records(lock.contracts),
+            "released": None
+            if released is None
+            else {"tag": released.tag, "contracts": _records(released.contracts), "vectors": dict(released.vectors)},
+        }
+    )
+
+
+def _records(contracts: Mapping[str, LockedContract]) -> dict[str, Any]:
+    return {
+        operator: {"version": one.version, "digest": one.digest, "groups": dict(one.groups), "cases": one.cases}
+        for operator, one in contracts.items()
+    }
+
+
+def read_lock(file: Path, shown: str) -> Lock:
+    """The lock in a file; nothing locked and nothing released where it is empty or not there. Raises BadLock."""
+    try:
+        text = file.read_text(encoding="utf-8") if file.is_file() else ""
+        record = json.loads(text) if text.strip() else {"contracts": {}, "released": None}
+        released = record["released"]
+        return Lock(
+            _contracts(record["contracts"]),
+            {},
+            None
+            if released is None
+            else Release(released["tag"], _contracts(released["contracts"]), dict(released["vectors"])),
+        )
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        hint = "restore the file from the last commit"
+        raise BadLock(f"{shown}: it is no contracts.lock ({error!r:.120})\n    hint: {hint}") from None
+
+
+def _contracts(record: Mapping[str, Any]) -> dict[str, LockedContract]:
+    return {
+        operator: LockedContract(body["version"], body["digest"], dict(body["groups"]), body["cases"])
+        for operator, body in record.items()
+    }
