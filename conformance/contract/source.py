@@ -14,7 +14,7 @@ from conformance.contract.position import MalformedContract, Path, Position, Pro
 
 # YAML 1.2 core schema without null: what is not one of these is a string.
 _INTEGER = re.compile(r"[-+]?(?:0|[1-9][0-9]*)\Z|0x[0-9a-fA-F]+\Z")
-_FLOAT = re.compile(r"[-+]?(?:[0-9]+\.[0-9]*|\.[0-9]+|[0-9]+)(?:[eE][-+]?[0-9]+)?\Z")
+_FLOAT = re.compile(r"[-+]?(?:0|[1-9][0-9]*)(?:\.[0-9]+(?:[eE][-+]?[0-9]+)?|[eE][-+]?[0-9]+)\Z")
 
 
 @dataclass(frozen=True, slots=True)

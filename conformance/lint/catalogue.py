@@ -6,6 +6,7 @@ from typing import Final
 
 from conformance.lint.boundaries import BoundariesCrossed
 from conformance.lint.checks import ChecksMutual, ChecksResolve
+from conformance.lint.governance import LockCurrent, VersionsGoverned
 from conformance.lint.guards import EdgeCasesReached, GuardsAgree, GuardsReached
 from conformance.lint.ordering import OrderDeclared
 from conformance.lint.postconditions import PostconditionsBite, PostconditionsHold
@@ -38,6 +39,8 @@ _OTHERS: Final[tuple[Rule, ...]] = (
     RequirementsTested(),
     HeadingsMapped(),
     ProseIsProse(),
+    VersionsGoverned(),
+    LockCurrent(),
 )
 # Requirements may rest on any rule, the one that resolves their checks among them.
 _CODES: Final = frozenset({"L106", *(rule.code for rule in _OTHERS)})

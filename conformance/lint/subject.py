@@ -12,6 +12,7 @@ from conformance.contract.model import Contract
 from conformance.lint.call import Call, UnreadableCase, calls_of
 from conformance.lint.desk import Desk
 from conformance.vectors.case import Case
+from conformance.vectors.lock import Lock
 
 
 class Bench:
@@ -68,7 +69,7 @@ class Subject:
 
     library: Library
     cases: Mapping[str, tuple[Case, ...]]
-    lock: Any
+    lock: Lock | None
     known_laws: frozenset[str]
     documents: Mapping[str, str] | None
     codebook: Codebook = field(repr=False)
@@ -126,7 +127,7 @@ class Subject:
 def subject_of(
     library: Library,
     cases: Iterable[Case],
-    lock: Any = None,
+    lock: Lock | None = None,
     known_laws: Iterable[str] = (),
     documents: Mapping[str, str] | None = None,
 ) -> Subject:

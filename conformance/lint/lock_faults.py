@@ -1,0 +1,51 @@
+"""Faults against a release: contracts and corpora that changed more than their versions admit, and stale locks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import partial
+
+from conformance.lint.mutation import Fault, put, with_cases, with_contract
+from conformance.lint.subject import Subject
+from conformance.vectors.corpus import Corpus
+from conformance.vectors.index import Index
+from conformance.vectors.lock import Lock, LockedContract, lock_of, release
+
+
+def lock_faults(subject: Subject) -> Iterator[Fault]:
+    """Every fault that a release of the shipped specification would have to notice."""
+    lock = lock_of(subject.library, Corpus(subject.cases, Index({})), None)
+    released = replace(subject, lock=release(lock, "v1.0.0"))
+    for contract in subject.contracts:
+        operator, cases = contract.operator, subject.cases.get(contract.operator, ())
+        major, minor, patch = contract.version.split(".")
+        below = f"{major}.{minor}.{patch}" if contract.version == "0.0.0" else f"{int(major) - 1}.9.9"
+        yield _governed(
+            operator, "an older version", partial(with_contract, released, contract, put(("version",), below))
+        )
+        silent = put(("edge_cases",), [])
+        yield _governed(operator, "another text", partial(with_contract, released, contract, silent))
+        if cases:
+            changed = (replace(cases[0], digest="00" * 32), *cases[1:])
+            more = (*cases, replace(cases[0], id=f"{cases[0].id}-too"))
+            yield _governed(operator, "a changed vector", partial(with_cases, released, operator, changed))
+            yield _governed(operator, "a vector less", partial(with_cases, released, operator, cases[1:]))
+            yield _governed(operator, "a vector more", partial(with_cases, released, operator, more))
+    for operator, locked in lock.contracts.items():
+        for name, other in _stale(operator, locked):
+            stale = Lock({**{k: v for k, v in lock.contracts.items() if k != operator}, **other}, {})
+            yield Fault("L502", f"{operator}: {name}", partial(replace, subject, lock=stale))
+
+
+def _governed(operator: str, name: str, subject: partial[Subject]) -> Fault:
+    return Fault("L501", f"{operator}: {name}", subject)
+
+
+def _stale(operator: str, locked: LockedContract) -> Iterator[tuple[str, Mapping[str, LockedContract]]]:
+    yield "not locked", {}
+    yield "another digest", {operator: replace(locked, digest="00" * 32)}
+    yield "another version", {operator: replace(locked, version="0.0.1")}
+    yield "more cases", {operator: replace(locked, cases=locked.cases + 1)}
+    yield "a group more", {operator: replace(locked, groups={**locked.groups, "lost": "00" * 32})}
+    yield "a contract more", {operator: locked, f"{operator}0": locked}

@@ -1,0 +1,103 @@
+"""A specification of one small contract in a temporary folder, for tests that spoil it."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from conformance.contract.finder import Layout
+from conformance.contract.library import Library, load_library
+from conformance.contract.position import MalformedContract, Problem
+
+SHIPPED = Layout(Path(__file__).resolve().parents[2])
+
+TYPES = """\
+types:
+  default_failure:
+    type: struct
+    fields:
+      failure_code:     {type: string}
+      failure_operator: {type: string}
+"""
+
+ERRORS = """\
+errors:
+  - {code: CONTRACT_VIOLATION, number: 1801, subsystem: runtime, severity: FATAL, message: It does not hold.}
+"""
+
+CONTRACT = """\
+contract: UML_OS.Data.Halve_v1
+version: 1.0.0
+purpose: Halve an even number.
+source: {seed: data-next-batch, section: "5"}
+equivalence: E0
+purity: pure
+confirmed_by: [javascript]
+inputs:
+  whole: {type: uint64}
+  label: {type: string, optional: true}
+  salt:  {type: bytes16}
+outputs:
+  half:  {type: uint64}
+let:
+  rest: whole % 2u
+requires:
+  - {id: even, that: "rest == 0u", else: CONTRACT_VIOLATION, requirement: N01}
+ensures:
+  - {id: doubles, that: "result.half + result.half == whole", requirement: N01}
+ordering: {}
+state: none
+edge_cases:
+  - {id: nothing, when: "whole == 0u"}
+bases:
+  four: {whole: 4, salt: "00000000000000000000000000000000"}
+vectors:
+  - group: small-numbers
+    why: Small numbers show the rule at a glance.
+    requirement: N01
+    base: four
+    matrix: {whole: [0, 1, 2]}
+"""
+
+NAME = "UML_OS.Data.Halve_v1.yaml"
+
+
+def write_spec(root: Path, contract: str | bytes = CONTRACT, others: Mapping[str, str] | None = None) -> Layout:
+    """Write the small specification below `root`, with other files (path below spec -> text) beside it."""
+    spec = root / "spec"
+    (spec / "data").mkdir(parents=True)
+    shutil.copytree(SHIPPED.spec / "schema", spec / "schema")
+    files = {"types.yaml": TYPES, "errors.yaml": ERRORS, **(others or {})}
+    for name, text in files.items():
+        (spec / name).parent.mkdir(parents=True, exist_ok=True)
+        (spec / name).write_text(text, encoding="utf-8")
+    body = contract if isinstance(contract, bytes) else contract.encode()
+    (spec / "data" / NAME).write_bytes(body)
+    return Layout(root)
+
+
+def load(root: Path, contract: str | bytes = CONTRACT, others: Mapping[str, str] | None = None) -> Library:
+    """Write and load the small specification."""
+    return load_library(write_spec(root, contract, others))
+
+
+def problems(root: Path, contract: str | bytes, others: Mapping[str, str] | None = None) -> tuple[Problem, ...]:
+    """What is wrong with a spoilt specification; fails the test where nothing is."""
+    with pytest.raises(MalformedContract) as caught:
+        load(root, contract, others)
+    return caught.value.problems
+
+
+def spoilt(old: str, new: str) -> str:
+    """The contract with the one occurrence of `old` replaced."""
+    assert CONTRACT.count(old) == 1, old
+    return CONTRACT.replace(old, new)
+
+
+def place_of(text: str, found: str) -> tuple[int, int]:
+    """Line and column, from 1, of the first occurrence of `found`."""
+    index = text.index(found)
+    return text.count("\n", 0, index) + 1, index - (text.rfind("\n", 0, index) + 1) + 1

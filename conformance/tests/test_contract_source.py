@@ -1,0 +1,76 @@
+"""YAML as the contracts use it: core scalars only, every value with its place."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from conformance.contract.position import MalformedContract
+from conformance.contract.source import parse
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("true", True),
+        ("false", False),
+        ("12", 12),
+        ("-12", -12),
+        ("0x1F", 31),
+        ("18446744073709551616", 2**64),
+        ("1.5", 1.5),
+        ("1e3", 1000.0),
+        ("yes", "yes"),
+        ("No", "No"),
+        ("on", "on"),
+        ("null", "null"),
+        ("~", "~"),
+        ("True", "True"),
+        ("007", "007"),
+        ("0o17", "0o17"),
+        ("1_000", "1_000"),
+        ("12:30:45", "12:30:45"),
+        ("2026-02-18", "2026-02-18"),
+        (".inf", ".inf"),
+        ("'12'", "12"),
+        ('"true"', "true"),
+        ('"a\\u0062"', "ab"),
+    ],
+)
+def test_a_scalar_is_a_bool_a_number_or_text(text: str, value: Any) -> None:
+    found = parse(f"key: {text}\n", "x.yaml").value["key"]
+    assert found == value
+    assert type(found) is type(value)
+
+
+def test_every_value_and_key_knows_its_line_and_column() -> None:
+    source = parse("a: 1\nb:\n  - {c: two, d: [3, 4]}\n", "x.yaml")
+    assert str(source.at(("a",))) == "x.yaml:1:4"
+    assert str(source.at(("b", 0, "c"))) == "x.yaml:3:9"
+    assert str(source.key_at(("b", 0, "d"))) == "x.yaml:3:14"
+    assert str(source.at(("b", 0, "d", 1))) == "x.yaml:3:21"
+
+
+def test_the_place_of_what_is_not_there_is_that_of_what_should_hold_it() -> None:
+    source = parse("a:\n  b: 1\n", "x.yaml")
+    assert source.at(("a", "c", "d")) == source.at(("a",))
+    assert source.key_at(("a", "c")) == source.at(("a",))
+
+
+@pytest.mark.parametrize("text", ["a: \x00b\n", "a: b: c\n", "a: [1\n", "\ta: 1\n", "a: 'b\n", "a: %x\n- b\n"])
+def test_what_is_no_yaml_is_refused_with_a_place(text: str) -> None:
+    with pytest.raises(MalformedContract) as caught:
+        parse(text, "x.yaml")
+    (problem,) = caught.value.problems
+    assert problem.code == "C001"
+    assert problem.position.line >= 1
+    assert problem.position.column >= 1
+
+
+def test_problems_are_told_in_the_order_of_their_places_with_their_hints() -> None:
+    source = parse("a: 1\nb: 2\n", "x.yaml")
+    error = MalformedContract(
+        [source.problem(("b",), "C009", "late", "mend it"), source.problem(("a",), "C009", "early")]
+    )
+    assert str(error) == "x.yaml:1:4: C009 early\nx.yaml:2:4: C009 late\n    hint: mend it"
