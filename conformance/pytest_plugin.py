@@ -12,18 +12,12 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 if TYPE_CHECKING:
-    from _pytest._code.code import TerminalRepr
-
     from conformance.pytest_bench import Bench
     from conformance.trial.check import Check, Result
 
 _WIRES: Final = ("json", "cbor")
 _PROFILES: Final = ("quick", "standard", "golden")
 _BENCH: Final = pytest.StashKey["Bench"]()
-
-
-class _NotRight(Exception):
-    """A check did not pass; carries the account that the user reads."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -94,7 +88,7 @@ class CheckItem(pytest.Item):
         """Try the check; what could not be judged is an error here."""
         self._result = self._bench.judge(self._check.id)
         if self._result.verdict == "error":
-            raise _NotRight(self._bench.told(self._result))
+            pytest.fail(self._bench.told(self._result), pytrace=False)
 
     def runtest(self) -> None:
         """Judge what the check came to."""
@@ -102,13 +96,7 @@ class CheckItem(pytest.Item):
         if self._result.verdict == "not_applicable":
             pytest.skip("the backend does not declare this operator")
         if self._result.verdict == "fail":
-            raise _NotRight(self._bench.told(self._result))
-
-    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: object = None) -> str | TerminalRepr:
-        """The account alone: a traceback through the harness tells nobody anything."""
-        if isinstance(excinfo.value, _NotRight):
-            return str(excinfo.value)
-        return super().repr_failure(excinfo)
+            pytest.fail(self._bench.told(self._result), pytrace=False)
 
     def reportinfo(self) -> tuple[str, None, str]:
         """What the progress output calls it."""

@@ -6,11 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, TypeVar
 
-from conformance.backend.command import LostBackend, Process, describe
-from conformance.backend.drive import Call, Conversation, Driver, Talk
-from conformance.backend.hello import BadHello
+from conformance.backend.conversation import Call, Conversation, Talk
+from conformance.backend.drive import Driver
 from conformance.backend.observed import Observed, observe
-from conformance.backend.outcome import Result
+from conformance.backend.outcome import LostBackend, Result, describe
 from conformance.backend.resolve import BackendNotFound, resolve
 from conformance.cli.complaint import Complaint
 from conformance.codec.codebook import Codebook
@@ -99,20 +98,17 @@ class Interview:
     def derivation(self, operator: str, inputs: Mapping[str, Any], path: str, index: int | None) -> list[str]:
         """The lines in which the reference derives one output; a line that says so where it derives none."""
         dialect = DIALECTS[_WIRE]
-        command = resolve("reference", _WIRE)
-        process = Process(command.arguments, dialect, self.timeout, command.environment)
+        carrier, _ = Driver(resolve("reference", _WIRE), dialect, self.codebook, self.timeout).start()
         try:
-            process.hello()
             params: dict[str, Any] = {"method": operator, "params": inputs, "path": path}
             if index is not None:
                 params["index"] = str(index)
-            process.submit("tally.explain", params)
-            ((_, outcome),) = process.wait()
-        except (LostBackend, BadHello) as error:
-            reason = describe(error.reason) if isinstance(error, LostBackend) else str(error)
-            raise Complaint("reference", "T007", f"lost while it derived: {reason}") from None
+            carrier.submit("tally.explain", params)
+            ((_, outcome),) = carrier.wait()
+        except LostBackend as error:
+            raise Complaint("reference", "T007", f"lost while it derived: {describe(error.reason)}") from None
         finally:
-            process.kill()
+            carrier.kill()
         if isinstance(outcome, Result) and isinstance(outcome.value, dict):
             return list(map(str, outcome.value.get("lines", [])))
         return [f"the reference derives no output of {operator}; read its contract"]
@@ -124,15 +120,9 @@ class Interview:
             driver = Driver(resolve(backend, _WIRE), DIALECTS[_WIRE], self.codebook, self.timeout)
         except BackendNotFound as error:
             raise Complaint(place, "T001", str(error)) from None
-        try:
-            (finished,) = driver.hold([Conversation("interview", lambda: talk, alone=True)])
-        except (BadHello, LostBackend) as error:
-            reason = describe(error.reason) if isinstance(error, LostBackend) else str(error)
-            said = driver.stderr_tail.decode("utf-8", "replace").strip()
-            message = f"the backend did not introduce itself: {reason}"
-            raise Complaint(place, "T002", message, status=1, extra=said) from None
+        (finished,) = driver.hold([Conversation("interview", lambda: talk, alone=True)])
         if finished.lost is not None:
-            said = driver.stderr_tail.decode("utf-8", "replace").strip()
-            raise Complaint(place, "T007", describe(finished.lost), status=1, extra=said)
+            hint = "`tally run` with this backend says more"
+            raise Complaint(place, "T007", describe(finished.lost), hint, 1, finished.stderr.strip())
         assert finished.finding is not None
         return finished.finding

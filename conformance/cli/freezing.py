@@ -1,0 +1,110 @@
+"""What `tally vectors` does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+
+import click
+
+from conformance.backend.hello import BadHello
+from conformance.backend.outcome import LostBackend, describe
+from conformance.backend.resolve import BackendNotFound
+from conformance.cli.complaint import Complaint
+from conformance.cli.progress import shown_progress
+from conformance.cli.specification import specification
+from conformance.contract.position import Problem
+from conformance.vectors import build as building
+from conformance.vectors.check import check, compare
+from conformance.vectors.corpus import CorruptedCorpus
+from conformance.vectors.diff import Change
+from conformance.vectors.lock import BadLock
+
+FINE, BAD = 0, 1
+Meter = Callable[[str, int, int], None]
+
+
+def build_vectors(jobs: int, golden: bool) -> int:
+    """Build and say what was written."""
+    library = specification()
+    with _named_failures(), _meter() as progress:
+        built, touched = building.build(library, jobs, golden, progress)
+    if built.problems:
+        _tell(built.problems)
+        click.echo(f"{len(built.problems)} problems: nothing was written", err=True)
+        return BAD
+    for name in touched:
+        click.echo(f"wrote {name}")
+    kept = f", {len(built.reused)} golden ones kept as frozen" if built.reused else ""
+    click.echo(f"{len(built.corpus)} cases{kept}; {len(touched)} files changed")
+    return FINE
+
+
+def check_vectors(jobs: int, golden: bool) -> int:
+    """Check and say what drifted."""
+    library = specification()
+    with _named_failures(), _meter() as progress:
+        checked = check(library, jobs, golden, progress)
+    _tell(checked.problems)
+    for change in checked.changes:
+        click.echo(str(change))
+    click.echo(checked.summary)
+    return FINE if checked.passed else BAD
+
+
+def diff_vectors(jobs: int, golden: bool, named: bool) -> int:
+    """Say what a build would change."""
+    library = specification()
+    with _named_failures(), _meter() as progress:
+        changes, built = compare(library, jobs, golden, progress)
+    _tell(built.problems)
+    for change in changes:
+        click.echo("\n".join(_lines(change, named)))
+    click.echo(f"{len(built.corpus)} cases: " + (f"{len(changes)} groups of changes" if changes else "unchanged"))
+    return BAD if changes or built.problems else FINE
+
+
+def _lines(change: Change, named: bool) -> Iterator[str]:
+    yield str(change)
+    for word, ids in change.parts() if named else ():
+        yield from (f"    {word} {id_}" for id_ in ids)
+
+
+def _tell(problems: Iterable[Problem]) -> None:
+    for problem in problems:
+        click.echo(str(problem), err=True)
+
+
+@contextmanager
+def _meter() -> Iterator[Meter]:
+    """The meter of a freeze, shown as one stage per backend."""
+    with shown_progress("vectors") as progress:
+        done: dict[str, int] = {}
+
+        def tick(backend: str, count: int, total: int) -> None:
+            if backend not in done:
+                progress.stage(backend, total)
+            progress.step(count - done.get(backend, 0))
+            done[backend] = count
+
+        yield tick
+
+
+@contextmanager
+def _named_failures() -> Iterator[None]:
+    """Say what keeps a corpus from being derived."""
+    try:
+        yield
+    except CorruptedCorpus as error:
+        message, _, hint = str(error).partition("\n    hint: ")
+        place, _, said = message.partition(": ")
+        raise Complaint(place, "T004", said, hint, BAD) from None
+    except BadLock as error:
+        message, _, hint = str(error).partition("\n    hint: ")
+        place, _, said = message.partition(": ")
+        raise Complaint(place, "T004", said, hint) from None
+    except BackendNotFound as error:
+        raise Complaint("a backend that derives vectors", "T001", str(error), "install it; see confirmed_by") from None
+    except (BadHello, LostBackend) as error:
+        reason = describe(error.reason) if isinstance(error, LostBackend) else str(error)
+        raise Complaint("a backend that derives vectors", "T002", reason, "try `tally run --backend NAME`") from None
