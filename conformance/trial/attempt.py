@@ -8,10 +8,8 @@ from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from conformance.backend.command import LostBackend, describe
 from conformance.backend.drive import Call, Conversation, Driver, Restart
-from conformance.backend.hello import BadHello
-from conformance.backend.outcome import Lost, Outcome
+from conformance.backend.outcome import Lost, Outcome, describe
 from conformance.backend.resolve import resolve
 from conformance.codec.codebook import Codebook
 from conformance.codec.dialect import DIALECTS
@@ -24,7 +22,7 @@ from conformance.vectors.case import Case
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """What a backend made of some cases, by case id; `refusal` says why it could not be asked at all."""
+    """What a backend made of some cases, by case id; `refusal` says why it could not be asked, and then there is none."""
 
     results: Mapping[str, Result]
     refusal: str = ""
@@ -47,16 +45,15 @@ def attempt(backend: str, cases: Sequence[Case], codebook: Codebook, timeout: fl
     driver = Driver(resolve(backend), dialect, codebook, timeout)
     by_id = {case.id: case for case in cases}
     results: dict[str, Result] = {}
-    try:
-        for finished in driver.hold([_in_one_process(runner, case) for case in cases]):
-            if finished.finding is not None:
-                results[finished.key] = finished.finding
-            elif finished.lost is not None:
-                results[finished.key] = _lost(by_id[finished.key], finished.lost)
-    except (BadHello, LostBackend) as error:
-        reason = describe(error.reason) if isinstance(error, LostBackend) else str(error)
-        return Attempt({}, reason, _tail(driver))
-    return Attempt(dict(sorted(results.items())), "", _tail(driver))
+    for finished in driver.hold([_in_one_process(runner, case) for case in cases]):
+        if finished.finding is not None:
+            results[finished.key] = finished.finding
+        elif finished.lost is not None:
+            results[finished.key] = _lost(by_id[finished.key], finished.lost)
+    tail = driver.stderr_tail.decode("utf-8", "replace")
+    if driver.unattributed:
+        return Attempt({}, describe(driver.unattributed[0]), tail)
+    return Attempt(dict(sorted(results.items())), "", tail)
 
 
 def behaviour(result: Result) -> str:
@@ -89,7 +86,3 @@ def _without_restarts(
 
 def _lost(case: Case, reason: Lost) -> Result:
     return Result(check_of(case), Verdict.ERROR, outcome_name(reason), message=describe(reason))
-
-
-def _tail(driver: Driver) -> str:
-    return driver.stderr_tail.decode("utf-8", "replace")
