@@ -19,33 +19,28 @@ def lock_faults(subject: Subject) -> Iterator[Fault]:
     released = replace(subject, lock=release(lock, "v1.0.0"))
     for contract in subject.contracts:
         operator, cases = contract.operator, subject.cases.get(contract.operator, ())
-        major, minor, patch = contract.version.split(".")
-        below = f"{major}.{minor}.{patch}" if contract.version == "0.0.0" else f"{int(major) - 1}.9.9"
-        yield _governed(
-            operator, "an older version", partial(with_contract, released, contract, put(("version",), below))
-        )
-        silent = put(("edge_cases",), [])
-        yield _governed(operator, "another text", partial(with_contract, released, contract, silent))
+        older = f"{contract.major - 1}.9.9"
+        edits = {"an older version": put(("version",), older), "another text": put(("edge_cases",), [])}
+        for name, edit in edits.items():
+            yield Fault("L501", f"{operator}: {name}", partial(with_contract, released, contract, edit))
         if cases:
-            changed = (replace(cases[0], digest="00" * 32), *cases[1:])
-            more = (*cases, replace(cases[0], id=f"{cases[0].id}-too"))
-            yield _governed(operator, "a changed vector", partial(with_cases, released, operator, changed))
-            yield _governed(operator, "a vector less", partial(with_cases, released, operator, cases[1:]))
-            yield _governed(operator, "a vector more", partial(with_cases, released, operator, more))
+            corpora = {
+                "a changed vector": (replace(cases[0], digest="00" * 32), *cases[1:]),
+                "a vector less": cases[1:],
+                "a group more": (*cases, replace(cases[0], id=f"{operator}::later::x", group="later")),
+                "no vectors": (),
+            }
+            for name, changed in corpora.items():
+                yield Fault("L501", f"{operator}: {name}", partial(with_cases, released, operator, changed))
     for operator, locked in lock.contracts.items():
         for name, other in _stale(operator, locked):
             stale = Lock({**{k: v for k, v in lock.contracts.items() if k != operator}, **other}, {})
             yield Fault("L502", f"{operator}: {name}", partial(replace, subject, lock=stale))
 
 
-def _governed(operator: str, name: str, subject: partial[Subject]) -> Fault:
-    return Fault("L501", f"{operator}: {name}", subject)
-
-
 def _stale(operator: str, locked: LockedContract) -> Iterator[tuple[str, Mapping[str, LockedContract]]]:
     yield "not locked", {}
     yield "another digest", {operator: replace(locked, digest="00" * 32)}
     yield "another version", {operator: replace(locked, version="0.0.1")}
-    yield "more cases", {operator: replace(locked, cases=locked.cases + 1)}
     yield "a group more", {operator: replace(locked, groups={**locked.groups, "lost": "00" * 32})}
     yield "a contract more", {operator: locked, f"{operator}0": locked}
