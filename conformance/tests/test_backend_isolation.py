@@ -1,0 +1,205 @@
+"""However a backend is lost, every conversation that is not to blame keeps its finding."""
+
+from __future__ import annotations
+
+import gc
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conformance.backend import drive
+from conformance.backend.command import Process
+from conformance.backend.drive import RESTART, Call, Conversation
+from conformance.backend.outcome import Crash, ProtocolError, Result, Timeout
+from conformance.tests.backends import Talk, all_but, asking, driver, echo, hold, hold_numbers
+
+
+def test_an_honest_backend_loses_nothing() -> None:
+    by = driver("honest")
+    assert hold_numbers(by, 100).findings == all_but(count=100)
+    assert (by.unattributed, by.calls) == ([], 100)
+
+
+def test_answers_may_come_in_any_order() -> None:
+    assert hold_numbers(driver("answers_backwards")).findings == all_but()
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "lost"),
+    [
+        ("crashes_on_seven", (), Crash("it exited with status 3")),
+        ("killed_on_seven", (), Crash("it was ended by SIGKILL")),
+        ("leaves_a_child_on_seven", (), Crash("it exited with status 4")),
+        ("leaves_a_child_on_seven", ("fleeing",), Crash("it exited with status 4")),
+        ("answers_seven_twice", (), ProtocolError("a second answer to the request 1")),
+        ("answers_seven_twice", ("0.05",), ProtocolError("a second answer to the request 1")),
+    ],
+)
+def test_a_crash_on_one_input_costs_one_finding(name: str, arguments: tuple[str, ...], lost: object) -> None:
+    by = driver(name, *arguments)
+    held = hold_numbers(by)
+    # What comes late may be noticed when its conversation is over; then nobody is blamed and the run is red.
+    if held.lost or name != "answers_seven_twice":
+        assert held.lost == {"7": lost}
+        assert held.findings == all_but(7)
+        assert by.unattributed == []
+    else:
+        assert held.findings == all_but()
+        assert len(by.unattributed) == 1
+
+
+@pytest.mark.parametrize("name", ["hangs_on_seven", "forgets_seven"])
+def test_silence_on_one_input_costs_one_finding(name: str) -> None:
+    by = driver(name, timeout=0.4)
+    held = hold_numbers(by)
+    assert held.lost == {"7": Timeout(0.4)}
+    assert held.findings == all_but(7)
+    assert by.unattributed == []
+
+
+def test_a_backend_that_closes_its_stdout_and_runs_on_costs_one_finding() -> None:
+    held = hold_numbers(driver("closes_stdout_on_seven", timeout=0.4))
+    assert held.lost == {"7": Crash("it closed its stdout and went on running")}
+    assert held.findings == all_but(7)
+
+
+@pytest.mark.parametrize("form", ["invalid_utf8", "id_as_string"])
+def test_garbage_in_answer_to_one_input_costs_one_finding(form: str) -> None:
+    held = hold_numbers(driver("answers_seven_in_bad_form", form), 10)
+    assert held.findings == all_but(7, count=10)
+    assert isinstance(held.lost["7"], ProtocolError)
+
+
+def test_a_framed_message_that_is_no_answer_is_an_outcome_and_the_process_goes_on() -> None:
+    by = driver("answers_seven_with_a_non_answer", "neither")
+    held = hold_numbers(by, 10)
+    assert held.findings == {
+        **all_but(7, count=10),
+        "7": ProtocolError("an answer must have either a result or an error"),
+    }
+    assert (held.lost, by.unattributed) == ({}, [])
+
+
+def test_the_observation_of_a_lost_conversation_holds_what_the_backend_said_on_stderr() -> None:
+    held = hold_numbers(driver("crashes_on_seven"))
+    (lost,) = [one for one in held.finished if one.lost is not None]
+    assert lost.stderr == "seven is too much for me\n"
+    assert "seven" not in str(lost.lost)
+
+
+def test_a_crash_that_no_conversation_repeats_alone_is_unattributed_and_loses_nothing() -> None:
+    by = driver("crashes_every_tenth_call")
+    held = hold_numbers(by)
+    assert held.findings == all_but()
+    assert set(by.unattributed) == {Crash("it exited with status 1")}
+
+
+def test_a_backend_that_crashes_at_random_answers_right_or_is_lost() -> None:
+    held = hold_numbers(driver("crashes_at_random"))
+    assert held.findings.items() <= all_but().items()
+    assert all(lost == Crash("it exited with status 1") for lost in held.lost.values())
+    assert len(held.findings) > 10
+
+
+def test_a_backend_that_dies_after_hello_is_given_up_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(drive, "GIVE_UP_AFTER", 5)
+    held = hold_numbers(driver("dies_after_hello"), 40)
+    assert held.findings == {}
+    asked = [lost for lost in held.lost.values() if lost == Crash("it exited with status 0")]
+    assert len(asked) == 5
+    assert set(held.lost.values()) - set(asked) == {
+        ProtocolError("not asked: the backend was lost in 5 conversations in a row")
+    }
+
+
+def test_a_backend_that_is_always_silent_is_given_up_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(drive, "GIVE_UP_AFTER", 5)
+    held = hold_numbers(driver("stops_reading", timeout=0.05), 40)
+    assert held.findings == {}
+    assert "silent" in str(held.lost["39"])
+
+
+def test_a_backend_that_stops_starting_is_given_up_on(tmp_path: Path) -> None:
+    by = driver("starts_only", f"{tmp_path / 'count'}:0")
+    held = hold_numbers(by)
+    assert set(held.lost.values()) == {ProtocolError("not asked: 3 processes in a row said no valid hello")}
+    assert by.stderr_tail == b"no more today\n"
+
+
+def restarting(key: str) -> Conversation[Any]:
+    def talk() -> Talk:
+        (first,) = yield [echo(1)]
+        yield RESTART
+        second, third = yield [echo(2), echo(3)]
+        return [outcome.value["n"] for outcome in (first, second, third) if isinstance(outcome, Result)]
+
+    return Conversation(key, talk, alone=True)
+
+
+def test_a_conversation_restarts_its_process(tmp_path: Path) -> None:
+    held = hold(driver("starts_only", f"{tmp_path / 'count'}:9"), [restarting("a"), restarting("b")])
+    assert held.findings == {"a": ["1", "2", "3"], "b": ["1", "2", "3"]}
+    assert (tmp_path / "count").read_text() == "4"
+
+
+def test_a_restart_that_fails_loses_its_conversation_alone(tmp_path: Path) -> None:
+    held = hold(driver("starts_only", f"{tmp_path / 'count'}:2"), [asking(1), restarting("a")])
+    assert held.findings == {"1": "1"}
+    assert held.lost == {"a": Crash("it exited with status 5 before it answered tally.hello")}
+
+
+def test_a_backend_that_ignores_bye_is_ended() -> None:
+    by = driver("ignores_bye", timeout=0.5)
+    by._grace = 0.2  # a test has less patience
+    assert hold(by, [restarting("a"), restarting("b")]).findings == {"a": ["1", "2", "3"], "b": ["1", "2", "3"]}
+    assert by._grace < 0.2
+
+
+def test_words_after_bye_lose_the_conversation_or_stay_unattributed() -> None:
+    by = driver("talks_after_bye")
+    held = hold(by, [asking(1), restarting("a")])
+    assert held.findings == {"1": "1"}
+    assert "Goodbye" in str(held.lost["a"])
+    assert len(by.unattributed) == 1
+
+
+def test_conversations_of_many_calls_keep_the_order_of_their_outcomes() -> None:
+    def talk() -> Talk:
+        yield []
+        found = []
+        for begin in (0, 20):
+            outcomes = yield [echo(n) for n in range(begin, begin + 20)]
+            found += [outcome.value["n"] for outcome in outcomes if isinstance(outcome, Result)]
+        return found
+
+    held = hold(driver("answers_backwards"), [Conversation(key, talk) for key in "abc"])
+    assert set(map(tuple, held.findings.values())) == {tuple(str(n) for n in range(40))}
+
+
+def test_two_conversations_may_have_one_key() -> None:
+    assert [one.finding for one in driver("honest").hold([asking(1), asking(1)])] == ["1", "1"]
+
+
+def test_an_operator_without_a_contract_cannot_be_asked() -> None:
+    def talk() -> Talk:
+        yield [Call("Unknown_v1", {})]
+
+    with pytest.raises(KeyError, match="no contract describes Unknown_v1"):
+        list(driver("honest").hold([Conversation("a", talk)]))
+
+
+def test_a_consumer_that_stops_early_leaves_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[Process] = []
+
+    class Recorded(Process):
+        def __init__(self, *arguments: Any) -> None:
+            super().__init__(*arguments)
+            started.append(self)
+
+    monkeypatch.setattr(drive, "Process", Recorded)
+    for finished in driver("honest").hold([asking(n) for n in range(100)]):
+        assert finished.lost is None
+        break
+    gc.collect()
+    assert [process.closed for process in started] == [True]
