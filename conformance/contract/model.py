@@ -127,6 +127,7 @@ class Contract:
     state: tuple[StateVariable, ...]
     laws: tuple[LawUse, ...]
     edge_cases: tuple[EdgeCase, ...]
+    fuzz_limits: tuple[Expression, ...]  # what fuzzing keeps to beside the domain: calls cheap enough to repeat
     bases: Mapping[str, Mapping[str, Any]]
     groups: tuple[Group, ...]
     source: Source = field(repr=False)

@@ -70,6 +70,10 @@ class _Parser:
             ordering=dict(body["ordering"]),
             state=self.state(after),
             laws=tuple(self.law(k) for k in range(len(body.get("laws", ())))),
+            fuzz_limits=tuple(
+                self.expression(("fuzz", "limits", k), before)
+                for k in range(len(body.get("fuzz", {}).get("limits", ())))
+            ),
             edge_cases=tuple(self.edge_case(k, before) for k in range(len(body.get("edge_cases", ())))),
             bases=body.get("bases", {}),
             groups=tuple(self.group(k, before) for k in range(len(body["vectors"]))),
@@ -95,17 +99,20 @@ class _Parser:
             return Expression(text, None)
 
     def bad(self, path: Path, error: BadExpression) -> Problem:
-        position = self.source.at(path)
-        # Inside a quoted scalar on one line the expression begins one column after the quote.
-        quote = 1 if self.quoted(position) else 0
-        column = position.column + quote + error.column - 1 if error.line == 1 else position.column
-        place = Position(position.file, position.line, column)
+        place = self.inside(self.source.at(path), error)
         return Problem(place, "C004", f"{error.message} in {self.at(path)!r}", error.hint)
 
-    def quoted(self, position: Position) -> bool:
+    def inside(self, position: Position, error: BadExpression) -> Position:
+        """Where a mistake inside the scalar at `position` stands in the file."""
         lines = self.source.text.splitlines()
-        line = lines[position.line - 1] if position.line <= len(lines) else ""
-        return line[position.column - 1 : position.column] in ("'", '"')
+        style = lines[position.line - 1][position.column - 1 :][:1]
+        if style == "|":  # a block begins on the next line, indented
+            block = lines[position.line :]
+            indent = next((len(line) - len(line.lstrip()) for line in block if line.strip()), 0)
+            return Position(position.file, position.line + error.line, indent + error.column)
+        if error.line > 1 or style == ">":  # YAML has folded the lines
+            return position
+        return Position(position.file, position.line, position.column + (style in ("'", '"')) + error.column - 1)
 
     def at(self, path: Path) -> Any:
         value: Any = self.body

@@ -93,7 +93,8 @@ class BehaviourRules:
                 return Result(check, Verdict.FAIL, "result", message=str(observed.error), difference=where, call=asked)
             if isinstance(observed, ObservedFailure) and observed.code not in declared:
                 where = Difference("error.message", "one of " + ", ".join(sorted(declared)), observed.code)
-                return Result(check, Verdict.FAIL, "failure", message="an undeclared code", difference=where, call=asked)
+                message = "a code that the contract does not declare"
+                return Result(check, Verdict.FAIL, "failure", message=message, difference=where, call=asked)
             if not isinstance(observed, ObservedResult | ObservedFailure):
                 return Result(check, Verdict.ERROR, outcome_name(observed), message=loss_sentence(observed), call=asked)
         return Result(check, Verdict.PASS)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from conformance.backend.command import describe
 from conformance.backend.observed import BadAnswer, Observed, ObservedFailure, ObservedResult
-from conformance.backend.outcome import Crash, Timeout
-from conformance.codec.illtyped import Path, show_path, shorten
+from conformance.backend.outcome import Crash, Timeout, describe
+from conformance.codec.illtyped import Path, shorten, show_path
 from conformance.contract.types import Struct
 from conformance.trial.check import Difference
 from conformance.vectors.case import Expected, ExpectedFailure

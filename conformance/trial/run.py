@@ -6,31 +6,35 @@ import hashlib
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import Any
 
 from conformance import __version__
-from conformance.backend.command import LostBackend, describe
 from conformance.backend.drive import Conversation, Driver
 from conformance.backend.hello import BadHello, Hello
-from conformance.backend.outcome import Lost
+from conformance.backend.outcome import Lost, LostBackend, describe
 from conformance.backend.resolve import resolve
 from conformance.codec.codebook import Codebook, codebook_of
 from conformance.codec.dialect import DIALECTS
 from conformance.contract.library import Library
 from conformance.contract.model import Contract
+from conformance.contract.mutant import Mutant
 from conformance.trial.asker import Asker
+from conformance.trial.attempt import attempt
 from conformance.trial.behaviour import BehaviourRules, behaviour_check
 from conformance.trial.cases import CaseRunner, check_of
 from conformance.trial.check import Check, Kind, Result, Verdict
+from conformance.trial.diagnosis import diagnose
 from conformance.trial.fuzz import fuzz_check, fuzz_operator
 from conformance.trial.judge import outcome_name
 from conformance.trial.laws.law import Instance, LawBroken, LawTalk, Tools, known_laws
+from conformance.trial.mutants_report import read_matrix
 from conformance.trial.options import Progress, RunOptions, Silence
-from conformance.trial.run_result import BackendIdentity, Counts, RunResult
+from conformance.trial.run_result import BackendIdentity, Counts, Diagnosis, RunResult
 from conformance.vectors.case import Case
 from conformance.vectors.corpus import Corpus
+from conformance.vectors.lock import contract_digest
 
 
 class UnfitBackend(Exception):
@@ -119,8 +123,8 @@ class _Run:
             unexpected_passes=passing,
             unmatched_expectations=unmatched,
             diagnosis=None,
-            contracts={name: f"{c.version} {self.corpus.contract_digest(name)}" for name, c in self.contracts()},
-            vectors=self.corpus.root_digest,
+            contracts={name: f"{c.version} {contract_digest(c)}" for name, c in self.contracts()},
+            vectors=self.corpus.index.root,
             harness=__version__,
             observations={
                 "seconds": round(seconds, 3),
@@ -129,7 +133,19 @@ class _Run:
                 "stderr_tail": self.stderr_tail.decode("utf-8", "replace"),
             },
         )
-        return run
+        return replace(run, diagnosis=self.diagnosis(results)) if not run.conformant else run
+
+    def diagnosis(self, results: Sequence[Result]) -> Diagnosis | None:
+        """The known mistake behind the failures, where the committed kill matrix is there to look it up in."""
+        file = self.library.layout.reports / "kill-matrix.json"
+        if not file.is_file():
+            return None
+        self.progress.stage("looking for the mistake behind it", 1)
+
+        def ask(mutant: Mutant, wanted: Sequence[str]) -> Mapping[str, Result]:
+            return attempt(mutant.backend, [self.corpus.find(id_) for id_ in wanted], self.codebook).results
+
+        return diagnose(results, self.library.mutants, read_matrix(file), ask)
 
     # -- the plan
 
@@ -140,7 +156,7 @@ class _Run:
         """Everything that the profile asks for, whether or not the backend declares it."""
         dialect = DIALECTS[self.options.wire]
         runner = CaseRunner(self.codebook, dialect)
-        cases = [case for case in self.corpus.cases if self.options.includes(case.profile)]
+        cases = [case for case in self.corpus if self.options.includes(case.profile)]
         plan = [_single(check_of(case), runner.conversation(case)) for case in cases]
         if self.options.includes("standard"):
             rules = BehaviourRules(self.codebook, dialect)
@@ -163,7 +179,7 @@ class _Run:
     def applicable(self, trial: Trial, hello: Hello) -> bool:
         check = trial.checks[0]
         if check.kind is Kind.VECTOR:
-            return self.corpus[check.id].operators <= hello.operators
+            return bool(self.corpus.find(check.id).operators <= hello.operators)
         if check.kind is Kind.LAW:
             return {check.operator, *known_laws()[check.group].calls} <= hello.operators
         return check.operator in hello.operators
@@ -200,7 +216,8 @@ class _Run:
         self.progress.stage("cases, laws and behaviour", len(ordered))
 
         def work(part: Sequence[Trial]) -> tuple[Driver, list[Result]]:
-            driver, results = self.driver(), []
+            driver = self.driver()
+            results: list[Result] = []
             for finished in driver.hold([trial.conversation for trial in part]):
                 if finished.finding is not None:
                     results += finished.finding
@@ -227,7 +244,7 @@ class _Run:
             for contract in contracts:
                 result, figures[contract.operator] = fuzz_operator(
                     contract,
-                    self.corpus.of(contract.operator),
+                    self.corpus.cases.get(contract.operator, ()),
                     backend,
                     reference,
                     self.codebook,

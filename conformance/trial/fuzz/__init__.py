@@ -1,0 +1,5 @@
+"""Differential fuzzing: inputs derived from the contract alone, answers held to the reference's."""
+
+from conformance.trial.fuzz.operator import fuzz_check, fuzz_operator
+
+__all__ = ["fuzz_check", "fuzz_operator"]

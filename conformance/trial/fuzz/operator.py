@@ -1,0 +1,194 @@
+"""One operator fuzzed: Hypothesis draws calls, the reference says what is right, shrinking finds the smallest."""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+import hypothesis
+from hypothesis import HealthCheck, Phase
+from hypothesis import strategies as st
+
+from conformance.backend.drive import Call
+from conformance.backend.observed import BadAnswer, Observed, ObservedFailure, ObservedResult
+from conformance.backend.outcome import Timeout
+from conformance.codec.codebook import Codebook, OperatorForms
+from conformance.contract.model import Contract
+from conformance.trial import check as checks
+from conformance.trial.asker import Asker
+from conformance.trial.check import Check, Kind, Result, Verdict
+from conformance.trial.fuzz.figures import Figures
+from conformance.trial.fuzz.leaf import ABSENT, EACH, Leaf, leaves_of
+from conformance.trial.fuzz.seed import ACCEPTED, Native, Seeds, seeds_of, side_of
+from conformance.trial.judge import answer_of, difference, loss_sentence, outcome_name
+from conformance.vectors.case import Case, Expected, ExpectedFailure, ExpectedResult
+
+DEFAULT_EXAMPLES: Final = 200  # calls per operator
+_TOGETHER: Final = 8  # calls in one Hypothesis example: one round trip; shrinking brings them down to the wrong one
+_CHANGES: Final = st.integers(0, 3)
+_SUCCEEDING: Final = 4  # of five calls aim at success, one at a guard
+
+
+class _Differs(Exception):
+    """The backend's answer is not the reference's."""
+
+
+def fuzz_check(contract: Contract) -> Check:
+    """The check that fuzzing one operator is."""
+    why = "Answers equal the reference's on inputs derived from the contract, on both sides of every guard."
+    return Check(f"{contract.operator}?fuzz", Kind.FUZZ, contract.operator, "fuzz", why, (), ())
+
+
+def fuzz_operator(
+    contract: Contract,
+    cases: Sequence[Case],
+    backend: Asker,
+    reference: Asker,
+    codebook: Codebook,
+    examples: int | None = None,
+    seed: str = "",
+) -> tuple[Result, Mapping[str, Any]]:
+    """Fuzz one operator; the result and the figures for the record.
+
+    The same seed gives the same calls; without one the operator's name is the seed. `examples` is a number of calls,
+    reached or passed by less than one round trip of each round.
+    """
+    search = _Search(codebook[contract.operator], seeds_of(codebook[contract.operator], cases), backend, reference)
+    wanted = examples or DEFAULT_EXAMPLES
+    search.hold(search.opening())
+    rounds = 0
+    while search.found is None and search.figures.asked < wanted:
+        number = hashlib.sha256(f"{contract.operator}\0{seed}\0{rounds}".encode()).digest()
+        _explore(search, wanted - search.figures.asked, int.from_bytes(number[:8], "big"))
+        rounds += 1
+    return search.result(), search.figures.record()
+
+
+def _explore(search: _Search, wanted: int, number: int) -> None:
+    """One Hypothesis run of about `wanted` calls, at most."""
+
+    def hold(calls: list[tuple[str, Native]]) -> None:
+        search.hold(calls)
+        if search.found_now:
+            raise _Differs
+
+    settings = hypothesis.settings(
+        max_examples=-(-wanted // _TOGETHER),
+        database=None,
+        deadline=None,
+        report_multiple_bugs=False,
+        print_blob=False,
+        phases=[Phase.generate, Phase.shrink],
+        suppress_health_check=list(HealthCheck),
+        verbosity=hypothesis.Verbosity.quiet,
+    )
+    calls = st.lists(_call(search), min_size=1, max_size=_TOGETHER)
+    test: Callable[[], None] = hypothesis.seed(number)(settings(hypothesis.given(calls)(hold)))
+    try:
+        test()
+    except Exception:
+        # Hypothesis re-raises the smallest failure, or calls a lost backend flaky; either way it was found.
+        if search.found is None:
+            raise
+
+
+@st.composite
+def _call(draw: Any, search: _Search) -> tuple[str, Native]:
+    """A call on a wanted side: a seed of that side, changed in a few places that keep it there."""
+    side = draw(search.sides)
+    native = draw(search.starts[side])
+    for _ in range(draw(_CHANGES)):
+        leaf = draw(search.places)
+        changed = _changed(native, leaf, draw)
+        if changed is not None and side_of(search.contract, changed) == side:
+            native = changed
+    return side, native
+
+
+def _changed(native: Native, leaf: Leaf, draw: Any) -> Native | None:
+    """A copy of an input with another value at a leaf; None where the leaf's holder is not there."""
+    whole = copy.deepcopy(native)
+    holder: Any = whole
+    for step in leaf.path[:-1]:
+        key = draw(st.sampled_from(sorted(holder))) if step == EACH and holder else step
+        if not isinstance(holder, dict) or key not in holder:
+            return None
+        holder = holder[key]
+    last = leaf.path[-1]
+    if last == EACH:
+        if not holder:
+            return None
+        last = draw(st.sampled_from(sorted(holder)))
+    value = draw(leaf.values)
+    if value is ABSENT:
+        holder.pop(last, None)
+    else:
+        holder[last] = value
+    return whole
+
+
+class _Search:
+    """The state of one operator's fuzzing: what was reached, and the last wrong answer found."""
+
+    def __init__(self, forms: OperatorForms, seeds: Seeds, backend: Asker, reference: Asker) -> None:
+        self.forms, self.contract, self.seeds = forms, forms.contract, seeds
+        self.backend, self.reference = backend, reference
+        # Built once: Hypothesis labels a strategy anew each time one is made.
+        self.places = st.sampled_from(leaves_of(forms.contract, seeds.all))
+        self.starts = {side: st.sampled_from(natives) for side, natives in seeds.by_side.items()}
+        guards = [side for side in seeds.by_side if side != ACCEPTED]
+        accepted = [ACCEPTED] * (_SUCCEEDING * len(guards) or 1) if ACCEPTED in seeds.by_side else []
+        self.sides = st.sampled_from([*accepted, *guards])
+        self.figures = Figures(forms.contract)
+        self.found: Result | None = None
+        self.found_now = False
+        self._hopeless = False
+
+    def opening(self) -> list[tuple[str, Native]]:
+        """The smallest seed of every side, asked before anything is drawn."""
+        return [(side, natives[0]) for side, natives in self.seeds.by_side.items()]
+
+    def hold(self, calls: Sequence[tuple[str, Native]]) -> None:
+        """Ask both and compare; notes the first wrong answer."""
+        self.found_now = False
+        if self._hopeless or not calls:
+            return
+        asked = [Call(self.contract.operator, self.forms.inputs.from_native(native)) for _, native in calls]
+        if self.found is None:
+            for side, _ in calls:
+                self.figures.add(side)
+        for call, right, said in zip(asked, self.reference.ask(asked), self.backend.ask(asked), strict=True):
+            if (wrong := self._judged(call, right, said)) is not None:
+                self.found, self.found_now = wrong, True
+                # Every further attempt would wait as long again.
+                self._hopeless = isinstance(said, Timeout)
+                return
+
+    def _judged(self, call: Call, right: Observed, said: Observed) -> Result | None:
+        check, asked = fuzz_check(self.contract), checks.Call(call.operator, call.inputs, answer_of(said))
+        expected: Expected
+        if isinstance(right, ObservedResult):
+            expected = ExpectedResult(right.fields)
+        elif isinstance(right, ObservedFailure):
+            expected = ExpectedFailure(right.code, right.data)
+        else:
+            message = f"the reference itself gave no proper answer: {right}"
+            return Result(check, Verdict.ERROR, outcome_name(right), message=message, call=asked)
+        if not isinstance(said, ObservedResult | ObservedFailure | BadAnswer):
+            return Result(check, Verdict.ERROR, outcome_name(said), message=loss_sentence(said), call=asked)
+        found = difference(expected, said, self.contract.outputs, self.contract.failure)
+        if found is None:
+            return None
+        message = "the smallest call found on which the backend and the reference differ"
+        return Result(check, Verdict.FAIL, outcome_name(said), message=message, difference=found, call=asked)
+
+    def result(self) -> Result:
+        """The verdict: what was found, or that too little was reached, or a pass."""
+        if self.found is not None:
+            return self.found
+        if shortfalls := list(self.figures.shortfalls()):
+            message = "fuzzing did not reach what it must: " + "; ".join(shortfalls)
+            return Result(fuzz_check(self.contract), Verdict.ERROR, message=message)
+        return Result(fuzz_check(self.contract), Verdict.PASS)
