@@ -1,0 +1,135 @@
+"""Long lists as markers, what equals them, and where something differs."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import cbor2
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from conformance.codec.canonical import encode_canonical
+from conformance.contract.types import Field, ListOf, MapOf, Scalar, Struct, Tensor
+from conformance.vectors.compact import compact, matches
+from conformance.vectors.digest import digest_of
+from conformance.vectors.difference import Difference, first_difference
+from conformance.vectors.natural import to_wire
+
+UINTS = ListOf(Scalar("uint64"))
+OUT = Struct((Field("order", UINTS), Field("t", Scalar("uint64"))))
+LONG = [str(k) for k in range(100)]
+
+
+def test_a_list_of_64_stands_whole_and_one_of_65_as_its_marker() -> None:
+    assert compact(LONG[:64], UINTS) == LONG[:64]
+    raw = b"".join(k.to_bytes(8, "little") for k in range(65))
+    assert compact(LONG[:65], UINTS) == {
+        "count": 65,
+        "sha256": hashlib.sha256(raw).hexdigest(),
+        "head": LONG[:8],
+        "tail": LONG[57:65],
+    }
+
+
+@pytest.mark.parametrize(("name", "width"), [("uint8", 1), ("int16", 2), ("uint32", 4), ("int64", 8)])
+def test_a_long_list_of_integers_is_hashed_at_its_declared_width(name: str, width: int) -> None:
+    natural = [k % 100 for k in range(70)]
+    raw = b"".join(k.to_bytes(width, "little") for k in natural)
+    type_ = ListOf(Scalar(name))
+    assert compact(to_wire(type_, natural), type_)["sha256"] == hashlib.sha256(raw).hexdigest()
+
+
+def test_any_other_long_list_is_hashed_as_canonical_cbor_of_its_wire_form() -> None:
+    names = [f"n{k}" for k in range(70)]
+    marker = compact(names, ListOf(Scalar("string")))
+    assert marker["sha256"] == hashlib.sha256(encode_canonical(names)).hexdigest()
+
+
+def test_lists_are_compacted_wherever_they_stand() -> None:
+    made = compact({"k": {"order": LONG, "t": "1"}}, MapOf(OUT))
+    assert made["k"]["order"]["count"] == 100
+    nested = compact([["1"] * 70], ListOf(UINTS))
+    assert nested[0]["count"] == 70
+
+
+def test_a_large_tensor_is_known_by_its_data() -> None:
+    wire = to_wire(Tensor("uint8"), {"dtype": "uint8", "shape": [5, 13], "data": list(range(65))})
+    assert compact(wire, Tensor()) == {
+        "dtype": "uint8",
+        "shape": [5, 13],
+        "sha256": hashlib.sha256(bytes(range(65))).hexdigest(),
+    }
+
+
+def test_a_marker_matches_exactly_the_list_it_stands_for() -> None:
+    expected = compact({"order": LONG, "t": "1"}, OUT)
+    assert matches(expected, {"order": LONG, "t": "1"}, OUT)
+    for wrong in (LONG[:-1], [*LONG, "0"], [*LONG[:50], "0", *LONG[51:]]):
+        assert not matches(expected, {"order": wrong, "t": "1"}, OUT)
+    assert not matches(expected, {"order": LONG}, OUT)
+
+
+def differing(expected: Any, observed: Any) -> Difference:
+    found = first_difference(compact(expected, OUT), observed, OUT)
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize(
+    ("observed", "path", "expected", "actual"),
+    [
+        ({"order": ["0", "9"], "t": "1"}, ("order", 1), "1", "9"),
+        ({"order": ["0"], "t": "1"}, ("order", 1), "3 elements", "1 elements"),
+        ({"order": LONG, "t": "1"}, ("order", 3), "3 elements", "100 elements"),
+        ({"order": ["0", "1", "2"], "t": "2"}, ("t",), "1", "2"),
+    ],
+)
+def test_the_first_difference_of_a_short_list_is_exact(
+    observed: Any, path: tuple[object, ...], expected: Any, actual: Any
+) -> None:
+    found = differing({"order": ["0", "1", "2"], "t": "1"}, observed)
+    assert (found.path, found.expected, found.actual) == (path, expected, actual)
+
+
+@pytest.mark.parametrize("as_marker", [False, True])
+@pytest.mark.parametrize(
+    ("index", "path", "note"),
+    [(3, ("order", 3), ""), (50, ("order",), "between index 8 and 91"), (95, ("order",), "indices 0..7 agree")],
+)
+def test_the_first_difference_of_a_long_list_is_as_exact_as_its_marker(
+    index: int, path: tuple[object, ...], note: str, as_marker: bool
+) -> None:
+    wrong: Any = {"order": [*LONG[:index], "7777", *LONG[index + 1 :]], "t": "1"}
+    found = differing({"order": LONG, "t": "1"}, compact(wrong, OUT) if as_marker else wrong)
+    assert found.path == path
+    assert note in found.note
+
+
+def test_a_longer_list_against_a_marker_differs_in_length() -> None:
+    found = differing({"order": LONG, "t": "1"}, {"order": [*LONG, "0"], "t": "1"})
+    assert (found.path, found.expected) == (("order", 100), "100 elements")
+
+
+def test_a_field_that_is_there_on_one_side_only_differs() -> None:
+    found = first_difference({"a": "1"}, {}, MapOf(Scalar("uint64")))
+    assert found is not None
+    assert (found.path, repr(found.actual)) == (("a",), "nothing")
+
+
+def test_equal_values_have_no_difference() -> None:
+    assert first_difference(compact({"order": LONG, "t": "1"}, OUT), {"order": LONG, "t": "1"}, OUT) is None
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**63), 2**64 - 1) | st.text(max_size=30),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=300), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@given(JSON)
+def test_the_fast_canonical_encoder_equals_the_strict_one(value: Any) -> None:
+    assert cbor2.dumps(value, canonical=True) == encode_canonical(value)
+    assert digest_of(value) == hashlib.sha256(encode_canonical(value)).hexdigest()

@@ -1,0 +1,70 @@
+"""The conversation of one case, driven by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from conformance.backend.drive import RESTART
+from conformance.backend.observed import ObservedFailure, ObservedResult
+from conformance.backend.outcome import Failure, Result
+from conformance.codec.codebook import Codebook, codebook_of
+from conformance.codec.dialect import DIALECTS
+from conformance.tests.vectors_walk import OPERATOR, load
+from conformance.vectors.case import RestartStep
+from conformance.vectors.exchange import Exchange, exchanges, resolve, restarts
+from conformance.vectors.question import Asked
+
+STEPS = (
+    Asked("a", OPERATOR, {"place": {"lap": "0", "at": "5"}, "width": 1}),
+    RestartStep(),
+    Asked("b", OPERATOR, {"place": {"from": "a.after"}, "width": 1}),
+)
+ANSWER = Result({"visited": ["5"], "after": {"lap": "0", "at": "6"}})
+REFUSAL = Failure(1801, "CONTRACT_VIOLATION", {"failure_code": "CONTRACT_VIOLATION", "failure_operator": OPERATOR})
+
+
+@pytest.fixture(scope="module")
+def codebook(tmp_path_factory: pytest.TempPathFactory) -> Codebook:
+    return codebook_of(load(tmp_path_factory.mktemp("walk")))
+
+
+def finding(talk: Any, *sent: Any) -> Any:
+    with pytest.raises(StopIteration) as end:
+        for outcomes in sent:
+            talk.send(outcomes)
+    return end.value.value
+
+
+def test_a_later_step_is_asked_with_what_an_earlier_one_answered(codebook: Codebook) -> None:
+    talk = exchanges(STEPS, codebook, DIALECTS["json"])
+    (first,) = talk.send(None)  # type: ignore[arg-type, misc]
+    assert first.inputs == STEPS[0].inputs  # type: ignore[union-attr]
+    assert talk.send([ANSWER]) is RESTART
+    (second,) = talk.send([])  # type: ignore[misc]
+    assert second.inputs == {"place": {"lap": "0", "at": "6"}, "width": 1}
+    made = finding(talk, [ANSWER])
+    assert [one.step for one in made] == ["a", "b"]
+    assert isinstance(made[1].observed, ObservedResult)
+
+
+def test_it_ends_early_where_a_step_needs_what_is_not_there(codebook: Codebook) -> None:
+    made = finding(exchanges(STEPS, codebook, DIALECTS["json"]), None, [REFUSAL], [])
+    assert [one.step for one in made] == ["a"]
+    assert isinstance(made[0].observed, ObservedFailure)
+
+
+def test_only_a_case_with_a_restart_needs_its_own_process() -> None:
+    assert restarts(STEPS)
+    assert not restarts(STEPS[:1])
+
+
+def test_only_a_reference_to_a_step_that_was_asked_is_one() -> None:
+    made = {"a": Exchange("a", OPERATOR, {}, ObservedResult({"visited": ["7", "8"]}))}
+    assert resolve({"n": {"from": "a.visited.1"}}, made) == {"n": "8"}
+    assert resolve({"n": [{"from": "a.visited"}]}, made) == {"n": [["7", "8"]]}
+    for alike in ({"from": "x.visited"}, {"from": "number"}, {"from": "a.visited", "to": "b"}):
+        assert resolve(alike, made) == alike
+    with pytest.raises(KeyError):
+        resolve({"from": "a.after"}, made)
