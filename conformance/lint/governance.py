@@ -41,7 +41,7 @@ def _only(subject: Subject, table: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class LockCurrent:
-    """contracts.lock holds the version, digest and groups that every contract has now, and no other contract."""
+    """The file contracts.lock holds the version, digest and groups of every contract as it is, and no other one."""
 
     code, name, level = "L502", "lock-current", "error"
 

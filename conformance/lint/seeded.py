@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from conformance.contract.position import MalformedContract
 from conformance.lint.case_faults import case_faults
-from conformance.lint.catalogue import RULES, rule_with
+from conformance.lint.catalogue import RULES
 from conformance.lint.clause_faults import clause_faults
 from conformance.lint.lock_faults import lock_faults
 from conformance.lint.mutation import Fault
 from conformance.lint.page_faults import page_faults
+from conformance.lint.rule import Rule
 from conformance.lint.run import lint
 from conformance.lint.subject import Subject
 
@@ -45,21 +46,25 @@ def faults(subject: Subject) -> dict[str, tuple[Fault, ...]]:
     return {code: tuple(some) for code, some in found.items()}
 
 
-def score(subject: Subject, per_rule: int | None = PER_RULE) -> tuple[Score, ...]:
-    """Every rule's score over `per_rule` of its faults, spread over all contracts; None: over all of them."""
-    return tuple(_scored(subject, code, _spread(some, per_rule or len(some))) for code, some in faults(subject).items())
+def score(
+    subject: Subject,
+    per_rule: int | None = PER_RULE,
+    codes: Collection[str] | None = None,
+    rules: Sequence[Rule] = RULES,
+) -> tuple[Score, ...]:
+    """Each rule's score over `per_rule` of its faults, spread over all contracts; None: over all of them.
+
+    `codes` narrows it to some rules; `rules` are those that look, so that a missing one scores nothing.
+    """
+    return tuple(
+        _scored(subject, code, _spread(some, per_rule or len(some)), [rule for rule in rules if rule.code == code])
+        for code, some in faults(subject).items()
+        if codes is None or code in codes
+    )
 
 
-def catches(subject: Subject, fault: Fault) -> bool:
-    """Whether the fault's rule says something about the faulty subject that it does not say of the shipped one."""
-    rule = rule_with(fault.code)
-    before = {finding.message for finding in lint(subject, [rule])}
-    return any(finding.message not in before for finding in lint(fault.subject(), [rule]))
-
-
-def _scored(subject: Subject, code: str, some: Sequence[Fault]) -> Score:
-    rule = rule_with(code)
-    before = {finding.message for finding in lint(subject, [rule])}
+def _scored(subject: Subject, code: str, some: Sequence[Fault], rules: Sequence[Rule]) -> Score:
+    before = {finding.message for finding in lint(subject, rules)}
     seeded, missed = 0, []
     for fault in some:
         try:
@@ -67,7 +72,7 @@ def _scored(subject: Subject, code: str, some: Sequence[Fault]) -> Score:
         except MalformedContract:
             continue  # the contract language has found it already
         seeded += 1
-        if all(finding.message in before for finding in lint(faulty, [rule])):
+        if all(finding.message in before for finding in lint(faulty, rules)):
             missed.append(fault.name)
     return Score(code, seeded, tuple(missed))
 

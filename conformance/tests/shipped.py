@@ -1,0 +1,34 @@
+"""The specification and the corpus that stand in this checkout, loaded once per test process."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from conformance.contract.finder import Layout
+from conformance.contract.library import Library, load_library
+from conformance.lint.documents import read_documents
+from conformance.lint.subject import Subject, subject_of
+from conformance.tests.small_spec import SHIPPED
+from conformance.trial.laws.law import known_laws
+from conformance.vectors import corpus, lock
+
+
+@cache
+def shipped_library() -> Library:
+    """The library of this checkout."""
+    return load_library(SHIPPED)
+
+
+@cache
+def shipped_subject() -> Subject:
+    """What `tally lint` judges in this checkout."""
+    library = shipped_library()
+    layout: Layout = library.layout
+    file = layout.spec / lock.LOCK_FILE
+    return subject_of(
+        library,
+        corpus.load_corpus(layout),
+        lock.read_lock(file, layout.shown(file)),
+        known_laws(),
+        read_documents(library),
+    )

@@ -1,0 +1,61 @@
+"""Nothing can be taken out of a shipped contract without lint noticing, beyond a lock that is out of date."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from conformance.contract.model import Contract
+from conformance.lint.catalogue import RULES
+from conformance.lint.mutation import Path, drop, with_contract
+from conformance.tests.shipped import shipped_library, shipped_subject
+
+# L501 and L502 only say that something changed; the slow L306 is not needed for what is gone.
+_RULES = [rule for rule in RULES if rule.level == "error" and rule.code not in ("L501", "L502")]
+
+
+def _parts(contract: Contract) -> Iterator[tuple[str, Path]]:
+    for k, guard in enumerate(contract.requires):
+        yield f"guard {guard.id}", ("requires", k)
+    for k, clause in enumerate(contract.ensures):
+        yield f"postcondition {clause.id}", ("ensures", k)
+    for k, edge in enumerate(contract.edge_cases):
+        yield f"edge case {edge.id}", ("edge_cases", k)
+    for k, use in enumerate(contract.laws):
+        yield f"law {use.law}", ("laws", k)
+    for k, variable in enumerate(contract.state):
+        yield f"state variable {variable.name}", ("state", k)
+        for n in range(len(variable.updates)):
+            yield f"update {n + 1} of {variable.name}", ("state", k, "updates", n)
+    for k, group in enumerate(contract.groups):
+        yield f"group {group.name}", ("vectors", k)
+    for name in contract.ordering:
+        yield f"order of {name}", ("ordering", name)
+    for k, name in enumerate(contract.rng.through if contract.rng else ()):
+        yield f"randomness through {name}", ("rng", "through", k)
+
+
+DELETIONS = [
+    pytest.param(contract.operator, path, id=f"{contract.operator}: {name}")
+    for contract in shipped_library().contracts.values()
+    for name, path in _parts(contract)
+]
+
+
+def test_there_is_something_to_delete_in_every_contract() -> None:
+    assert {str(parameter.values[0]) for parameter in DELETIONS} == set(shipped_library().contracts)
+
+
+@pytest.mark.parametrize(("operator", "path"), DELETIONS)
+def test_a_deletion_turns_lint_red(operator: str, path: Path) -> None:
+    subject = shipped_subject()
+    faulty = with_contract(subject, subject.library.contracts[operator], drop(path))
+    assert any(True for rule in _RULES for _ in rule.check(faulty))
+
+
+def test_an_edit_that_deletes_nothing_leaves_lint_green() -> None:
+    subject = shipped_subject()
+    for contract in subject.contracts:
+        same = with_contract(subject, contract, lambda tree: tree)
+        assert [str(finding) for rule in _RULES for finding in rule.check(same)] == []

@@ -1,0 +1,195 @@
+"""Findings as text, JSON and SARIF 2.1.0."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import jsonschema
+import pytest
+
+from conformance.contract.position import Position, Problem
+from conformance.lint.catalogue import RULES
+from conformance.lint.finding import Finding
+from conformance.lint.output import as_json, as_sarif, as_text, findings_of
+
+FINDINGS = (
+    Finding(Position("spec/data/A_v1.yaml", 12, 5), "L301", 'no case in which guard "a" is false', "A_v1", "add one"),
+    Finding(Position("spec/data/A_v1.yaml", 12, 9), "L109", "nothing uses let 'b'", "A_v1"),
+    Finding(Position("spec/errors.yaml", 3, 1), "C001", "bad YAML: [markup] & <tags> — «ü»"),
+)
+
+# The fields of ANCHORS' extract of sarif-schema-2.1.0.json that this writer uses; anything else is a mistake.
+TEXT = {
+    "type": "object",
+    "required": ["text"],
+    "additionalProperties": False,
+    "properties": {"text": {"type": "string"}},
+}
+LEVEL = {"enum": ["none", "note", "warning", "error"]}
+RULE = {
+    "type": "object",
+    "required": ["id"],
+    "additionalProperties": False,
+    "properties": {
+        "id": {"type": "string"},
+        "name": {"type": "string"},
+        "shortDescription": TEXT,
+        "fullDescription": TEXT,
+        "help": {"type": "object", "required": ["text"]},
+        "helpUri": {"type": "string", "format": "uri"},
+        "defaultConfiguration": {"type": "object", "additionalProperties": False, "properties": {"level": LEVEL}},
+        "properties": {"type": "object"},
+    },
+}
+REGION = {
+    "type": "object",
+    "additionalProperties": False,
+    "properties": {
+        name: {"type": "integer", "minimum": 1} for name in ("startLine", "startColumn", "endLine", "endColumn")
+    },
+}
+LOCATION = {
+    "type": "object",
+    "additionalProperties": False,
+    "properties": {
+        "physicalLocation": {
+            "type": "object",
+            "required": ["artifactLocation"],
+            "additionalProperties": False,
+            "properties": {
+                "artifactLocation": {
+                    "type": "object",
+                    "additionalProperties": False,
+                    "properties": {"uri": {"type": "string", "pattern": "^[^/\\\\ ][^\\\\ ]*$"}},
+                },
+                "region": REGION,
+            },
+        },
+        "logicalLocations": {
+            "type": "array",
+            "items": {"type": "object", "properties": {"fullyQualifiedName": {"type": "string", "minLength": 1}}},
+        },
+    },
+}
+RESULT = {
+    "type": "object",
+    "required": ["message"],
+    "additionalProperties": False,
+    "properties": {
+        "ruleId": {"type": "string"},
+        "ruleIndex": {"type": "integer", "minimum": 0},
+        "level": LEVEL,
+        "message": TEXT,
+        "locations": {"type": "array", "items": LOCATION},
+    },
+}
+DRIVER = {
+    "type": "object",
+    "required": ["name"],
+    "additionalProperties": False,
+    "properties": {
+        "name": {"type": "string"},
+        "version": {"type": "string"},
+        "semanticVersion": {"type": "string"},
+        "informationUri": {"type": "string"},
+        "rules": {"type": "array", "items": RULE, "uniqueItems": True},
+    },
+}
+RUN = {
+    "type": "object",
+    "required": ["tool"],
+    "additionalProperties": False,
+    "properties": {
+        "tool": {
+            "type": "object",
+            "required": ["driver"],
+            "additionalProperties": False,
+            "properties": {"driver": DRIVER},
+        },
+        "invocations": {"type": "array", "items": {"type": "object", "required": ["executionSuccessful"]}},
+        "columnKind": {"enum": ["utf16CodeUnits", "unicodeCodePoints"]},
+        "results": {"type": "array", "items": RESULT},
+    },
+}
+SARIF = {
+    "type": "object",
+    "required": ["version", "runs"],
+    "additionalProperties": False,
+    "properties": {
+        "$schema": {"type": "string"},
+        "version": {"const": "2.1.0"},
+        "runs": {"type": "array", "items": RUN},
+    },
+}
+
+
+def sarif(findings: tuple[Finding, ...]) -> Any:
+    return json.loads(as_sarif(findings, "1.0.0"))
+
+
+def test_text_is_one_line_for_each_finding_and_its_hint_below() -> None:
+    assert as_text(FINDINGS).splitlines() == [
+        'spec/data/A_v1.yaml:12:5: L301 no case in which guard "a" is false',
+        "    hint: add one",
+        "spec/data/A_v1.yaml:12:9: L109 nothing uses let 'b'",
+        "spec/errors.yaml:3:1: C001 bad YAML: [markup] & <tags> — «ü»",
+    ]
+    assert as_text(()) == ""
+
+
+@pytest.mark.parametrize("findings", [FINDINGS, FINDINGS[:1], ()])
+def test_sarif_has_the_fields_of_the_standard_and_no_others(findings: tuple[Finding, ...]) -> None:
+    jsonschema.Draft202012Validator(SARIF).validate(sarif(findings))
+
+
+def test_every_sarif_result_points_at_its_rule_and_place() -> None:
+    (run,) = sarif(FINDINGS)["runs"]
+    rules = run["tool"]["driver"]["rules"]
+    assert [rule["id"] for rule in rules[: len(RULES)]] == [rule.code for rule in RULES]
+    for result, finding in zip(run["results"], FINDINGS, strict=True):
+        assert rules[result["ruleIndex"]]["id"] == result["ruleId"] == finding.code
+        physical = result["locations"][0]["physicalLocation"]
+        assert physical["artifactLocation"]["uri"] == finding.position.file
+        assert physical["region"] == {"startLine": finding.position.line, "startColumn": finding.position.column}
+        assert finding.message in result["message"]["text"]
+        assert finding.hint in result["message"]["text"]
+
+
+def test_the_level_of_a_result_is_that_of_its_rule() -> None:
+    (run,) = sarif(FINDINGS)["runs"]
+    assert [result["level"] for result in run["results"]] == ["error", "warning", "error"]
+
+
+def test_json_holds_every_finding_and_every_rule() -> None:
+    record = json.loads(as_json(FINDINGS))
+    assert [rule["code"] for rule in record["rules"]] == [rule.code for rule in RULES]
+    assert record["findings"][0] == {
+        "file": "spec/data/A_v1.yaml",
+        "line": 12,
+        "column": 5,
+        "code": "L301",
+        "level": "error",
+        "message": 'no case in which guard "a" is false',
+        "about": "A_v1",
+        "hint": "add one",
+    }
+    assert len(record["findings"]) == len(FINDINGS)
+
+
+def test_the_same_findings_give_the_same_bytes() -> None:
+    for write in (as_text, as_json, lambda findings: as_sarif(findings, "1.0.0")):
+        assert write(FINDINGS) == write(list(FINDINGS))
+
+
+def test_the_problems_of_a_malformed_contract_are_findings_in_order() -> None:
+    late, early = (
+        Problem(Position("b.yaml", 1, 1), "C004", "late", "h"),
+        Problem(Position("a.yaml", 9, 1), "C001", "early"),
+    )
+    assert [str(finding) for finding in findings_of([late, early])] == [
+        "a.yaml:9:1: C001 early",
+        "b.yaml:1:1: C004 late",
+    ]
+    assert findings_of([late])[0].hint == "h"
+    jsonschema.Draft202012Validator(SARIF).validate(sarif(findings_of([late, early])))

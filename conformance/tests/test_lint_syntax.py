@@ -1,0 +1,72 @@
+"""The reader of expressions finds comparisons, conjuncts, equations and names where they stand."""
+
+from __future__ import annotations
+
+import pytest
+
+from conformance.lint.syntax import comparisons, conjuncts, dotted_names, equation, parse
+from conformance.tests.shipped import shipped_library
+
+
+def pairs(text: str) -> list[tuple[str, str, str]]:
+    return [(one.left, one.sign, one.right) for one in comparisons(text)]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("m <= 4294967296u", [("m", "<=", "4294967296u")]),
+        ("block_id <= (cardinality - 1u) / block_size", [("block_id", "<=", "(cardinality - 1u) / block_size")]),
+        ("!(a < b) || c == d && e != f", [("a", "<", "b"), ("c", "==", "d"), ("e", "!=", "f")]),
+        ("(a) > (b)", [("a", ">", "b")]),
+        ("x ? a >= b : c < d", [("a", ">=", "b"), ("c", "<", "d")]),
+        ("min(a, b < c ? d : e) <= f", [("min(a, b < c ? d : e)", "<=", "f"), ("b", "<", "c")]),
+        ('a in ["x < y", "z"]', []),
+        ("items.all(item, item < 5u)", []),
+        ("items.all(item, item < 5u) && n < 6u", [("n", "<", "6u")]),
+        ('m["a"].b == -1', [('m["a"].b', "==", "-1")]),
+        ("a ==\n  b", [("a", "==", "b")]),
+        ("f({'k': a < b}) == 1.5e3", [("f({'k': a < b})", "==", "1.5e3"), ("a", "<", "b")]),
+        ("true", []),
+    ],
+)
+def test_comparisons_outside_macros_are_found_with_both_sides(text: str, found: list[tuple[str, str, str]]) -> None:
+    assert pairs(text) == found
+
+
+def test_a_comparison_can_be_replaced_in_its_place() -> None:
+    (first, second) = comparisons("x && (a < b || c == d)")
+    assert first.text == "a < b"
+    assert first.replaced("true") == "x && (true || c == d)"
+    assert second.replaced("false") == "x && (a < b || false)"
+
+
+def test_conjuncts_are_those_at_the_top() -> None:
+    assert conjuncts("a && (b && c) && (d || e && f)") == ("a", "b", "c", "d || e && f")
+    assert conjuncts("a || b && c") == ("a || b && c",)
+
+
+def test_an_equation_is_one_only_as_a_whole() -> None:
+    assert equation("result.half == whole / 2u") == ("result.half", "whole / 2u")
+    assert equation("(a == b)") == ("a", "b")
+    assert equation("a == b && c") is None
+    assert equation("a != b") is None
+
+
+def test_names_keep_their_dots_and_functions_are_none() -> None:
+    assert dotted_names('f(a.b, "c") + m.x[key] > n') == {"a.b", "m.x", "key", "n"}
+    assert dotted_names("result.record.t == context.t") == {"result.record.t", "context.t"}
+
+
+@pytest.mark.parametrize("text", ["", "a <", "a b", "(a", "f(a", "a ? b", "'open", "a # b"])
+def test_what_is_no_expression_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match=r".+"):
+        parse(text)
+
+
+def test_every_expression_of_the_shipped_contracts_can_be_read() -> None:
+    for contract in shipped_library().contracts.values():
+        texts = [clause.expression.text for clause in (*contract.requires, *contract.ensures)]  # type: ignore[attr-defined]
+        texts += [edge.when.text for edge in contract.edge_cases] + list(contract.source.value.get("let", {}).values())
+        for text in texts:
+            assert contract.result_environment.compile(parse(text).text(text), expected=None)
