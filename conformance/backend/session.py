@@ -30,7 +30,10 @@ def load_object(target: str) -> Any:
         if error.name is None or not f"{module_name}.".startswith(f"{error.name}."):
             raise
         hint = "it is looked for on PYTHONPATH and in the current folder"
+        if module_name.endswith(".py") or "/" in module_name:
+            hint = "name the module, not its file: python:package.module[:object]"
         raise MissingObject(f"there is no module {error.name!r}; {hint}") from None
+    file = getattr(found, "__file__", None)
     for name in filter(None, path.split(".")):
         if not hasattr(found, name):
             raise MissingObject(f"{module_name!r} has no {path!r}; python:module:object names the object")
@@ -40,7 +43,7 @@ def load_object(target: str) -> Any:
     missing = [name for name in ("hello", "call") if not callable(getattr(found, name, None))]
     if missing:
         wanted = " and ".join(f"{name}()" for name in missing)
-        raise MissingObject(f"{target!r} lacks {wanted}; a backend has hello() and call(method, params)")
+        raise MissingObject(f"{target!r} in {file} lacks {wanted}; a backend has hello() and call(method, params)")
     return found
 
 

@@ -118,7 +118,7 @@ def main(arguments: list[str]) -> int:
     except MissingObject as error:
         print(f"tally: {error}", file=sys.stderr)
         return USAGE
-    except Exception:
+    except (Exception, SystemExit):  # a module that leaves while it is imported is no backend either
         traceback.print_exc()
         print(f"tally: {arguments[0]!r} cannot be imported", file=sys.stderr)
         return USAGE

@@ -1,0 +1,185 @@
+"""A Python backend gets native values whatever the wire, and what it returns is judged by the harness alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from conformance.codec.dialect import DIALECTS, Dialect
+from conformance.codec.form import form_of
+from conformance.codec.illtyped import IllTyped
+from conformance.codec.native import NoWireForm, native_form
+from conformance.contract.types import Enum, Field, ListOf, MapOf, Scalar, Struct, Tensor, Type, Value
+from conformance.tests.types_and_values import self_describing, typed_values, types
+
+quick = settings(max_examples=80, deadline=None)
+
+
+@pytest.fixture(params=["json", "cbor"])
+def dialect(request: pytest.FixtureRequest) -> Dialect:
+    return DIALECTS[request.param]
+
+
+def carried(dialect: Dialect, item: Any) -> Any:
+    (message,) = dialect.splitter().feed(dialect.dump({"x": item}))
+    return message["x"]
+
+
+def given_to_backend(dialect: Dialect, type_: Type, value: Any, arrays: bool = False) -> Any:
+    """What a backend is given where the harness asks with a native value."""
+    form = form_of(type_)
+    sent = carried(dialect, dialect.outgoing(form, form.from_native(value)))
+    return native_form(type_, dialect.name, arrays).read(sent)
+
+
+def judged(dialect: Dialect, type_: Type, value: Any) -> Any:
+    """The JSON wire form that the harness makes of what a backend returned; raises IllTyped, NoWireForm."""
+    return dialect.incoming(form_of(type_), carried(dialect, native_form(type_, dialect.name, False).write(value)))
+
+
+@quick
+@given(typed_values(), st.booleans())
+def test_a_value_given_to_a_backend_and_returned_is_the_same(typed: tuple[Type, Any], arrays: bool) -> None:
+    type_, value = typed
+    for dialect in DIALECTS.values():
+        assert judged(dialect, type_, given_to_backend(dialect, type_, value, arrays)) == form_of(type_).from_native(
+            value
+        )
+
+
+@quick
+@given(types, st.one_of(self_describing(), typed_values().map(lambda typed: typed[1])))
+def test_what_is_not_of_the_declared_type_is_refused_by_the_harness(type_: Type, value: Any) -> None:
+    try:
+        expected = form_of(type_).from_native(value)
+    except (IllTyped, TypeError, ValueError):
+        expected = None
+    for dialect in DIALECTS.values():
+        try:
+            assert judged(dialect, type_, value) == expected or has_lenient_form(value)
+        except IllTyped:
+            assert expected is None
+        except NoWireForm:
+            assert expected is None
+
+
+def has_lenient_form(value: Any) -> bool:
+    """Whether a value has a tuple or an array in it, which pass for lists."""
+    return "(" in repr(value)
+
+
+WRONG: list[tuple[Type, Any]] = [
+    (Scalar("uint64"), -1),
+    (Scalar("uint64"), 2**64),
+    (Scalar("uint64"), 2**70),
+    (Scalar("uint64"), "5"),
+    (Scalar("uint64"), True),
+    (Scalar("uint64"), 5.0),
+    (Scalar("uint64"), None),
+    (Scalar("uint64"), np.float64(5)),
+    (Scalar("uint8"), 256),
+    (Scalar("bytes"), "00ff"),
+    (Scalar("bytes16"), b"short"),
+    (Scalar("string"), b"text"),
+    (Scalar("string"), "\ud800"),
+    (Scalar("bool"), 1),
+    (Scalar("float64"), 1),
+    (Scalar("float64"), "3ff0000000000000"),
+    (Scalar("float32"), 0.1),
+    (Enum(("a", "b")), "c"),
+    (ListOf(Scalar("uint64")), [1, "2"]),
+    (ListOf(Scalar("uint64")), [1, -2]),
+    (ListOf(Scalar("uint64")), np.array([1.0, 2.0])),
+    (ListOf(Scalar("uint64")), np.array([-1])),
+    (ListOf(Scalar("uint64")), np.array([[1], [2]])),
+    (ListOf(Scalar("uint64")), np.array([True])),
+    (ListOf(Scalar("uint64")), {"0": 1}),
+    (ListOf(Scalar("uint64")), b"\1\2"),
+    (ListOf(Scalar("string")), "abc"),
+    (MapOf(Scalar("string")), "x"),
+    (MapOf(Scalar("string")), [("a", "b")]),
+    (MapOf(Scalar("string")), (("a", "b"), ("a", "b"))),
+    (Struct((Field("text", Scalar("string")),)), "x"),
+    (Struct((Field("text", Scalar("string")),)), {"text": "x", "more": 1}),
+    (Struct((Field("text", Scalar("string")),)), {}),
+    (Struct((Field("text", Scalar("string")),)), None),
+    (Tensor("uint8"), [1, 2]),
+    (Tensor("uint8"), np.array([1, 2])),
+    (Tensor("uint8"), np.array(["a"])),
+    (Tensor(), {"dtype": "uint8", "shape": [0], "data": ""}),
+    (Value(), "\ud800"),
+    (Value(), 2**64),
+    (Value(), {"deep": "\ud800"}),
+]
+
+
+@pytest.mark.parametrize(("type_", "value"), WRONG)
+def test_a_wrong_value_reaches_the_harness_and_is_refused(dialect: Dialect, type_: Type, value: Any) -> None:
+    with pytest.raises(IllTyped):
+        judged(dialect, type_, value)
+
+
+RIGHT: list[tuple[Type, Any, Any]] = [
+    (Scalar("uint64"), np.uint64(5), 5),
+    (Scalar("uint8"), np.int64(5), 5),
+    (Scalar("bool"), np.bool_(True), True),
+    (Scalar("float32"), np.float32(0.1), float(np.float32(0.1))),
+    (Scalar("bytes"), bytearray(b"ab"), b"ab"),
+    (ListOf(Scalar("uint64")), np.array([1, 2**63], np.uint64), [1, 2**63]),
+    (ListOf(Scalar("uint64")), np.array([1, 2], ">u4"), [1, 2]),
+    (ListOf(Scalar("uint64")), np.arange(6)[::2], [0, 2, 4]),
+    (ListOf(Scalar("uint32")), np.array([1, 2], np.uint32), [1, 2]),
+    (ListOf(Scalar("uint64")), np.array([]).astype(np.uint64), []),
+    (ListOf(Scalar("float64")), np.array([0.5]), [0.5]),
+    (ListOf(Scalar("uint64")), (1, 2), [1, 2]),
+    (Value(), {"n": np.int64(1), "list": np.array([1, 2])}, {"n": 1, "list": [1, 2]}),
+    (Value(), (1, 2), [1, 2]),
+    (Value(), {1: "a"}, ((1, "a"),)),
+]
+
+
+@pytest.mark.parametrize(("type_", "value", "meant"), RIGHT)
+def test_what_numpy_returns_passes_for_the_native_value(dialect: Dialect, type_: Type, value: Any, meant: Any) -> None:
+    assert judged(dialect, type_, value) == form_of(type_).from_native(meant)
+
+
+@pytest.mark.parametrize(
+    ("type_", "value"),
+    [
+        (Scalar("string"), object()),
+        (Value(), {1, 2}),
+        (Struct(()), {1: 2}),
+        (MapOf(Scalar("bool")), {None: True}),
+        (ListOf(Value()), [print]),
+        (Tensor(), np.array([1j])),
+    ],
+)
+def test_a_value_that_no_message_can_hold_is_named(dialect: Dialect, type_: Type, value: Any) -> None:
+    with pytest.raises(NoWireForm):
+        judged(dialect, type_, value)
+
+
+@pytest.mark.parametrize(("name", "dtype"), [("uint64", np.uint64), ("uint32", np.uint32)])
+def test_arrays_are_given_only_to_those_who_ask(dialect: Dialect, name: str, dtype: type) -> None:
+    type_ = Struct((Field("a", ListOf(Scalar(name))), Field("b", ListOf(Scalar("int64")))))
+    value = {"a": [1, 2, 2**32 - 1], "b": [-1]}
+    plain = given_to_backend(dialect, type_, value)
+    assert plain == value
+    assert type(plain["a"]) is list
+    arrays = given_to_backend(dialect, type_, value, arrays=True)
+    assert arrays["a"].dtype == dtype
+    assert arrays["a"].tolist() == value["a"]
+    assert arrays["b"] == [-1]
+    arrays["a"][0] = 7  # it is the backend's own
+
+
+def test_tensors_are_arrays_of_their_own(dialect: Dialect) -> None:
+    value = np.arange(6, dtype=np.float32).reshape(2, 3)
+    array = given_to_backend(dialect, Tensor(), value)
+    assert array.dtype == np.float32
+    assert (array == value).all()
+    array[0, 0] = 9
