@@ -5,6 +5,14 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from impl.backend import Explanation
+from impl.reference.batch.attention_masks import attention_masks
+from impl.reference.batch.build import build
+from impl.reference.batch.build_adjacency import build_adjacency
+from impl.reference.batch.build_graph import build_graph
+from impl.reference.batch.collect_rows import collect_rows
+from impl.reference.batch.linearize_cells import linearize_cells
+from impl.reference.batch.permutations import permutations
+from impl.reference.batch.remap_text import remap_text
 from impl.reference.data.decode_cursors import decode_cursors
 from impl.reference.data.encode_cursors import encode_cursors
 from impl.reference.data.explain import (
@@ -27,6 +35,14 @@ OPERATORS: Final[Mapping[str, Callable[..., Any]]] = MappingProxyType(
         "UML_OS.Data.EncodeCursors_v1": encode_cursors,
         "UML_OS.Data.DecodeCursors_v1": decode_cursors,
         "UML_OS.Error.Emit_v1": emit,
+        "Batch.BuildGraph": build_graph,
+        "Batch.CollectRows": collect_rows,
+        "Batch.LinearizeCells": linearize_cells,
+        "Batch.BuildAdjacency": build_adjacency,
+        "Batch.Permutations": permutations,
+        "Batch.RemapText": remap_text,
+        "Batch.AttentionMasks": attention_masks,
+        "Batch.Build": build,
     }
 )
 
