@@ -33,7 +33,8 @@ def corruptions(type_: Type, value: Any, path: str = "") -> Iterator[Wrong]:
                 yield from _in_member(member, value, f"{path}.{member.name}" if path else member.name)
         case ListOf(item):
             for wrong in _lists(value):
-                yield path, wrong
+                if wrong != value:  # a palindrome, or two equal neighbours
+                    yield path, wrong
             for k in _ends(len(value)):
                 for where, wrong in corruptions(item, value[k], path):
                     yield where, [*value[:k], wrong, *value[k + 1 :]]
@@ -104,8 +105,10 @@ def _leaves(type_: Type, value: Any) -> Iterator[Any]:
                 yield value[:-1]
         case Scalar(name) if name.startswith("bytes"):
             yield from _bytes(value)
-        case Scalar():
-            yield from (math.nextafter(value, math.inf), math.nextafter(value, -math.inf), -value, value + 1.0)
+        case Scalar(name):
+            kind = np.dtype(name).type
+            near = (np.nextafter(kind(value), kind(end)) for end in (math.inf, -math.inf))
+            yield from (float(wrong) for wrong in (*near, kind(-value), kind(value + 1.0)))
         case Enum(values):
             yield from (other for other in values if other != value)
         case Value():
