@@ -37,6 +37,11 @@ def drawn_with_replacement(inputs: Native, result: Native, memory: Memory) -> Na
     return changed(result, batch_sample_indices=[index // 2 * 2 for index in result["batch_sample_indices"]])
 
 
+def backwards(inputs: Native, result: Native, memory: Memory) -> Native:
+    last = cardinality(inputs) - 1
+    return changed(result, batch_sample_indices=[last - index for index in result["batch_sample_indices"]])
+
+
 def never_rolls_over(inputs: Native, result: Native, memory: Memory) -> Native:
     before = inputs["cursor_in"]
     after = {"epoch": before["epoch"], "global_index": before["global_index"] + batch_size(inputs)}
@@ -82,6 +87,7 @@ def advanced_by_the_share(inputs: Native, result: Native, memory: Memory) -> Nat
 SHARDS: list[Sin] = [
     ("epoch-bijection", "padding by wrapping", Wrong(answer=padded_by_wrapping), "second time"),
     ("epoch-bijection", "replacement", Wrong(answer=drawn_with_replacement), "second time"),
+    ("epoch-bijection", "the tail block first", Wrong(answer=backwards), "mix several blocks"),
     ("epoch-bijection", "no roll-over", Wrong(answer=never_rolls_over), "the cursor moved"),
     ("shard-reassembly", "rank-strided", Wrong(as_one_rank, rank_strided), "concatenated"),
     ("shard-reassembly", "an even split", Wrong(as_one_rank, partial_batch_split_evenly), "rank 0 got"),

@@ -53,7 +53,12 @@ def epochs(tools: Tools, contract: Contract, use: LawUse) -> Iterator[Instance]:
 
 def _epoch_bijection(tools: Tools, run: SamplerRun, epoch: int) -> LawTalk:
     steps = yield from ask_epoch(tools, run, epoch)
-    must_be_permutation(indices_of(steps), 0, run.cardinality, f"epoch {epoch}", steps[-1].calls[0])
+    indices, size = indices_of(steps), run.sampler_block_size
+    must_be_permutation(indices, 0, run.cardinality, f"epoch {epoch}", steps[-1].calls[0])
+    # Full blocks come whole, and a short tail block last (requirement N12).
+    for start in range(0, run.cardinality, size):
+        blocks = {index // size for index in indices[start : start + size]}
+        must(len(blocks) == 1, f"epoch {epoch}: the positions from {start} on mix several blocks", steps[0].calls[0])
 
 
 def drop_last_epochs(tools: Tools, contract: Contract, use: LawUse) -> Iterator[Instance]:
@@ -146,7 +151,12 @@ def _epoch_reseeding(tools: Tools, run: SamplerRun, count: int) -> LawTalk:
 
 
 LAWS: Final = (
-    Law("epoch-bijection", "A train epoch is a permutation of all samples.", (NEXT_BATCH,), epochs),
+    Law(
+        "epoch-bijection",
+        "A train epoch is a permutation of all samples, block by block, a short tail block last.",
+        (NEXT_BATCH,),
+        epochs,
+    ),
     Law(
         "drop-last-epoch",
         "With drop_last a train epoch is the beginning of the kept one, in full batches only.",
