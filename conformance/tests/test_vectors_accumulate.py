@@ -107,7 +107,8 @@ def test_a_sweep_counts_and_asks_many_calls_at_a_time(codebook: Codebook) -> Non
 def test_batches_shrink_where_answers_are_long(codebook: Codebook) -> None:
     sweep = replace(CHAIN, generator="sweep", parameters={"place.at": {"start": "0", "step": "1"}}, count=40)
     batches: list[int] = []
-    held(accumulate(replace(sweep, inputs={**CHAIN.inputs, "width": 4096}), codebook, DIALECTS["json"]), batches=batches)
+    wide = replace(sweep, inputs={**CHAIN.inputs, "width": 4096})
+    held(accumulate(wide, codebook, DIALECTS["json"]), batches=batches)
     assert batches == [1, 32, 7]
 
 

@@ -41,7 +41,10 @@ def test_a_matrix_is_a_product_with_the_last_axis_fastest(tmp_path: Path) -> Non
 
 
 def test_natural_values_become_wire_values_by_their_type(tmp_path: Path) -> None:
-    body = "    matrix: {place.at: [18446744073709551615]}\n    set: {names: {a: 1}, salt: 000102030405060708090a0b0c0d0e0f}\n"
+    body = """\
+    matrix: {place.at: [18446744073709551615]}
+    set: {names: {a: 1}, salt: 000102030405060708090a0b0c0d0e0f}
+"""
     (made,) = inputs(tmp_path, body)
     assert made == {
         "place": {"lap": "0", "at": "18446744073709551615"},
@@ -186,6 +189,7 @@ def test_an_accumulation_keeps_its_generator(tmp_path: Path, generator: str, par
     assert (question.accumulation.count, question.sha256_pin) == (5, "ab")
 
 
+RUN = "    accumulate: {output: visited, count: 9, generator"
 REFUSED = [
     ("    cases: [{id: a, base: begin}]\n", "C007", "begin", "start"),
     ("    cases: [{id: a, set: {place.on: 1}}]\n", "C008", "place.on", "lap, at"),
@@ -205,19 +209,17 @@ REFUSED = [
     ("    trace: [{step: a}, {step: a}]\n", "C011", "a}]\n", "rename"),
     ("    cases: [{id: a}, {id: a, set: {width: 1}}]\n", "C011", "{id: a, set", "another name"),
     ('    matrix: {width: [1]}\n    where: "width > 1u"\n', "C012", "group: g", "where"),
-    ("    accumulate: {output: visited, generator: sweep, count: 1}\n", "C013", "{output", "add sweep"),
-    ("    accumulate: {output: after.at, generator: random, count: 1, random: {width: {below: 1}}}\n", "C013", "{output", "seed"),
-    (
-        "    accumulate: {output: visited, generator: sweep, count: 9, sweep: {width: {start: 4294967290, step: 1}}}\n",
-        "C013",
-        "{start",
-        "0..4294967295",
-    ),
-    ("    accumulate: {output: after.on, generator: chain, count: 1, feed: {place: after}}\n", "C008", "after.on", "lap, at"),
-    ("    accumulate: {output: visited, generator: chain, count: 1, feed: {place: visited}}\n", "C010", "visited}}", "same"),
+    (RUN + ": sweep}\n", "C013", "{output", "add sweep"),
+    (RUN + ": random, random: {width: {below: 1}}}\n", "C013", "{output", "seed"),
+    (RUN + ": random, seed: s, random: {width: {below: 4294967297}}}\n", "C013", "{below", "1..4294967296"),
+    (RUN + ": sweep, sweep: {width: {start: 4294967290, step: 1}}}\n", "C013", "{start", "0..4294967295"),
+    (RUN + ": sweep, sweep: {place: {start: 0, step: 1}}}\n", "C013", "sweep: {place", "sized integer"),
+    (RUN + ": chain, feed: {place: after}, sweep: {}}\n", "C013", "sweep: {}", "remove"),
+    ("    accumulate: {output: sold, count: 1, generator: chain, feed: {place: after}}\n", "C008", "sold", "visited"),
+    (RUN + ": chain, feed: {place: visited}}\n", "C010", "visited}}", "same"),
     ("    trace: [{step: a, call: UML_OS.Data.Run_v1}]\n", "C014", "UML_OS.Data.Run_v1", "library"),
     ("    chain: {length: 1, feed: {place: after}, where: width}\n", "C004", "width}", "CEL"),
-    ('    chain: {length: 1, feed: {place: after}, pins: {"2": {failure: CONTRACT_VIOLATION}}}\n', "C008", '"2"', "1..1"),
+    ('    chain: {length: 1, feed: {place: after}, pins: {"2": {result: {after.at: 1}}}}\n', "C008", '"2"', "1..1"),
 ]
 
 

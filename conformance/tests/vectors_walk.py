@@ -123,8 +123,8 @@ def backend(root: Path, *sins: str) -> str:
 
 
 def write(root: Path, vectors: str = SMALL, *sins: str, head: str = HEAD) -> Layout:
-    """Write the specification below `root`; its values are confirmed by a walker with these sins."""
-    text = head.replace("CONFIRMER", f'"{backend(root, *sins)}"') + vectors
+    """Write the specification below `root`; its values are confirmed by a walker with these sins, or an honest one."""
+    text = head.replace("CONFIRMER", f'"{backend(root, *(sins or ("honest",)))}"') + vectors
     return write_spec(root, text, {"types.yaml": WALK_TYPES})
 
 

@@ -144,7 +144,8 @@ class _Freezer:
 
     def confirmers(self, question: Question) -> list[Derivation]:
         names = self.codebook[question.operator].contract.confirmed_by
-        found = [self.derivations[name] for name in names if name in self.derivations]
+        # Nobody confirms themselves.
+        found = [self.derivations[name] for name in names if name in self.derivations and name != self.reference]
         return [derivation for derivation in found if derivation.covers(question)]
 
     def explicit(self, question: Question) -> None:
@@ -154,52 +155,55 @@ class _Freezer:
             reason = answers.fault if answers else own.faults.get(question.id, "the operator is not declared")
             self.complain(question, "V007", f"the {self.reference} gives no value: {reason}")
             return
-        confirmed = []
+        confirmed, disputed = [], False
         for other in self.confirmers(question):
             theirs = other.answers.get(question.id, Answers({}, other.faults.get(question.id, "no answer")))
             difference = explicit_difference(question, answers, theirs, self.codebook)
             if difference:
                 self.complain(question, "V001", f"{self.reference} and {other.backend} disagree: {difference}")
+                disputed = True
             else:
                 confirmed.append(other.backend)
         pinned = pinned_whole(question, answers)
-        self.note(question, frozen_case(question, answers, None, pinned), [*confirmed, *([PIN] if pinned else [])])
+        confirmed += [PIN] if pinned else []
+        self.note(question, frozen_case(question, answers, None, pinned), confirmed, disputed)
 
     def accumulated(self, question: Question) -> None:
-        runs = {one.backend: one.accumulated.get(question.id) for one in self.confirmers(question)}
-        if question.confirm == "windows":
-            runs = {self.reference: None, **runs}
-        else:
-            runs = {self.reference: self.derivations[self.reference].accumulated.get(question.id), **runs}
-        usable: dict[str, Accumulated] = {}
-        for name, run in runs.items():
-            if name == self.reference and question.confirm == "windows":
-                continue
-            if run is None:
-                self.complain(question, "V007", f"{name} gives no value: {self.fault(name, question)}")
-            elif run.stop is not None:
-                reason = f"call {run.stop.call} gave {run.stop.observed}"
-                self.complain(question, "V007", f"{name} gives no value: {reason}")
-            else:
-                usable[name] = run
-        names = list(usable)
-        if not names or (names[0] != self.reference and question.confirm != "windows"):
+        names = [one.backend for one in self.confirmers(question)]
+        if question.confirm != "windows":
+            names.insert(0, self.reference)
+        runs = {name: self.run(name, question) for name in names}
+        usable = {name: run for name, run in runs.items() if run is not None}
+        if len(usable) < len(runs) or not usable:
             return
-        first = names[0]
-        agreeing = []
-        for name in names[1:]:
+        first, *others = usable
+        disputed = False
+        for name in others:
             apart = gap(usable[first].checkpoints, usable[name].checkpoints)
             if apart:
                 both = accumulation_difference(usable[first], usable[name], apart)
                 self.complain(question, "V001", f"{first} and {name} disagree: {apart}; {both}")
-            else:
-                agreeing.append(name)
+                disputed = True
         if question.confirm == "windows":
             self.windows(question, usable[first])
-            agreeing = [first, *agreeing] if agreeing else []
+            # The windows alone confirm nothing: it takes a second backend that made the whole run.
+            others = [first, *others] if others else []
         self.pins(question, usable[first])
         pinned = bool(question.sha256_pin)
-        self.note(question, frozen_case(question, None, usable[first], pinned), [*agreeing, *([PIN] if pinned else [])])
+        others += [PIN] if pinned else []
+        self.note(question, frozen_case(question, None, usable[first], pinned), others, disputed)
+
+    def run(self, name: str, question: Question) -> Accumulated | None:
+        """The whole run of one backend, or a complaint."""
+        derivation = self.derivations[name]
+        run = derivation.accumulated.get(question.id)
+        if run is None or run.stop is not None:
+            reason = derivation.faults.get(question.id, "the operator is not declared")
+            if run is not None and run.stop is not None:
+                reason = f"call {run.stop.call} gave {run.stop.observed}"
+            self.complain(question, "V007", f"{name} gives no value: {reason}")
+            return None
+        return run
 
     def windows(self, question: Question, run: Accumulated) -> None:
         assert question.accumulation is not None
@@ -216,11 +220,8 @@ class _Freezer:
         if question.elements_pin not in (None, run.elements):
             self.complain(question, "V002", f"pinned {question.elements_pin} elements, hashed were {run.elements}")
 
-    def fault(self, name: str, question: Question) -> str:
-        return self.derivations[name].faults.get(question.id, "the operator is not declared")
-
-    def note(self, question: Question, case: Case, confirmed: Sequence[str]) -> None:
-        if not confirmed:
+    def note(self, question: Question, case: Case, confirmed: Sequence[str], disputed: bool) -> None:
+        if not confirmed and not disputed:
             named = ", ".join(self.codebook[question.operator].contract.confirmed_by)
             hint = "name a backend in confirmed_by that declares the operator, or pin every output"
             self.complain(question, "V003", f"no second derivation confirms it (confirmed_by: {named})", hint)

@@ -1,0 +1,377 @@
+"""Building, checking and comparing a whole corpus; governance of what may change."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from conformance.contract.finder import Layout
+from conformance.contract.library import Library, load_library
+from conformance.contract.position import Problem
+from conformance.tests.small_spec import NAME, SHIPPED
+from conformance.tests.vectors_walk import OPERATOR, SMALL, backend, load, write
+from conformance.vectors.build import Built, build
+from conformance.vectors.check import Checked, check, compare
+from conformance.vectors.corpus import Corpus, CorruptedCorpus, load_corpus
+from conformance.vectors.governance import governance
+from conformance.vectors.lock import BadLock, Lock, Release, contract_digest, lock_text, read_lock, release
+
+FILE = f"data/{OPERATOR}.json"
+GOLDEN = SMALL.replace("    why: Many steps.\n", "    why: Many steps.\n    profile: golden\n")
+
+
+def built(library: Library, **options: Any) -> Built:
+    made, _ = build(library, reference=backend(library.layout.root), **options)
+    return made
+
+
+def checked(library: Library, **options: Any) -> Checked:
+    return check(library, reference=backend(library.layout.root), **options)
+
+
+def edited(layout: Layout, old: str, new: str, name: str = f"spec/data/{NAME}") -> Library:
+    """The library once the contract (or another file) is edited."""
+    file = layout.root / name
+    text = file.read_text(encoding="utf-8")
+    assert old in text
+    file.write_text(text.replace(old, new), encoding="utf-8")
+    return load_library(layout)
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a specification whose corpus is built."""
+    root = tmp_path_factory.mktemp("template")
+    assert built(load(root, SMALL)).problems == ()
+    return root
+
+
+@pytest.fixture
+def library(template: Path, tmp_path: Path) -> Library:
+    """A copy of the built specification to spoil."""
+    shutil.copytree(template, tmp_path / "copy")
+    return load_library(Layout(tmp_path / "copy"))
+
+
+def test_a_fresh_build_passes_its_check(library: Library) -> None:
+    found = checked(library)
+    assert found.passed
+    assert found.summary == "5 cases regenerated or kept: unchanged"
+
+
+def test_a_second_build_touches_nothing(library: Library) -> None:
+    _, touched = build(library, reference=backend(library.layout.root))
+    assert touched == ()
+
+
+def test_the_corpus_reads_back_as_it_was_built(library: Library) -> None:
+    assert load_corpus(library.layout) == built(library).corpus
+
+
+def test_the_files_fit_their_schema(library: Library) -> None:
+    schema = json.loads((SHIPPED.spec / "schema" / "vectors.schema.json").read_text(encoding="utf-8"))
+    for file in library.layout.vectors.glob("**/*.json"):
+        jsonschema.Draft202012Validator(schema).validate(json.loads(file.read_text(encoding="utf-8")))
+
+
+def test_no_line_is_longer_than_120_and_keys_are_sorted(library: Library) -> None:
+    text = (library.layout.vectors / FILE).read_text(encoding="utf-8")
+    assert max(map(len, text.splitlines())) <= 120
+    assert text.index('"digest"') < text.index('"id"') < text.index('"profile"') < text.index('"why"')
+
+
+def test_nothing_is_written_where_anything_is_wrong(tmp_path: Path) -> None:
+    library = load(tmp_path, SMALL, "strides")
+    made, touched = build(library, reference=backend(tmp_path))
+    assert [problem.code for problem in made.problems] == ["V001"]
+    assert touched == ()
+    assert not (tmp_path / "vectors").exists()
+
+
+def test_a_changed_contract_is_drift_at_its_line(library: Library) -> None:
+    found = checked(edited(library.layout, "matrix: {width: [0, 1, 100]}", "matrix: {width: [0, 2, 100]}"))
+    assert not found.passed
+    assert {problem.code for problem in found.problems} == {"V008"}
+    assert {problem.position.file for problem in found.problems} == {
+        "spec/contracts.lock",
+        f"vectors/{FILE}",
+        "vectors/index.json",
+    }
+    (change,) = found.changes
+    assert (change.requirement, change.added, change.removed) == (
+        "N01",
+        (f"{OPERATOR}::small::width=2",),
+        (f"{OPERATOR}::small::width=1",),
+    )
+
+
+def test_a_reworded_case_keeps_its_digest(library: Library) -> None:
+    before = load_corpus(library.layout)
+    reworded = edited(library.layout, "why: Two steps.", "why: Two steps, in two processes.")
+    changes, made = compare(reworded, reference=backend(library.layout.root))
+    assert made.corpus.index.root == before.index.root
+    (change,) = changes
+    assert (change.requirement, change.reworded) == ("N02", (f"{OPERATOR}::twice::trace",))
+    assert str(change) == f"{OPERATOR} N02: 1 reworded"
+
+
+def test_a_changed_answer_is_shown_as_changed(library: Library) -> None:
+    root = library.layout.root
+    changes, made = compare(library, reference=backend(root, "strides"))
+    assert {problem.code for problem in made.problems} == {"V001"}
+    assert [str(change) for change in changes] == [f"{OPERATOR} N01: 1 changed"]
+
+
+def test_a_file_without_a_contract_is_red_and_removed_by_a_build(library: Library) -> None:
+    stray = library.layout.vectors / "data" / "UML_OS.Data.Gone_v1.json"
+    stray.write_text("{}\n")
+    (problem,) = checked(library).problems
+    assert (problem.code, problem.position.file) == ("V008", "vectors/data/UML_OS.Data.Gone_v1.json")
+    built(library)
+    assert not stray.exists()
+
+
+def test_golden_cases_are_kept_unless_they_are_asked_for(tmp_path: Path) -> None:
+    library = load(tmp_path, GOLDEN)
+    assert built(library).reused == ()
+    found = checked(library)
+    assert found.passed
+    assert found.reused == (f"{OPERATOR}::far::accumulate",)
+    assert "1 golden cases kept as frozen" in found.summary
+    assert checked(library, golden=True).reused == ()
+
+
+def test_a_golden_case_whose_question_changed_is_derived_again(tmp_path: Path) -> None:
+    library = load(tmp_path, GOLDEN)
+    built(library)
+    assert built(edited(library.layout, "count: 9", "count: 10")).reused == ()
+
+
+def test_a_golden_answer_that_drifted_is_found_when_asked_for(tmp_path: Path) -> None:
+    far = GOLDEN.replace("matrix: {width: [0, 1, 100]}", "matrix: {width: [0, 1]}")
+    library = load(tmp_path, far)
+    assert built(library).problems == ()
+    # This reference strides from 14 on, where only the long run comes.
+    strider = backend(tmp_path, "strides")
+    assert check(library, reference=strider).passed
+    drifted = check(library, golden=True, reference=strider)
+    assert {problem.code for problem in drifted.problems} >= {"V001", "V008"}
+
+
+CORRUPTIONS = [
+    (FILE, '"at": "8"', '"at": "9"', "twice::trace"),
+    (FILE, '"why": "Two steps."', '"wy": "Two steps."', "twice::trace"),
+    (FILE, f'"contract": "{OPERATOR}"', '"contract": "UML_OS.Data.Other_v1"', "no vector file"),
+    (FILE, '"format": 1', '"format": 2', "no vector file"),
+    (FILE, "{", "[", "not JSON"),
+    (FILE, "::small::width=1\"", "::small::width=9\"", "width=9 is not in the index"),
+    ("index.json", '"count": 5', '"count": 4', "count"),
+    ("index.json", '"operators"', '"operator"', "lacks"),
+    ("index.json", '"twice::trace"', '"thrice::trace"', "digest"),
+]
+
+
+@pytest.mark.parametrize(("name", "old", "new", "said"), CORRUPTIONS)
+def test_a_corrupted_file_is_named_with_its_case(library: Library, name: str, old: str, new: str, said: str) -> None:
+    file = library.layout.vectors / name
+    text = file.read_text(encoding="utf-8")
+    assert old in text
+    file.write_text(text.replace(old, new, 1), encoding="utf-8")
+    with pytest.raises(CorruptedCorpus) as caught:
+        load_corpus(library.layout)
+    assert str(caught.value).startswith(f"vectors/{name}: ")
+    assert said in str(caught.value)
+    assert "tally vectors build" in str(caught.value)
+    assert not checked(library).passed
+
+
+def test_a_missing_file_and_a_missing_case_are_corruption(library: Library) -> None:
+    file = library.layout.vectors / FILE
+    record = json.loads(file.read_text(encoding="utf-8"))
+    removed = record["cases"].pop()
+    file.write_text(json.dumps(record), encoding="utf-8")
+    with pytest.raises(CorruptedCorpus, match=removed["id"].replace(".", r"\.")):
+        load_corpus(library.layout)
+    file.unlink()
+    with pytest.raises(CorruptedCorpus, match="not there"):
+        load_corpus(library.layout)
+
+
+def test_without_an_index_the_corpus_is_empty(tmp_path: Path) -> None:
+    assert len(load_corpus(write(tmp_path))) == 0
+
+
+def test_a_case_is_found_by_its_id(library: Library) -> None:
+    corpus = load_corpus(library.layout)
+    assert corpus.find(f"{OPERATOR}::twice::trace").kind == "trace"
+    with pytest.raises(KeyError):
+        corpus.find(f"{OPERATOR}::twice::other")
+
+
+# -- governance
+
+
+def held(library: Library, lock: Lock) -> tuple[Problem, ...]:
+    return governance(library, built(library).corpus, lock)
+
+
+def released(library: Library) -> Lock:
+    return release(built(library).lock, "v1")
+
+
+def codes(problems: tuple[Problem, ...]) -> list[str]:
+    return [problem.code for problem in problems]
+
+
+def test_an_unchanged_release_is_governed_well(library: Library) -> None:
+    assert held(library, released(library)) == ()
+
+
+def test_an_empty_corpus_is_red(library: Library) -> None:
+    empty = Corpus({}, load_corpus(library.layout).index)
+    lock = read_lock(library.layout.spec / "contracts.lock", "lock")
+    assert codes(governance(library, empty, lock)) == ["V010"]
+    assert codes(governance(library, empty, Lock({}, {}))) == ["V010"]
+
+
+def test_a_shrunken_corpus_is_red_in_a_check(library: Library) -> None:
+    found = checked(edited(library.layout, "width: [0, 1, 100]", "width: [0, 1]"))
+    (shrunken,) = [problem for problem in found.problems if problem.code == "V010"]
+    assert "has 4 cases" in shrunken.message
+    assert "at least 5" in shrunken.message
+
+
+def test_a_changed_released_vector_needs_a_new_operator_number(library: Library) -> None:
+    lock = released(library)
+    bumped = edited(library.layout, "version: 1.0.0", "version: 1.1.0")
+    (problem,) = held(edited(bumped.layout, "at: 5}", "at: 6}"), lock)
+    assert problem.code == "V011"
+    assert "next number" in problem.hint
+    assert held(edited(library.layout, "version: 1.1.0", "version: 2.0.0"), lock) == ()
+
+
+def test_an_added_group_needs_a_minor_version(library: Library) -> None:
+    lock = released(library)
+    more = "vectors:\n  - {group: more, why: More., requirement: N01, base: start, cases: [{id: a}]}\n"
+    assert codes(held(edited(library.layout, "vectors:\n", more), lock)) == ["V012"]
+    assert codes(held(edited(library.layout, "version: 1.0.0", "version: 1.0.1"), lock)) == ["V012"]
+    assert held(edited(library.layout, "version: 1.0.1", "version: 1.1.0"), lock) == ()
+
+
+def test_any_other_change_needs_a_patch_but_prose_does_not(library: Library) -> None:
+    lock = released(library)
+    assert held(edited(library.layout, "purpose: Walk along a line.", "purpose: Walk."), lock) == ()
+    wider = edited(library.layout, 'domain: ["width <= 4096u"]', 'domain: ["width <= 4097u"]')
+    assert codes(held(wider, lock)) == ["V012"]
+    assert held(edited(library.layout, "version: 1.0.0", "version: 1.0.1"), lock) == ()
+
+
+def test_a_change_of_a_shared_type_is_a_change_of_the_contract(library: Library) -> None:
+    lock = released(library)
+    old, new = "backwards: {type: bool, default: false}", "backwards: {type: bool}"
+    changed = edited(library.layout, old, new, "spec/types.yaml")
+    assert codes(governance(changed, load_corpus(library.layout), lock)) == ["V012"]
+
+
+def test_a_released_operator_never_goes(library: Library) -> None:
+    lock = released(library)
+    other = Release("v1", {"UML_OS.Data.Gone_v1": lock.contracts[OPERATOR]}, {})
+    assert codes(held(library, Lock(lock.contracts, lock.vectors, other))) == ["V013"]
+
+
+def test_the_lock_reads_back_with_its_release(library: Library, tmp_path: Path) -> None:
+    lock = released(library)
+    file = tmp_path / "lock"
+    file.write_text(lock_text(lock), encoding="utf-8")
+    again = read_lock(file, "lock")
+    assert (again.contracts, again.released) == (lock.contracts, lock.released)
+
+
+def test_a_build_keeps_the_release(library: Library) -> None:
+    lock_file = library.layout.spec / "contracts.lock"
+    lock_file.write_text(lock_text(released(library)), encoding="utf-8")
+    assert built(library).lock.released == released(library).released
+    assert checked(library).passed
+
+
+def test_a_lock_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "contracts.lock"
+    assert read_lock(file, "spec/contracts.lock").contracts == {}
+    file.write_text('{"contracts": []}')
+    with pytest.raises(BadLock, match=r"spec/contracts\.lock"):
+        read_lock(file, "spec/contracts.lock")
+
+
+def test_a_lock_read_from_a_file_cannot_be_released(library: Library) -> None:
+    with pytest.raises(BadLock, match="without vectors"):
+        release(read_lock(library.layout.spec / "contracts.lock", "lock"), "v1")
+
+
+# -- stability
+
+REGENERATE = """
+import sys
+from conformance.contract.finder import Layout
+from conformance.contract.library import load_library
+from conformance.vectors.build import regenerate
+from pathlib import Path
+root, reference, jobs = sys.argv[1:]
+made = regenerate(load_library(Layout(Path(root))), int(jobs), True, reference=reference)
+sys.stdout.write("".join(name + text for name, text in made.texts.items()))
+"""
+
+
+@pytest.mark.parametrize(("seed", "jobs"), [("0", "1"), ("4711", "2")])
+def test_the_bytes_depend_on_neither_hash_seed_nor_jobs(library: Library, seed: str, jobs: str) -> None:
+    root = library.layout.root
+    done = subprocess.run(
+        [sys.executable, "-c", REGENERATE, str(root), backend(root), jobs],
+        env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(SHIPPED.root)},
+        capture_output=True,
+        check=True,
+    )
+    written = [*sorted(library.layout.vectors.glob("*/*.json")), library.layout.vectors / "index.json"]
+    files = [*written, library.layout.spec / "contracts.lock"]
+    expected = b"".join(str(file.relative_to(root)).encode() + file.read_bytes() for file in files)
+    assert done.stdout == expected
+
+
+# -- the shipped corpus
+
+
+def test_the_shipped_corpus_loads_quickly_and_is_small() -> None:
+    begin = time.perf_counter()
+    corpus = load_corpus(SHIPPED)
+    assert time.perf_counter() - begin < 2.0  # 0.2 s on an idle machine
+    assert len(corpus) > 1000
+    assert sum(file.stat().st_size for file in SHIPPED.vectors.glob("**/*.json")) < 10_000_000
+
+
+def test_every_shipped_case_has_a_second_derivation() -> None:
+    index = load_corpus(SHIPPED).index
+    assert all(confirmed for operator in index.operators.values() for confirmed in operator.confirmed_by.values())
+
+
+def test_the_shipped_files_fit_their_schema() -> None:
+    schema = json.loads((SHIPPED.spec / "schema" / "vectors.schema.json").read_text(encoding="utf-8"))
+    validator = jsonschema.Draft202012Validator(schema)
+    for file in [SHIPPED.vectors / "index.json", SHIPPED.vectors / "data" / "UML_OS.Data.SummarizeRun_v1.json"]:
+        validator.validate(json.loads(file.read_text(encoding="utf-8")))
+
+
+def test_the_shipped_corpus_belongs_to_the_shipped_contracts() -> None:
+    library = load_library(SHIPPED)
+    lock = read_lock(library.layout.spec / "contracts.lock", "lock")
+    corpus = load_corpus(SHIPPED)
+    assert governance(library, corpus, lock) == ()
+    digests = {operator: contract_digest(contract) for operator, contract in library.contracts.items()}
+    assert digests == {operator: locked.digest for operator, locked in lock.contracts.items()}
