@@ -77,7 +77,7 @@ def _difference(difference: Entry) -> Iterator[Fact]:
     expected, actual = (shown_value(difference[side], path, note) for side in ("expected", "actual"))
     at = first_difference(expected, actual)
     longest = max(len(expected), len(actual))
-    part = f", characters from {max(at - _CONTEXT, 0)} of {longest}" if longest > _WINDOW else ""
+    part = f", shown from character {max(at - _CONTEXT, 0)} of {longest}" if longest > _WINDOW else ""
     yield Fact("differs at", f"{path or 'outcome'}{part}" + (f" ({note})" if note else ""))
     yield Fact("expected", window(expected, at))
     yield Fact("actual", window(actual, at))

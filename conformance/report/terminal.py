@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -104,8 +104,8 @@ def _failures(record: Record, console: Console, line: Any, most: int) -> None:
 def _others(alike: Alike) -> Fact:
     groups = Counter(entry["group"] for entry in alike.others)
     named = ", ".join(f"{group} {count}" for group, count in groups.most_common(4))
-    rest = len(groups) - 4
-    return Fact("alike", f"{len(alike.others)} more: {named}" + (f" and {rest} other groups" if rest > 0 else ""))
+    hidden = sum(count for _, count in groups.most_common()[4:])
+    return Fact("alike", f"{len(alike.others)} more: {named}" + (f", elsewhere {hidden}" if hidden else ""))
 
 
 def _remarks(record: Record) -> Iterator[tuple[str, str]]:
@@ -118,8 +118,8 @@ def _remarks(record: Record) -> Iterator[tuple[str, str]]:
     excused = failures_of(record.entries, excused=True)
     if excused:
         yield f"{len(excused)} checks failed as expected; nothing is certified while such a list is not empty", "yellow"
-    for operator, figures in sorted(record["fuzz"].items()):
-        yield f"fuzz {operator}: {_figures(figures)}", "dim"
+    if record["fuzz"]:
+        yield f"fuzz: {_figures(record['fuzz'].values())}", "dim"
     diagnosis = record["diagnosis"]
     if diagnosis is not None and diagnosis["explained"]:
         cited = ", ".join([*diagnosis["requirements"], *diagnosis["rulings"]])
@@ -129,11 +129,12 @@ def _remarks(record: Record) -> Iterator[tuple[str, str]]:
         yield f"diagnosis: not explained ({why})", "bold"
 
 
-def _figures(figures: Mapping[str, Any]) -> str:
-    guards = figures.get("guards", {})
-    both = sum(all(sides.values()) for sides in guards.values())
-    share = 100 * figures["succeeded"] // max(figures["examples"], 1)
-    return f"{figures['examples']} calls, {share} % succeed, {both} of {len(guards)} guards reached from both sides"
+def _figures(operators: Collection[Mapping[str, Any]]) -> str:
+    examples = sum(figures["examples"] for figures in operators)
+    share = 100 * sum(figures["succeeded"] for figures in operators) // max(examples, 1)
+    guards = [sides for figures in operators for sides in figures.get("guards", {}).values()]
+    both = sum(all(sides.values()) for sides in guards)
+    return f"{examples} calls, {share} % succeed, {both} of {len(guards)} guards reached from both sides"
 
 
 def _last(record: Record) -> str:

@@ -72,7 +72,7 @@ def test_hidden_failures_are_counted() -> None:
 def test_a_long_value_is_cut_around_the_first_difference() -> None:
     left, right = "00" * 40 + "ab" + "11" * 40, "00" * 40 + "cd" + "11" * 40
     text = page(record(failed(BATCH, "digest", difference=Difference("digest", left, right))))
-    assert "characters from 65 of 164" in text
+    assert "shown from character 65 of 164" in text
     assert "0000ab1111" in text
     assert "0000cd1111" in text
     assert left not in text
@@ -121,8 +121,10 @@ def test_a_diagnosis_names_the_mistake_and_its_sources() -> None:
 
 def test_fuzzing_says_what_it_reached() -> None:
     guards = {"a": {"passed": 9, "refused": 1}, "b": {"passed": 9, "refused": 0}}
-    text = page(record(passed(MAP, "a"), fuzz={MAP: {"examples": 10, "succeeded": 9, "guards": guards}}))
-    assert f"fuzz {MAP}: 10 calls, 90 % succeed, 1 of 2 guards reached from both sides" in text
+    figures = {MAP: {"examples": 10, "succeeded": 9, "guards": guards}, BATCH: {"examples": 10, "succeeded": 6}}
+    assert "fuzz: 20 calls, 75 % succeed, 1 of 2 guards reached from both sides" in page(
+        record(passed(MAP, "a"), fuzz=figures)
+    )
 
 
 def test_a_selection_is_named_beside_the_verdict() -> None:
