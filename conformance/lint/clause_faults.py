@@ -135,7 +135,6 @@ def _guards(contract: Contract) -> _Edits:
 
 
 def _postconditions(contract: Contract) -> _Edits:
-    first = contract.outputs.fields[0]
     for k, clause in enumerate(contract.ensures):
         text = clause.expression.text
         path = ("ensures", k, "that")
@@ -146,14 +145,14 @@ def _postconditions(contract: Contract) -> _Edits:
     empty = {"id": "empty", "that": "true", "requirement": "N30"}
     yield "L306", "a postcondition that is true of anything", add(("ensures",), empty)
     yield "L305", "a domain without its cases", put(("domain",), ["false"])
-    yield (
-        "L202",
-        f"stateful without state, {first.name} and all",
-        lambda tree: tree.put(("purity",), "stateful").put(("state",), "none"),
-    )
+
+
+def _stateless(tree: Tree) -> Tree:
+    return tree.put(("purity",), "stateful").put(("state",), "none")
 
 
 def _state(contract: Contract) -> _Edits:
+    yield "L202", "stateful without state", _stateless
     for k, variable in enumerate(contract.state):
         for n, update in enumerate(variable.updates):
             path = ("state", k, "updates", n)

@@ -107,8 +107,8 @@ def _leaves(type_: Type, value: Any) -> Iterator[Any]:
             yield from _bytes(value)
         case Scalar(name):
             kind = np.dtype(name).type
-            near = (np.nextafter(kind(value), kind(end)) for end in (math.inf, -math.inf))
-            yield from (float(wrong) for wrong in (*near, kind(-value), kind(value + 1.0)))
+            steps = (np.nextafter(kind(value), kind(end)) for end in (math.inf, -math.inf))
+            yield from (float(wrong) for wrong in (*steps, kind(-value), kind(value + 1.0)))
         case Enum(values):
             yield from (other for other in values if other != value)
         case Value():

@@ -126,7 +126,7 @@ class LawsKnown:
     code, name, level = "L103", "laws-known", "error"
 
     def check(self, subject: Subject) -> Iterator[Finding]:
-        """Unknown laws, and laws that no contract applies."""
+        """Unknown laws."""
         hint = f"known laws: {', '.join(sorted(subject.known_laws)) or 'none'}"
         for contract in subject.contracts:
             for k, use in enumerate(contract.laws):

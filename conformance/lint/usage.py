@@ -7,9 +7,7 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 from typing import Final
 
-from conformance.contract.library import Library
 from conformance.contract.model import Contract
-from conformance.contract.types import ListOf, MapOf, Struct, Type
 from conformance.lint.finding import Finding
 from conformance.lint.subject import Subject
 from conformance.lint.syntax import dotted_names
@@ -54,7 +52,7 @@ class GroupsHaveCases:
 
 
 class NamesUsed:
-    """Every shared type, base and let is used somewhere."""
+    """Every base and every let of a contract is used somewhere."""
 
     code, name, level = "L109", "names-used", "warning"
 
@@ -72,24 +70,6 @@ class NamesUsed:
 
     def _finding(self, contract: Contract, path: tuple[str, ...], message: str) -> Finding:
         return Finding(contract.source.key_at(path), self.code, message, contract.operator, "use it or remove it")
-
-
-def unused_types(library: Library) -> tuple[str, ...]:
-    """The named types of types.yaml that no contract of the library uses."""
-    used: set[str] = {"default_failure"}
-    for contract in library.contracts.values():
-        for type_ in (contract.inputs, contract.outputs, contract.failure):
-            used |= set(_struct_names(type_))
-    return tuple(sorted(set(library.types) - used))
-
-
-def _struct_names(type_: Type) -> Iterator[str]:
-    if isinstance(type_, Struct):
-        yield type_.name
-        for member in type_.fields:
-            yield from _struct_names(member.type)
-    elif isinstance(type_, ListOf | MapOf):
-        yield from _struct_names(type_.item)
 
 
 def _named_bases(contract: Contract) -> set[str]:
