@@ -12,6 +12,7 @@ answer (stderr, half a message, a slow reader) does not postpone the end.
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import selectors
 import signal
@@ -58,6 +59,7 @@ class Process:
         self._selector = selectors.DefaultSelector()
         for stream in (self._stdin, self._stdout, self._stderr):
             os.set_blocking(stream.fileno(), False)
+        _widen(self._stdout.fileno())
         self._selector.register(self._stdout, selectors.EVENT_READ)
         self._selector.register(self._stderr, selectors.EVENT_READ)
         self._writing = False
@@ -283,6 +285,13 @@ def _started(command: Sequence[str], environment: Mapping[str, str] | None) -> s
         )
     except OSError as error:
         raise BackendNotFound(f"{command[0]!r} cannot be started: {error.strerror}") from None
+
+
+def _widen(pipe: int) -> None:
+    """Let a pipe hold a whole chunk where the system can: on Linux 8 MB of indices then come twice as fast."""
+    if hasattr(fcntl, "F_SETPIPE_SZ"):
+        with contextlib.suppress(OSError):  # a user's pipes together may be too large
+            fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, _CHUNK)
 
 
 def _signal(number: int) -> str:

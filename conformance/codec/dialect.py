@@ -94,7 +94,9 @@ class CborDialect:
     def uint64_bytes(self, value: Any) -> bytes:
         """The typed array's own bytes, or each integer as eight."""
         if isinstance(value, Tagged):
-            return bytes(typed_array(value).astype("<u8", copy=False).tobytes())
+            numbers = typed_array(value)
+            own: bytes = value.item
+            return own if numbers.itemsize == 8 else numbers.astype("<u8").tobytes()
         return np.array(list(map(int, _UINT64S.from_cbor(value))), dtype="<u8").tobytes()
 
 

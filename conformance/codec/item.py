@@ -9,6 +9,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final
 
 import numpy as np
@@ -18,6 +19,7 @@ from conformance.contract.item import encode_item, head
 MAX_DEPTH: Final = 128
 MAX_ITEMS: Final = 1 << 22  # in one message; 2^20 plain integers are four times less
 TYPED_ARRAYS: Final[Mapping[int, np.dtype[Any]]] = {70: np.dtype("<u4"), 71: np.dtype("<u8")}  # RFC 8746, little-endian
+_SHORT: Final = 64  # characters; names of members come again and again
 _BYTES, _TEXT, _ARRAY, _MAP, _TAG = 2, 3, 4, 5, 6
 _SIMPLE: Final[Mapping[int, bool | None]] = {20: False, 21: True, 22: None}
 
@@ -174,9 +176,16 @@ def encode(message: Any) -> bytes:
     return b"".join(parts)
 
 
+@lru_cache(4096)
+def _short_text(word: str) -> bytes:
+    return encode_item(word)
+
+
 def _append(message: Any, parts: list[bytes | memoryview]) -> None:
     kind = type(message)
-    if kind is dict or kind is tuple:
+    if kind is str and len(message) <= _SHORT:
+        parts.append(_short_text(message))
+    elif kind is dict or kind is tuple:
         parts.append(head(_MAP, len(message)))
         for key, value in message.items() if kind is dict else message:
             _append(key, parts)

@@ -67,7 +67,7 @@ def _line_message(line: bytes) -> Mapping[str, Any]:
     if len(line) > MAX_ITEMS and line.count(b",") + line.count(b"[") + line.count(b"{") > MAX_ITEMS:
         raise Garbage(f"more than {MAX_ITEMS} items in one message", line)
     try:
-        message = json.loads(line.decode("utf-8"), object_pairs_hook=_unique, parse_constant=_refuse)
+        message = _DECODER.decode(line.decode("utf-8"))
     except UnicodeDecodeError as error:
         raise Garbage(f"a line that is not UTF-8 at byte {error.start}", line) from None
     except RecursionError:
@@ -88,6 +88,9 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _refuse(constant: str) -> Any:
     raise ValueError(f"{constant} is not JSON")
+
+
+_DECODER: Final = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_refuse)
 
 
 class SequenceSplitter:
