@@ -50,6 +50,14 @@ def test_all_kinds_of_cases_are_frozen_alike_by_one_job_or_two(tmp_path: Path) -
     assert [case.kind for case in one.cases.values()] == ["explicit", "explicit", "explicit", "trace", "accumulated"]
 
 
+def test_a_volatile_output_is_neither_compared_nor_frozen(tmp_path: Path) -> None:
+    timed = "outputs:\n  took: {type: uint64, volatile: true}\n"
+    head = HEAD.replace("outputs:\n", timed)
+    found = frozen(tmp_path, SMALL, "timed", "timed too", head=head)
+    assert found.problems == ()
+    assert "took" not in str(found.cases)
+
+
 def test_a_second_derivation_that_disagrees_is_red(tmp_path: Path) -> None:
     found = frozen(tmp_path, INTRO + "    cases: [{id: a, set: {place.at: 14}}]\n", "strides")
     assert only_problem(found)[0] == "V001"

@@ -83,7 +83,7 @@ vectors:
 # Reads JSON lines; its arguments name its sins. As the reference of these tests it has none.
 BACKEND = '''\
 """Walks honestly, or sins as its arguments say."""
-import json, sys
+import json, sys, time
 
 sins = set(sys.argv[1:])
 
@@ -98,7 +98,10 @@ def walk(inputs):
     step = 2 if "strides" in sins and at >= 14 else 1
     count = width + ("overshoots" in sins)
     visited = [str(at + step * k) for k in range(count)]
-    return {"result": {"visited": visited, "after": {"lap": lap, "at": str(at + width)}}}
+    result = {"visited": visited, "after": {"lap": lap, "at": str(at + width)}}
+    if "timed" in sins:
+        result["took"] = str(time.monotonic_ns())
+    return {"result": result}
 
 
 for line in sys.stdin:

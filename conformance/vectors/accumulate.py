@@ -22,6 +22,7 @@ from conformance.codec.illtyped import IllTyped
 from conformance.contract.types import ListOf, Scalar, Struct
 from conformance.vectors.case import Accumulation
 from conformance.vectors.generate import inputs_of
+from conformance.vectors.lasting import lasting
 from conformance.vectors.typepath import replaced, type_at, value_at
 
 _MOST_CALLS: Final = 256  # independent calls asked for at a time
@@ -174,6 +175,7 @@ class _Reader:
         self.output = accumulation.output
         self.type = type_at(outputs, accumulation.output)
         self.form = form_of(self.type)
+        self.lasting = form_of(lasting(self.type))
         # A long list is checked while it is turned into bytes; decoding it twice would halve the speed.
         self.apart = isinstance(self.type, ListOf) and "." not in self.output
         rest = Struct(tuple(one for one in outputs.fields if not (self.apart and one.name == self.output)))
@@ -198,7 +200,7 @@ class _Reader:
         wire = self.dialect.incoming(self.form, part)
         if isinstance(self.type, Scalar):
             return int(wire).to_bytes(8, "little"), 1
-        return encode_canonical(self.form.to_native(wire)), 1
+        return encode_canonical(self.lasting.to_native(wire)), 1
 
     def fed(self, inputs: Mapping[str, Any], outcome: Outcome) -> Mapping[str, Any]:
         """The inputs of the call after this answer."""

@@ -19,7 +19,7 @@ from conformance.vectors.case import Case
 from conformance.vectors.confirm import accumulation_difference, explicit_difference, frozen_case, pinned_whole
 from conformance.vectors.derive import Answers, Derivation, confirm_windows, derive, introduce
 from conformance.vectors.exchange import Exchange
-from conformance.vectors.judge import complaints
+from conformance.vectors.judge import complaints, lasting_forms
 from conformance.vectors.question import Question
 
 REFERENCE: Final = "reference"
@@ -54,11 +54,12 @@ def freeze(
     confirmers = sorted({name for one in questions for name in codebook[one.operator].contract.confirmed_by})
     hellos = {name: introduce(name, codebook) for name in (reference, *confirmers)} if questions else {}
     problems: list[Problem] = []
+    lasting_outputs = lasting_forms(codebook)
     judging = threading.Lock()  # the expression engine makes no promise about threads
 
     def judge(question: Question, exchange: Exchange) -> None:
         with judging:
-            problems.extend(complaints(question, exchange, codebook))
+            problems.extend(complaints(question, exchange, codebook, lasting_outputs))
 
     tasks: list[tuple[str, Sequence[Question]]] = []
     for name in hellos:

@@ -7,19 +7,23 @@ from typing import Any
 
 from conformance.backend.observed import ObservedFailure, ObservedResult
 from conformance.codec.codebook import Codebook
+from conformance.codec.form import Form, form_of
 from conformance.codec.illtyped import show_path
 from conformance.contract.position import Problem
 from conformance.contract.types import ListOf, Type
 from conformance.vectors.compact import compact_list
 from conformance.vectors.difference import first_difference
 from conformance.vectors.exchange import Exchange
+from conformance.vectors.lasting import lasting
 from conformance.vectors.pin import MARKER_KEYS
 from conformance.vectors.question import Asked, Pin, Question
 from conformance.vectors.typepath import type_at, value_at
 
 
-def complaints(question: Question, exchange: Exchange, codebook: Codebook) -> Iterator[Problem]:
-    """What the reference's answer to one call contradicts."""
+def complaints(
+    question: Question, exchange: Exchange, codebook: Codebook, lasting_outputs: Mapping[str, Form]
+) -> Iterator[Problem]:
+    """What the reference's answer to one call contradicts; `lasting_outputs` is `lasting_forms(codebook)`."""
     forms = codebook[exchange.operator]
     contract, observed = forms.contract, exchange.observed
     where = f"{question.id}, step {exchange.step}"
@@ -42,10 +46,15 @@ def complaints(question: Question, exchange: Exchange, codebook: Codebook) -> It
     if not contract.in_domain(inputs):
         hint = "an input that no guard refuses is judged only inside the contract's `domain`"
         yield Problem(question.position, "V006", f"{where}: the inputs lie outside the domain", hint)
-    result = forms.outputs.to_native(observed.fields)
+    result = lasting_outputs[exchange.operator].to_native(observed.fields)
     for clause in contract.broken_postconditions(inputs, result):
         message = f"{where}: the reference's result breaks the postcondition {clause.id} ({clause.position})"
         yield Problem(question.position, "V004", message, f"the result is {observed.fields!r:.300}")
+
+
+def lasting_forms(codebook: Codebook) -> dict[str, Form]:
+    """The form of every operator's outputs without what is volatile."""
+    return {operator: form_of(lasting(forms.contract.outputs)) for operator, forms in codebook.forms.items()}
 
 
 def pin_complaints(question: Question, asked: Asked, exchange: Exchange, codebook: Codebook) -> Iterator[Problem]:
