@@ -54,6 +54,8 @@ def resolve(text: str, wire: str = "json", same_process: bool = False) -> Backen
     if not arguments:
         raise BackendNotFound("the backend string is empty; name a bundled backend or a command")
     if shutil.which(arguments[0]) is None:
+        if Path(arguments[0]).is_file():
+            raise BackendNotFound(f"{arguments[0]!r} is a file that cannot be executed; name the interpreter before it")
         known = ", ".join(BUNDLED)
         raise BackendNotFound(
             f"command not found: {arguments[0]!r}; a backend is one of {known}, python:module, or a command line"

@@ -1,0 +1,65 @@
+"""A backend string becomes a command, or a sentence that says what it should have been."""
+
+from __future__ import annotations
+
+import os
+import site
+import sys
+from pathlib import Path
+
+import pytest
+
+from conformance.backend import resolve as module
+from conformance.backend.resolve import BUNDLED, BackendNotFound, resolve
+from conformance.tests.backends import ROOT
+
+
+@pytest.mark.parametrize("name", [*BUNDLED, "mutant:big-endian-seed"])
+def test_a_bundled_backend_is_a_process_that_a_users_impl_cannot_shadow(name: str) -> None:
+    command = resolve(name, "cbor")
+    assert command.arguments == (sys.executable, "-P", "-m", "impl.serve", name)
+    assert command.environment["PYTHONPATH"].split(os.pathsep)[0] == str(ROOT)
+    assert command.environment["TALLY_WIRE"] == "cbor"
+
+
+def test_a_python_object_is_served_by_the_worker() -> None:
+    command = resolve("python:package.module:object")
+    assert command.arguments[1:] == ("-P", "-m", "conformance.backend.worker", "package.module:object")
+    assert command.in_process == ""
+    assert resolve("python:package.module:object", same_process=True).in_process == "package.module:object"
+
+
+def test_a_users_own_search_path_comes_after_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", "/somewhere/else")
+    assert resolve("reference").environment["PYTHONPATH"] == os.pathsep.join([str(ROOT), "/somewhere/else"])
+
+
+def test_an_installed_harness_does_not_put_its_neighbours_before_the_standard_library(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("PYTHONPATH", raising=False)
+    monkeypatch.setattr(module, "_ROOT", Path(site.getsitepackages()[0]))
+    assert resolve("reference").environment["PYTHONPATH"] == ""
+
+
+def test_a_command_line_is_split_as_a_shell_would_and_keeps_the_users_environment() -> None:
+    command = resolve(f"{sys.executable} 'my backend.py' --fast")
+    assert command.arguments == (sys.executable, "my backend.py", "--fast")
+    assert command.environment.get("PYTHONPATH") == os.environ.get("PYTHONPATH")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "the backend string is empty"),
+        ("   ", "the backend string is empty"),
+        ("python:", "names no module"),
+        ("node 'backend.js", "cannot be split"),
+        ("no-such-command --x", "command not found: 'no-such-command'; a backend is one of reference"),
+        (str(ROOT / "pyproject.toml"), "is a file that cannot be executed"),
+    ],
+)
+def test_a_string_that_names_nothing_is_explained(text: str, said: str) -> None:
+    with pytest.raises(BackendNotFound) as error:
+        resolve(text)
+    assert said in str(error.value)
