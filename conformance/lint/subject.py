@@ -63,8 +63,8 @@ def _same_types(one: Library, other: Library) -> bool:
 class Subject:
     """A library with its frozen cases, by operator.
 
-    `known_laws`, `known_rules` and `documents` (path -> text of the tests and benchmarks that requirements name; None
-    where no checkout is there to look into) come from the caller, because they stand to the right of lint.
+    `known_laws` and `documents` (path -> text of the tests and benchmarks that requirements name; None where no
+    checkout is there to look into) come from the caller, because they stand to the right of lint.
     """
 
     library: Library

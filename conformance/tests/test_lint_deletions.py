@@ -11,8 +11,12 @@ from conformance.lint.catalogue import RULES
 from conformance.lint.mutation import Path, drop, with_contract
 from conformance.tests.shipped import shipped_library, shipped_subject
 
-# L501 and L502 only say that something changed; the slow L306 is not needed for what is gone.
-_RULES = [rule for rule in RULES if rule.level == "error" and rule.code not in ("L501", "L502")]
+# L501 and L502 only say that something changed. What looks at no case comes first: one finding is enough.
+_QUICK = ("L106", "L201", "L203", "L202")
+_RULES = sorted(
+    (rule for rule in RULES if rule.level == "error" and rule.code not in ("L501", "L502")),
+    key=lambda rule: _QUICK.index(rule.code) if rule.code in _QUICK else len(_QUICK),
+)
 
 
 def _parts(contract: Contract) -> Iterator[tuple[str, Path]]:

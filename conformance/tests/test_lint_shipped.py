@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -65,6 +69,28 @@ def test_findings_come_in_the_same_order_whatever_the_order_of_the_rules() -> No
     page = next(iter(faults(shipped_subject())["L106"])).subject()
     rules = [rule_with(code) for code in ("L104", "L106", "L107", "L401", "L402")]
     assert lint(page, rules) == lint(page, reversed(rules))
+
+
+_PROGRAM = """
+import sys
+from pathlib import Path
+from conformance.lint.output import as_json
+from conformance.lint.run import lint
+from conformance.tests.small_corpus import subject
+sys.stdout.write(as_json(lint(subject(Path(sys.argv[1])))))
+"""
+
+
+def test_findings_do_not_hang_on_the_hash_seed(tmp_path: Path) -> None:
+    told = []
+    for seed in ("1", "2", "3"):
+        command = [sys.executable, "-c", _PROGRAM, str(tmp_path / seed)]
+        run = subprocess.run(
+            command, cwd=SHIPPED.root, env={**os.environ, "PYTHONHASHSEED": seed}, capture_output=True, check=True
+        )
+        told.append(run.stdout)
+    assert told[0].count(b'"code"') > len(RULES) + 3
+    assert told[0] == told[1] == told[2]
 
 
 def test_every_heading_of_the_seed_is_carried_or_excluded_with_a_reason() -> None:
