@@ -41,7 +41,7 @@ def attempt(backend: str, cases: Sequence[Case], codebook: Codebook, timeout: fl
     here (mutants of a stateless reference, trivial backends) keeps none.
     """
     dialect = DIALECTS["json"]
-    runner = CaseRunner(codebook, dialect)
+    runner = CaseRunner(codebook, dialect, names_broken=False)
     driver = Driver(resolve(backend), dialect, codebook, timeout)
     by_id = {case.id: case for case in cases}
     results: dict[str, Result] = {}
