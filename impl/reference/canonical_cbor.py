@@ -1,8 +1,8 @@
 """Canonical CBOR, written by hand: one value, one byte string.
 
-Integers and lengths take the shortest head, lengths are definite, floats are always binary64, map keys stand in the
-bytewise order of their encodings and never twice; there are no tags, and neither NaN nor an infinity
-(seed 000 §0.B; requirements N10, N27).
+Integers and lengths take the shortest head, lengths are definite, floats are always binary64, map keys are texts that
+stand in the bytewise order of their encodings and never twice; there are no tags, neither NaN nor an infinity, and at
+most MAX_DEPTH levels of nesting (seed 000 §0.B; seed 002 §II.F; requirements N10, N27, C06; rulings CA07, CA09).
 """
 
 import math
@@ -24,7 +24,23 @@ class NotCanonical(ValueError):
 
 
 def encode_canonical(value: object) -> bytes:
-    """Return the canonical bytes of a value; NotCanonical for a value outside the profile."""
+    """Return the canonical bytes of a value; NotCanonical for a value outside the profile.
+
+    Keys of other types are written in their order too; `encode_strictly` refuses them.
+    """
+    return _encode(value, 0)
+
+
+def encode_strictly(value: object) -> bytes:
+    """Return the canonical bytes of a value that the decoder gives back; NotCanonical for any other."""
+    encoded = encode_canonical(value)
+    decode_canonical(encoded)
+    return encoded
+
+
+def _encode(value: object, depth: int) -> bytes:
+    if depth > MAX_DEPTH:
+        raise NotCanonical("nested too deeply")
     match value:
         case None:
             return _head(SIMPLE, NULL)
@@ -39,11 +55,11 @@ def encode_canonical(value: object) -> bytes:
         case str():
             return _encode_text(value)
         case list():
-            return _head(ARRAY, len(value)) + b"".join(encode_canonical(item) for item in value)
+            return _encode_array(value, depth)
         case dict():
-            return _encode_map(list(value.items()))
+            return _encode_map(list(value.items()), depth)
         case tuple():
-            return _encode_map(list(value))
+            return _encode_map(list(value), depth)
     raise NotCanonical(f"{type(value).__name__} is not a value")
 
 
@@ -81,8 +97,13 @@ def _encode_text(text: str) -> bytes:
     return _head(TEXT, len(encoded)) + encoded
 
 
-def _encode_map(pairs: list[tuple[object, object]]) -> bytes:
-    entries = [(encode_canonical(key), encode_canonical(item)) for key, item in pairs]
+def _encode_array(items: list[object], depth: int) -> bytes:
+    encoded_items = [_encode(item, depth + 1) for item in items]
+    return _head(ARRAY, len(items)) + b"".join(encoded_items)
+
+
+def _encode_map(pairs: list[tuple[object, object]], depth: int) -> bytes:
+    entries = [(_encode(key, depth + 1), _encode(item, depth + 1)) for key, item in pairs]
     entries.sort(key=lambda entry: entry[0])
     for earlier, later in pairwise(entries):
         if earlier[0] == later[0]:
@@ -93,7 +114,7 @@ def _encode_map(pairs: list[tuple[object, object]]) -> bytes:
 def decode_canonical(data: bytes) -> object:
     """Return the value of canonical bytes; NotCanonical, with the offset of the first violation, for all others.
 
-    A map with distinct text keys comes back as a dict, any other map as a tuple of pairs.
+    A map comes back as a dict, because its keys are distinct texts.
     """
     value, end = _decode(data, 0, 0)
     if end != len(data):
@@ -129,8 +150,10 @@ def _decode(data: bytes, start: int, depth: int) -> tuple[object, int]:
 def _decode_argument(data: bytes, start: int, info: int) -> tuple[int, int]:
     if info < 24:
         return info, start + 1
+    if info == 31:
+        raise NotCanonical("indefinite length", start)
     if info > 27:
-        raise NotCanonical("indefinite or reserved length", start)
+        raise NotCanonical("reserved length", start)
     width = 2 ** (info - 24)
     argument = int.from_bytes(_take(data, start + 1, width), "big")
     least = 24 if width == 1 else 2 ** (4 * width)
@@ -161,21 +184,20 @@ def _decode_array(data: bytes, start: int, count: int, depth: int) -> tuple[obje
 
 
 def _decode_map(data: bytes, start: int, count: int, depth: int) -> tuple[object, int]:
-    pairs: list[tuple[object, object]] = []
+    entries: dict[str, object] = {}
     previous = b""
     for _ in range(count):
         key, middle = _decode(data, start, depth + 1)
+        if not isinstance(key, str):
+            raise NotCanonical("map key not text", start)
         encoded_key = data[start:middle]
         if encoded_key == previous:
             raise NotCanonical("map key twice", start)
         if encoded_key < previous:
             raise NotCanonical("map keys out of order", start)
         previous = encoded_key
-        item, start = _decode(data, middle, depth + 1)
-        pairs.append((key, item))
-    if all(isinstance(key, str) for key, _ in pairs):
-        return dict(pairs), start
-    return tuple(pairs), start
+        entries[key], start = _decode(data, middle, depth + 1)
+    return entries, start
 
 
 def _decode_simple(data: bytes, start: int, info: int) -> tuple[object, int]:

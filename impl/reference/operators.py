@@ -13,6 +13,14 @@ from impl.reference.batch.collect_rows import collect_rows
 from impl.reference.batch.linearize_cells import linearize_cells
 from impl.reference.batch.permutations import permutations
 from impl.reference.batch.remap_text import remap_text
+from impl.reference.checkpoint.commit_run import commit_run
+from impl.reference.checkpoint.migrate import migrate
+from impl.reference.checkpoint.read_container import read_container
+from impl.reference.checkpoint.recover_run import recover_run
+from impl.reference.checkpoint.restore import restore
+from impl.reference.checkpoint.serialize import serialize
+from impl.reference.checkpoint.validate_schema import validate_schema
+from impl.reference.checkpoint.write_container import write_container
 from impl.reference.data.decode_cursors import decode_cursors
 from impl.reference.data.encode_cursors import encode_cursors
 from impl.reference.data.explain import (
@@ -25,6 +33,8 @@ from impl.reference.data.seeded_block_permute import seeded_block_permute
 from impl.reference.data.seeded_intra_block_map import seeded_intra_block_map
 from impl.reference.data.summarize_run import summarize_run
 from impl.reference.error.emit import emit
+from impl.reference.serialization.encode_canonical import encode_canonical
+from impl.reference.serialization.validate_canonical import validate_canonical
 
 OPERATORS: Final[Mapping[str, Callable[..., Any]]] = MappingProxyType(
     {
@@ -35,6 +45,16 @@ OPERATORS: Final[Mapping[str, Callable[..., Any]]] = MappingProxyType(
         "UML_OS.Data.EncodeCursors_v1": encode_cursors,
         "UML_OS.Data.DecodeCursors_v1": decode_cursors,
         "UML_OS.Error.Emit_v1": emit,
+        "UML_OS.Serialization.EncodeCanonical_v1": encode_canonical,
+        "UML_OS.Serialization.ValidateCanonical_v1": validate_canonical,
+        "UML_OS.Checkpoint.ValidateSchema_v1": validate_schema,
+        "UML_OS.Checkpoint.Serialize_v1": serialize,
+        "UML_OS.Checkpoint.Restore_v1": restore,
+        "UML_OS.Checkpoint.WriteContainer_v1": write_container,
+        "UML_OS.Checkpoint.ReadContainer_v1": read_container,
+        "UML_OS.Checkpoint.CommitRun_v1": commit_run,
+        "UML_OS.Checkpoint.RecoverRun_v1": recover_run,
+        "UML_OS.Checkpoint.Migrate_v1": migrate,
         "Batch.BuildGraph": build_graph,
         "Batch.CollectRows": collect_rows,
         "Batch.LinearizeCells": linearize_cells,

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from impl.reference.canonical_cbor import NotCanonical, decode_canonical, encode_canonical
+from impl.reference.canonical_cbor import NotCanonical, decode_canonical, encode_canonical, encode_strictly
 
 CASES: list[tuple[object, str]] = [
     (0, "00"),
@@ -40,7 +40,6 @@ CASES: list[tuple[object, str]] = [
     ([1, [2, 3]], "8201820203"),
     ({}, "a0"),
     ({"a": 1, "b": [2]}, "a2616101616281" + "02"),
-    (((10, 1), (100, 2), (-1, 3), ("z", 4), ("aa", 5), (False, 6)), "a60a011864022003617a0462616105f406"),
 ]
 
 
@@ -80,6 +79,31 @@ def test_refuses_values_outside_the_profile(value: Any) -> None:
         encode_canonical(value)
 
 
+def test_keys_that_are_no_text_stand_in_the_order_of_their_bytes_and_cannot_be_read_back() -> None:
+    value = ((10, 1), (100, 2), (-1, 3), ("z", 4), ("aa", 5), (False, 6))
+    encoded = encode_canonical(value)
+    assert encoded.hex() == "a60a011864022003617a0462616105f406"
+    with pytest.raises(NotCanonical, match="map key not text"):
+        decode_canonical(encoded)
+    with pytest.raises(NotCanonical, match="map key not text"):
+        encode_strictly(value)
+
+
+@pytest.mark.parametrize("value", [math.nan, {"a": math.inf}, "\ud800", 2**64])
+def test_a_strict_encoding_refuses_what_has_no_encoding(value: Any) -> None:
+    with pytest.raises(NotCanonical):
+        encode_strictly(value)
+
+
+def test_the_deepest_nesting_is_written_and_read_and_one_level_more_is_neither() -> None:
+    value: object = 0
+    for _ in range(256):
+        value = [value]
+    assert decode_canonical(encode_canonical(value)) == value
+    with pytest.raises(NotCanonical, match="nested too deeply"):
+        encode_canonical([value])
+
+
 @pytest.mark.parametrize(
     ("encoded", "reason", "offset"),
     [
@@ -95,10 +119,12 @@ def test_refuses_values_outside_the_profile(value: Any) -> None:
         ("4201", "truncated", 1),
         ("8201", "truncated", 2),
         ("a161", "truncated", 2),
-        ("5f4101ff", "indefinite or reserved length", 0),
-        ("9f01ff", "indefinite or reserved length", 0),
-        ("bf616101ff", "indefinite or reserved length", 0),
-        ("1c", "indefinite or reserved length", 0),
+        ("5f4101ff", "indefinite length", 0),
+        ("9f01ff", "indefinite length", 0),
+        ("bf616101ff", "indefinite length", 0),
+        ("1c", "reserved length", 0),
+        ("5d00", "reserved length", 0),
+        ("a10000", "map key not text", 1),
         ("ff", "simple value", 0),
         ("f7", "simple value", 0),
         ("e0", "simple value", 0),

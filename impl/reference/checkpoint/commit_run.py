@@ -1,0 +1,116 @@
+"""A run committed: trace, checkpoint, lineage and certificate become visible together or not at all."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from impl.reference.checkpoint import disk, pointer, run_object, wal
+from impl.reference.checkpoint.field_type import is_string
+from impl.reference.checkpoint.place import root_faults, usable
+from impl.reference.checkpoint.pointer import Pointer, create_pointer
+from impl.reference.checkpoint.reason import Fault, refuse, refuse_any
+from impl.reference.checkpoint.run_certificate import Run, encode_run_certificate
+from impl.reference.checkpoint.run_object import object_hash_of, write_object
+from impl.reference.checkpoint.wal_record import RecordType, WalRecord, record_hash_of
+from impl.types import bytes32
+
+OPERATOR: Final = "UML_OS.Checkpoint.CommitRun_v1"
+
+# Two names and a few hashes always fit in a record, a pointer and a certificate.
+MAX_ID_BYTES: Final = 4_096
+
+
+@dataclass(frozen=True, slots=True)
+class CommittedRun:
+    """Hold the hash of the certificate, and that of the record that ends the log."""
+
+    certificate_hash: bytes32
+    wal_terminal_hash: bytes32
+
+
+def commit_run(
+    *,
+    root: str,
+    tenant_id: str,
+    run_id: str,
+    trace: bytes,
+    checkpoint: bytes,
+    lineage: bytes,
+    trace_tail_hash: bytes32,
+    checkpoint_merkle_root: bytes32,
+    lineage_root_hash: bytes32,
+    signing_key: bytes32,
+) -> CommittedRun:
+    """Commit a run in a root that holds none: log, objects, certificate, pointer, log, each durable before the next.
+
+    A root with a pointer or a record is TARGET_EXISTS: an interrupted commit is recovered first (seed 002 §II.J;
+    requirements C35, C36, C40; rulings CA26, CA28). An error of the disk stops the operator and deletes nothing.
+    """
+    refuse_any(OPERATOR, [*root_faults(root), *_id_faults("tenant_id", tenant_id), *_id_faults("run_id", run_id)])
+    run = Run(
+        tenant_id=tenant_id,
+        run_id=run_id,
+        trace_tail_hash=trace_tail_hash,
+        checkpoint_merkle_root=checkpoint_merkle_root,
+        lineage_root_hash=lineage_root_hash,
+        trace=object_hash_of(trace),
+        checkpoint=object_hash_of(checkpoint),
+        lineage=object_hash_of(lineage),
+    )
+    certificate = encode_run_certificate(run, signing_key)
+    with usable(OPERATOR):
+        refuse_any(OPERATOR, _target_faults(Path(root)))
+        return _commit(Path(root), run, [trace, checkpoint, lineage], certificate)
+
+
+def _id_faults(name: str, text: str) -> Iterator[Fault]:
+    if not is_string(text):
+        yield Fault(name, "WRONG_TYPE")
+    elif len(text.encode()) > MAX_ID_BYTES:
+        yield Fault(name, "LIMIT_EXCEEDED")
+
+
+def _target_faults(root: Path) -> Iterator[Fault]:
+    if disk.exists(root / pointer.NAME):
+        yield Fault(pointer.NAME, "TARGET_EXISTS")
+    if wal.is_started(root):
+        yield Fault(wal.FOLDER, "TARGET_EXISTS")
+
+
+def _commit(root: Path, run: Run, contents: list[bytes], certificate: bytes) -> CommittedRun:
+    disk.make_folder(root / wal.FOLDER)
+    disk.make_folder(root / run_object.FOLDER)
+    disk.sync_folder(root)
+
+    records: list[WalRecord] = []
+    _append(root, records, _record(run, "PREPARE"))
+
+    for content in contents:
+        write_object(root, content)
+    disk.sync_folder(root / run_object.FOLDER)
+    objects = {"trace": run.trace, "checkpoint": run.checkpoint, "lineage": run.lineage}
+    _append(root, records, _record(run, "OBJECTS", objects))
+
+    certificate_hash = write_object(root, certificate)
+    disk.sync_folder(root / run_object.FOLDER)
+    _append(root, records, _record(run, "CERT_SIGNED", {"certificate_hash": certificate_hash}))
+
+    # The pointer binds the record that follows it, so that recovery can append the same bytes (ruling CA28).
+    finalize = wal.next_record(records, _record(run, "FINALIZE", {"certificate_hash": certificate_hash}))
+    wal_terminal_hash = record_hash_of(finalize)
+    committed = Pointer(run.run_id, run.trace, run.checkpoint, run.lineage, certificate_hash, wal_terminal_hash)
+    if not create_pointer(root, committed):
+        refuse(OPERATOR, [Fault(pointer.NAME, "TARGET_EXISTS")])
+    wal.append(root, finalize)
+    return CommittedRun(certificate_hash=certificate_hash, wal_terminal_hash=wal_terminal_hash)
+
+
+def _record(run: Run, record_type: RecordType, details: dict[str, bytes] | None = None) -> WalRecord:
+    return WalRecord(run.tenant_id, run.run_id, 0, record_type, bytes(32), details or {})
+
+
+def _append(root: Path, records: list[WalRecord], record: WalRecord) -> None:
+    chained = wal.next_record(records, record)
+    wal.append(root, chained)
+    records.append(chained)

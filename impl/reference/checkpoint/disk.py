@@ -1,0 +1,218 @@
+"""The few things that are done to a file system, each on its own, so that the order of a protocol stays readable."""
+
+import errno
+import os
+import shutil
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Final
+
+CHUNK: Final = 1 << 20
+
+# What the caller's path can cause. A full or broken disk is no refusal of the contract: it stops the operator.
+UNUSABLE: Final = frozenset(
+    {
+        errno.EACCES,
+        errno.EISDIR,
+        errno.ELOOP,
+        errno.ENAMETOOLONG,
+        errno.ENOENT,
+        errno.ENOTDIR,
+        errno.ENXIO,
+        errno.EPERM,
+        errno.EROFS,
+    }
+)
+
+
+class LimitExceeded(Exception):
+    """A file or a folder is larger than the reader takes."""
+
+
+class NotRegular(Exception):
+    """A name that should be a regular file's is that of something else."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """Hold the sizes in bytes of the regular files below a folder, and the paths of all that is no file or folder."""
+
+    sizes: dict[str, int]
+    strange: list[str]
+
+
+def is_root(root: str) -> bool:
+    """Tell whether a text is the absolute path of a folder."""
+    if "\x00" in root or not root.startswith("/"):
+        return False
+    try:
+        return stat.S_ISDIR(Path(root).stat().st_mode)
+    except (OSError, UnicodeEncodeError):
+        return False
+
+
+def exists(path: Path) -> bool:
+    """Tell whether a name is taken, be it by a dangling symbolic link."""
+    return os.path.lexists(path)
+
+
+def is_folder(path: Path) -> bool:
+    """Tell whether a name is there and a folder itself, not a link to one."""
+    try:
+        return stat.S_ISDIR(path.lstat().st_mode)
+    except FileNotFoundError:
+        return False
+
+
+@contextmanager
+def new_file(path: Path) -> Iterator[int]:
+    """Open a file that does not exist yet for writing."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def write(descriptor: int, content: bytes) -> None:
+    """Write all of a content."""
+    view = memoryview(content)
+    while view:
+        view = view[os.write(descriptor, view) :]
+
+
+def sync(descriptor: int) -> None:
+    """Make the content of an open file durable; after an error it is never tried again (ruling CA25)."""
+    os.fsync(descriptor)
+
+
+def sync_folder(path: Path) -> None:
+    """Make the entries of a folder durable."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def rename(temporary: Path, final: Path) -> None:
+    """Give a file or a folder its final name."""
+    temporary.rename(final)
+
+
+def link_if_absent(temporary: Path, final: Path) -> bool:
+    """Give a file a second name unless that is taken; tell whether it was free."""
+    try:
+        os.link(temporary, final, follow_symlinks=False)
+    except FileExistsError:
+        return False
+    return True
+
+
+def remove(path: Path) -> None:
+    """Remove a name, if it is there."""
+    path.unlink(missing_ok=True)
+
+
+def remove_leftover(path: Path) -> bool:
+    """Remove what an interrupted attempt left under a temporary name, and tell whether there was anything.
+
+    A symbolic link is removed, not followed.
+    """
+    if not exists(path):
+        return False
+    if is_folder(path):
+        shutil.rmtree(path)
+    else:
+        path.unlink()
+    return True
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder, if it is not there; a symbolic link to one is none."""
+    try:
+        path.mkdir()
+    except FileExistsError:
+        if not is_folder(path):
+            raise NotADirectoryError(errno.ENOTDIR, "not a folder", str(path)) from None
+
+
+def names(folder: Path) -> list[str]:
+    """Return the names in a folder."""
+    return [path.name for path in folder.iterdir()]
+
+
+def subfolders(folder: Path) -> list[Path]:
+    """Return all folders below a folder, the deepest first."""
+    return [Path(parent) for parent, _, _ in os.walk(folder, topdown=False) if Path(parent) != folder]
+
+
+def scan(folder: Path, most_entries: int) -> Tree:
+    """List a folder without following anything; LimitExceeded beyond a number of entries."""
+    sizes: dict[str, int] = {}
+    strange: list[str] = []
+    entries = 0
+    waiting = [""]
+    while waiting:
+        prefix = waiting.pop()
+        with os.scandir(folder / prefix) as listing:
+            for entry in listing:
+                entries += 1
+                if entries > most_entries:
+                    raise LimitExceeded
+                path = prefix + entry.name
+                if entry.is_dir(follow_symlinks=False):
+                    waiting.append(path + "/")
+                elif entry.is_file(follow_symlinks=False):
+                    sizes[path] = entry.stat(follow_symlinks=False).st_size
+                else:
+                    strange.append(path)
+    return Tree(sizes=sizes, strange=strange)
+
+
+def read(path: Path, most_bytes: int) -> bytes:
+    """Return the content of a regular file; LimitExceeded for a longer one, of which no more is read."""
+    content = read_head(path, most_bytes + 1)
+    if len(content) > most_bytes:
+        raise LimitExceeded
+    return content
+
+
+def read_head(path: Path, most_bytes: int) -> bytes:
+    """Return at most so many first bytes of a regular file, holding no more than the file has."""
+    parts: list[bytes] = []
+    with _opened(path) as descriptor:
+        while most_bytes and (part := os.read(descriptor, min(CHUNK, most_bytes))):
+            parts.append(part)
+            most_bytes -= len(part)
+    return b"".join(parts)
+
+
+def digest(path: Path) -> bytes:
+    """Return the SHA-256 of a regular file, of any size."""
+    hasher = sha256()
+    with _opened(path) as descriptor:
+        while part := os.read(descriptor, CHUNK):
+            hasher.update(part)
+    return hasher.digest()
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[int]:
+    # Without O_NONBLOCK a pipe under the file's name would hold the reader for ever.
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as error:
+        if error.errno in (errno.ELOOP, errno.ENXIO):
+            raise NotRegular from None
+        raise
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise NotRegular
+        yield descriptor
+    finally:
+        os.close(descriptor)

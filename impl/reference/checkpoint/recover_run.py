@@ -1,0 +1,164 @@
+"""An interrupted commit, rolled forward or back."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal
+
+from impl.reference.checkpoint import disk, pointer, run_object, wal
+from impl.reference.checkpoint.certificate import (
+    MAX_CERTIFICATE_BYTES,
+    RUN_CERTIFICATE,
+    decode_certificate,
+    is_certified,
+)
+from impl.reference.checkpoint.place import root_faults, usable
+from impl.reference.checkpoint.pointer import Pointer, read_pointer
+from impl.reference.checkpoint.reason import Fault, first_fault, refuse, refuse_any
+from impl.reference.checkpoint.run_object import object_fault, object_path
+from impl.reference.checkpoint.wal_record import WalRecord, record_hash_of
+from impl.types import bytes32
+
+OPERATOR: Final = "UML_OS.Checkpoint.RecoverRun_v1"
+
+
+@dataclass(frozen=True, slots=True)
+class RunFailure:
+    """Say why a run was rolled back (seed 002 §II.J)."""
+
+    failure_code: str
+    failure_operator: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class RecoveredRun:
+    """Hold the state of a run after recovery, and the failure record of one that was rolled back."""
+
+    state: Literal["committed", "rolled_back", "empty"]
+    failure: RunFailure | None = None
+
+
+# Always the same words, so that a second recovery answers like the first (requirement C41).
+ROLLED_BACK: Final = RecoveredRun("rolled_back", RunFailure("CONTRACT_VIOLATION", OPERATOR, "MISSING_COMPONENT"))
+
+
+def recover_run(*, root: str, public_key: bytes32) -> RecoveredRun:
+    """Finish a commit whose pointer is valid, take back every other one, and say which.
+
+    It may be called at any time and may itself be interrupted. A torn or foreign record is WAL_CORRUPTION; a commit
+    that was finished and is damaged since, or that another key signed, is refused and left as it is (seed 002 §II.J;
+    requirements C36-C41; rulings CA27, CA28, CA31).
+    """
+    refuse_any(OPERATOR, root_faults(root))
+    with usable(OPERATOR):
+        return _recover(Path(root), public_key)
+
+
+def _recover(root: Path, public_key: bytes) -> RecoveredRun:
+    try:
+        records = wal.read_records(root)
+    except wal.InvalidRecord as invalid:
+        refuse(OPERATOR, [Fault(invalid.path, "WAL_RECORD_INVALID")])
+    if not records:
+        return _nothing_begun(root)
+    last = records[-1].record_type
+    if last == "ROLLBACK":
+        _take_back(root)
+        return ROLLED_BACK
+    faults = list(_commit_faults(root, records, public_key))
+    if not faults:
+        if last != "FINALIZE":
+            # What a killed writer left may be seen before it is durable.
+            disk.sync_folder(root)
+            wal.append(root, _finalize(records))
+        _remove_temporaries(root)
+        return RecoveredRun("committed")
+    if last == "FINALIZE" or first_fault(faults).reason == "SIGNATURE_INVALID":
+        refuse(OPERATOR, faults)
+    # First the name by which the run is seen, then the word that it is over, then the rest.
+    disk.remove(root / pointer.NAME)
+    disk.sync_folder(root)
+    wal.append(root, wal.next_record(records, _following(records, "ROLLBACK")))
+    _take_back(root)
+    return ROLLED_BACK
+
+
+def _nothing_begun(root: Path) -> RecoveredRun:
+    if disk.exists(root / pointer.NAME):
+        refuse(OPERATOR, [Fault(wal.FOLDER, "WAL_RECORD_INVALID")])
+    _remove_temporaries(root)
+    return RecoveredRun("empty")
+
+
+def _take_back(root: Path) -> None:
+    disk.remove(root / pointer.NAME)
+    run_object.remove_objects(root)
+    _remove_temporaries(root)
+
+
+def _remove_temporaries(root: Path) -> None:
+    disk.remove(root / pointer.TEMPORARY_NAME)
+    wal.remove_temporaries(root)
+    run_object.remove_temporaries(root)
+
+
+def _following(records: list[WalRecord], record_type: Literal["FINALIZE", "ROLLBACK"]) -> WalRecord:
+    details = dict(records[-1].details) if record_type == "FINALIZE" else {}
+    return WalRecord(records[0].tenant_id, records[0].run_id, len(records), record_type, bytes(32), details)
+
+
+def _finalize(records: list[WalRecord]) -> WalRecord:
+    return wal.next_record(records, _following(records, "FINALIZE"))
+
+
+def _commit_faults(root: Path, records: list[WalRecord], public_key: bytes) -> Iterator[Fault]:
+    """Yield what keeps a run from being committed: its pointer, an object, or what they say of each other."""
+    committed = read_pointer(root)
+    if committed is None or len(records) < len(wal.SEQUENCE) - 1:
+        yield Fault(pointer.NAME, "MISSING_COMPONENT")
+        return
+    yield from _pointer_faults(committed, records)
+    objects = [committed.trace, committed.checkpoint, committed.lineage, committed.certificate]
+    found = [fault for fault in (object_fault(root, object_hash) for object_hash in objects) if fault is not None]
+    yield from found
+    if not found:
+        yield from _certificate_faults(root, committed, records, public_key)
+
+
+def _pointer_faults(committed: Pointer, records: list[WalRecord]) -> Iterator[Fault]:
+    terminal = records[-1] if records[-1].record_type == "FINALIZE" else _finalize(records)
+    said = {
+        "run_id": records[0].run_id,
+        **records[1].details,
+        "certificate": records[2].details["certificate_hash"],
+        "wal_terminal_hash": record_hash_of(terminal),
+    }
+    for name, content in said.items():
+        if getattr(committed, name) != content:
+            yield Fault(f"{pointer.NAME}.{name}", "HASH_MISMATCH")
+
+
+def _certificate_faults(root: Path, committed: Pointer, records: list[WalRecord], public_key: bytes) -> Iterator[Fault]:
+    path = object_path(committed.certificate)
+    try:
+        content = disk.read(root / path, MAX_CERTIFICATE_BYTES)
+    except disk.LimitExceeded:
+        content = b""
+    certificate = decode_certificate(content, RUN_CERTIFICATE)
+    if certificate is None:
+        yield Fault(path, "SIGNATURE_INVALID")
+        return
+    if not is_certified(certificate, public_key):
+        yield Fault(path, "SIGNATURE_INVALID")
+        return
+    bound = {
+        "tenant_id": records[0].tenant_id,
+        "run_id": records[0].run_id,
+        "trace": committed.trace,
+        "checkpoint": committed.checkpoint,
+        "lineage": committed.lineage,
+    }
+    for name, said in bound.items():
+        if certificate.payload.get(name) != said:
+            yield Fault(f"{path}.{name}", "HASH_MISMATCH")

@@ -1,0 +1,69 @@
+"""Whether bytes are canonical, and if not, where and why."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from types import MappingProxyType
+from typing import Final, Literal
+
+from impl.reference.canonical_cbor import NotCanonical, decode_canonical
+from impl.types import bytes32, uint64
+
+Violation = Literal[
+    "TRUNCATED",
+    "TRAILING_BYTES",
+    "NOT_SHORTEST",
+    "INDEFINITE_LENGTH",
+    "RESERVED_LENGTH",
+    "KEY_NOT_TEXT",
+    "DUPLICATE_KEY",
+    "KEY_ORDER",
+    "TAG",
+    "SIMPLE_VALUE",
+    "FLOAT_NOT_BINARY64",
+    "FLOAT_NOT_FINITE",
+    "TEXT_NOT_UTF8",
+    "TOO_DEEP",
+]
+
+VIOLATIONS: Final[Mapping[str, Violation]] = MappingProxyType(
+    {
+        "truncated": "TRUNCATED",
+        "trailing bytes": "TRAILING_BYTES",
+        "longer than the shortest form": "NOT_SHORTEST",
+        "indefinite length": "INDEFINITE_LENGTH",
+        "reserved length": "RESERVED_LENGTH",
+        "map key not text": "KEY_NOT_TEXT",
+        "map key twice": "DUPLICATE_KEY",
+        "map keys out of order": "KEY_ORDER",
+        "tag": "TAG",
+        "simple value": "SIMPLE_VALUE",
+        "float not binary64": "FLOAT_NOT_BINARY64",
+        "float not finite": "FLOAT_NOT_FINITE",
+        "text not UTF-8": "TEXT_NOT_UTF8",
+        "nested too deeply": "TOO_DEEP",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Validation:
+    """Hold the digest of canonical bytes, or the first violation and its offset in bytes."""
+
+    valid: bool
+    reason: Violation | None = None
+    offset: uint64 | None = None
+    digest: bytes32 | None = None
+
+
+def validate_canonical(*, candidate: bytes) -> Validation:
+    """Say whether bytes are the canonical CBOR of one value (seed 002 §II.F; requirement C07; ruling CA07).
+
+    The violation is the first that a reader meets from left to right. Its offset is that of the head it stands in, or
+    of the first byte of a content that is cut off or no UTF-8, or of the first byte too many.
+    """
+    try:
+        decode_canonical(candidate)
+    except NotCanonical as violation:
+        return Validation(valid=False, reason=VIOLATIONS[violation.reason], offset=violation.offset)
+    return Validation(valid=True, digest=sha256(candidate).digest())
