@@ -9,7 +9,7 @@ from typing import Any
 from conformance.backend.outcome import Failure, Lost, Outcome, Result
 from conformance.codec.codebook import Codebook
 from conformance.codec.dialect import Dialect
-from conformance.codec.illtyped import IllTyped
+from conformance.codec.illtyped import IllTyped, shorten
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +51,10 @@ def observe(outcome: Outcome, operator: str, codebook: Codebook, dialect: Dialec
 
 
 def _failure(outcome: Failure, operator: str, codebook: Codebook, dialect: Dialect) -> ObservedFailure:
-    code, number = outcome.message, codebook.numbers.get(str(outcome.message))
-    if type(code) is not str or number is None:
-        raise IllTyped("a registered failure code", f"{code!r} ({outcome.code!r})", ("error", "message"))
+    code = outcome.message
+    number = codebook.numbers.get(code) if type(code) is str else None
+    if number is None:
+        raise IllTyped("a registered failure code", f"{shorten(code)} ({shorten(outcome.code)})", ("error", "message"))
     if type(outcome.code) is not int or outcome.code != number:
         raise IllTyped(f"{number}, the number of {code}", outcome.code, ("error", "code"))
     try:

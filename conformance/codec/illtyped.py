@@ -36,7 +36,7 @@ def show_path(path: Path) -> str:
         elif _PLAIN.match(step):
             text += f".{step}" if text else step
         else:  # a backend's own key may hold anything, control characters too
-            text += f"[{json.dumps(step[:_LIMIT])}]"
+            text = f"{text or 'result'}[{json.dumps(step[:_LIMIT])}]"
     return text or "result"
 
 

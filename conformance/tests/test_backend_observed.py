@@ -1,0 +1,86 @@
+"""An outcome is held to its contract's types: what is compared, frozen and reported afterwards is well typed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from conformance.backend.observed import BadAnswer, ObservedFailure, ObservedResult, observe
+from conformance.backend.outcome import Crash, Failure, ProtocolError, Result, Timeout, describe
+from conformance.codec.dialect import DIALECTS
+from conformance.tests.backends import CODEBOOK
+
+RECORD = {"failure_code": "CONTRACT_VIOLATION", "failure_operator": "Echo_v1"}
+
+
+def deep(levels: int) -> Any:
+    value: Any = None
+    for _ in range(levels):
+        value = [value]
+    return value
+
+
+def seen(outcome: Any) -> Any:
+    return observe(outcome, "Echo_v1", CODEBOOK, DIALECTS["json"])
+
+
+def test_a_well_typed_outcome_is_observed() -> None:
+    assert seen(Result({"n": "7"})) == ObservedResult({"n": "7"})
+    assert seen(Failure(1801, "CONTRACT_VIOLATION", RECORD)) == ObservedFailure("CONTRACT_VIOLATION", RECORD)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "said"),
+    [
+        (Result({"n": 7}), "n: expected uint64 as a decimal string, found 7"),
+        (Result({"n": 10**4000}), "n: expected uint64 as a decimal string, found 1000"),
+        (Result({"n": float("inf")}), "n: expected uint64 as a decimal string, found inf"),
+        (Result({"n": deep(900)}), "n: expected uint64 as a decimal string, found [[[["),
+        (Result(deep(900)), "result: expected an object, found [[[["),
+        (Result(None), "result: expected an object, found None"),
+        (Result({"n": "7", "a\x1b[31m": 1}), 'result["a\\u001b[31m"]: expected no such field, found 1'),
+        (Failure(1801, "NO_SUCH_CODE", RECORD), "error.message: expected a registered failure code"),
+        (Failure(-32601, "Method not found", None), "error.message: expected a registered failure code"),
+        (Failure(1801, deep(900), RECORD), "error.message: expected a registered failure code"),
+        (
+            Failure(deep(900), "CONTRACT_VIOLATION", RECORD),
+            "error.code: expected 1801, the number of CONTRACT_VIOLATION",
+        ),
+        (Failure(1801.0, "CONTRACT_VIOLATION", RECORD), "error.code: expected 1801"),
+        (Failure("1801", "CONTRACT_VIOLATION", RECORD), "error.code: expected 1801"),
+        (Failure(1801, "CONTRACT_VIOLATION", None), "error.data: expected an object, found None"),
+        (Failure(1801, "CONTRACT_VIOLATION", {**RECORD, "t": "0"}), "error.data.t: expected no such field"),
+    ],
+)
+def test_an_ill_typed_answer_is_refused_with_its_path(outcome: Any, said: str) -> None:
+    bad = seen(outcome)
+    assert isinstance(bad, BadAnswer)
+    assert str(bad.error).startswith(said)
+    assert len(str(bad.error)) < 400
+    assert str(bad.error).isprintable()
+
+
+@pytest.mark.parametrize("outcome", [Crash("it exited with status 1"), Timeout(2.0), ProtocolError("garbage")])
+def test_a_loss_is_observed_as_it_is(outcome: Any) -> None:
+    assert seen(outcome) == outcome
+
+
+def test_every_outcome_can_be_described_however_deep_it_is() -> None:
+    outcomes = [
+        Result(deep(900)),
+        Failure(deep(900), deep(900), deep(900)),
+        Crash("x"),
+        Timeout(0.5),
+        ProtocolError("y"),
+    ]
+    beginnings = [
+        "a result",
+        "the failure [[[[",
+        "a crash: x",
+        "a timeout: no answer within 0.5 s",
+        "a protocol error: y",
+    ]
+    for outcome, beginning in zip(outcomes, beginnings, strict=True):
+        assert describe(outcome).startswith(beginning)
+        assert len(describe(outcome)) < 300
