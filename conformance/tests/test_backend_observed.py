@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from conformance.backend.observed import BadAnswer, ObservedFailure, ObservedResult, observe
-from conformance.backend.outcome import Crash, Failure, ProtocolError, Result, Timeout, describe
+from conformance.backend.outcome import Crash, Failure, Outcome, ProtocolError, Result, Timeout, describe
 from conformance.codec.dialect import DIALECTS
 from conformance.tests.backends import CODEBOOK
 
@@ -67,7 +67,7 @@ def test_a_loss_is_observed_as_it_is(outcome: Any) -> None:
 
 
 def test_every_outcome_can_be_described_however_deep_it_is() -> None:
-    outcomes = [
+    outcomes: list[Outcome] = [
         Result(deep(900)),
         Failure(deep(900), deep(900), deep(900)),
         Crash("x"),
