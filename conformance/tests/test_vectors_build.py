@@ -288,6 +288,13 @@ def test_a_released_operator_never_goes(library: Library) -> None:
     assert codes(held(library, Lock(lock.contracts, lock.vectors, other))) == ["V013"]
 
 
+def test_a_locked_operator_without_a_contract_is_red(library: Library) -> None:
+    lock = built(library).lock
+    more = Lock({**lock.contracts, "UML_OS.Data.Gone_v1": lock.contracts[OPERATOR]}, lock.vectors)
+    (problem,) = held(library, more)
+    assert (problem.code, problem.position.file) == ("V013", "spec/contracts.lock")
+
+
 def test_the_lock_reads_back_with_its_release(library: Library, tmp_path: Path) -> None:
     lock = released(library)
     file = tmp_path / "lock"

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from conformance.backend.resolve import BackendNotFound
 from conformance.codec.codebook import codebook_of
 from conformance.tests.vectors_walk import HEAD, OPERATOR, SMALL, backend, load
 from conformance.vectors.case import CallStep, ExpectedFailure, ExpectedResult
@@ -93,6 +94,11 @@ def test_the_reference_does_not_confirm_itself(tmp_path: Path) -> None:
     found = frozen(tmp_path, INTRO + "    cases: [{id: a}]\n", "honest", "honest")
     assert only_problem(found)[0] == "V003"
     assert only_problem(frozen(tmp_path / "run", INTRO + ACCUMULATE + "}\n", "honest", "honest"))[0] == "V003"
+
+
+def test_a_second_backend_that_cannot_be_started_is_named(tmp_path: Path) -> None:
+    with pytest.raises(BackendNotFound, match="no-such-program"):
+        frozen(tmp_path, INTRO + "    cases: [{id: a}]\n", head=HEAD.replace("CONFIRMER", "no-such-program"))
 
 
 def test_a_pin_of_the_whole_answer_is_a_second_derivation(tmp_path: Path) -> None:
