@@ -31,6 +31,13 @@ def tell(complaint: Complaint) -> None:
     click.echo(str(complaint), err=True)
 
 
+def parted(text: str) -> tuple[str, str, str]:
+    """Place, message and hint of an error that says `place: message` and, below it, `    hint: ...`."""
+    said, _, hint = text.partition("\n    hint: ")
+    place, _, message = said.partition(": ")
+    return place, message, hint
+
+
 def nearest(word: str, known: list[str], otherwise: str = "") -> str:
     """A hint that names what the user may have meant, else the given one."""
     from difflib import get_close_matches

@@ -10,7 +10,7 @@ import click
 from conformance.backend.hello import BadHello
 from conformance.backend.outcome import LostBackend, describe
 from conformance.backend.resolve import BackendNotFound
-from conformance.cli.complaint import Complaint
+from conformance.cli.complaint import Complaint, parted
 from conformance.cli.progress import shown_progress
 from conformance.cli.specification import specification
 from conformance.contract.position import Problem
@@ -96,12 +96,10 @@ def _named_failures() -> Iterator[None]:
     try:
         yield
     except CorruptedCorpus as error:
-        message, _, hint = str(error).partition("\n    hint: ")
-        place, _, said = message.partition(": ")
+        place, said, hint = parted(str(error))
         raise Complaint(place, "T004", said, hint, BAD) from None
     except BadLock as error:
-        message, _, hint = str(error).partition("\n    hint: ")
-        place, _, said = message.partition(": ")
+        place, said, hint = parted(str(error))
         raise Complaint(place, "T004", said, hint) from None
     except BackendNotFound as error:
         raise Complaint("a backend that derives vectors", "T001", str(error), "install it; see confirmed_by") from None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from conformance import __version__
+from conformance.cli.complaint import Complaint, parted
 from conformance.cli.progress import shown_progress
 from conformance.cli.specification import frozen_vectors, specification
 from conformance.contract.position import MalformedContract
@@ -16,6 +17,8 @@ from conformance.lint.run import lint
 from conformance.lint.seeded import faults, lines, score
 from conformance.lint.subject import Subject, subject_of
 from conformance.trial.laws.law import known_laws
+from conformance.vectors.governance import governance
+from conformance.vectors.lock import LOCK_FILE, BadLock, read_lock
 
 FINE, BAD, NO_JUDGEMENT = 0, 1, 2
 
@@ -29,7 +32,7 @@ def show_findings(format_: str) -> int:
         return NO_JUDGEMENT
     with shown_progress("lint") as progress:
         progress.stage("contracts", len(subject.contracts))
-        found = lint(subject)
+        found = tuple(sorted({*lint(subject), *_governed(subject)}))
     click.echo(_formatted(found, format_), nl=False)
     if format_ == "text":
         cases = sum(map(len, subject.cases.values()))
@@ -59,6 +62,18 @@ def show_seeded() -> int:
 def _subject() -> Subject:
     library = specification()
     return subject_of(library, frozen_vectors(library), None, known_laws(), read_documents(library))
+
+
+def _governed(subject: Subject) -> tuple[Finding, ...]:
+    """What the lock forbids: a corpus that shrank, a sequence that drifted, a version that says otherwise."""
+    layout = subject.library.layout
+    file = layout.spec / LOCK_FILE
+    try:
+        lock = read_lock(file, layout.shown(file))
+    except BadLock as error:
+        place, message, hint = parted(str(error))
+        raise Complaint(place, "T004", message, hint) from None
+    return findings_of(governance(subject.library, frozen_vectors(subject.library), lock))
 
 
 def _formatted(found: tuple[Finding, ...], format_: str) -> str:

@@ -37,14 +37,13 @@ def contract_named(library: Library, operator: str) -> Contract:
 
 def frozen_vectors(library: Library, least: int = 0) -> Corpus:
     """The corpus, every digest verified; raises Complaint where it is not what was frozen, or below `least` cases."""
-    from conformance.cli.complaint import Complaint
+    from conformance.cli.complaint import Complaint, parted
     from conformance.vectors.corpus import CorruptedCorpus, load_corpus
 
     try:
         corpus = load_corpus(library.layout)
     except CorruptedCorpus as error:
-        message, _, hint = str(error).partition("\n    hint: ")
-        place, _, said = message.partition(": ")
+        place, said, hint = parted(str(error))
         raise Complaint(place, "T004", said, hint) from None
     if len(corpus) < least:
         place = library.layout.shown(library.layout.vectors)

@@ -72,15 +72,17 @@ def _facts(entry: Entry, prose: Prose, repeat: str) -> Iterator[Fact]:
 
 
 def _difference(difference: Entry) -> Iterator[Fact]:
-    note = difference.get("note", "")
-    path = difference["path"]
+    note, path = difference.get("note", ""), difference["path"]
     expected, actual = (shown_value(difference[side], path, note) for side in ("expected", "actual"))
-    at = first_difference(expected, actual)
+    where = f"{path or 'outcome'}" + (f" ({note})" if note else "")
     longest = max(len(expected), len(actual))
-    part = f", shown from character {max(at - _CONTEXT, 0)} of {longest}" if longest > _WINDOW else ""
-    yield Fact("differs at", f"{path or 'outcome'}{part}" + (f" ({note})" if note else ""))
-    yield Fact("expected", window(expected, at))
-    yield Fact("actual", window(actual, at))
+    if longest > _WINDOW and not _is_phrase(actual, path, note):
+        at = first_difference(expected, actual)
+        where += f", shown from character {max(at - _CONTEXT, 0)} of {longest}"
+        expected, actual = window(expected, at), window(actual, at)
+    yield Fact("differs at", where)
+    yield Fact("expected", cut(expected))
+    yield Fact("actual", cut(actual))
 
 
 def _cited(label: str, id_: str, row: Mapping[str, str]) -> Fact:
@@ -90,8 +92,11 @@ def _cited(label: str, id_: str, row: Mapping[str, str]) -> Fact:
 
 def shown_value(value: Any, path: str, note: str) -> str:
     """One side of a difference: a wire value, or the phrase that stands for one where there is none to compare."""
-    phrase = isinstance(value, str) and (note == "ill-typed" or path in ("", "outcome", "answer"))
-    return value if phrase else json_text(value)
+    return value if _is_phrase(value, path, note) else json_text(value)
+
+
+def _is_phrase(value: Any, path: str, note: str) -> bool:
+    return isinstance(value, str) and (note == "ill-typed" or path in ("", "outcome", "answer"))
 
 
 def json_text(value: Any) -> str:

@@ -78,6 +78,14 @@ def test_a_long_value_is_cut_around_the_first_difference() -> None:
     assert left not in text
 
 
+def test_a_phrase_is_not_cut_like_a_value() -> None:
+    said = "'this operator is not written yet: see halve in operators.py' (-32603)"
+    odd = Difference("error.message", "a registered failure code", said, "ill-typed")
+    text = page(record(failed(BATCH, "odd", difference=odd)))
+    assert "expected    a registered failure code\n" in text
+    assert "see halve in" in text
+
+
 def test_markup_and_control_characters_of_a_backend_are_shown_and_not_obeyed() -> None:
     odd = failed(BATCH, "odd", difference=Difference("text", "[bold]x[/bold]", "\x1b[31mred\x07"), message="a\x1b[2Jb")
     text = page(record(odd))

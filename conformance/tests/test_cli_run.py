@@ -1,0 +1,210 @@
+"""`tally run` as its users meet it: verdicts, files, lists of expected failures, and backends that misbehave."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+
+import conformance.contract.finder
+from conformance.cli.main import status_of
+from conformance.contract.finder import Layout, find_layout
+from conformance.report.record import read_record
+
+OPERATOR = "UML_OS.Data.SeededBlockPermute_v1"
+FEW = ("--profile", "quick", "-k", f"{OPERATOR}::pinned-orders")
+BAD = "mutant:philox-nine-rounds"
+WHY = ("--reason", "nine rounds are what the hardware does", "--issue", "https://example.org/issues/1")
+Capture = pytest.CaptureFixture[str]
+
+
+def run(*arguments: str | Path, few: bool = True) -> int:
+    return status_of(["run", *map(str, arguments), *(FEW if few else ())])
+
+
+def program(code: str) -> str:
+    return shlex.join([sys.executable, "-c", code])
+
+
+def test_the_reference_is_tried_where_no_backend_is_named(capsys: Capture) -> None:
+    assert run() == 0
+    printed = capsys.readouterr()
+    assert printed.out.splitlines()[-1] == "CONFORMANT in the selected checks: 4 of 4 checks passed"
+    assert "reference: cases, laws and behaviour (4)" in printed.err
+
+
+def test_a_wrong_backend_is_red_and_its_failures_can_be_repeated_by_the_printed_command(capsys: Capture) -> None:
+    assert run("--backend", BAD) == 1
+    printed = capsys.readouterr().out
+    (command,) = {line for line in printed.splitlines() if line.startswith("repeat")}
+    words = shlex.split(command.removeprefix("repeat"))
+    assert words[:2] == ["tally", "run"]
+    assert status_of(words[1:]) == 1
+    again = capsys.readouterr().out
+    assert f": {words[-1]}\n" in again
+
+
+def test_a_command_that_does_not_exist_is_no_judgement(capsys: Capture) -> None:
+    assert run("--backend", "no-such-program --fast") == 2
+    assert "--backend 'no-such-program --fast': T001 command not found" in capsys.readouterr().err
+
+
+def test_a_backend_that_says_no_hello_is_red_and_its_stderr_is_shown(capsys: Capture) -> None:
+    backend = program("import sys; sys.stderr.write('no licence\\n'); sys.exit(3)")
+    assert run("--backend", backend) == 1
+    said = capsys.readouterr().err
+    assert "T002 the backend did not introduce itself" in said
+    assert "    | no licence" in said
+    assert "hint: answer tally.hello" in said
+
+
+def test_nothing_selected_is_no_judgement(capsys: Capture) -> None:
+    assert status_of(["run", "--profile", "quick", "-k", "no-such-check"]) == 2
+    assert capsys.readouterr().out.splitlines()[-1].startswith("NO JUDGEMENT: nothing ran")
+
+
+def test_a_backend_that_declares_none_of_the_selected_operators_is_no_judgement(
+    tmp_path: Path, capsys: Capture
+) -> None:
+    assert status_of(["new-backend", "--language", "python", "--operator", "EncodeCursors_v1", str(tmp_path)]) == 0
+    assert run("--backend", shlex.join([sys.executable, str(tmp_path / "backend.py")])) == 2
+    assert "4 not applicable" in capsys.readouterr().out
+
+
+def test_a_new_backend_fails_its_first_vector_and_says_what_is_missing(tmp_path: Path, capsys: Capture) -> None:
+    assert status_of(["new-backend", "--language", "python", "--operator", OPERATOR, str(tmp_path)]) == 0
+    assert run("--backend", shlex.join([sys.executable, str(tmp_path / "backend.py")])) == 1
+    assert f"{OPERATOR} is not written yet" in capsys.readouterr().out.replace("\n            ", " ")
+
+
+def test_several_backends_get_a_column_each_and_the_worst_status(capsys: Capture) -> None:
+    assert run("--backend", "reference", "--backend", BAD) == 1
+    row = next(line for line in capsys.readouterr().out.splitlines() if line.strip().startswith(OPERATOR))
+    assert row.split()[1:] == ["4/4", "pass", "1/4", "FAIL"]
+
+
+def test_one_unfit_backend_does_not_take_the_others_down(capsys: Capture) -> None:
+    assert run("--backend", program("pass"), "--backend", "reference") == 1
+    printed = capsys.readouterr()
+    assert "T002" in printed.err
+    assert "CONFORMANT in the selected checks" in printed.out
+
+
+def test_the_record_is_written_where_asked_and_pages_beside_it(tmp_path: Path) -> None:
+    assert run("--output", tmp_path / "out", "--format", "junit", "--format", "text") == 0
+    files = sorted(file.name for file in (tmp_path / "out").iterdir())
+    assert files == ["junit.xml", "observations.json", "record.json", "report.txt"]
+    record = read_record((tmp_path / "out" / "record.json").read_bytes())
+    assert record.verdict == "CONFORMANT"
+    assert record["counts"]["run"] == 4
+    assert ET.parse(tmp_path / "out" / "junit.xml").getroot().get("tests") == "4"
+
+
+def test_every_backend_has_its_own_folder_where_there_are_several(tmp_path: Path) -> None:
+    assert run("--backend", "reference", "--backend", BAD, "--output", tmp_path) == 1
+    assert sorted(folder.name for folder in tmp_path.iterdir()) == ["mutant-philox-nine-rounds", "reference"]
+
+
+def test_nothing_is_written_unless_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run() == 0
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_order_workers_and_hash_seed_do_not_reach_the_record(tmp_path: Path) -> None:
+    root = Path(__file__).parents[2]
+    records = []
+    for number, (seed, *options) in enumerate([("0",), ("7", "--jobs", "2"), ("42", "--shuffle", "x")]):
+        folder = tmp_path / str(number)
+        environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(root)}
+        command = [sys.executable, "-P", "-m", "conformance.cli.main", "run", "--backend", BAD]
+        given = [*options, "--output", str(folder), *FEW]
+        subprocess.run([*command, *given], env=environment, capture_output=True, check=False, timeout=120)
+        records.append((folder / "record.json").read_bytes())
+    assert records[0] == records[1] == records[2]
+
+
+def test_an_update_asks_for_reason_and_issue_before_it_writes(tmp_path: Path, capsys: Capture) -> None:
+    file = tmp_path / "expected.yaml"
+    assert run("--backend", BAD, "--expected-failures", file, "--update-expected") == 2
+    assert "T006" in capsys.readouterr().err
+    assert not file.exists()
+
+
+def test_a_list_excuses_what_it_names_and_nothing_else(tmp_path: Path, capsys: Capture) -> None:
+    file = tmp_path / "expected.yaml"
+    assert run("--backend", BAD, "--expected-failures", file, "--update-expected", *WHY) == 0
+    assert run("--backend", BAD, "--expected-failures", file) == 0
+    assert "3 checks failed as expected" in capsys.readouterr().out
+    assert run("--backend", "reference", "--expected-failures", file) == 1
+    assert "listed as an expected failure, but passes" in capsys.readouterr().out
+    file.write_text(file.read_text().replace('::eight"', '::eighty"'))
+    assert run("--backend", BAD, "--expected-failures", file) == 1
+    printed = capsys.readouterr().out
+    assert f"but no check has this id: {OPERATOR}::pinned-orders::eighty" in printed
+    assert f"{OPERATOR}::pinned-orders::eight\n" in printed
+
+
+def test_a_malformed_list_is_named_with_its_place_and_nothing_runs(tmp_path: Path, capsys: Capture) -> None:
+    file = tmp_path / "expected.yaml"
+    file.write_text("- check: A::b\n  reason: short\n  issue: none\n")
+    assert run("--expected-failures", file) == 2
+    printed = capsys.readouterr()
+    assert f"{file}:2:11: X002" in printed.err
+    assert printed.out == ""
+
+
+def test_update_expected_without_a_file_is_a_usage_error(capsys: Capture) -> None:
+    assert run("--update-expected") == 2
+    assert "--update-expected needs --expected-failures" in capsys.readouterr().err
+
+
+def spoiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, old: str, new: str) -> None:
+    """Point the command line at a copy of the shipped specification and vectors with one edit."""
+    shipped = find_layout()
+    for folder in (shipped.spec, shipped.vectors):
+        subprocess.run(["cp", "-r", str(folder), str(tmp_path)], check=True)
+    file = tmp_path / name
+    text = file.read_text("utf-8")
+    assert old in text
+    file.write_text(text.replace(old, new, 1), "utf-8")
+    monkeypatch.setattr(conformance.contract.finder, "find_layout", lambda: Layout(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("type: bytes16", "type: bytes17", "C003 unknown type 'bytes17'"),
+        ("else: CONTRACT_VIOLATION", "else: CONTRACT_VIOLATION, else: X", "C001 duplicate key 'else'"),
+        ('"num_blocks > 0u"', '"num_blocks > 0"', "C004"),
+        ("purity: pure", "purity: [pure", "C001 bad YAML"),
+    ],
+)
+def test_a_malformed_contract_stops_everything(
+    old: str, new: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    spoiled(tmp_path, monkeypatch, f"spec/data/{OPERATOR}.yaml", old, new)
+    assert run("--output", tmp_path / "out") == 2
+    printed = capsys.readouterr()
+    assert f"spec/data/{OPERATOR}.yaml:" in printed.err
+    assert said in printed.err
+    assert printed.out == ""
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_altered_vector_stops_everything(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
+    spoiled(tmp_path, monkeypatch, f"vectors/data/{OPERATOR}.json", '"0"', '"1"')
+    assert run() == 2
+    assert f"vectors/data/{OPERATOR}.json: T004 case" in capsys.readouterr().err
+
+
+def test_an_empty_corpus_is_no_judgement(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
+    spoiled(tmp_path, monkeypatch, "vectors/index.json", "{", "{")
+    (tmp_path / "vectors" / "index.json").unlink()
+    assert run() == 2
+    assert "T004 no case is frozen here" in capsys.readouterr().err
