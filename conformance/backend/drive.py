@@ -26,6 +26,7 @@ from conformance.codec.dialect import Dialect
 __all__ = ["RESTART", "Call", "Conversation", "Driver", "Finished", "Restart", "Talk"]
 
 GIVE_UP_AFTER: Final = 20  # conversations lost in a row, or timeouts in all: each costs a process or a timeout
+_SILENCES: Final = 5  # conversations in a row that end in a timeout; nothing answers any more
 _STARTS: Final = 3  # processes in a row that never said a valid hello
 _PIPELINES: Final = 3  # losses that nobody repeats alone, until everything is asked one by one
 _BRIEF: Final = 0.1  # seconds of grace for a backend that has ignored tally.bye before
@@ -48,7 +49,7 @@ class Driver:
         self.stderr_tail = b""
         self.calls = 0
         self._lost_in_a_row = 0
-        self._timeouts = 0
+        self._timeouts = self._silences = 0
         self._failed_starts = 0
         self._grace = GRACE
 
@@ -80,6 +81,8 @@ class Driver:
         """Why nothing is asked any more."""
         if self._lost_in_a_row >= GIVE_UP_AFTER:
             return f"the backend was lost in {GIVE_UP_AFTER} conversations in a row"
+        if self._silences >= _SILENCES:
+            return f"the backend was silent until the timeout in {_SILENCES} conversations in a row"
         if self._timeouts >= GIVE_UP_AFTER:
             return f"the backend was silent until the timeout {GIVE_UP_AFTER} times"
         if self._failed_starts >= _STARTS:
@@ -96,7 +99,7 @@ class Driver:
         pipeline: Pipeline[T] = Pipeline(carrier, self._submit, limit)
         try:
             for finished in pipeline.hold(waiting):
-                self._lost_in_a_row = 0
+                self._lost_in_a_row = self._silences = 0
                 yield finished
             self._settle(carrier)
         except LostBackend as lost:
@@ -142,7 +145,7 @@ class Driver:
                     self._settle(carrier)
             except LostBackend as lost:
                 return self._lost(conversation, lost.reason, carrier)
-            self._lost_in_a_row = 0
+            self._lost_in_a_row = self._silences = 0
             return Finished(conversation.key, end.value)
         except LostBackend as lost:
             return self._lost(conversation, lost.reason, carrier)
@@ -155,6 +158,7 @@ class Driver:
 
     def _lost(self, conversation: Conversation[T], reason: Lost, carrier: Carrier | None) -> Finished[T]:
         self._lost_in_a_row += 1
+        self._silences = self._silences + 1 if isinstance(reason, Timeout) else 0
         tail = self.stderr_tail if carrier is None else carrier.stderr_tail
         return Finished(conversation.key, None, self._counted(reason), tail.decode("utf-8", "replace"))
 

@@ -113,11 +113,21 @@ def test_a_backend_that_dies_after_hello_is_given_up_on(monkeypatch: pytest.Monk
     }
 
 
-def test_a_backend_that_is_always_silent_is_given_up_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(drive, "GIVE_UP_AFTER", 5)
+def test_a_backend_that_is_always_silent_is_given_up_on() -> None:
     held = hold_numbers(driver("stops_reading", timeout=0.05), 40)
     assert held.findings == {}
-    assert "silent" in str(held.lost["39"])
+    silent = [lost for lost in held.lost.values() if lost == Timeout(0.05)]
+    assert len(silent) == 5
+    assert set(held.lost.values()) - set(silent) == {
+        ProtocolError("not asked: the backend was silent until the timeout in 5 conversations in a row")
+    }
+
+
+def test_a_backend_that_is_often_silent_is_given_up_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(drive, "GIVE_UP_AFTER", 3)
+    held = [one.lost for one in driver("forgets_seven", timeout=0.2).hold([asking(n) for n in (7, 1, 7, 2, 7)])]
+    assert Timeout(0.2) in held
+    assert ProtocolError("not asked: the backend was silent until the timeout 3 times") in held
 
 
 def test_a_backend_that_stops_starting_is_given_up_on(tmp_path: Path) -> None:
