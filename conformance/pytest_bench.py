@@ -19,7 +19,7 @@ from conformance.codec.dialect import DIALECTS
 from conformance.contract.library import Library
 from conformance.contract.model import Contract
 from conformance.report.entry import entry_of
-from conformance.report.failure import facts_of, plain, repeat_command
+from conformance.report.failure import Tried, facts_of, plain
 from conformance.report.prose import prose_of
 from conformance.trial.check import Check, Result, Verdict
 from conformance.trial.fuzz import fuzz_check, fuzz_operator
@@ -76,8 +76,8 @@ class Bench:
     def told(self, result: Result) -> str:
         """A failure as the terminal report tells it."""
         entry, options = entry_of(result), self._options
-        repeat = repeat_command(options.backend, result.check.id, options.profile, options.wire, options.seed)
-        return plain(facts_of(entry, prose_of([entry], self._library), repeat))
+        tried = Tried(options.backend, options.profile, options.wire, options.seed)
+        return plain(facts_of(entry, prose_of([entry], self._library), tried))
 
     def close(self) -> None:
         """End the backend."""

@@ -27,30 +27,43 @@ class Fact:
     verbatim: bool = False
 
 
-def repeat_command(backend: str, check: str, profile: str, wire: str, seed: str = "") -> str:
-    """The command that repeats one check alone."""
-    words = ["tally", "run", "--backend", backend]
-    if wire != "json":
-        words += ["--wire", wire]
-    if profile != "standard":
-        words += ["--profile", profile]
-    if seed:
-        words += ["--seed", seed]
-    return shlex.join([*words, "-k", check])
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """How a backend was tried: enough to write the commands that try it again."""
+
+    backend: str
+    profile: str
+    wire: str
+    seed: str = ""
+
+    def repeat(self, check: str) -> str:
+        """The command that repeats one check alone."""
+        words = ["tally", "run", "--backend", self.backend]
+        if self.wire != "json":
+            words += ["--wire", self.wire]
+        if self.profile != "standard":
+            words += ["--profile", self.profile]
+        if self.seed:
+            words += ["--seed", self.seed]
+        return shlex.join([*words, "-k", check])
+
+    def explain(self, check: str) -> str:
+        """The command that derives what a vector expects."""
+        return shlex.join(["tally", "explain", "--backend", self.backend, check])
 
 
-def repeat_of(record: Record, entry: Entry) -> str:
-    """The command that repeats one check of a record."""
+def tried_in(record: Record) -> Tried:
+    """How the backend of a record was tried."""
     backend: Mapping[str, str] = record["backend"]
-    return repeat_command(backend["text"], entry["id"], record["profile"], backend["wire"], record["seed"])
+    return Tried(backend["text"], record["profile"], backend["wire"], record["seed"])
 
 
-def facts_of(entry: Entry, prose: Prose, repeat: str) -> Sequence[Fact]:
+def facts_of(entry: Entry, prose: Prose, tried: Tried) -> Sequence[Fact]:
     """Everything that is known about one failure, in the order in which a reader asks."""
-    return tuple(_facts(entry, prose, repeat))
+    return tuple(_facts(entry, prose, tried))
 
 
-def _facts(entry: Entry, prose: Prose, repeat: str) -> Iterator[Fact]:
+def _facts(entry: Entry, prose: Prose, tried: Tried) -> Iterator[Fact]:
     if entry["why"]:
         yield Fact("why", entry["why"])
     if message := entry.get("message", ""):
@@ -68,7 +81,9 @@ def _facts(entry: Entry, prose: Prose, repeat: str) -> Iterator[Fact]:
     for id_ in entry.get("broken", ()):
         clause = prose["clauses"].get(f"{entry['operator']}/{id_}", {})
         yield Fact("broken", f"{id_}: {clause['text']}" if clause else id_)
-    yield Fact("repeat", repeat, verbatim=True)
+    yield Fact("repeat", tried.repeat(entry["id"]), verbatim=True)
+    if entry["kind"] == "vector" and entry["verdict"] == "fail":
+        yield Fact("explain", tried.explain(entry["id"]), verbatim=True)
 
 
 def _difference(difference: Entry) -> Iterator[Fact]:

@@ -9,7 +9,7 @@ from typing import Any
 from xml.etree import ElementTree as ET
 
 from conformance.report.entry import Entry
-from conformance.report.failure import facts_of, plain, repeat_of
+from conformance.report.failure import facts_of, plain, tried_in
 from conformance.report.record import Record
 from conformance.report.score import by_operator
 from conformance.report.writer import Observations
@@ -81,7 +81,7 @@ def _case(suite: ET.Element, record: Record, entry: Entry) -> None:
     elif entry.get("excused", False):
         ET.SubElement(case, "skipped", message=legal(_excuse(record, entry)))
     elif verdict in ("fail", "error"):
-        facts = facts_of(entry, record["prose"], repeat_of(record, entry))
+        facts = facts_of(entry, record["prose"], tried_in(record))
         tag = "failure" if verdict == "fail" else "error"
         complaint = ET.SubElement(case, tag, message=legal(headline(entry)), type=entry.get("outcome", "") or tag)
         complaint.text = legal(f"{entry['id']}\n{plain(facts)}\n")

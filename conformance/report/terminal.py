@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from conformance.report.alike import Alike, failures_of, group_alike
-from conformance.report.failure import LABEL, Fact, facts_of, lines_of, printable, repeat_of
+from conformance.report.failure import LABEL, Fact, facts_of, lines_of, printable, tried_in
 from conformance.report.record import Record
 from conformance.report.verdict import CONFORMANT, NO_JUDGEMENT
 from conformance.report.writer import Observations
@@ -90,7 +90,7 @@ def _failures(record: Record, console: Console, line: Any, most: int) -> None:
     for number, alike in enumerate(groups[:most], 1):
         entry = alike.first
         line(f"{entry['verdict'].upper()} {number} of {len(groups)}: {entry['id']}", "bold red")
-        facts = facts_of(entry, record["prose"], repeat_of(record, entry))
+        facts = facts_of(entry, record["prose"], tried_in(record))
         others = [_others(alike)] if alike.others else []
         for label, text in lines_of([*facts, *others], min(console.width, _WIDEST)):
             line(text if label else f"{' ' * LABEL}{text}", label=label)

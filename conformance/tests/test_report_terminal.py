@@ -23,7 +23,7 @@ def test_only_the_commands_to_copy_are_wider_than_the_terminal() -> None:
     text = page(record(*(failed(BATCH, f"case-{k}", k) for k in range(9)), lost(MAP, "boom"), passed(MAP, "one")))
     wide = [line for line in text.splitlines() if len(line) > 80]
     assert wide
-    assert all(line.startswith("repeat") for line in wide)
+    assert all(line.startswith(("repeat", "explain")) for line in wide)
 
 
 def test_the_banner_counts_every_stage() -> None:
@@ -44,6 +44,7 @@ def test_a_failure_shows_where_why_and_how_to_repeat_it() -> None:
         "ruling      NA18: min(block_size, cardinality - block_start)",
         "broken      in-range",
         f"repeat      tally run --backend 'node acme.js' -k {BATCH}::tail-blocks::short-tail",
+        f"explain     tally explain --backend 'node acme.js' {BATCH}::tail-blocks::short-tail",
         "diagnosis: not explained (no kill matrix to look it up in)",
     ):
         assert fact in text
