@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -89,5 +89,6 @@ class SpecSignatures:
 def _named_types(source: Source) -> dict[str, Type]:
     named: dict[str, Type] = {}
     for name in source.value["types"]:
-        named[name] = type_at(source, ("types", name), named)
+        type_ = type_at(source, ("types", name), named)
+        named[name] = replace(type_, name=name) if isinstance(type_, Struct) else type_
     return named

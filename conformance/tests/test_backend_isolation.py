@@ -191,6 +191,14 @@ def test_two_conversations_may_have_one_key() -> None:
     assert [one.finding for one in driver("honest").hold([asking(1), asking(1)])] == ["1", "1"]
 
 
+def test_an_operator_that_no_contract_describes_may_be_listed() -> None:
+    by = driver("claims_an_unknown_operator")
+    carrier, hello = by.start()
+    carrier.kill()
+    assert hello.operators == {"Echo_v1", "Nobody_v9"}
+    assert hold_numbers(by, 3).findings == all_but(count=3)
+
+
 def test_an_operator_without_a_contract_cannot_be_asked() -> None:
     def talk() -> Talk:
         yield [Call("Unknown_v1", {})]

@@ -1,0 +1,26 @@
+"""A worker reads one operator's types at a time; they are those of the whole library."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+from conformance.backend.signature import KnownSignatures, SpecSignatures
+from conformance.codec.codebook import codebook_of
+from conformance.contract.finder import Layout
+from conformance.contract.library import load_library
+from conformance.tests.backends import ROOT
+
+
+def test_signatures_read_one_by_one_are_those_of_the_library() -> None:
+    library = load_library(Layout(ROOT))
+    known, read = KnownSignatures(codebook_of(library)), SpecSignatures(Layout(ROOT))
+    assert {name: read[name] for name in library.contracts} == {name: known[name] for name in library.contracts}
+    assert {code: read.number(code) for code in library.errors} == {code: known.number(code) for code in library.errors}
+    assert read.number("NO_SUCH_CODE") == known.number("NO_SUCH_CODE") == 0
+
+
+def test_a_worker_starts_without_the_expression_engine_and_the_schemas() -> None:
+    script = "import sys, conformance.backend.worker; print({'cel_expr_python', 'jsonschema'} & sys.modules.keys())"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True, cwd=ROOT)
+    assert done.stdout == b"set()\n"
