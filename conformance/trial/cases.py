@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from conformance.backend.drive import RESTART, Call, Conversation, Restart
 from conformance.backend.observed import BadAnswer, ObservedFailure, ObservedResult, observe
 from conformance.backend.outcome import Outcome
+from conformance.backend.outcome import Result as AnsweredResult
 from conformance.codec.codebook import Codebook
 from conformance.codec.dialect import Dialect
 from conformance.trial import check as checks
 from conformance.trial.check import Check, Difference, Kind, Result, Verdict
 from conformance.trial.judge import answer_of, difference, loss_sentence, outcome_name
 from conformance.vectors.accumulate import accumulate, gap
-from conformance.vectors.case import CallStep, Case, RestartStep
+from conformance.vectors.case import CallStep, Case, ExpectedResult, RestartStep
 from conformance.vectors.exchange import Exchange, resolve, restarts
 
 CaseTalk = Generator[Sequence[Call] | Restart, Sequence[Outcome], Result]
@@ -33,6 +35,7 @@ class CaseRunner:
     codebook: Codebook
     dialect: Dialect
     names_broken: bool = True  # say which postconditions a wrong result violates; costs milliseconds each
+    _texts: dict[int, str] = field(default_factory=dict, init=False, repr=False)  # by id of a step of the corpus
 
     def conversation(self, case: Case) -> Conversation[Result]:
         """The conversation that tries one case; it needs a process of its own where the trace restarts it."""
@@ -59,8 +62,10 @@ class CaseRunner:
     def _step(
         self, case: Case, step: CallStep, made: dict[str, Exchange]
     ) -> Generator[Sequence[Call], Sequence[Outcome], Result | None]:
-        inputs = resolve(step.inputs, made)
+        inputs = resolve(step.inputs, made) if made else step.inputs
         (outcome,) = yield [Call(step.operator, inputs)]
+        if case.kind == "explicit" and self._is_expected(step, outcome):
+            return None
         observed = observe(outcome, step.operator, self.codebook, self.dialect)
         check, name = check_of(case), step.name if case.kind == "trace" else ""
         if not isinstance(observed, ObservedResult | ObservedFailure | BadAnswer):
@@ -80,6 +85,17 @@ class CaseRunner:
             call=checks.Call(step.operator, inputs, answer_of(observed)),
             broken=self._broken(step.operator, inputs, observed),
         )
+
+    def _is_expected(self, step: CallStep, outcome: Outcome) -> bool:
+        """Whether a JSON answer is the expected text itself: well typed and right, at a tenth of the cost."""
+        if not isinstance(outcome, AnsweredResult) or not isinstance(step.expected, ExpectedResult):
+            return False
+        if self.dialect.name != "json":
+            return False
+        text = self._texts.get(id(step))
+        if text is None:
+            text = self._texts[id(step)] = json.dumps(step.expected.fields, sort_keys=True)
+        return json.dumps(outcome.value, sort_keys=True) == text
 
     def _broken(self, operator: str, inputs: Mapping[str, Any], observed: object) -> tuple[str, ...]:
         """The ids of the postconditions that a wrong result violates."""
