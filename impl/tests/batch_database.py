@@ -1,7 +1,7 @@
 """Inline databases for the batch tests, and tensors that can be read."""
 
 import struct
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from math import prod
 from typing import Any
 
@@ -10,6 +10,7 @@ import pytest
 from impl.failure import ContractFailure
 from impl.reference import backend as reference
 from impl.types import Tensor
+from impl.vectorized import backend as vectorized
 
 LAYOUTS = {
     "bool": "?", "int8": "b", "uint8": "B", "uint16": "H", "int32": "i", "uint32": "I", "int64": "q",
@@ -117,6 +118,21 @@ def refusal(method: str, params: Mapping[str, Any], backend: Any = reference) ->
     return failure.value.code
 
 
+def answer(backend: Any, method: str, params: Mapping[str, Any]) -> Any:
+    """The result of a call, or its failure record."""
+    try:
+        return backend.call(method, params)
+    except ContractFailure as failure:
+        return failure.data
+
+
+def agreed(method: str, params: Mapping[str, Any]) -> Any:
+    """What both backends answer."""
+    expected = answer(reference, method, params)
+    assert answer(vectorized, method, params) == expected
+    return expected
+
+
 def bookstore() -> dict[str, Any]:
     """Six rows in three tables: orders 1, 12, 5, 7, customer 23 and book 42; customer 23 has orders 1, 7 and 12."""
     orders = table(
@@ -132,8 +148,3 @@ def bookstore() -> dict[str, Any]:
     customers = table("customers", [column("id", "identifier", [23]), column("name", "text", [0])])
     books = table("books", [column("id", "identifier", [42]), column("title", "text", [1])])
     return database(orders, customers, books, texts=[[0.5, -1.0], [2.0, 0.25]])
-
-
-def pairs(items: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
-    """All ordered pairs."""
-    return ((one, other) for one in items for other in items)

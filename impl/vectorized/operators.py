@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
+from impl.vectorized.batch.operators import BATCH_OPERATORS
 from impl.vectorized.cursors import decode_cursors, encode_cursors
 from impl.vectorized.emit import emit
 from impl.vectorized.evaluation import Evaluation, Rows
@@ -26,5 +27,6 @@ def operators(evaluation: Evaluation | None = None) -> Mapping[str, Callable[...
             "UML_OS.Data.EncodeCursors_v1": encode_cursors,
             "UML_OS.Data.DecodeCursors_v1": decode_cursors,
             "UML_OS.Error.Emit_v1": emit,
+            **BATCH_OPERATORS,
         }
     )
