@@ -20,7 +20,7 @@ MAX_DEPTH: Final = 128
 MAX_ITEMS: Final = 1 << 22  # in one message; 2^20 plain integers are four times less
 TYPED_ARRAYS: Final[Mapping[int, np.dtype[Any]]] = {70: np.dtype("<u4"), 71: np.dtype("<u8")}  # RFC 8746, little-endian
 _SHORT: Final = 64  # characters; names of members come again and again
-_BYTES, _TEXT, _ARRAY, _MAP, _TAG = 2, 3, 4, 5, 6
+_BYTES, _ARRAY, _MAP, _TAG = 2, 4, 5, 6
 _SIMPLE: Final[Mapping[int, bool | None]] = {20: False, 21: True, 22: None}
 
 
@@ -85,59 +85,72 @@ class ItemReader:
 
     def __init__(self) -> None:
         self.at = 0  # everything before it is read
-        self._open: list[tuple[int, int, list[Any]]] = []  # major type, argument and members of what is not whole yet
+        # Of what is not whole yet: major type, argument, how many members it is to have, and those it has.
+        self._open: list[tuple[int, int, int, list[Any]]] = []
         self._items = 0
 
     def read(self, data: bytes | bytearray) -> Any:
         """The item; `at` is the offset behind it. Raises Incomplete or IllFormed."""
         size, at, open_ = len(data), self.at, self._open
         while True:
-            if at >= size:
-                raise Incomplete(at + 1)
-            first = data[at]
-            major, info = first >> 5, first & 31
             end = at + 1
-            if info < 24:
-                argument = info
-            elif info > 27:
-                raise IllFormed("an indefinite length or a reserved head", at)
-            else:
+            if end > size:
+                raise self._incomplete(at, end)
+            first = data[at]
+            major, argument = first >> 5, first & 31
+            info = argument
+            if info >= 24:
+                if info > 27:
+                    raise IllFormed("an indefinite length or a reserved head", at)
                 end += 1 << (info - 24)
                 if end > size:
-                    raise Incomplete(end)
+                    raise self._incomplete(at, end)
                 argument = int.from_bytes(data[at + 1 : end], "big")
             item: Any
-            if major == 0:
-                item = argument
-            elif major == 1:
-                item = -1 - argument
-            elif major <= _TEXT:
+            if major == 3:
                 begin, end = end, end + argument
                 if end > size:
-                    raise Incomplete(end)
-                item = _string(data, major, begin, end)
-            elif major <= _TAG:
+                    raise self._incomplete(at, end)
+                try:
+                    item = data[begin:end].decode("utf-8")
+                except UnicodeDecodeError as error:
+                    raise IllFormed("text that is not UTF-8", begin + error.start) from None
+            elif major == 0:
+                item = argument
+            elif major >= 4 and major != 7:
                 if argument or major == _TAG:
                     self._enter(major, argument, at)
-                    self.at = at = end
+                    at = end
                     continue
                 item = [] if major == _ARRAY else {}
+            elif major == 2:
+                begin, end = end, end + argument
+                if end > size:
+                    raise self._incomplete(at, end)
+                item = _slice(data, begin, end)
+            elif major == 1:
+                item = -1 - argument
             elif info > 24:
                 item = Float(1 << (info - 24), bytes(data[at + 1 : end]))
             elif info == 24 and argument < 32:
                 raise IllFormed("a simple value in two bytes", at)
             else:
                 item = _SIMPLE[argument] if argument in _SIMPLE else Simple(argument)
-            self.at = at = end
+            at = end
             while open_:
-                major, argument, members = open_[-1]
+                major, argument, count, members = open_[-1]
                 members.append(item)
-                if len(members) < (argument if major == _ARRAY else 2 * argument if major == _MAP else 1):
+                if len(members) < count:
                     break
                 open_.pop()
-                item = members if major == _ARRAY else _map(members) if major == _MAP else Tagged(argument, item)
+                item = _map(members) if major == _MAP else members if major == _ARRAY else Tagged(argument, item)
             else:
+                self.at = at
                 return item
+
+    def _incomplete(self, at: int, needed: int) -> Incomplete:
+        self.at = at
+        return Incomplete(needed)
 
     def _enter(self, major: int, argument: int, at: int) -> None:
         self._items += argument if major != _TAG else 1
@@ -145,15 +158,11 @@ class ItemReader:
             raise IllFormed(f"more than {MAX_ITEMS} items in one message", at)
         if len(self._open) >= MAX_DEPTH:
             raise IllFormed(f"nesting deeper than {MAX_DEPTH}", at)
-        self._open.append((major, argument, []))
+        count = 2 * argument if major == _MAP else argument if major == _ARRAY else 1
+        self._open.append((major, argument, count, []))
 
 
-def _string(data: bytes | bytearray, major: int, begin: int, end: int) -> bytes | str:
-    if major == _TEXT:
-        try:
-            return data[begin:end].decode("utf-8")
-        except UnicodeDecodeError as error:
-            raise IllFormed("text that is not UTF-8", begin + error.start) from None
+def _slice(data: bytes | bytearray, begin: int, end: int) -> bytes:
     if isinstance(data, bytes):
         return data[begin:end]
     with memoryview(data) as view:  # a slice of a bytearray would be copied twice
@@ -162,7 +171,7 @@ def _string(data: bytes | bytearray, major: int, begin: int, end: int) -> bytes 
 
 def _map(members: list[Any]) -> Any:
     keys, values = members[::2], members[1::2]
-    if all(type(key) is str for key in keys):
+    if set(map(type, keys)) == {str}:
         found = dict(zip(keys, values, strict=True))
         if len(found) == len(keys):
             return found
