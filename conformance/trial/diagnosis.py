@@ -20,9 +20,10 @@ def diagnose(
 ) -> Diagnosis | None:
     """Name the mutant that fails exactly where the backend fails, with the same answers; None where nothing failed.
 
-    `ask` tries frozen cases, by id, on a mutant. The committed matrix says which mutants can be meant; what it says
-    of passing cases is believed, everything else is asked. A crash or timeout is never a mutant's doing, and a
-    mistake that no mutant holds is not explained: there is no nearest one.
+    `ask` tries frozen cases, by id, on a mutant; it may leave out cases that the matrix does not hold. The committed
+    matrix says which mutants can be meant; what it says of passing cases is believed, everything else is asked. A
+    crash or timeout is never a mutant's doing, and a mistake that no mutant holds is not explained: there is no
+    nearest one.
     """
     if all(result.verdict in (Verdict.PASS, Verdict.NOT_APPLICABLE) for result in results):
         return None
@@ -31,11 +32,12 @@ def diagnose(
     if not failing or any(result.verdict is Verdict.ERROR for result in results):
         return NOT_EXPLAINED
     known = set(matrix.cases)
-    asked = sorted(failing | (vectors.keys() - known))
+    first, then = sorted(failing & known), sorted(vectors.keys() - known)
     alike = [
         mutant
         for mutant in _candidates(mutants, matrix, failing & known, vectors.keys() & known)
-        if _answers_alike(ask(mutant, asked), vectors, asked)
+        if _answers_alike(ask(mutant, first), vectors, first)
+        and _answers_alike(found := ask(mutant, then), vectors, sorted(found))
     ]
     return _diagnosis(alike, matrix) if alike else NOT_EXPLAINED
 
