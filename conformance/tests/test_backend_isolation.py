@@ -51,15 +51,15 @@ def test_a_crash_on_one_input_costs_one_finding(name: str, arguments: tuple[str,
 
 @pytest.mark.parametrize("name", ["hangs_on_seven", "forgets_seven"])
 def test_silence_on_one_input_costs_one_finding(name: str) -> None:
-    by = driver(name, timeout=0.4)
+    by = driver(name, timeout=0.6)
     held = hold_numbers(by)
-    assert held.lost == {"7": Timeout(0.4)}
+    assert held.lost == {"7": Timeout(0.6)}
     assert held.findings == all_but(7)
     assert by.unattributed == []
 
 
 def test_a_backend_that_closes_its_stdout_and_runs_on_costs_one_finding() -> None:
-    held = hold_numbers(driver("closes_stdout_on_seven", timeout=0.4))
+    held = hold_numbers(driver("closes_stdout_on_seven", timeout=0.6))
     assert held.lost == {"7": Crash("it closed its stdout and went on running")}
     assert held.findings == all_but(7)
 

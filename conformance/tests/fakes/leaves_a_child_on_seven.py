@@ -13,7 +13,8 @@ from conformance.tests.fakes.honest import Request, answer, number, say, serve
 def react(request: Request) -> None:
     """Leave a child on 7."""
     if number(request) == 7:
-        subprocess.Popen(["sleep", "3"], start_new_session=len(sys.argv) > 1)
+        child = subprocess.Popen(["sleep", "5"], start_new_session=len(sys.argv) > 1)
+        os.write(2, f"{child.pid}\n".encode())
         os._exit(4)
     say(answer(request))
 
