@@ -1,0 +1,173 @@
+"""`tally vectors`, `tally lint` and `tally mutants` over a small copy of the house."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+import yaml
+
+import conformance.contract.finder
+from conformance.cli.main import status_of
+from conformance.contract.finder import Layout, find_layout
+
+OPERATOR = "UML_OS.Data.SeededBlockPermute_v1"
+CONTRACT = f"spec/data/{OPERATOR}.yaml"
+VECTORS = f"vectors/data/{OPERATOR}.json"
+KEPT = ("control", "philox-nine-rounds", "seed-words-big-endian")
+Capture = pytest.CaptureFixture[str]
+
+
+def furnish(root: Path) -> None:
+    """One operator, three mutants, no requirements; its vectors are not built yet."""
+    shipped = find_layout()
+    spec = root / "spec"
+    (spec / "data").mkdir(parents=True)
+    shutil.copytree(shipped.spec / "schema", spec / "schema")
+    for name in ("errors.yaml", "types.yaml"):
+        shutil.copy(shipped.spec / name, spec / name)
+    body = yaml.safe_load((shipped.root / CONTRACT).read_text("utf-8"))
+    body["vectors"] = [group for group in body["vectors"] if group["group"] in ("pinned-orders", "sizes", "no-blocks")]
+    (root / CONTRACT).write_text(yaml.safe_dump(body, sort_keys=False), "utf-8")
+    mutants = yaml.safe_load((shipped.spec / "data" / "mutants.yaml").read_text("utf-8"))["mutants"]
+    some = {"mutants": [mutant for mutant in mutants if mutant["id"] in KEPT]}
+    (spec / "data" / "mutants.yaml").write_text(yaml.safe_dump(some, sort_keys=False), "utf-8")
+
+
+@pytest.fixture
+def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The small house, where the command line looks."""
+    furnish(tmp_path)
+    monkeypatch.setattr(conformance.contract.finder, "find_layout", lambda: Layout(tmp_path))
+    return tmp_path
+
+
+@pytest.fixture(scope="module")
+def built_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The small house with its vectors, to be copied."""
+    root = tmp_path_factory.mktemp("house")
+    furnish(root)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(conformance.contract.finder, "find_layout", lambda: Layout(root))
+        assert status_of(["vectors", "build"]) == 0
+    return root
+
+
+@pytest.fixture
+def built(built_once: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of the small house with its vectors."""
+    shutil.copytree(built_once, tmp_path, dirs_exist_ok=True)
+    monkeypatch.setattr(conformance.contract.finder, "find_layout", lambda: Layout(tmp_path))
+    return tmp_path
+
+
+def edit(file: Path, old: str, new: str) -> None:
+    text = file.read_text("utf-8")
+    assert old in text
+    file.write_text(text.replace(old, new, 1), "utf-8")
+
+
+def test_a_build_writes_vectors_index_and_lock_and_a_second_one_nothing(house: Path, capsys: Capture) -> None:
+    assert status_of(["vectors", "build"]) == 0
+    assert f"wrote {VECTORS}" in capsys.readouterr().out
+    assert (house / "spec" / "contracts.lock").is_file()
+    assert status_of(["vectors", "build"]) == 0
+    assert capsys.readouterr().out.endswith("74 cases; 0 files changed\n")
+    assert status_of(["vectors", "check"]) == 0
+    assert "74 cases regenerated or kept: unchanged" in capsys.readouterr().out
+
+
+def test_a_value_that_two_derivations_do_not_share_is_not_written(house: Path, capsys: Capture) -> None:
+    edit(house / CONTRACT, "- 7\n        - 4", "- 4\n        - 7")
+    assert status_of(["vectors", "build"]) == 1
+    printed = capsys.readouterr().err
+    assert f"{CONTRACT}:" in printed
+    assert "nothing was written" in printed
+    assert not (house / "vectors").exists()
+
+
+def test_a_touched_vector_is_found_by_its_line(built: Path, capsys: Capture) -> None:
+    edit(built / VECTORS, "why", "wny")
+    assert status_of(["vectors", "check"]) == 1
+    assert f"{VECTORS}:1:1: V00" in capsys.readouterr().err
+
+
+def test_a_diff_names_what_changed_by_operator_and_requirement(built: Path, capsys: Capture) -> None:
+    assert status_of(["vectors", "diff"]) == 0
+    assert capsys.readouterr().out == "74 cases: unchanged\n"
+    edit(built / CONTRACT, "- 65\n", "- 66\n")
+    assert status_of(["vectors", "diff", "--cases"]) == 1
+    printed = capsys.readouterr().out
+    assert f"{OPERATOR} N11: 4 added, 4 removed" in printed
+    assert f"    added {OPERATOR}::sizes::num_blocks=66,epoch_seed=ascending" in printed
+
+
+def test_a_malformed_contract_leaves_everything_as_it_was(built: Path, capsys: Capture) -> None:
+    before = {file: file.read_bytes() for file in sorted(built.rglob("*.json"))}
+    edit(built / CONTRACT, "type: bytes16", "type: bytes17")
+    for command in (["vectors", "build"], ["vectors", "check"], ["vectors", "diff"], ["lint", "--seeded"], ["mutants"]):
+        assert status_of(command) == 2
+        assert f"{CONTRACT}:" in capsys.readouterr().err
+    assert {file: file.read_bytes() for file in sorted(built.rglob("*.json"))} == before
+
+
+@pytest.mark.parametrize("format_", ["text", "json", "sarif"])
+def test_lint_reports_a_finding_in_every_format(format_: str, built: Path, capsys: Capture) -> None:
+    assert status_of(["lint", "--format", format_]) == 1
+    printed = capsys.readouterr().out
+    if format_ == "text":
+        assert f"{CONTRACT}:" in printed
+        assert "findings in 1 contracts and 74 cases" in printed
+    elif format_ == "json":
+        assert json.loads(printed)["findings"]
+    else:
+        assert json.loads(printed)["runs"][0]["results"]
+
+
+@pytest.mark.parametrize("format_", ["text", "json", "sarif"])
+def test_lint_reports_a_malformed_contract_in_every_format(format_: str, built: Path, capsys: Capture) -> None:
+    edit(built / CONTRACT, "type: bytes16", "type: bytes17")
+    assert status_of(["lint", "--format", format_]) == 2
+    printed = capsys.readouterr().out
+    assert "C003" in printed
+    assert format_ == "text" or json.loads(printed)
+
+
+def test_lint_holds_the_corpus_to_the_lock(built: Path, capsys: Capture) -> None:
+    edit(built / "spec" / "contracts.lock", '"cases": 74', '"cases": 75')
+    assert status_of(["lint"]) == 1
+    assert f"V010 {OPERATOR} has 74 cases" in capsys.readouterr().out
+
+
+def test_the_shipped_contracts_have_no_findings_and_no_bare_headings(capsys: Capture) -> None:
+    assert status_of(["lint"]) == 0
+    assert capsys.readouterr().out.startswith("0 findings in")
+    assert status_of(["lint", "--coverage"]) == 0
+
+
+def test_mutants_are_killed_written_and_compared(built: Path, capsys: Capture) -> None:
+    assert status_of(["mutants", *KEPT]) == 0
+    printed = capsys.readouterr().out
+    assert "control                control alive     0 of 74" in printed
+    assert "philox-nine-rounds     killed" in printed
+    assert status_of(["mutants"]) == 1
+    assert "hint: run `tally mutants --write`" in capsys.readouterr().out
+    assert status_of(["mutants", "--write"]) == 0
+    assert sorted(file.name for file in (built / "reports").iterdir()) == ["floor.json", "kill-matrix.json"]
+    assert status_of(["mutants"]) == 0
+    edit(built / "reports" / "kill-matrix.json", '"status": "killed"', '"status": "survived"')
+    assert status_of(["mutants"]) == 1
+    assert "was survived, is killed" in capsys.readouterr().out
+
+
+def test_a_mutant_that_no_case_notices_is_red(built: Path, capsys: Capture) -> None:
+    edit(built / "spec" / "data" / "mutants.yaml", "control: true", "patch: {file: philox.py, find: A, replace: B}")
+    assert status_of(["mutants", "control"]) == 1
+    assert "red: control survived: no frozen case notices" in capsys.readouterr().out
+
+
+def test_an_unknown_mutant_is_told_its_neighbours(built: Path, capsys: Capture) -> None:
+    assert status_of(["mutants", "philox"]) == 2
+    assert "did you mean philox-nine-rounds?" in capsys.readouterr().err
