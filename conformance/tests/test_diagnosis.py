@@ -1,0 +1,193 @@
+"""A failing backend is told which known mistake it makes, or that none explains it; never the nearest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from conformance.contract.mutant import Mutant
+from conformance.tests.mutant_results import DECODE, ORDER, attempted, codebook, committed, quick_cases
+from conformance.tests.shipped import shipped_library
+from conformance.trial.attempt import attempt
+from conformance.trial.check import Call, Check, Kind, Result, Verdict
+from conformance.trial.diagnosis import NOT_EXPLAINED, diagnose
+from conformance.trial.mutants_matrix import KillMatrix, MutantRow, Status
+from conformance.trial.run_result import Diagnosis
+
+Answers = Mapping[str, Result]
+
+
+def ask_processes(mutant: Mutant, wanted: Sequence[str]) -> Answers:
+    return attempt(mutant.backend, [case for case in quick_cases() if case.id in wanted], codebook()).results
+
+
+def shipped(results: Sequence[Result]) -> Diagnosis | None:
+    return diagnose(results, shipped_library().mutants, committed(), ask_processes)
+
+
+def results_of(mutant: str, operator: str) -> list[Result]:
+    return list(attempted(f"mutant:{mutant}", operator).results.values())
+
+
+# -- real mutants as backends
+
+
+@pytest.mark.parametrize(
+    ("mutant", "operator"),
+    [
+        ("seed-words-big-endian", ORDER),
+        ("bounded-draw-by-multiplication", ORDER),
+        ("counter-carry-lost-at-32", ORDER),
+        ("decode-negative-counters", DECODE),
+    ],
+)
+def test_a_mutant_on_trial_is_named(mutant: str, operator: str) -> None:
+    diagnosis = shipped(results_of(mutant, operator))
+    known = shipped_library().mutants[mutant]
+    assert diagnosis == Diagnosis(True, (mutant,), known.sentence, tuple(sorted(known.requirements)), known.rulings)
+
+
+def test_another_answer_in_one_failing_case_is_not_explained() -> None:
+    results = results_of("bounded-draw-by-multiplication", ORDER)
+    k = next(k for k, result in enumerate(results) if result.verdict is Verdict.FAIL)
+    call = results[k].call
+    assert call is not None
+    results[k] = replace(results[k], call=replace(call, answer={"result": {"block_order": ["0"]}}))
+    assert shipped(results) == NOT_EXPLAINED
+
+
+def test_one_more_failing_case_is_not_explained() -> None:
+    results = results_of("bounded-draw-by-multiplication", ORDER)
+    k = next(k for k, result in enumerate(results) if result.verdict is Verdict.PASS)
+    results[k] = replace(results[k], verdict=Verdict.FAIL, outcome="result")
+    assert shipped(results) == NOT_EXPLAINED
+
+
+def test_one_failing_case_less_is_not_explained() -> None:
+    results = results_of("bounded-draw-by-multiplication", ORDER)
+    k = next(k for k, result in enumerate(results) if result.verdict is Verdict.FAIL)
+    results[k] = Result(results[k].check, Verdict.PASS)
+    assert shipped(results) == NOT_EXPLAINED
+
+
+def test_mutants_that_the_selected_cases_do_not_tell_apart_are_all_named() -> None:
+    chosen = f"{ORDER}::no-blocks::none"
+    results = [result for result in results_of("zero-blocks-accepted", ORDER) if result.check.id == chosen]
+    assert shipped(results) == Diagnosis(
+        True, ("zero-blocks-accepted",), shipped_library().mutants["zero-blocks-accepted"].sentence, ("N11",), ()
+    )
+
+
+# -- made results: what is believed, and what is asked
+
+
+def result(slug: str, verdict: Verdict, answer: Any = None, kind: Kind = Kind.VECTOR, step: str = "") -> Result:
+    id_ = f"O::g::{slug}" if kind is Kind.VECTOR else f"O#law::{slug}"
+    call = Call("O", {}, {"result": answer}) if verdict is Verdict.FAIL else None
+    return Result(Check(id_, kind, "O", "g", "why", ("N01",), ()), verdict, "result", step, call=call)
+
+
+def passing(slug: str) -> Result:
+    return result(slug, Verdict.PASS)
+
+
+def failing(slug: str, answer: Any = "wrong", step: str = "") -> Result:
+    return result(slug, Verdict.FAIL, answer, step=step)
+
+
+def mutants(**sentences: str) -> dict[str, Mutant]:
+    position = next(iter(shipped_library().mutants.values())).position
+    return {
+        id_: Mutant(id_, "data", sentence, (f"N{k}",), (f"NA{k}",), False, "", position)
+        for k, (id_, sentence) in enumerate(sentences.items())
+    }
+
+
+def matrix(cases: str, behaviours: Mapping[str, str] | None = None, **killed: str) -> KillMatrix:
+    rows = {
+        id_: MutantRow(id_, Status.KILLED, frozenset(f"O::g::{c}" for c in slugs), (behaviours or {}).get(id_, id_))
+        for id_, slugs in killed.items()
+    }
+    return KillMatrix(tuple(f"O::g::{c}" for c in cases), rows)
+
+
+class Asked:
+    """Answers of made mutants; remembers who was asked what."""
+
+    def __init__(self, **answers: Sequence[Result]) -> None:
+        self.answers = {id_: {r.check.id: r for r in results} for id_, results in answers.items()}
+        self.log: list[tuple[str, tuple[str, ...]]] = []
+
+    def __call__(self, mutant: Mutant, wanted: Sequence[str]) -> Answers:
+        self.log.append((mutant.id, tuple(wanted)))
+        return {id_: self.answers[mutant.id][id_] for id_ in wanted if id_ in self.answers[mutant.id]}
+
+
+def test_a_run_without_failures_has_no_diagnosis() -> None:
+    assert diagnose([passing("a")], mutants(x="errs"), matrix("a", x="a"), Asked()) is None
+
+
+def test_cases_that_did_not_run_are_left_out_of_the_comparison() -> None:
+    skipped = result("b", Verdict.NOT_APPLICABLE)
+    diagnosis = diagnose(
+        [failing("a"), skipped], mutants(x="errs"), matrix("ab", x="ab"), Asked(x=[failing("a"), failing("b")])
+    )
+    assert diagnosis == Diagnosis(True, ("x",), "errs", ("N0",), ("NA0",))
+
+
+@pytest.mark.parametrize("outcome", ["crash", "timeout", "protocol_error"])
+def test_a_lost_backend_is_never_a_mutant_s_doing(outcome: str) -> None:
+    lost = replace(result("b", Verdict.ERROR), outcome=outcome)
+    for results in ([lost], [failing("a"), lost]):
+        assert diagnose(results, mutants(x="errs"), matrix("ab", x="ab"), Asked(x=[failing("a")])) == NOT_EXPLAINED
+
+
+def test_a_broken_law_alone_is_not_explained() -> None:
+    broken = result("law", Verdict.FAIL, kind=Kind.LAW)
+    assert diagnose([passing("a"), broken], mutants(x="errs"), matrix("a", x="a"), Asked()) == NOT_EXPLAINED
+
+
+def test_only_mutants_that_the_matrix_kills_by_the_failing_cases_are_asked() -> None:
+    asked = Asked(x=[failing("a")], y=[failing("a"), failing("b")])
+    diagnose([failing("a"), passing("b")], mutants(x="errs", y="strays"), matrix("ab", x="a", y="ab"), asked)
+    assert {id_ for id_, _ in asked.log} == {"x"}
+
+
+def test_a_case_outside_the_matrix_decides_as_well() -> None:
+    # The matrix holds quick cases only; z is a slower one, which the mutant passes and the backend fails.
+    asked = Asked(x=[failing("a"), passing("z")])
+    assert diagnose([failing("a"), failing("z")], mutants(x="errs"), matrix("a", x="a"), asked) == NOT_EXPLAINED
+
+
+def test_a_case_outside_the_matrix_that_is_too_slow_to_ask_is_left_out() -> None:
+    asked = Asked(x=[failing("a")])
+    found = diagnose([failing("a"), failing("z")], mutants(x="errs"), matrix("a", x="a"), asked)
+    assert found is not None
+    assert found.mutants == ("x",)
+
+
+def test_the_same_answer_in_another_step_is_another_mistake() -> None:
+    asked = Asked(x=[failing("a", step="second")])
+    assert diagnose([failing("a", step="first")], mutants(x="errs"), matrix("a", x="a"), asked) == NOT_EXPLAINED
+
+
+def test_several_mistakes_that_fit_are_all_named_and_said_to_be_indistinguishable() -> None:
+    asked = Asked(x=[failing("a")], y=[failing("a")])
+    found = diagnose([failing("a")], mutants(x="errs", y="strays"), matrix("ab", x="a", y="ab"), asked)
+    sentence = "one of these, which the selected cases do not tell apart: errs; strays"
+    assert found == Diagnosis(True, ("x", "y"), sentence, ("N0", "N1"), ("NA0", "NA1"))
+
+
+def test_one_behaviour_class_has_one_sentence() -> None:
+    asked = Asked(x=[failing("a")], y=[failing("a")])
+    alike = matrix("a", {"x": "same", "y": "same"}, x="a", y="a")
+    found = diagnose([failing("a")], mutants(x="errs", y="strays"), alike, asked)
+    assert found == Diagnosis(True, ("x", "y"), "errs", ("N0", "N1"), ("NA0", "NA1"))
+
+
+def test_a_control_explains_nothing() -> None:
+    control = {"x": replace(mutants(x="errs")["x"], control=True)}
+    assert diagnose([failing("a")], control, matrix("a", x="a"), Asked(x=[failing("a")])) == NOT_EXPLAINED

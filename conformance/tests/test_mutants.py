@@ -1,0 +1,261 @@
+"""The corpus notices every deliberate mistake, and the kill matrix says so truthfully."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from conformance.contract.library import Library
+from conformance.contract.mutant import Mutant
+from conformance.tests.mutant_results import DECODE, EMIT, ORDER, cases_of, committed, quick_cases
+from conformance.tests.shipped import shipped_library
+from conformance.trial.mutants import kill_matrix
+from conformance.trial.mutants_matrix import KillMatrix, MutantRow, Status, problems, undeclared_classes
+from conformance.trial.mutants_report import UnreadableMatrix, changes, matrix_from, matrix_text, read_matrix
+
+SMALL = ("control", "draw-before-increment", "fisher-yates-biased")
+
+
+def declared() -> dict[str, dict[str, Any]]:
+    files = sorted(shipped_library().layout.spec.glob("*/mutants.yaml"))
+    entries = [entry for file in files for entry in yaml.safe_load(file.read_text("utf-8"))["mutants"]]
+    return {entry["id"]: entry for entry in entries}
+
+
+def patches(entry: Mapping[str, Any]) -> list[Mapping[str, str]]:
+    found = entry.get("patches") or [entry[key] for key in ("patch",) if key in entry]
+    return list(found)
+
+
+def library_with(*mutants: Mutant) -> Library:
+    return replace(shipped_library(), mutants={mutant.id: mutant for mutant in mutants})
+
+
+def row(id_: str, *killed: str, behaviour: str = "", status: Status = Status.KILLED, reason: str = "") -> MutantRow:
+    return MutantRow(id_, status, frozenset(f"O::g::{slug}" for slug in killed), behaviour or id_, reason)
+
+
+def matrix_of(*rows: MutantRow, cases: str = "abc") -> KillMatrix:
+    return KillMatrix(tuple(f"O::g::{slug}" for slug in cases), {one.id: one for one in rows})
+
+
+def mutant(id_: str, equivalent_to: str = "", control: bool = False) -> Mutant:
+    position = next(iter(shipped_library().mutants.values())).position
+    return Mutant(id_, "data", f"makes the mistake {id_}", ("N01",), (), control, equivalent_to, position)
+
+
+# -- what is declared
+
+
+def test_every_patch_finds_its_text_exactly_once() -> None:
+    reference = shipped_library().layout.root / "impl" / "reference"
+    for id_, entry in declared().items():
+        sources: dict[str, str] = {}
+        for patch in patches(entry):
+            source = sources.get(patch["file"]) or (reference / patch["file"]).read_text("utf-8")
+            assert source.count(patch["find"]) == 1, id_
+            sources[patch["file"]] = source.replace(patch["find"], patch["replace"])
+        for file, source in sources.items():
+            compile(source, file, "exec")
+
+
+def test_every_mutant_names_a_requirement_and_its_rulings_exist() -> None:
+    library = shipped_library()
+    for one in library.mutants.values():
+        assert one.control or one.requirements, one.id
+        assert all(library.requirement(id_) for id_ in one.requirements), one.id
+        assert set(one.rulings) <= set(library.rulings), one.id
+
+
+def test_there_are_many_mutants_among_them_pairs_and_a_control() -> None:
+    entries = declared()
+    assert len(entries) >= 40
+    assert sum(len(patches(entry)) >= 2 for entry in entries.values()) >= 1
+    assert any(entry.get("control") for entry in entries.values())
+
+
+def test_a_sentence_continues_the_words_the_backend() -> None:
+    for one in shipped_library().mutants.values():
+        assert one.sentence[0].islower(), one.id
+        assert one.sentence[-1] not in ".!", one.id
+
+
+# -- what is committed
+
+
+def test_the_committed_matrix_holds_today_s_mutants_and_quick_cases() -> None:
+    stale = "run `tally mutants --write` and review the difference"
+    assert set(committed().rows) == set(shipped_library().mutants), stale
+    assert committed().cases == tuple(case.id for case in quick_cases()), stale
+
+
+def test_nothing_in_the_committed_matrix_is_red() -> None:
+    mutants = shipped_library().mutants
+    assert list(problems(committed(), mutants)) == []
+    assert undeclared_classes(committed(), mutants) == ()
+
+
+def test_cases_of_every_operator_kill_mutants() -> None:
+    killing = {id_.split("::")[0] for id_, count in committed().kills.items() if count}
+    assert killing == {case.operator for case in quick_cases()}
+
+
+def test_the_small_set_of_cases_kills_what_all_cases_kill() -> None:
+    chosen = set(committed().killing_set)
+    assert len(chosen) < len(committed().cases) / 10
+    assert all(row.killed & chosen for row in committed().rows.values() if row.killed)
+
+
+# -- what a run finds
+
+
+def test_a_run_finds_what_is_committed() -> None:
+    fresh = kill_matrix(shipped_library(), quick_cases(), SMALL)
+    assert {id_: fresh.rows[id_] for id_ in SMALL} == {id_: committed().rows[id_] for id_ in SMALL}
+
+
+def test_the_matrix_does_not_depend_on_workers_or_order() -> None:
+    cases = cases_of(ORDER)
+    texts = set()
+    for jobs, order in ((1, cases), (3, tuple(reversed(cases)))):
+        with ThreadPoolExecutor(jobs) as executor:
+            texts.add(matrix_text(kill_matrix(shipped_library(), order, SMALL, executor)))
+    assert len(texts) == 1
+
+
+def test_a_mutant_that_no_case_notices_survives() -> None:
+    without = [case for case in cases_of(DECODE) if "tagged" not in case.id]
+    fresh = kill_matrix(shipped_library(), without, ["decode-tags"])
+    assert fresh.rows["decode-tags"].status is Status.SURVIVED
+    (sentence,) = problems(fresh, shipped_library().mutants)
+    assert sentence == "decode-tags survived: no frozen case notices that it skips CBOR tags instead of refusing them"
+
+
+def test_only_quick_cases_decide() -> None:
+    slow = [replace(case, profile="standard") for case in cases_of(DECODE)]
+    fresh = kill_matrix(shipped_library(), slow, ["decode-tags"])
+    assert fresh.cases == ()
+    assert "there is no case to kill a mutant with" in list(problems(fresh, shipped_library().mutants))
+
+
+@pytest.mark.parametrize(
+    ("patch", "status", "reason"),
+    [
+        ({"file": "philox.py", "find": "ROUNDS = 11", "replace": "ROUNDS = 9"}, Status.NOT_APPLIED, "occurs 0 times"),
+        ({"file": "philox.py", "find": "ROUNDS = 10", "replace": "ROUNDS = ("}, Status.DOES_NOT_RUN, "SyntaxError"),
+    ],
+)
+def test_a_patch_that_does_not_fit_is_told_from_a_reference_that_does_not_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, patch: dict[str, str], status: Status, reason: str
+) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "mutants.yaml").write_text(
+        yaml.safe_dump({"mutants": [{"id": "stale", "sentence": "makes a mistake", "patch": patch}]})
+    )
+    monkeypatch.setenv("TALLY_SPEC_DIR", str(tmp_path))
+    library = library_with(mutant("stale"))
+    fresh = kill_matrix(library, cases_of(EMIT)[:2])
+    assert fresh.rows["stale"].status is status
+    (sentence,) = problems(fresh, library.mutants)
+    assert reason in sentence
+
+
+# -- what is red
+
+
+def test_a_control_that_dies_is_red() -> None:
+    dead = row("control", "b", "a", status=Status.CONTROL_DEAD)
+    assert list(problems(matrix_of(dead), {"control": mutant("control", control=True)})) == [
+        "control is a control, yet O::g::a fails on it"
+    ]
+
+
+def test_a_declared_class_whose_members_differ_is_red() -> None:
+    mutants = {"x": mutant("x"), "y": mutant("y", "x"), "z": mutant("z", "x")}
+    apart = matrix_of(row("x", "a", "b"), row("y", "a"), row("z", "a", "b", behaviour="other"))
+    assert list(problems(apart, mutants)) == [
+        "y is declared equivalent to x, but O::g::b tells them apart",
+        "z is declared equivalent to x, but a case that kills both, with other answers tells them apart",
+    ]
+
+
+def test_a_class_declared_with_nobody_is_red() -> None:
+    mutants = {"x": mutant("x", "nobody")}
+    assert list(problems(matrix_of(row("x", "a")), mutants)) == [
+        "x is declared equivalent to nobody, which is no mutant"
+    ]
+
+
+def test_mutants_that_answer_alike_are_found_unless_declared() -> None:
+    alike = matrix_of(row("x", "a", behaviour="same"), row("y", "a", behaviour="same"), row("z", "a"))
+    assert undeclared_classes(alike, {id_: mutant(id_) for id_ in "xyz"}) == (("x", "y"),)
+    assert undeclared_classes(alike, {"x": mutant("x"), "y": mutant("y", "x"), "z": mutant("z")}) == ()
+
+
+# -- the report
+
+
+def test_the_text_of_a_matrix_holds_all_of_it() -> None:
+    matrix = matrix_of(
+        row("all", *"abcdefg"),
+        row("some", *"acdg"),
+        row("none", status=Status.SURVIVED),
+        row("stale", status=Status.NOT_APPLIED, reason="the text occurs 0 times"),
+        cases="abcdefg",
+    )
+    rows = {id_: replace(one, behaviour=one.behaviour if one.killed else "") for id_, one in matrix.rows.items()}
+    text = matrix_text(replace(matrix, rows=rows))
+    assert matrix_from(text) == KillMatrix(matrix.cases, dict(sorted(rows.items())))
+    assert '"O::g": "*"' in text
+    assert '"O::g": "0,2-3,6"' in text
+
+
+def test_the_committed_text_is_what_is_written() -> None:
+    file = shipped_library().layout.reports / "kill-matrix.json"
+    assert matrix_text(committed()) == file.read_text("utf-8")
+
+
+def test_a_missing_or_foreign_matrix_is_named_with_the_next_step(tmp_path: Path) -> None:
+    file = tmp_path / "kill-matrix.json"
+    for text in (None, "{", '{"format": 2}', '{"format": 1, "cases": {"O::g": {}}, "mutants": {"x": {}}}'):
+        if text is not None:
+            file.write_text(text)
+        with pytest.raises(UnreadableMatrix, match=r"kill-matrix\.json: .*\n    hint: run `tally mutants --write`"):
+            read_matrix(file)
+
+
+def test_every_change_of_the_matrix_is_named() -> None:
+    old = matrix_of(row("gone", "a"), row("less", "a", "b"), row("other", "a"), row("dead", "a"), row("same", "a"))
+    new = matrix_of(
+        row("new", "a"),
+        row("less", "a"),
+        row("other", "a", behaviour="otherwise"),
+        row("dead", status=Status.SURVIVED),
+        row("same", "a"),
+        cases="abcd",
+    )
+    assert list(changes(old, new)) == [
+        "dead was killed, is survived",
+        "gone is gone",
+        "less was killed by 2 cases, is killed by 1",
+        "new is new",
+        "other is killed by the same cases but answers otherwise",
+        "1 cases came, 0 went",
+    ]
+    assert list(changes(old, old)) == []
+
+
+def test_the_killing_set_is_small_and_breaks_ties_by_id() -> None:
+    matrix = matrix_of(row("x", "a", "b"), row("y", "b", "c"), row("z", "c", "a"), row("w", "d"), cases="abcd")
+    assert matrix.killing_set == ("O::g::a", "O::g::b", "O::g::d")
+
+
+def test_cases_are_counted_by_the_mutants_they_kill() -> None:
+    matrix = matrix_of(row("x", "a", "b"), row("y", "b"))
+    assert dict(matrix.kills) == {"O::g::a": 1, "O::g::b": 2, "O::g::c": 0}
