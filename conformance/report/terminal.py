@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from io import StringIO
@@ -62,7 +63,8 @@ def show(records: Sequence[Record], console: Console, most: int = MOST_FAILURES)
             line(f"{record['backend']['text']}", style="bold underline")
         _failures(record, console, line, most)
         for text, style in _remarks(record):
-            line(text, style)
+            for piece in textwrap.wrap(text, min(console.width, _WIDEST), break_on_hyphens=False):
+                line(piece, style)
         line(_last(record), "bold green" if record.verdict == CONFORMANT else "bold red")
 
 

@@ -124,8 +124,10 @@ def test_the_last_line_is_the_verdict() -> None:
 
 def test_a_diagnosis_names_the_mistake_and_its_sources() -> None:
     diagnosis = Diagnosis(True, ("big-endian-seed",), "reads the seed words big-endian", ("N10",), ("NA02",))
-    text = page(record(failed(MAP, "a"), diagnosis=diagnosis))
+    text = page(record(failed(MAP, "a"), diagnosis=diagnosis), width=120)
     assert "diagnosis: reads the seed words big-endian (N10, NA02); as mutant big-endian-seed" in text
+    narrow = page(record(failed(MAP, "a"), diagnosis=diagnosis), width=60)
+    assert "\nmutant big-endian-seed\n" in narrow
 
 
 def test_fuzzing_says_what_it_reached() -> None:
