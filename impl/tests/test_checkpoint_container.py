@@ -1,0 +1,406 @@
+"""A container written and read: its layout, its bindings, its stages."""
+
+from collections.abc import Mapping
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from impl.reference.canonical_cbor import decode_canonical, encode_canonical
+from impl.reference.checkpoint.merkle import section_manifest_hash
+from impl.reference.checkpoint.shard import shards_of
+from impl.tests.checkpoint_calls import (
+    ABSENT,
+    REPLAY_TOKEN,
+    call,
+    changed,
+    container,
+    link_of,
+    pinned_header,
+    reading,
+    reason,
+    refusal,
+    tree,
+    whole_files,
+    written,
+)
+
+LISTED = {
+    "checkpoint_manifest.cbor",
+    "checkpoint_header.cbor",
+    "tensors/rank=0/shard=0.bin",
+    "tensors/rank=0/shard=1.bin",
+    "tensors/rank=0/shard=2.bin",
+    "optimizer/rank=0/state.bin",
+    "dp/accountant_state.cbor",
+    "data/cursors.cbor",
+    "tmmu/plan.cbor",
+    "trace/link.cbor",
+    "artifacts/artifact_index.cbor",
+    "rng/state.cbor",
+}
+COMPONENT_PATHS = {
+    "model_params": ["tensors/rank=0/shard=0.bin", "tensors/rank=0/shard=1.bin", "tensors/rank=0/shard=2.bin"],
+    "optimizer_state": ["optimizer/rank=0/state.bin"],
+    "rng_states": ["rng/state.cbor"],
+    "dp_accountant_state": ["dp/accountant_state.cbor"],
+    "data_cursors": ["data/cursors.cbor"],
+    "tmmu_plan": ["tmmu/plan.cbor"],
+}
+TENSOR_PATHS = COMPONENT_PATHS["model_params"]
+
+
+def without(*components: str) -> dict[str, bytes]:
+    return whole_files(**{path: ABSENT for component in components for path in COMPONENT_PATHS[component]})
+
+
+def manifest_of(root: Path, name: str = "c") -> dict[str, Any]:
+    manifest = decode_canonical((root / name / "checkpoint_manifest.cbor").read_bytes())
+    assert isinstance(manifest, dict)
+    return manifest
+
+
+def test_the_container_holds_exactly_the_listed_files(tmp_path: Path) -> None:
+    written(tmp_path)
+    assert set(tree(tmp_path)) == {f"c/{path}" for path in LISTED}
+
+
+def test_the_answer_is_what_the_files_say(tmp_path: Path) -> None:
+    answer = written(tmp_path)
+    files = tree(tmp_path / "c")
+    manifest = manifest_of(tmp_path)
+    assert answer["checkpoint_hash"] == sha256(files["checkpoint_header.cbor"]).digest() == manifest["checkpoint_hash"]
+    assert answer["full_checkpoint_hash"] == sha256(files["checkpoint_manifest.cbor"]).digest()
+    header = decode_canonical(files["checkpoint_header.cbor"])
+    assert isinstance(header, dict)
+    assert answer["checkpoint_merkle_root"] == manifest["checkpoint_merkle_root"] == header["checkpoint_merkle_root"]
+
+
+def test_the_manifest_lists_every_shard_by_path_and_exactly_the_keys_given(tmp_path: Path) -> None:
+    params = container(tmp_path)
+    call("WriteContainer", **params)
+    manifest = manifest_of(tmp_path)
+    assert set(manifest) == {
+        "manifest_version",
+        "checkpoint_hash",
+        "checkpoint_merkle_root",
+        "shards",
+        "dataset_snapshot_id",
+        "artifact_index_hash",
+    }
+    assert manifest["manifest_version"] == "1.0.0"
+    assert manifest["dataset_snapshot_id"] == "snap"
+    assert manifest["artifact_index_hash"] == sha256(b"artifact_index_hash").digest()
+    assert manifest["shards"] == [
+        {"path": path, "sha256": sha256(content).digest(), "size_bytes": len(content)}
+        for path, content in sorted(params["files"].items())
+    ]
+
+
+def test_the_optional_keys_of_the_manifest_are_kept_as_given(tmp_path: Path) -> None:
+    given = {"dp_enabled": True, "partial_restore": [TENSOR_PATHS[1], TENSOR_PATHS[0]]}
+    written(tmp_path, manifest=given)
+    manifest = manifest_of(tmp_path)
+    assert {name: manifest[name] for name in given} == given
+
+
+@pytest.mark.parametrize(
+    ("name", "folder"),
+    [
+        ("weights_manifest_hash", "tensors/"),
+        ("optimizer_manifest_hash", "optimizer/"),
+        ("dp_accountant_manifest_hash", "dp/"),
+    ],
+)
+def test_a_given_manifest_hash_binds_the_shards_of_its_folder(tmp_path: Path, name: str, folder: str) -> None:
+    right = section_manifest_hash(folder, shards_of(whole_files()))
+    written(tmp_path, manifest={name: right})
+    assert call("ReadContainer", **reading(tmp_path))["report"]["status"] == "success"
+    wrong = container(tmp_path, "d", manifest={name: bytes(32)})
+    assert reason("WriteContainer", **wrong) == ("ROOT_MISMATCH", f"checkpoint_manifest.cbor.{name}")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "checkpoint_merkle_root",
+        "tensors_root_hash",
+        "optimizer_state_root_hash",
+        "dp_accountant_state_root_hash",
+    ],
+)
+def test_a_root_in_the_header_that_differs_from_the_files_is_refused(tmp_path: Path, name: str) -> None:
+    record = refusal("WriteContainer", **container(tmp_path, header={name: bytes(32)}))
+    assert record == {
+        "t": 7,
+        "failure_code": "CONTRACT_VIOLATION",
+        "failure_operator": "UML_OS.Checkpoint.WriteContainer_v1",
+        "replay_token": REPLAY_TOKEN,
+        "reason": "ROOT_MISMATCH",
+        "field_path": name,
+    }
+    assert tree(tmp_path) == {}
+
+
+def test_accounting_for_privacy_needs_a_root_that_binds_the_account(tmp_path: Path) -> None:
+    params = container(tmp_path, header={"dp_accountant_state_root_hash": ABSENT}, manifest={"dp_enabled": True})
+    assert reason("WriteContainer", **params) == ("MISSING_FIELD", "dp_accountant_state_root_hash")
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "../x",
+        "/etc/x",
+        "tensors/../../x",
+        "tensors/rank=0/./shard=0.bin",
+        "tensors//rank=0/shard=0.bin",
+        "tensors/rank=00/shard=0.bin",
+        "tensors/rank=0/shard=01.bin",
+        "tensors/rank=0/shard=-1.bin",
+        "tensors/rank=0/shard=\u0661.bin",
+        "tensors/rank=0/shard=0.bin\n",
+        "tensors/rank=0/shard=0.bin\x00",
+        "tensors/rank=0/shard=0.bin/",
+        "tensors/rank=" + "1" * 20 + "/shard=0.bin",
+        "optimizer/rank=0/shard=0.bin",
+        "optimizer/state.bin",
+        "checkpoint_manifest.cbor",
+        "checkpoint_header.cbor",
+        "rng/other.cbor",
+        "\u00fc",
+        "",
+    ],
+)
+def test_a_path_that_is_not_listed_is_refused_before_anything_is_written(tmp_path: Path, path: str) -> None:
+    params = container(tmp_path)
+    params["files"][path] = b""
+    assert reason("WriteContainer", **params) == ("BAD_PATH", path)
+    assert tree(tmp_path) == {}
+
+
+@pytest.mark.parametrize("name", ["", ".", "..", "a/b", "/a", ".c.tmp", ".hidden", "a\x00", "x" * 201, "\ud800"])
+def test_a_name_that_could_leave_the_root_or_hide_in_it_is_refused(tmp_path: Path, name: str) -> None:
+    assert reason("WriteContainer", **{**container(tmp_path), "name": name}) == ("BAD_PATH", "name")
+    assert reason("ReadContainer", **reading(tmp_path, name)) == ("BAD_PATH", "name")
+
+
+@pytest.mark.parametrize(
+    "root", ["", "relative", "/no/such/folder", "/dev/null", "/a\x00b", "/\ud800", "/" + "x" * 5_000]
+)
+def test_a_root_that_is_no_folder_is_refused(tmp_path: Path, root: str) -> None:
+    assert reason("WriteContainer", **{**container(tmp_path), "root": root}) == ("BAD_PATH", "root")
+    assert reason("ReadContainer", **{**reading(tmp_path), "root": root}) == ("BAD_PATH", "root")
+
+
+def test_the_target_must_not_exist_in_any_form(tmp_path: Path) -> None:
+    written(tmp_path, "c")
+    before = tree(tmp_path)
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").touch()
+    (tmp_path / "dangling").symlink_to(tmp_path / "nowhere")
+    for name in ("c", "folder", "file", "dangling"):
+        assert reason("WriteContainer", **container(tmp_path, name)) == ("TARGET_EXISTS", "name")
+    assert {path: content for path, content in tree(tmp_path).items() if path.startswith("c/")} == before
+
+
+def test_what_an_interrupted_attempt_left_is_replaced(tmp_path: Path) -> None:
+    stale = tmp_path / ".c.tmp" / "tensors" / "rank=9"
+    stale.mkdir(parents=True)
+    (stale / "shard=0.bin").write_bytes(b"stale")
+    written(tmp_path)
+    assert set(tree(tmp_path)) == {f"c/{path}" for path in LISTED}
+
+
+def test_a_link_in_the_place_of_the_temporary_folder_is_not_followed(tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "kept").write_bytes(b"kept")
+    root = tmp_path / "root"
+    root.mkdir()
+    (root / ".c.tmp").symlink_to(outside)
+    written(root)
+    assert tree(outside) == {"kept": b"kept"}
+
+
+@pytest.mark.parametrize(
+    ("manifest", "found"),
+    [
+        ({"dataset_snapshot_id": "\ud800"}, ("WRONG_TYPE", "checkpoint_manifest.cbor.dataset_snapshot_id")),
+        ({"partial_restore": ["\ud800"]}, ("WRONG_TYPE", "checkpoint_manifest.cbor.partial_restore")),
+        ({"partial_restore": ["tensors/rank=7/shard=7.bin"]}, ("MISSING_SHARD", "tensors/rank=7/shard=7.bin")),
+        ({"partial_restore": [TENSOR_PATHS[0]] * 2}, ("DUPLICATE_PATH", TENSOR_PATHS[0])),
+    ],
+)
+def test_a_manifest_that_could_not_be_read_is_not_written(
+    tmp_path: Path, manifest: Mapping[str, Any], found: tuple[str, str]
+) -> None:
+    assert reason("WriteContainer", **container(tmp_path, manifest=manifest)) == found
+
+
+@pytest.mark.parametrize(
+    ("path", "content", "found"),
+    [
+        ("dp/accountant_state.cbor", bytes.fromhex("fb7ff8000000000000"), "NON_CANONICAL"),
+        ("tmmu/plan.cbor", b"\x18\x00", "NON_CANONICAL"),
+        ("artifacts/artifact_index.cbor", b"", "NON_CANONICAL"),
+        ("data/cursors.cbor", encode_canonical({"d": 1}), "WRONG_TYPE"),
+        ("rng/state.cbor", encode_canonical(["rng_state", 1, 2, 3, 4, 5]), "WRONG_TYPE"),
+        ("rng/state.cbor", encode_canonical(["rng_state", 1, 2, 3, 4, 5, 2**32]), "WRONG_TYPE"),
+        ("rng/state.cbor", encode_canonical(["rng_state", 1, 2, 3, 4, 5, True]), "WRONG_TYPE"),
+        ("rng/state.cbor", encode_canonical(["rng", 1, 2, 3, 4, 5, 6]), "WRONG_TYPE"),
+    ],
+)
+def test_a_content_that_could_not_be_used_is_not_written(tmp_path: Path, path: str, content: bytes, found: str) -> None:
+    params = container(tmp_path, files=whole_files(**{path: content}))
+    assert reason("WriteContainer", **params) == (found, path)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"run_id": "x"},
+        {"t": 8},
+        {"t": 7.0},
+        {"trace_root_hash": bytes(32)},
+        {"trace_tail_hash_at_checkpoint": bytes(32)},
+        {"checkpoint_hash_prev": bytes(32)},
+        {"run_id": ABSENT},
+        {"checkpoint_hash": bytes(32)},
+    ],
+)
+def test_a_link_that_says_something_else_than_the_header_is_refused(tmp_path: Path, changes: dict[str, Any]) -> None:
+    (name,) = changes
+    params = container(tmp_path, link=link_of(pinned_header(), **changes))
+    assert reason("WriteContainer", **params) == ("LINK_MISMATCH", f"trace/link.cbor.{name}")
+
+
+def test_a_container_without_a_link_is_refused(tmp_path: Path) -> None:
+    assert reason("WriteContainer", **container(tmp_path, link=ABSENT)) == ("MISSING_SHARD", "trace/link.cbor")
+    other = container(tmp_path, link=encode_canonical([]))
+    assert reason("WriteContainer", **other) == ("LINK_MISMATCH", "trace/link.cbor")
+
+
+def test_train_restores_every_file_as_it_was_written(tmp_path: Path) -> None:
+    params = container(tmp_path)
+    call("WriteContainer", **params)
+    answer = call("ReadContainer", **reading(tmp_path))
+    assert answer["files"] == params["files"]
+    assert answer["header"] == params["header"]
+    assert answer["report"]["restore_profile_id"] == "539da104189fede3"
+    assert answer["report"]["compatibility_level"] == "exact"
+    assert answer["report"]["checkpoint_size_bytes"] == sum(map(len, tree(tmp_path).values()))
+    assert answer["report"]["trace_record"]["status"] == "success"
+    assert answer["report"]["trace_record"]["checkpoint_hash"] == manifest_of(tmp_path)["checkpoint_hash"]
+
+
+@pytest.mark.parametrize("component", COMPONENT_PATHS)
+def test_train_needs_each_of_its_six_components(tmp_path: Path, component: str) -> None:
+    # The account is declared by the manifest, so that its file can be the one that is missing.
+    root = {"dp_accountant_state_root_hash": ABSENT} if component == "dp_accountant_state" else {}
+    files = without(component)
+    if component == "dp_accountant_state":
+        bound = sha256(encode_canonical(["dp_accountant_root", []])).digest()
+        root = {"dp_accountant_state_root_hash": bound}
+    written(tmp_path, files=files, header=root)
+    assert reason("ReadContainer", **reading(tmp_path)) == ("MISSING_COMPONENT", component)
+
+
+def test_train_without_privacy_accounting_needs_five(tmp_path: Path) -> None:
+    written(tmp_path, files=without("dp_accountant_state"))
+    answer = call("ReadContainer", **reading(tmp_path))
+    assert answer["report"]["restore_profile_id"] == "130bf224590df6f1"
+
+
+@pytest.mark.parametrize(("enabled", "profile"), [(True, "539da104189fede3"), (False, "130bf224590df6f1")])
+def test_the_manifest_says_whether_privacy_is_accounted_for(tmp_path: Path, enabled: bool, profile: str) -> None:
+    written(tmp_path, manifest={"dp_enabled": enabled})
+    assert call("ReadContainer", **reading(tmp_path))["report"]["restore_profile_id"] == profile
+
+
+@pytest.mark.parametrize(("stage", "profile"), [("eval", "76c29662ee06b4c1"), ("infer", "afd7f5c2650bd164")])
+def test_eval_and_infer_need_the_parameters_only(tmp_path: Path, stage: str, profile: str) -> None:
+    written(tmp_path, "small", files=without(*(COMPONENT_PATHS.keys() - {"model_params"})))
+    written(tmp_path, "whole")
+    for name in ("small", "whole"):
+        answer = call("ReadContainer", **reading(tmp_path, name, stage=stage))
+        assert set(answer["files"]) == set(TENSOR_PATHS)
+        assert answer["report"]["restore_profile_id"] == profile
+        assert answer["report"]["trace_record"]["step"] == "restore"
+    written(tmp_path, "none", files=without("model_params"))
+    assert reason("ReadContainer", **reading(tmp_path, "none", stage=stage)) == ("MISSING_COMPONENT", "model_params")
+
+
+def test_a_subset_of_the_shards_is_restored_where_the_manifest_declares_it(tmp_path: Path) -> None:
+    written(tmp_path, manifest={"partial_restore": TENSOR_PATHS[:2]})
+    answer = call("ReadContainer", **reading(tmp_path, stage="eval", shards=[TENSOR_PATHS[1]]))
+    assert answer["files"] == {TENSOR_PATHS[1]: bytes([1]) * 100}
+    assert answer["report"]["restore_profile_id"] == "76c29662ee06b4c1"
+
+
+@pytest.mark.parametrize(
+    ("asked", "found"),
+    [
+        ([TENSOR_PATHS[0], TENSOR_PATHS[2]], ("PARTIAL_NOT_DECLARED", TENSOR_PATHS[2])),
+        ([TENSOR_PATHS[0], "tensors/rank=9/shard=0.bin"], ("MISSING_SHARD", "tensors/rank=9/shard=0.bin")),
+        ([TENSOR_PATHS[0], TENSOR_PATHS[0]], ("DUPLICATE_PATH", TENSOR_PATHS[0])),
+        ([TENSOR_PATHS[0], "../c/tensors/rank=0/shard=0.bin"], ("BAD_PATH", "../c/tensors/rank=0/shard=0.bin")),
+        ([TENSOR_PATHS[0], "\ud800"], ("BAD_PATH", "\ufffd\ufffd\ufffd")),
+        ([], ("MISSING_COMPONENT", "model_params")),
+    ],
+)
+def test_a_subset_that_is_not_declared_is_refused(tmp_path: Path, asked: list[str], found: tuple[str, str]) -> None:
+    written(tmp_path, manifest={"partial_restore": TENSOR_PATHS[:2]})
+    assert reason("ReadContainer", **reading(tmp_path, stage="eval", shards=asked)) == found
+
+
+def test_without_a_policy_no_subset_is_restored(tmp_path: Path) -> None:
+    written(tmp_path)
+    found = reason("ReadContainer", **reading(tmp_path, stage="eval", shards=TENSOR_PATHS))
+    assert found == ("PARTIAL_NOT_DECLARED", "checkpoint_manifest.cbor.partial_restore")
+
+
+def test_a_subset_for_train_must_hold_its_components(tmp_path: Path) -> None:
+    everything = sorted(container(tmp_path)["files"])
+    written(tmp_path, manifest={"partial_restore": everything})
+    assert call("ReadContainer", **reading(tmp_path, shards=everything[:]))["report"]["restore_profile_id"]
+    missing = [path for path in everything if path != "rng/state.cbor"]
+    assert reason("ReadContainer", **reading(tmp_path, shards=missing)) == ("MISSING_COMPONENT", "rng_states")
+
+
+def test_a_chain_of_containers_is_followed_by_their_hashes(tmp_path: Path) -> None:
+    previous = written(tmp_path, "0")["checkpoint_hash"]
+    for k in (1, 2, 3):
+        answer = written(tmp_path, str(k), header={"t": k, "checkpoint_hash_prev": previous})
+        read = call("ReadContainer", **reading(tmp_path, str(k), expected={"checkpoint_hash_prev": previous}))
+        assert read["header"]["checkpoint_hash_prev"] == previous
+        previous = answer["checkpoint_hash"]
+    wrong = reading(tmp_path, "2", expected={"checkpoint_hash_prev": previous})
+    assert reason("ReadContainer", **wrong) == ("CHAIN_MISMATCH", "checkpoint_hash_prev")
+
+
+def test_both_digests_of_one_container_are_compared_and_may_not_be_swapped(tmp_path: Path) -> None:
+    answer = written(tmp_path)
+    right = {name: answer[name] for name in ("checkpoint_hash", "full_checkpoint_hash")}
+    assert right["checkpoint_hash"] != right["full_checkpoint_hash"]
+    assert call("ReadContainer", **reading(tmp_path, expected=right))["report"]["status"] == "success"
+    swapped = dict(zip(right, reversed(right.values()), strict=True))
+    assert reason("ReadContainer", **reading(tmp_path, expected=swapped)) == ("HASH_MISMATCH", "checkpoint_hash")
+    for name in right:
+        one = reading(tmp_path, expected={name: swapped[name]})
+        assert reason("ReadContainer", **one) == ("HASH_MISMATCH", name)
+
+
+def test_the_identity_of_a_container_is_compared(tmp_path: Path) -> None:
+    written(tmp_path)
+    record = refusal("ReadContainer", **reading(tmp_path, expected={"run_id": "x", "manifest_hash": bytes(32)}))
+    assert (record["failure_code"], record["field_path"]) == ("REPLAY_DIVERGENCE", "run_id")
+
+
+def test_two_writes_of_the_same_inputs_are_the_same_bytes_whatever_the_order(tmp_path: Path) -> None:
+    params = container(tmp_path, "a")
+    call("WriteContainer", **params)
+    reordered = {name: dict(reversed(params[name].items())) for name in ("header", "files", "manifest")}
+    call("WriteContainer", **changed(params, {**reordered, "name": "b"}))
+    assert tree(tmp_path / "a") == tree(tmp_path / "b")
