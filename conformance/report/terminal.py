@@ -47,7 +47,7 @@ def show(records: Sequence[Record], console: Console, most: int = MOST_FAILURES)
     from conformance.report.table import verdict_table
 
     def line(text: str = "", style: str = "", label: str = "") -> None:
-        shown = Text(f"{label:<{LABEL}}", style="bold") if label else Text()
+        shown = Text().append(f"{label:<{LABEL}}" if label else "", style="bold")
         console.print(shown.append(printable(text), style=style), soft_wrap=True)
 
     for record in records:
