@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 from conformance.codec.codebook import OperatorForms
@@ -27,20 +28,38 @@ class Seeds:
 
 
 def seeds_of(forms: OperatorForms, cases: Sequence[Case]) -> Seeds:
-    """The inputs of an operator's frozen single calls, those kept that are cheap enough to ask again and again."""
+    """The inputs of an operator's frozen calls, those kept that are cheap enough to ask again and again."""
     contract = forms.contract
     found: dict[str, dict[str, Native]] = {}
-    for case in cases:
-        for step in case.steps:
-            if case.kind == "explicit" and isinstance(step, CallStep) and step.operator == contract.operator:
-                native: Native = forms.inputs.to_native(step.inputs)
-                if (side := side_of(contract, native)) is not None:
-                    found.setdefault(side, {})[repr(step.inputs)] = native
+    for step in chain.from_iterable(map(_whole_calls, cases)):
+        if step.operator == contract.operator:
+            native: Native = forms.inputs.to_native(step.inputs)
+            if (side := side_of(contract, native)) is not None:
+                found.setdefault(side, {})[repr(step.inputs)] = native
     ordered = {
         side: tuple(natives[key] for key in sorted(natives, key=lambda text: (len(text), text)))
         for side, natives in sorted(found.items())
     }
     return Seeds(ordered)
+
+
+def _whole_calls(case: Case) -> Iterator[CallStep]:
+    """The calls of a case whose inputs stand in it, not in what an earlier step answers."""
+    earlier: set[str] = set()
+    for step in case.steps:
+        if isinstance(step, CallStep):
+            if not _refers(step.inputs, earlier):
+                yield step
+            earlier.add(step.name)
+
+
+def _refers(value: Any, steps: Container[str]) -> bool:
+    """Whether a JSON wire value holds a reference to one of the steps."""
+    if isinstance(value, dict):
+        if value.keys() == {"from"} and isinstance(value["from"], str):
+            return value["from"].partition(".")[0] in steps
+        return any(_refers(part, steps) for part in value.values())
+    return isinstance(value, list) and any(_refers(part, steps) for part in value)
 
 
 def side_of(contract: Contract, native: Native) -> str | None:
