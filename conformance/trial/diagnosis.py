@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Final
 
 from conformance.contract.mutant import Mutant
 from conformance.trial.attempt import behaviour
@@ -11,8 +12,9 @@ from conformance.trial.mutants_matrix import KillMatrix
 from conformance.trial.run_result import Diagnosis
 
 Ask = Callable[[Mutant, Sequence[str]], Mapping[str, Result]]
-NOT_EXPLAINED = Diagnosis(explained=False)
-_JUDGED = (Verdict.PASS, Verdict.FAIL)
+NOT_EXPLAINED: Final = Diagnosis(explained=False)
+SHOWN: Final = 3  # sentences of mutants that the selected cases do not tell apart
+_JUDGED: Final = (Verdict.PASS, Verdict.FAIL)
 
 
 def diagnose(
@@ -69,7 +71,9 @@ def _diagnosis(alike: Sequence[Mutant], matrix: KillMatrix) -> Diagnosis:
         # One behaviour class: which member is meant cannot matter to anybody.
         sentences = sentences[:1]
     if len(sentences) > 1:
-        sentence = f"one of these, which the selected cases do not tell apart: {'; '.join(sentences)}"
+        more = [f"{len(sentences) - SHOWN} more"] if len(sentences) > SHOWN else []
+        listed = "; ".join([*sentences[:SHOWN], *more])
+        sentence = f"one of these, which the selected cases do not tell apart: {listed}"
     return Diagnosis(
         explained=True,
         mutants=tuple(mutant.id for mutant in alike),
