@@ -31,3 +31,16 @@ def spread(counts: Indices) -> tuple[Indices, Indices]:
     run = np.repeat(np.arange(len(counts)), counts)
     first = np.cumsum(counts) - counts
     return run, np.arange(len(run)) - first[run]
+
+
+def first_of_run(keys: AnyArray) -> Flags:
+    """Return where a run of equal neighbours begins."""
+    first = np.ones(len(keys), np.bool_)
+    np.not_equal(keys[1:], keys[:-1], out=first[1:])
+    return first
+
+
+def first_places(keys: AnyArray) -> Indices:
+    """Return the place of the first occurrence of each key, by ascending key."""
+    order = np.argsort(keys, kind="stable")
+    return order[first_of_run(keys[order])]

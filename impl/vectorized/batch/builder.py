@@ -5,9 +5,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from impl.vectorized.batch.adjacency import adjacency
-from impl.vectorized.batch.arrays import AnyArray, Flags
-from impl.vectorized.batch.collect import Limits, Walker, lay_end_to_end
+from impl.vectorized.batch.adjacency import edges_of
+from impl.vectorized.batch.arrays import AnyArray, Flags, Indices
+from impl.vectorized.batch.collect import Limits, lay_end_to_end, moments
+from impl.vectorized.batch.crowd import Crowd
 from impl.vectorized.batch.faults import Refused
 from impl.vectorized.batch.flat import Flat
 from impl.vectorized.batch.linearize import Sequences, linearize
@@ -53,7 +54,6 @@ class Builder:
 
     def __init__(self, flat: Flat) -> None:
         self.flat = flat
-        self.walker = Walker(flat.keys)
 
     def target(self, table: str, column: str) -> Target:
         """Return where a task's target is; Refused with UNKNOWN_TABLE where there is no such column."""
@@ -82,17 +82,17 @@ class Builder:
         walks = self.collect(target, rows, times, limits)
         collected = lay_end_to_end(walks)
         cells = linearize(self.flat.cells, collected, limits.sequence_length)
-        fk_adj = adjacency(self.flat.keys.parents, collected)
-        order = orders(cells.column_ids, cells.seq_row_ids, cells.is_padding, fk_adj)
+        edges = edges_of(self.flat.keys.parents, collected)
+        order = orders(cells.column_ids, cells.seq_row_ids, cells.is_padding, edges)
         local, embeddings = self.texts(cells)
-        return assemble(cells, target.position, fk_adj, order, local, embeddings)
+        return assemble(cells, target.position, edges.matrix(), order, local, embeddings)
 
     def collect(
         self, target: Target, rows: Sequence[int], times: Sequence[int | None], limits: Limits
-    ) -> list[list[int]]:
+    ) -> list[Indices]:
         """Return the RowIdx that each seed reaches."""
-        walk, first = self.walker.walk, target.first_row
-        return [list(walk(first + row, time, limits)) for row, time in zip(rows, times, strict=True)]
+        seeds = np.array(rows, np.int64) + target.first_row
+        return Crowd(self.flat.keys, seeds, moments(times), limits).rows()
 
     def texts(self, cells: Sequences) -> tuple[AnyArray, AnyArray]:
         """Return the batch-local text ids and the embeddings of a batch's cells."""

@@ -1,12 +1,13 @@
 """The walk from each seed over the rows' keys."""
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
+from impl.vectorized.batch.arrays import Indices
 from impl.vectorized.batch.faults import MOST, Refused
 from impl.vectorized.batch.flat import Keys
 
@@ -32,6 +33,11 @@ class Limits:
             raise Refused("CONTRACT_VIOLATION")
 
 
+def moments(times: Sequence[int | None]) -> Indices:
+    """Return the times of seeds as an array; None is after every time."""
+    return np.array([FOREVER if time is None else time for time in times], np.int64)
+
+
 class Walker:
     """Walk from seeds over one graph.
 
@@ -47,9 +53,8 @@ class Walker:
         self._times = keys.times
         self._cells = np.ascontiguousarray(keys.cells).data
 
-    def walk(self, seed: int, time: int | None, limits: Limits) -> dict[int, int]:
+    def walk(self, seed: int, cutoff: int, limits: Limits) -> dict[int, int]:
         """Return the hops of each row that the seed reaches, in the order of the rows' ids."""
-        cutoff = FOREVER if time is None else time
         hops_allowed = FOREVER if limits.max_hops is None else limits.max_hops
         rows_allowed = MOST + 1 if limits.max_rows is None else min(limits.max_rows, MOST + 1)
         room, width = limits.sequence_length, limits.child_width
@@ -120,14 +125,14 @@ def _first(children: Iterator[int], found: dict[int, int], width: int) -> list[i
 class Rows:
     """Hold the rows of all sequences end to end: their RowIdx, their sequence and their id in it."""
 
-    row: np.ndarray[tuple[int], np.dtype[np.int64]]
-    sequence: np.ndarray[tuple[int], np.dtype[np.int64]]
-    local: np.ndarray[tuple[int], np.dtype[np.int64]]
+    row: Indices
+    sequence: Indices
+    local: Indices
     sequences: int
     most: int  # R
 
 
-def lay_end_to_end(row_ids: list[list[int]]) -> Rows:
+def lay_end_to_end(row_ids: Sequence[Sequence[int] | Indices]) -> Rows:
     """Return the rows of sequences; LIMIT_EXCEEDED where a uint16 cannot number those of one."""
     counts = np.array([len(ids) for ids in row_ids], np.int64)
     most = int(counts.max(initial=0))
@@ -135,5 +140,6 @@ def lay_end_to_end(row_ids: list[list[int]]) -> Rows:
         raise Refused("LIMIT_EXCEEDED")
     sequence = np.repeat(np.arange(len(counts)), counts)
     local = np.arange(len(sequence)) - (np.cumsum(counts) - counts)[sequence]
-    row = np.array([row for ids in row_ids for row in ids], np.int64)
+    parts = [np.asarray(ids, np.int64) for ids in row_ids]
+    row = np.concatenate([np.zeros(0, np.int64), *parts])
     return Rows(row, sequence, local, len(counts), most)

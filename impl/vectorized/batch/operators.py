@@ -10,10 +10,11 @@ import numpy as np
 
 from impl.failure import default_failure
 from impl.types import Tensor, uint32, uint64
-from impl.vectorized.batch.adjacency import adjacency
+from impl.vectorized.batch.adjacency import edges_in, edges_of
 from impl.vectorized.batch.arrays import array_of, tensor_of
 from impl.vectorized.batch.builder import Builder
-from impl.vectorized.batch.collect import Limits, Walker, lay_end_to_end
+from impl.vectorized.batch.collect import Limits, lay_end_to_end, moments
+from impl.vectorized.batch.crowd import Crowd
 from impl.vectorized.batch.faults import Refused, judge_database, judge_length, judge_sequences, judge_shapes
 from impl.vectorized.batch.flat import ALWAYS, Flat, Keys, flatten, graph_keys
 from impl.vectorized.batch.linearize import linearize
@@ -73,10 +74,14 @@ def collect_rows(*, rows: list[GraphRow], seeds: list[GraphSeed], config: Config
         keys = keys_of(rows)
         if any(seed.row >= len(rows) for seed in seeds):
             raise Refused("ROW_NOT_FOUND")
-        walker, limits = Walker(keys), limits_of(config)
-        walks = [walker.walk(seed.row, seed.time, limits) for seed in seeds]
-        lay_end_to_end([list(found) for found in walks])
-    return Collected([list(found) for found in walks], [list(found.values()) for found in walks])
+        crowd = Crowd(
+            keys,
+            np.array([seed.row for seed in seeds], np.int64),
+            moments([seed.time for seed in seeds]),
+            limits_of(config),
+        )
+        lay_end_to_end(crowd.rows())
+    return Collected([rows.tolist() for rows in crowd.rows()], [hops.tolist() for hops in crowd.hops()])
 
 
 def linearize_cells(*, database: Database, row_ids: list[list[uint64]], sequence_length: uint32) -> CellTensors:
@@ -94,7 +99,7 @@ def build_adjacency(*, rows: list[GraphRow], row_ids: list[list[uint64]]) -> Adj
     with refusing("Batch.BuildAdjacency"):
         keys = keys_of(rows)
         judge_sequences(len(rows), row_ids)
-        return AdjacencyTensor(tensor_of(adjacency(keys.parents, lay_end_to_end(row_ids))))
+        return AdjacencyTensor(tensor_of(edges_of(keys.parents, lay_end_to_end(row_ids)).matrix()))
 
 
 def permutations(
@@ -104,7 +109,7 @@ def permutations(
     columns, rows, padding, matrix = map(array_of, (column_ids, seq_row_ids, is_padding, fk_adj))
     with refusing("Batch.Permutations"):
         judge_shapes((columns, rows), rows, padding, matrix)
-    found = orders(columns, rows, padding, matrix)
+    found = orders(columns, rows, padding, edges_in(matrix))
     return PermutationTensors(
         tensor_of(found.col_perm),
         tensor_of(found.out_perm),
