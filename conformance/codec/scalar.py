@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from conformance.codec.illtyped import IllTyped
 from conformance.codec.item import Float
-from conformance.contract.types import FIXED_BYTES, FLOAT_BYTES, INTEGER_RANGES
+from conformance.contract.types import FIXED_BYTES, FLOAT_BYTES, INTEGER_RANGES, PLACES
 
 Convert = Callable[[Any], Any]
 WIDE: Final = frozenset({"uint64", "int64"})
@@ -33,7 +33,7 @@ def scalar_form(name: str) -> Form:
     """The form of the scalar that a contract calls `name`."""
     if name == "bool":
         return Form(_bool, _same, _bool, _same, _bool)
-    if name == "string":
+    if name == "string" or name in PLACES:
         return Form(text, _same, text, _same, text)
     if name in INTEGER_RANGES:
         return _wide_integer(name) if name in WIDE else _narrow_integer(name)

@@ -7,7 +7,7 @@ as a truthy value, a raised exception and any other value are all "not true".
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -26,6 +26,7 @@ from conformance.contract.types import (
     Tensor,
     Type,
     Value,
+    is_place,
 )
 
 Activation = Mapping[str, Any]
@@ -104,6 +105,7 @@ class Environment:
     variables: tuple[Variable, ...]
     engine: Any = field(repr=False, compare=False)
     lets: tuple[Let, ...] = ()
+    silent: Mapping[str, str] = field(default_factory=dict)  # what has a name and no value here, and why
 
     def compile(self, text: str, expected: Any = cel.Type.BOOL) -> Expression:
         """Compile an expression and hold its type to `expected` (None: any); raises BadExpression."""
@@ -116,13 +118,21 @@ class Environment:
         try:
             compiled = self.engine.compile(text)
         except RuntimeError as error:
-            raise _bad_expression(str(error)) from None
+            raise self._unspoken(text) or _bad_expression(str(error)) from None
         if expected is not None and not compiled.return_type() == expected:
             raise BadExpression(
                 f"the expression is of type {compiled.return_type().name()}, not {expected.name()}",
                 hint="compare with ==, <, in ...; an unsigned literal ends in u",
             )
         return Expression(text, compiled)
+
+    def _unspoken(self, text: str) -> BadExpression | None:
+        """The complaint about text that does not compile because it mentions what has no value."""
+        for name, reason in self.silent.items():
+            if match := re.search(rf"(?<![\w.]){re.escape(name)}(?![\w.])", text):
+                line, start = text.count("\n", 0, match.start()) + 1, text.rfind("\n", 0, match.start()) + 1
+                return BadExpression(f"{name} has no value", line, match.start() - start + 1, reason)
+        return None
 
     def bind(self, values: Any, result: Any = None) -> Any:
         """The activation for native inputs and, for postconditions, the native result.
@@ -157,19 +167,21 @@ def environment(
     if outputs is not None:
         variables += _flatten("result", outputs, lambda value: value)
     types = {variable.name: variable.type for variable in variables}
+    silent = dict(_silent("", inputs)) | ({} if outputs is None else dict(_silent("result", outputs)))
     for name, text in lets:
         try:
-            expression = Environment(tuple(variables), _engine(types, functions)).compile(text, expected=None)
+            engine = _engine(types, functions)
+            expression = Environment(tuple(variables), engine, silent=silent).compile(text, expected=None)
         except BadExpression as error:
             raise BadLet(name, error) from None
         types[name] = expression.compiled.return_type()
     # A function call evaluates only under the engine that compiled it, so the lets are compiled again in the last one.
-    last = Environment(tuple(variables), _engine(types, functions))
+    last = Environment(tuple(variables), _engine(types, functions), silent=silent)
     bound = tuple(
         Let(name, last.compile(text, expected=None), tuple(known for known in types if known in "".join(text.split())))
         for name, text in lets
     )
-    return Environment(last.variables, last.engine, bound)
+    return Environment(last.variables, last.engine, bound, silent)
 
 
 def _engine(types: Mapping[str, Any], functions: Sequence[Function]) -> Any:
@@ -204,12 +216,27 @@ _Read = Callable[[Any], Any]
 def _flatten(prefix: str, struct: Struct, read: _Read) -> list[Variable]:
     variables: list[Variable] = []
     for member in struct.fields:
+        if member.volatile:
+            continue
         path = f"{prefix}.{member.name}" if prefix else member.name
         get = _reader(read, member)
         if member.optional and member.default is None:
             variables.append(Variable(f"has_{path}", cel.Type.BOOL, _presence(read, member.name)))
-        variables += _variables(path, member.type, get)
+        if not is_place(member.type):
+            variables += _variables(path, member.type, get)
     return variables
+
+
+def _silent(prefix: str, struct: Struct) -> Iterator[tuple[str, str]]:
+    """The members without a value in expressions, by dotted path, each with the reason."""
+    for member in struct.fields:
+        path = f"{prefix}.{member.name}" if prefix else member.name
+        if is_place(member.type):
+            yield path, f"a {member.type} differs from run to run; no expression can depend on it"
+        elif member.volatile:
+            yield path, "it is volatile: held to its type, never looked at"
+        elif isinstance(member.type, Struct):
+            yield from _silent(path, member.type)
 
 
 def _reader(read: _Read, member: Field) -> _Read:

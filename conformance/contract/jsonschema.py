@@ -11,6 +11,7 @@ from conformance.contract.types import (
     FIXED_BYTES,
     FLOAT_BYTES,
     INTEGER_RANGES,
+    PLACES,
     TENSOR_DTYPES,
     Enum,
     Field,
@@ -40,7 +41,7 @@ def schema_of(contract: Contract, errors: Mapping[str, ErrorCode]) -> Schema:
         "result": _struct(contract.outputs, structs),
         "failure": _struct(contract.failure, structs),
     }
-    codes = {guard.code: errors[guard.code].number for guard in contract.requires if guard.code in errors}
+    codes = {code: errors[code].number for code in contract.codes if code in errors}
     return {
         "$schema": _DIALECT,
         "$id": f"urn:tallystick:{contract.operator}:{contract.version}",
@@ -125,6 +126,8 @@ def _scalar(name: str) -> Schema:
         return {"type": "boolean"}
     if name == "string":
         return {"type": "string"}
+    if name in PLACES:
+        return {"type": "string", "format": name}
     if name in _WIDE:
         low, high = INTEGER_RANGES[name]
         negative = f"|-({decimals(1, -low)})" if low < 0 else ""

@@ -36,6 +36,18 @@ class Guard:
 
 
 @dataclass(frozen=True, slots=True)
+class Refusal:
+    """A failure that hangs on what stands in a root or a machine, not on the inputs alone; `when` says it in words."""
+
+    id: str
+    code: str
+    when: str
+    requirements: tuple[str, ...]
+    rulings: tuple[str, ...]
+    position: Position
+
+
+@dataclass(frozen=True, slots=True)
 class Update:
     """What a state variable becomes under one condition."""
 
@@ -122,6 +134,7 @@ class Contract:
     result_environment: Environment  # over inputs and result.*: postconditions, state updates
     domain: tuple[Expression, ...]
     requires: tuple[Guard, ...]
+    refuses: tuple[Refusal, ...]
     ensures: tuple[Clause, ...]
     ordering: Mapping[str, str]
     state: tuple[StateVariable, ...]
@@ -141,6 +154,16 @@ class Contract:
     def major(self) -> int:
         """The MAJOR version, which equals the number in the operator's name."""
         return int(self.version.split(".")[0])
+
+    @property
+    def codes(self) -> frozenset[str]:
+        """Every code that the operator may fail with."""
+        return frozenset({*(guard.code for guard in self.requires), *self.later_codes})
+
+    @property
+    def later_codes(self) -> frozenset[str]:
+        """The codes of failures that no guard can foresee."""
+        return frozenset(refusal.code for refusal in self.refuses)
 
     def refusal(self, inputs: Mapping[str, Any]) -> Guard | None:
         """The guard that decides the failure for native inputs, None where every guard is true."""

@@ -7,10 +7,21 @@ from typing import Any
 
 from conformance.contract.expression import BadExpression, BadLet, Environment, Expression, environment
 from conformance.contract.functions import Function
-from conformance.contract.model import Clause, Contract, EdgeCase, Group, Guard, LawUse, Rng, StateVariable, Update
+from conformance.contract.model import (
+    Clause,
+    Contract,
+    EdgeCase,
+    Group,
+    Guard,
+    LawUse,
+    Refusal,
+    Rng,
+    StateVariable,
+    Update,
+)
 from conformance.contract.position import MalformedContract, Path, Position, Problem
 from conformance.contract.source import Source
-from conformance.contract.types import Struct
+from conformance.contract.types import ROOT, Scalar, Struct, is_place, walk
 from conformance.contract.typetext import NamedTypes, struct_at
 
 DEFAULT_FAILURE = "default_failure"
@@ -39,12 +50,14 @@ class _Parser:
         body = self.body
         inputs = struct_at(self.source, ("inputs",), self.named)
         outputs = struct_at(self.source, ("outputs",), self.named)
+        self.places(inputs, outputs)
         before = self.environment(inputs, None)
         after = self.environment(inputs, outputs)
         requires = tuple(self.guard(k, before) for k in range(len(body["requires"])))
         ensures = tuple(self.clause(("ensures", k), after) for k in range(len(body.get("ensures", ()))))
         self.unique("requires", [guard.id for guard in requires])
         self.unique("ensures", [clause.id for clause in ensures])
+        self.unique("refuses", [refusal["id"] for refusal in body.get("refuses", ())])
         self.unique("vectors", [group["group"] for group in body["vectors"]])
         contract = Contract(
             operator=body["contract"],
@@ -66,6 +79,7 @@ class _Parser:
                 self.expression(("domain", k), before) for k in range(len(body.get("domain", ())))
             ),
             requires=requires,
+            refuses=tuple(self.refusal(k) for k in range(len(body.get("refuses", ())))),
             ensures=ensures,
             ordering=dict(body["ordering"]),
             state=self.state(after),
@@ -82,6 +96,16 @@ class _Parser:
         if self.problems:
             raise MalformedContract(self.problems)
         return contract
+
+    def places(self, inputs: Struct, outputs: Struct) -> None:
+        """Roots and handles stand at the top, where whoever asks can put them; no operator answers with a root."""
+        for key, struct in (("inputs", inputs), ("outputs", outputs)):
+            for member in struct.fields:
+                hidden = any(is_place(inner) for _, inner in walk(member.type)) and not is_place(member.type)
+                if hidden or (key == "outputs" and member.type == Scalar(ROOT)):
+                    message = f"a root or handle cannot stand in {key}.{member.name}"
+                    hint = "declare it as an input of its own, or a handle as an output of its own"
+                    self.problems.append(self.source.problem((key, member.name), "C003", message, hint))
 
     def environment(self, inputs: Struct, outputs: Struct | None) -> Environment:
         lets = list(self.body.get("let", {}).items())
@@ -135,6 +159,15 @@ class _Parser:
         expression = self.expression((*path, "that"), env)
         requirements, rulings = names(body, "requirement"), names(body, "ruling")
         return Clause(body["id"], expression, requirements, rulings, self.source.at(path))
+
+    def refusal(self, index: int) -> Refusal:
+        path: Path = ("refuses", index)
+        body = self.at(path)
+        if self.body["purity"] == "pure":
+            hint = "what a pure operator refuses hangs on its inputs: write a guard"
+            self.problems.append(self.source.problem(path, "C002", "a pure operator with a `refuses`", hint))
+        requirements, rulings = names(body, "requirement"), names(body, "ruling")
+        return Refusal(body["id"], body["code"], body["when"], requirements, rulings, self.source.at(path))
 
     def failure(self) -> Struct:
         name = self.body.get("failure", DEFAULT_FAILURE)

@@ -1,4 +1,8 @@
-"""The types of the contract language: scalars, enum, list, map, struct, tensor and the self-describing value."""
+"""The types of the contract language: scalars, enum, list, map, struct, tensor and the self-describing value.
+
+Two scalars are places, not values: a `root` is a directory that the harness makes, a `handle` what a backend gave to be
+given back. Both are text on the wire, and neither has a value in an expression or in a frozen case.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +16,8 @@ INTEGER_RANGES: Final[Mapping[str, tuple[int, int]]] = {
 }
 FLOAT_BYTES: Final[Mapping[str, int]] = {"float16": 2, "float32": 4, "float64": 8}
 FIXED_BYTES: Final[Mapping[str, int]] = {"bytes16": 16, "bytes32": 32}
+ROOT, HANDLE = "root", "handle"
+PLACES: Final = frozenset({ROOT, HANDLE})
 SCALARS: Final = frozenset({"bool", "string", "bytes", *INTEGER_RANGES, *FLOAT_BYTES, *FIXED_BYTES})
 TENSOR_DTYPES: Final = frozenset({"bool", *INTEGER_RANGES, *FLOAT_BYTES})
 
@@ -105,6 +111,16 @@ class Struct:
 
 
 Type = Scalar | Enum | ListOf | MapOf | Struct | Tensor | Value
+
+
+def is_place(type_: Type) -> bool:
+    """Whether the type is a root or a handle."""
+    return isinstance(type_, Scalar) and type_.name in PLACES
+
+
+def members_of(struct: Struct, name: str) -> tuple[str, ...]:
+    """The members of a struct that are of the scalar type `name`."""
+    return tuple(member.name for member in struct.fields if member.type == Scalar(name))
 
 
 def is_integer(type_: Type) -> bool:

@@ -9,6 +9,8 @@ from typing import Any
 from conformance.contract.position import MalformedContract, Path, Problem
 from conformance.contract.source import Source
 from conformance.contract.types import (
+    HANDLE,
+    PLACES,
     SCALARS,
     TENSOR_DTYPES,
     Enum,
@@ -37,12 +39,13 @@ def struct_at(source: Source, path: Path, named: NamedTypes, name: str = "") -> 
 def field_at(source: Source, path: Path, named: NamedTypes) -> Field:
     """The field declared at `path`; its name is the last element of the path."""
     body: dict[str, Any] = _value(source, path)
+    type_ = type_at(source, path, named)
     return Field(
         name=str(path[-1]),
-        type=type_at(source, path, named),
+        type=type_,
         optional=body.get("optional", False) or "default" in body,
         default=body.get("default"),
-        volatile=body.get("volatile", False),
+        volatile=body.get("volatile", False) or (path[0] == "outputs" and type_ == Scalar(HANDLE)),
         doc=body.get("doc", ""),
     )
 
@@ -65,7 +68,7 @@ def type_at(source: Source, path: Path, named: NamedTypes) -> Type:
 def parse_type(text: str, source: Source, path: Path, named: NamedTypes) -> Type:
     """The type that a type expression names; raises MalformedContract at `path` when it names none."""
     text = text.strip()
-    if text in SCALARS:
+    if text in SCALARS or text in PLACES:
         return Scalar(text)
     if text == "value":
         return Value()
@@ -80,7 +83,7 @@ def parse_type(text: str, source: Source, path: Path, named: NamedTypes) -> Type
     if (match := _TENSOR.match(text)) and match[1] in TENSOR_DTYPES:
         return Tensor(match[1])
     known = ", ".join(sorted(named))
-    hint = f"a scalar, enum, struct, list<T>, map<string, T>, tensor<dtype>, value, or one of types.yaml: {known}"
+    hint = f"a scalar, root, handle, enum, struct, list<T>, map<string, T>, tensor<dtype>, value, or {known}"
     raise _unknown(source, path, f"unknown type {text!r}", hint)
 
 

@@ -85,7 +85,7 @@ class BehaviourRules:
 
     def _shape(self, contract: Contract, sample: Sequence[Call], first: Sequence[Observed]) -> Result:
         check = behaviour_check(contract, "shape")
-        declared = {guard.code for guard in contract.requires}
+        declared = contract.codes
         for call, observed in zip(sample, first, strict=True):
             asked = checks.Call(call.operator, call.inputs, answer_of(observed))
             if isinstance(observed, BadAnswer):

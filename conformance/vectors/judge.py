@@ -34,7 +34,8 @@ def complaints(
     inputs = forms.inputs.to_native(exchange.inputs)
     guard = contract.refusal(inputs)
     if isinstance(observed, ObservedFailure):
-        if guard is None or guard.code != observed.code:
+        foreseen = contract.later_codes if guard is None else {guard.code}
+        if observed.code not in foreseen:
             predicted = f"the guard {guard.id} predicts {guard.code}" if guard else "every guard holds"
             message = f"{where}: {predicted}, but the reference fails with {observed.code}"
             yield Problem(question.position, "V005", message)

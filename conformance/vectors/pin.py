@@ -20,10 +20,11 @@ def pin_of(body: Mapping[str, Any], place: Place, contract: Contract) -> Pin:
     """The pin that `body` holds; raises Unusable."""
     if "failure" in body:
         code = body["failure"]
-        raisable = {guard.code for guard in contract.requires}
+        raisable = contract.codes
         if code not in raisable:
             known = ", ".join(sorted(raisable)) or "no code"
-            raise (place / "failure").problem("C008", f"no guard raises {code!r}", f"guards raise: {known}")
+            hint = f"`requires` and `refuses` declare: {known}"
+            raise (place / "failure").problem("C008", f"the operator never fails with {code!r}", hint)
         return Pin({}, code, place.position)
     values = {}
     for path, value in body["result"].items():
