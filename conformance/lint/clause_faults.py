@@ -12,7 +12,7 @@ from conformance.lint.ordering import list_paths
 from conformance.lint.reference import mentions
 from conformance.lint.subject import Subject
 
-_GHOST = "UML_OS.Data.Ghost_v1"
+_GHOST = "Nobody.Ghost_v1"
 
 
 def clause_faults(subject: Subject) -> Iterator[Fault]:
