@@ -11,7 +11,7 @@ from impl.reference.checkpoint.place import root_faults, usable
 from impl.reference.checkpoint.pointer import Pointer, create_pointer
 from impl.reference.checkpoint.reason import Fault, refuse, refuse_any
 from impl.reference.checkpoint.run_certificate import Run, encode_run_certificate
-from impl.reference.checkpoint.run_object import object_hash_of, write_object
+from impl.reference.checkpoint.run_object import object_hash_of, write_objects
 from impl.reference.checkpoint.wal_record import RecordType, WalRecord, record_hash_of
 from impl.types import bytes32
 
@@ -86,14 +86,12 @@ def _commit(root: Path, run: Run, contents: list[bytes], certificate: bytes) -> 
     records: list[WalRecord] = []
     _append(root, records, _record(run, "PREPARE"))
 
-    for content in contents:
-        write_object(root, content)
-    disk.sync_folder(root / run_object.FOLDER)
+    write_objects(root, contents)
     objects = {"trace": run.trace, "checkpoint": run.checkpoint, "lineage": run.lineage}
     _append(root, records, _record(run, "OBJECTS", objects))
 
-    certificate_hash = write_object(root, certificate)
-    disk.sync_folder(root / run_object.FOLDER)
+    certificate_hash = object_hash_of(certificate)
+    write_objects(root, [certificate])
     _append(root, records, _record(run, "CERT_SIGNED", {"certificate_hash": certificate_hash}))
 
     # The pointer binds the record that follows it, so that recovery can append the same bytes (ruling CA28).

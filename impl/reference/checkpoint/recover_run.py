@@ -77,11 +77,15 @@ def _recover(root: Path, public_key: bytes) -> RecoveredRun:
     if last == "FINALIZE" or first_fault(faults).reason == "SIGNATURE_INVALID":
         refuse(OPERATOR, faults)
     # First the name by which the run is seen, then the word that it is over, then the rest.
-    disk.remove(root / pointer.NAME)
-    disk.sync_folder(root)
+    _withdraw(root / pointer.NAME)
     wal.append(root, wal.next_record(records, _following(records, "ROLLBACK")))
     _take_back(root)
     return ROLLED_BACK
+
+
+def _withdraw(committed: Path) -> None:
+    disk.remove(committed)
+    disk.sync_folder(committed.parent)
 
 
 def _nothing_begun(root: Path) -> RecoveredRun:

@@ -1,6 +1,7 @@
 """The objects of a run: immutable files named by the hash of their content."""
 
 import re
+from collections.abc import Iterable
 from hashlib import sha256
 from pathlib import Path
 from typing import Final
@@ -23,8 +24,14 @@ def object_path(object_hash: bytes) -> str:
     return f"{FOLDER}/{object_hash.hex()}"
 
 
-def write_object(root: Path, content: bytes) -> bytes:
-    """Write an object, durable in itself, and return its hash; its name is durable with the folder."""
+def write_objects(root: Path, contents: Iterable[bytes]) -> None:
+    """Write objects so that they and their names are durable."""
+    for content in contents:
+        _write_object(root, content)
+    disk.sync_folder(root / FOLDER)
+
+
+def _write_object(root: Path, content: bytes) -> None:
     object_hash = object_hash_of(content)
     final = root / object_path(object_hash)
     temporary = final.with_name(f".{final.name}.tmp")
@@ -33,7 +40,6 @@ def write_object(root: Path, content: bytes) -> bytes:
         disk.write(file, content)
         disk.sync(file)
     disk.rename(temporary, final)
-    return object_hash
 
 
 def object_fault(root: Path, object_hash: bytes) -> Fault | None:

@@ -101,8 +101,7 @@ def _encode(full: Manifest, checkpoint_hash: bytes) -> bytes:
 
 def _publish(root: Path, name: str, contents: dict[str, bytes]) -> None:
     temporary, final = root / f".{name}.tmp", root / name
-    if disk.remove_leftover(temporary):
-        disk.sync_folder(root)
+    _clear(temporary)
     temporary.mkdir()
     for path in sorted(contents):
         _write_file(temporary / path, contents[path])
@@ -112,6 +111,11 @@ def _publish(root: Path, name: str, contents: dict[str, bytes]) -> None:
     disk.sync_folder(temporary)
     disk.rename(temporary, final)
     disk.sync_folder(root)
+
+
+def _clear(temporary: Path) -> None:
+    if disk.remove_leftover(temporary):
+        disk.sync_folder(temporary.parent)
 
 
 def _write_file(path: Path, content: bytes) -> None:
