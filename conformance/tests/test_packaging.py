@@ -1,0 +1,190 @@
+"""What is installed is what was checked out: the wheel, outside the checkout, among folders named like ours."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tarfile
+import venv
+import zipfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+FEW = ("--profile", "quick", "-k", "SeededBlockPermute_v1::pinned-orders")
+BAD = "mutant:philox-nine-rounds"
+MINE = """\
+import impl.reference as reference
+
+
+def hello():
+    return {**reference.backend.hello(), "name": "mine"}
+
+
+call = reference.backend.call
+"""
+Tool = Callable[[str], str]
+
+
+def run(command: Sequence[str | Path], folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """A command in a folder, with nothing of Python's in its environment but what is given."""
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "VIRTUAL_ENV"))}
+    given = {**inherited, **environment}
+    return subprocess.run(
+        list(map(str, command)), cwd=folder, env=given, capture_output=True, text=True, check=False, timeout=300
+    )
+
+
+def must(command: Sequence[str | Path], folder: Path = ROOT) -> str:
+    done = run(command, folder)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the sdist and the wheel of this checkout."""
+    folder = tmp_path_factory.mktemp("dist")
+    must([sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-t", "wheel", "-d", folder])
+    return folder
+
+
+def environment(home: Path, *what: str | Path) -> Path:
+    """An environment in which something was installed without its dependencies, which are those of this one."""
+    venv.create(home, symlinks=True)
+    (site,) = (home / "lib").glob("python*/site-packages")
+    dependencies = [path for path in sys.path if path.endswith(("site-packages", "dist-packages"))]
+    # A path line adds the folder alone: an editable checkout that is installed there stays behind.
+    (site / "dependencies.pth").write_text("\n".join(dependencies) + "\n")
+    pip: list[str | Path] = [
+        sys.executable,
+        "-m",
+        "pip",
+        "-q",
+        "--python",
+        home / "bin" / "python",
+        "install",
+        "--no-deps",
+        "--no-index",
+    ]
+    must([*pip, "--no-build-isolation", *what])
+    return home
+
+
+@pytest.fixture(scope="module")
+def installed(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An environment that holds the wheel."""
+    (wheel,) = built.glob("*.whl")
+    return environment(tmp_path_factory.mktemp("wheel") / "venv", wheel)
+
+
+@pytest.fixture(scope="module")
+def editable(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An environment that holds the checkout itself."""
+    return environment(tmp_path_factory.mktemp("editable") / "venv", "-e", ROOT)
+
+
+@pytest.fixture
+def foreign(tmp_path: Path) -> Path:
+    """A user's folder whose own packages are named like ours."""
+    folder = tmp_path / "elsewhere"
+    for name in ("impl", "conformance"):
+        (folder / name).mkdir(parents=True)
+        (folder / name / "__init__.py").write_text("raise ImportError('this is the package of the user')\n")
+    (folder / "mine.py").write_text(MINE)
+    return folder
+
+
+def origins(home: Path, folder: Path) -> list[Path]:
+    """Where the two packages and the specification of an environment come from."""
+    code = "import conformance, impl, conformance.contract.finder as f\n"
+    code += "print(conformance.__file__, impl.__file__, f.find_layout().root, sep='\\n')"
+    return [Path(line) for line in must([home / "bin" / "python", "-P", "-c", code], folder).splitlines()]
+
+
+def test_the_wheel_runs_from_its_own_files_in_a_folder_with_packages_named_like_ours(
+    installed: Path, foreign: Path
+) -> None:
+    assert all(origin.is_relative_to(installed) for origin in origins(installed, foreign))
+    done = run([installed / "bin" / "tally", "run", "--profile", "quick"], foreign)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "this is the package of the user" not in done.stdout + done.stderr
+    assert done.stdout.splitlines()[-1].startswith("CONFORMANT")
+    assert sorted(file.name for file in foreign.iterdir()) == ["conformance", "impl", "mine.py"]
+
+
+def test_every_bundled_backend_and_a_users_own_work_from_the_wheel(installed: Path, foreign: Path, tool: Tool) -> None:
+    tool("node")
+    backends = ("vectorized", "javascript", "python:mine", BAD)
+    given = [word for backend in backends for word in ("--backend", backend)]
+    done = run([installed / "bin" / "tally", "run", *FEW, *given, "--output", "out"], foreign)
+    verdicts = {
+        name: '"verdict": "CONFORMANT"' in (foreign / "out" / name / "record.json").read_text("utf-8")
+        for name in ("vectorized", "javascript", "python-mine", "mutant-philox-nine-rounds")
+    }
+    assert verdicts == {
+        "vectorized": True,
+        "javascript": True,
+        "python-mine": True,
+        "mutant-philox-nine-rounds": False,
+    }
+    assert done.returncode == 1
+
+
+def test_the_wheel_finds_the_pages_that_other_commands_need(installed: Path, foreign: Path) -> None:
+    tally = installed / "bin" / "tally"
+    assert must([tally, "--version"], foreign).startswith("tally ")
+    assert '"$schema"' in must([tally, "schema", "UML_OS.Data.SeededIntraBlockMap_v1"], foreign)
+    must([tally, "new-backend", "--language", "python", "backend"], foreign)
+    assert (foreign / "backend" / "backend.py").is_file()
+
+
+def test_an_editable_install_runs_the_checkout_from_any_folder(editable: Path, foreign: Path) -> None:
+    expected = [ROOT / "conformance" / "__init__.py", ROOT / "impl" / "__init__.py", ROOT]
+    assert origins(editable, foreign) == expected
+    given = ["--backend", "reference", "--backend", "python:mine"]
+    done = run([editable / "bin" / "tally", "run", *FEW, *given], foreign)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_a_checkout_that_is_only_on_the_path_runs_from_any_folder(foreign: Path) -> None:
+    command = [sys.executable, "-P", "-m", "conformance.cli.main", "run", *FEW, "--backend", "python:mine"]
+    done = run(command, foreign, PYTHONPATH=str(ROOT))
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def tracked(*folders: str) -> set[str]:
+    """The files of some folders of the checkout, without what tools leave there."""
+    left = {"__pycache__", "last"}
+    files = (file for folder in folders for file in (ROOT / folder).rglob("*") if file.is_file())
+    return {file.relative_to(ROOT).as_posix() for file in files if not left & set(file.relative_to(ROOT).parts)}
+
+
+def test_the_wheel_holds_the_house_its_data_and_no_tests(built: Path) -> None:
+    (file,) = built.glob("*.whl")
+    with zipfile.ZipFile(file) as wheel:
+        names = set(wheel.namelist())
+    data = {f"conformance/_data/{name}" for name in tracked("spec", "vectors", "reports")}
+    code = {name for name in tracked("conformance", "impl") if "/tests/" not in name}
+    inside = {name for name in names if ".dist-info/" not in name}
+    assert inside == data | code
+    assert {"impl/javascript/serve.js", "conformance/_data/spec/contracts.lock"} <= inside
+
+
+def test_the_sdist_holds_what_tests_and_chores_need(built: Path) -> None:
+    (file,) = built.glob("*.tar.gz")
+    with tarfile.open(file) as sdist:
+        names = {name.partition("/")[2] for name in sdist.getnames()}
+    wanted = tracked("spec", "vectors", "reports", "conformance", "impl", "docs", "examples", "benchmarks", ".ci")
+    assert wanted - names == set()
+    assert {"noxfile.py", "conftest.py", "pyproject.toml", "LICENSE", "CHANGELOG.md", "CONTRIBUTING.md"} <= names
+
+
+def test_no_module_outside_the_tests_needs_them() -> None:
+    """The wheel leaves them out."""
+    files = (file for folder in ("conformance", "impl") for file in (ROOT / folder).rglob("*.py"))
+    found = [file for file in files if "tests" not in file.parts and ".tests" in file.read_text("utf-8")]
+    assert found == []
