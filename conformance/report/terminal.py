@@ -62,8 +62,9 @@ def show(records: Sequence[Record], console: Console, most: int = MOST_FAILURES)
             line()
             line(f"{record['backend']['text']}", style="bold underline")
         _failures(record, console, line, most)
+        width = min(console.width, _WIDEST)
         for text, style in _remarks(record):
-            for piece in textwrap.wrap(text, min(console.width, _WIDEST), break_on_hyphens=False):
+            for piece in textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False):
                 line(piece, style)
         line(_last(record), "bold green" if record.verdict == CONFORMANT else "bold red")
 
