@@ -59,6 +59,9 @@ def contract_facts(contract: Contract, library: Library) -> list[Fact]:
     for guard in contract.requires:
         named = ", ".join((*guard.requirements, *guard.rulings))
         facts.append(Fact("requires", f"{guard.id}: {guard.expression.text} else {guard.code} ({named})"))
+    for refusal in contract.refuses:
+        named = ", ".join((*refusal.requirements, *refusal.rulings))
+        facts.append(Fact("refuses", f"{refusal.id}: {refusal.when}, then {refusal.code} ({named})"))
     for clause in contract.ensures:
         facts.append(Fact("ensures", f"{clause.id}: {clause.expression.text} ({', '.join(clause.requirements)})"))
     facts += [Fact("law", f"{law.law} ({', '.join(law.requirements)})") for law in contract.laws]

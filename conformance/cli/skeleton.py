@@ -64,6 +64,9 @@ def _signature(contract: Contract, errors: Mapping[str, ErrorCode], prefix: str)
     lines += [
         f"    {guard.expression.text}  else {guard.code} ({_number(guard.code, errors)})" for guard in contract.requires
     ]
+    if contract.refuses:
+        lines.append("refused too where")
+    lines += [f"    {one.when}: {one.code} ({_number(one.code, errors)})" for one in contract.refuses]
     lines += [f"failure record: {', '.join(_field(field) for field in contract.failure.fields)}"]
     for line in lines:
         indent = " " * (len(line) - len(line.lstrip()) + 4)
