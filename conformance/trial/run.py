@@ -29,7 +29,8 @@ from conformance.trial.diagnosis import diagnose
 from conformance.trial.fuzz import fuzz_check, fuzz_operator
 from conformance.trial.judge import outcome_name
 from conformance.trial.laws.law import Instance, LawBroken, LawTalk, Tools, known_laws
-from conformance.trial.mutants_report import read_matrix
+from conformance.trial.mutants_report import FILE as MATRIX_FILE
+from conformance.trial.mutants_report import UnreadableMatrix, read_matrix
 from conformance.trial.options import Progress, RunOptions, Silence
 from conformance.trial.run_result import BackendIdentity, Counts, Diagnosis, RunResult
 from conformance.vectors.case import Case
@@ -137,15 +138,20 @@ class _Run:
 
     def diagnosis(self, results: Sequence[Result]) -> Diagnosis | None:
         """The known mistake behind the failures, where the committed kill matrix is there to look it up in."""
-        file = self.library.layout.reports / "kill-matrix.json"
+        file = self.library.layout.reports / MATRIX_FILE
         if not file.is_file():
+            return None
+        try:
+            matrix = read_matrix(file)
+        except UnreadableMatrix as error:
+            self.progress.note(str(error))
             return None
         self.progress.stage("looking for the mistake behind it", 1)
 
         def ask(mutant: Mutant, wanted: Sequence[str]) -> Mapping[str, Result]:
             return attempt(mutant.backend, [self.corpus.find(id_) for id_ in wanted], self.codebook).results
 
-        return diagnose(results, self.library.mutants, read_matrix(file), ask)
+        return diagnose(results, self.library.mutants, matrix, ask)
 
     # -- the plan
 

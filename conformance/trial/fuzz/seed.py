@@ -8,7 +8,6 @@ from itertools import chain
 from typing import Any
 
 from conformance.codec.codebook import OperatorForms
-from conformance.codec.illtyped import IllTyped
 from conformance.contract.model import Contract
 from conformance.vectors.case import CallStep, Case
 
