@@ -98,12 +98,17 @@ def _encode_text(text: str) -> bytes:
 
 
 def _encode_array(items: list[object], depth: int) -> bytes:
-    encoded_items = [_encode(item, depth + 1) for item in items]
-    return _head(ARRAY, len(items)) + b"".join(encoded_items)
+    parts = [_head(ARRAY, len(items))]
+    # Loops, because a comprehension would take a frame of its own on every level.
+    for item in items:
+        parts.append(_encode(item, depth + 1))
+    return b"".join(parts)
 
 
 def _encode_map(pairs: list[tuple[object, object]], depth: int) -> bytes:
-    entries = [(_encode(key, depth + 1), _encode(item, depth + 1)) for key, item in pairs]
+    entries: list[tuple[bytes, bytes]] = []
+    for key, item in pairs:
+        entries.append((_encode(key, depth + 1), _encode(item, depth + 1)))
     entries.sort(key=lambda entry: entry[0])
     for earlier, later in pairwise(entries):
         if earlier[0] == later[0]:

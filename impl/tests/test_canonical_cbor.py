@@ -95,13 +95,14 @@ def test_a_strict_encoding_refuses_what_has_no_encoding(value: Any) -> None:
         encode_strictly(value)
 
 
-def test_the_deepest_nesting_is_written_and_read_and_one_level_more_is_neither() -> None:
+@pytest.mark.parametrize("around", [lambda value: [value], lambda value: {"k": value}], ids=["array", "map"])
+def test_the_deepest_nesting_is_written_and_read_and_one_level_more_is_neither(around: Any) -> None:
     value: object = 0
     for _ in range(256):
-        value = [value]
+        value = around(value)
     assert decode_canonical(encode_canonical(value)) == value
     with pytest.raises(NotCanonical, match="nested too deeply"):
-        encode_canonical([value])
+        encode_canonical(around(value))
 
 
 @pytest.mark.parametrize(

@@ -33,8 +33,11 @@ class LimitExceeded(Exception):
     """A file or a folder is larger than the reader takes."""
 
 
-class NotRegular(Exception):
+class NotRegular(OSError):
     """A name that should be a regular file's is that of something else."""
+
+    def __init__(self) -> None:
+        super().__init__(errno.EISDIR, "not a regular file")
 
 
 @dataclass(frozen=True, slots=True)
