@@ -11,6 +11,7 @@ from impl.reference.batch.build_adjacency import build_adjacency
 from impl.reference.batch.build_graph import build_graph
 from impl.reference.batch.collect_rows import collect_rows
 from impl.reference.batch.linearize_cells import linearize_cells
+from impl.reference.batch.load.load_database import load_database
 from impl.reference.batch.permutations import permutations
 from impl.reference.batch.remap_text import remap_text
 from impl.reference.checkpoint.commit_run import commit_run
@@ -63,6 +64,7 @@ OPERATORS: Final[Mapping[str, Callable[..., Any]]] = MappingProxyType(
         "Batch.RemapText": remap_text,
         "Batch.AttentionMasks": attention_masks,
         "Batch.Build": build,
+        "Batch.LoadDatabase": load_database,
     }
 )
 

@@ -17,6 +17,7 @@ from impl.vectorized.batch.collect import Limits, lay_end_to_end, moments
 from impl.vectorized.batch.crowd import Crowd
 from impl.vectorized.batch.faults import Refused, judge_database, judge_length, judge_sequences, judge_shapes
 from impl.vectorized.batch.flat import ALWAYS, Flat, Keys, flatten, graph_keys
+from impl.vectorized.batch.front.operator import load_database
 from impl.vectorized.batch.linearize import linearize
 from impl.vectorized.batch.masks import masks
 from impl.vectorized.batch.model import from_records
@@ -199,5 +200,6 @@ BATCH_OPERATORS: Mapping[str, Callable[..., Any]] = MappingProxyType(
         "Batch.RemapText": remap_text,
         "Batch.AttentionMasks": attention_masks,
         "Batch.Build": build,
+        "Batch.LoadDatabase": load_database,
     }
 )

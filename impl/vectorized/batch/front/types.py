@@ -1,0 +1,79 @@
+"""The semantic type of each column of a file."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from impl.vectorized.batch.front.faults import refuse
+from impl.vectorized.batch.front.schema import Field, Schema
+from impl.vectorized.batch.front.times import all_times
+from impl.vectorized.batch.records import SEMANTIC_TYPES, SemanticType
+
+ROW_TIME = "time"  # a timestamp that dates the rows
+Declaration = Mapping[str, Mapping[str, str]]
+BY_CLASS: Mapping[str, SemanticType] = {
+    "boolean": "boolean",
+    "microseconds": "timestamp",
+    "real": "numerical",
+    "numeric": "numerical",
+    "enum": "categorical",
+}
+
+
+def judge(schemas: Sequence[Schema], declaration: Declaration) -> None:
+    """Refuse declarations and keys of what does not exist, and keys of several columns."""
+    known = {schema.name: {field.name for field in schema.fields} for schema in schemas}
+    for table, columns in declaration.items():
+        unknown = set(columns) - known[table] if table in known else {table}
+        if unknown:
+            raise refuse("UNKNOWN_TABLE", f"declared but not there: {table}: {sorted(unknown)}")
+    words = {word for columns in declaration.values() for word in columns.values()}
+    if not words <= {*SEMANTIC_TYPES, ROW_TIME}:
+        raise refuse("CONTRACT_VIOLATION", f"no semantic types: {sorted(words - {*SEMANTIC_TYPES, ROW_TIME})}")
+    if any(len(key.columns) > 1 for schema in schemas for key in schema.keys):
+        raise refuse("COMPOSITE_KEY", "a foreign key has several columns")
+
+
+def semantic_types(
+    schema: Schema, declared: Mapping[str, str], columns: Sequence[Sequence[Any]]
+) -> list[SemanticType]:
+    """Return the type of each column, declared or obvious; CONTRACT_VIOLATION where it is in doubt."""
+    keyed = {schema.column(name) for key in schema.keys for name in key.columns} | set(schema.primary_key)
+    types: list[SemanticType] = []
+    for field, values in zip(schema.fields, columns, strict=True):
+        word = declared.get(field.name)
+        found = None
+        if word is not None:
+            found = SEMANTIC_TYPES[SEMANTIC_TYPES.index("timestamp" if word == ROW_TIME else word)]
+        elif field.name in keyed:
+            found = "identifier"
+        else:
+            found = BY_CLASS.get(field.declared) or _by_values(field, [v for v in values if v is not None])
+        if found is None:
+            raise refuse("CONTRACT_VIOLATION", f"{schema.name}.{field.name}: declare its semantic type")
+        types.append(found)
+    return types
+
+
+def _by_values(field: Field, values: Sequence[Any]) -> SemanticType | None:
+    if field.declared == "integer":
+        return None if values and {0, 1}.issuperset(values) else "numerical"
+    if field.declared not in ("temporal", "text"):
+        return None
+    if values and all_times(values):
+        return "timestamp"
+    if field.declared == "temporal" or not values:
+        return None
+    distinct = len(set(values))
+    if distinct <= 100 and len(values) >= 10 * distinct:
+        return "categorical"
+    wordy = any(" " in value.strip() for value in values if isinstance(value, str))
+    return "text" if wordy and 2 * distinct > len(values) else None
+
+
+def dating_column(schema: Schema, declared: Mapping[str, str], types: Sequence[SemanticType]) -> str | None:
+    """Return the column that dates the rows: the declared one, else the only timestamp."""
+    chosen = [field.name for field in schema.fields if declared.get(field.name) == ROW_TIME]
+    chosen = chosen or [field.name for field, kind in zip(schema.fields, types, strict=True) if kind == "timestamp"]
+    if len(chosen) > 1:
+        raise refuse("CONTRACT_VIOLATION", f"{schema.name}: several columns may date its rows: {chosen}")
+    return chosen[0] if chosen else None
