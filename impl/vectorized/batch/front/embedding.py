@@ -21,7 +21,9 @@ TEXTS: Final = "text_embeddings.bin"
 class Embedder(Protocol):
     """Turn texts into vectors; the same text must always give the same vector."""
 
-    dimension: int
+    @property
+    def dimension(self) -> int:
+        """Return the width of a vector."""
 
     def embed(self, texts: Sequence[str]) -> AnyArray:
         """Return float16 of shape (texts, dimension)."""
