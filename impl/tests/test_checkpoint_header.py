@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from impl.reference.checkpoint.schema_registry import HEADER, NEWEST, SCHEMAS
@@ -139,11 +139,13 @@ def test_an_accepted_unknown_field_must_have_canonical_bytes(content: object, re
     assert errors(pinned_header(checkpoint_schema_version="1.2.0", added=content)) == [("added", reason)]
 
 
+@settings(deadline=None)
 @given(VALUES, st.text())
 def test_any_value_gets_a_report(header: object, schema_version: str) -> None:
     errors(header, schema_version)
 
 
+@settings(deadline=None)
 @given(st.dictionaries(st.sampled_from([*HEADER.required, *HEADER.optional, "x"]), VALUES))
 def test_any_change_of_the_pinned_header_gets_a_report(changes: dict[str, Any]) -> None:
     errors({**pinned_header(), **changes})

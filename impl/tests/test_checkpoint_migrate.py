@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from impl.failure import ContractFailure
@@ -129,6 +129,7 @@ def test_a_failure_is_the_record_of_the_family() -> None:
 VERSIONS = st.sampled_from(["1.0.0", "1.1.0", "", "1.2.0"]) | st.text()
 
 
+@settings(deadline=None)
 @given(VALUES, VERSIONS, VERSIONS)
 def test_any_header_and_versions_are_migrated_or_refused(header: object, from_version: str, to_version: str) -> None:
     with pytest.raises(ContractFailure):
