@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from conformance.backend.outcome import Failure, Lost, Outcome, Result
@@ -14,9 +14,10 @@ from conformance.codec.illtyped import IllTyped, shorten
 
 @dataclass(frozen=True, slots=True)
 class ObservedResult:
-    """A well-typed result in JSON wire form, without volatile fields."""
+    """A well-typed result in JSON wire form, without volatile fields; the handles in it only serve to be given back."""
 
     fields: Mapping[str, Any]
+    handles: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,10 @@ def observe(outcome: Outcome, operator: str, codebook: Codebook, dialect: Dialec
     forms = codebook[operator]
     try:
         if isinstance(outcome, Result):
-            return ObservedResult(dialect.incoming(forms.outputs, outcome.value))
+            fields = dialect.incoming(forms.outputs, outcome.value)
+            if not forms.given:
+                return ObservedResult(fields)
+            return ObservedResult(fields, {name: outcome.value[name] for name in forms.given if name in outcome.value})
         if isinstance(outcome, Failure):
             return _failure(outcome, operator, codebook, dialect)
     except IllTyped as error:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from conformance.codec.form import Form, form_of
+from conformance.contract.lasting import has_volatile, lasting
+from conformance.contract.types import HANDLE, ROOT, members_of
 
 if TYPE_CHECKING:  # the expression engine that these bring along costs a worker process 100 ms
     from conformance.contract.library import Library
@@ -21,6 +23,10 @@ class OperatorForms:
     inputs: Form
     outputs: Form
     failure: Form
+    roots: tuple[str, ...] = ()  # inputs that are directories
+    handles: tuple[str, ...] = ()  # inputs that are handles
+    given: tuple[str, ...] = ()  # outputs that are handles
+    lasting: Form | None = None  # of the outputs without what is volatile, where anything is
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +46,16 @@ class Codebook:
 def codebook_of(library: Library) -> Codebook:
     """The codebook of a library."""
     forms = {
-        name: OperatorForms(contract, form_of(contract.inputs), form_of(contract.outputs), form_of(contract.failure))
+        name: OperatorForms(
+            contract,
+            form_of(contract.inputs),
+            form_of(contract.outputs),
+            form_of(contract.failure),
+            members_of(contract.inputs, ROOT),
+            members_of(contract.inputs, HANDLE),
+            members_of(contract.outputs, HANDLE),
+            form_of(lasting(contract.outputs)) if has_volatile(contract.outputs) else None,
+        )
         for name, contract in library.contracts.items()
     }
     return Codebook(forms, {code: error.number for code, error in library.errors.items()})

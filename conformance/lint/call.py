@@ -120,7 +120,8 @@ def _answer(reference: str, answers: Mapping[str, Any]) -> Any:
 def _native_result(forms: OperatorForms, fields: Mapping[str, Any]) -> tuple[Mapping[str, Any], frozenset[str]]:
     elided: list[str] = []
     whole = _filled(forms.contract.outputs, fields, "", elided)
-    return forms.outputs.to_native(forms.outputs.check(whole)), frozenset(elided)
+    outputs = forms.lasting or forms.outputs
+    return outputs.to_native(outputs.check(whole)), frozenset(elided)
 
 
 def _filled(type_: Type, wire: Any, path: str, elided: list[str]) -> Any:

@@ -46,13 +46,13 @@ def test_a_later_step_is_asked_with_what_an_earlier_one_answered(codebook: Codeb
     assert talk.send([ANSWER]) is RESTART
     (second,) = talk.send([])  # type: ignore[misc]
     assert second.inputs == {"place": {"lap": "0", "at": "6"}, "width": 1}
-    made = finding(talk, [ANSWER])
+    made = finding(talk, [ANSWER]).exchanges
     assert [one.step for one in made] == ["a", "b"]
     assert isinstance(made[1].observed, ObservedResult)
 
 
 def test_it_ends_early_where_a_step_needs_what_is_not_there(codebook: Codebook) -> None:
-    made = finding(exchanges(STEPS, codebook, DIALECTS["json"]), None, [REFUSAL], [])
+    made = finding(exchanges(STEPS, codebook, DIALECTS["json"]), None, [REFUSAL], []).exchanges
     assert [one.step for one in made] == ["a"]
     assert isinstance(made[0].observed, ObservedFailure)
 

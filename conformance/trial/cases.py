@@ -8,17 +8,22 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from conformance.backend.drive import RESTART, Call, Conversation, Restart
-from conformance.backend.observed import BadAnswer, ObservedFailure, ObservedResult, observe
+from conformance.backend.observed import BadAnswer, ObservedFailure, ObservedResult
 from conformance.backend.outcome import Outcome
 from conformance.backend.outcome import Result as AnsweredResult
 from conformance.codec.codebook import Codebook
 from conformance.codec.dialect import Dialect
+from conformance.codec.illtyped import show_path
 from conformance.trial import check as checks
 from conformance.trial.check import Check, Difference, Kind, Result, Verdict
 from conformance.trial.judge import answer_of, difference, loss_sentence, outcome_name
 from conformance.vectors.accumulate import accumulate, gap
-from conformance.vectors.case import CallStep, Case, ExpectedResult, RestartStep
-from conformance.vectors.exchange import Exchange, resolve, restarts
+from conformance.vectors.case import CallStep, Case, ExpectedResult, FileStep, RestartStep, TreeStep, label
+from conformance.vectors.difference import MISSING
+from conformance.vectors.exchange import restarts
+from conformance.vectors.room_path import StepRefused
+from conformance.vectors.stage import Stage
+from conformance.vectors.tree import tree_difference
 
 CaseTalk = Generator[Sequence[Call] | Restart, Sequence[Outcome], Result]
 
@@ -36,6 +41,11 @@ class CaseRunner:
     dialect: Dialect
     names_broken: bool = True  # say which postconditions a wrong result violates; costs milliseconds each
     _texts: dict[int, str] = field(default_factory=dict, init=False, repr=False)  # by id of a step of the corpus
+    _wavering: frozenset[str] = field(init=False, repr=False)  # operators that answer more than what is frozen
+
+    def __post_init__(self) -> None:
+        wavering = (name for name, forms in self.codebook.forms.items() if forms.lasting is not None)
+        object.__setattr__(self, "_wavering", frozenset(wavering))
 
     def conversation(self, case: Case) -> Conversation[Result]:
         """The conversation that tries one case; it needs a process of its own where the trace restarts it."""
@@ -49,24 +59,28 @@ class CaseRunner:
         """Ask and judge one case."""
         if case.accumulation is not None:
             return (yield from self._accumulated(case))
-        made: dict[str, Exchange] = {}
-        for step in case.steps:
-            if isinstance(step, RestartStep):
-                yield RESTART
-                continue
-            wrong = yield from self._step(case, step, made)
-            if wrong is not None:
-                return wrong
+        with Stage(self.codebook, self.dialect) as stage:
+            for number, step in enumerate(case.steps, start=1):
+                match step:
+                    case RestartStep():
+                        yield RESTART
+                        wrong = None
+                    case CallStep():
+                        wrong = yield from self._step(case, step, stage)
+                    case FileStep() | TreeStep():
+                        wrong = _file_step(case, step, label(step, number), stage)
+                if wrong is not None:
+                    return wrong
         return Result(check_of(case), Verdict.PASS)
 
     def _step(
-        self, case: Case, step: CallStep, made: dict[str, Exchange]
+        self, case: Case, step: CallStep, stage: Stage
     ) -> Generator[Sequence[Call], Sequence[Outcome], Result | None]:
-        inputs = resolve(step.inputs, made) if made else step.inputs
-        (outcome,) = yield [Call(step.operator, inputs)]
+        inputs = stage.inputs(step)
+        (outcome,) = yield [stage.call(step.operator, inputs)]
         if case.kind == "explicit" and self._is_expected(step, outcome):
             return None
-        observed = observe(outcome, step.operator, self.codebook, self.dialect)
+        observed = stage.note(step.name, step.operator, inputs, outcome).observed
         check, name = check_of(case), step.name if case.kind == "trace" else ""
         if not isinstance(observed, ObservedResult | ObservedFailure | BadAnswer):
             # A framed message that is no answer; a lost process never reaches a talk.
@@ -74,7 +88,6 @@ class CaseRunner:
         contract = self.codebook[step.operator].contract
         found = difference(step.expected, observed, contract.outputs, contract.failure)
         if found is None:
-            made[step.name] = Exchange(step.name, step.operator, inputs, observed)
             return None
         return Result(
             check,
@@ -90,7 +103,7 @@ class CaseRunner:
         """Whether a JSON answer is the expected text itself: well typed and right, at a tenth of the cost."""
         if not isinstance(outcome, AnsweredResult) or not isinstance(step.expected, ExpectedResult):
             return False
-        if self.dialect.name != "json":
+        if self.dialect.name != "json" or step.operator in self._wavering:
             return False
         text = self._texts.get(id(step))
         if text is None:
@@ -102,7 +115,7 @@ class CaseRunner:
         if not self.names_broken or not isinstance(observed, ObservedResult):
             return ()
         forms = self.codebook[operator]
-        given, said = forms.inputs.to_native(inputs), forms.outputs.to_native(observed.fields)
+        given, said = forms.inputs.to_native(inputs), (forms.lasting or forms.outputs).to_native(observed.fields)
         return tuple(clause.id for clause in forms.contract.broken_postconditions(given, said))
 
     def _accumulated(self, case: Case) -> CaseTalk:
@@ -121,3 +134,21 @@ class CaseRunner:
         sums = (dict(expected)[parting.differs], dict(run.checkpoints)[parting.differs])
         where = Difference(f"{case.accumulation.output}, hashed after call {parting.differs}", *sums, str(parting))
         return Result(check, Verdict.FAIL, "result", difference=where)
+
+
+def _file_step(case: Case, step: FileStep | TreeStep, name: str, stage: Stage) -> Result | None:
+    """Do a file step or hold a tree to the frozen one; None where that is right."""
+    try:
+        tree = stage.take(step)
+    except StepRefused as refused:
+        # The step could be done where the values come from, so the files are not what they had to be.
+        where = Difference(name, "a step that can be done", str(refused))
+        message = f"the harness cannot do the step {name}: {refused}"
+        return Result(check_of(case), Verdict.FAIL, "result", name, message, where)
+    if not isinstance(step, TreeStep) or tree is None:
+        return None
+    found = tree_difference(step, step.expected or {}, tree)
+    if found is None:
+        return None
+    sides = (str(side) if side is MISSING else side for side in (found.expected, found.actual))
+    return Result(check_of(case), Verdict.FAIL, "result", name, difference=Difference(show_path(found.path), *sides))

@@ -19,10 +19,10 @@ from conformance.codec.codebook import Codebook
 from conformance.codec.dialect import Dialect
 from conformance.codec.form import form_of
 from conformance.codec.illtyped import IllTyped
+from conformance.contract.lasting import lasting
 from conformance.contract.types import ListOf, Scalar, Struct
 from conformance.vectors.case import Accumulation
 from conformance.vectors.generate import inputs_of
-from conformance.vectors.lasting import lasting
 from conformance.vectors.typepath import replaced, type_at, value_at
 
 _MOST_CALLS: Final = 256  # independent calls asked for at a time

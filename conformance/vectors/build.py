@@ -9,7 +9,7 @@ from pathlib import Path
 from conformance.codec.codebook import Codebook, codebook_of
 from conformance.contract.library import Library
 from conformance.contract.position import Problem
-from conformance.vectors.case import CallStep, Case, RestartStep
+from conformance.vectors.case import CallStep, Case, HarnessStep, TreeStep
 from conformance.vectors.corpus import Corpus, CorruptedCorpus, load_corpus
 from conformance.vectors.expand import expand_all
 from conformance.vectors.file import corpus_texts, vector_file
@@ -76,8 +76,10 @@ def asks_the_same(question: Question, case: Case) -> bool:
     return [_asked(step) for step in case.steps] == [_asked(step) for step in question.steps]
 
 
-def _asked(step: CallStep | Asked | RestartStep) -> tuple[object, ...] | None:
-    return None if isinstance(step, RestartStep) else (step.name, step.operator, step.inputs)
+def _asked(step: CallStep | Asked | HarnessStep) -> object:
+    if isinstance(step, CallStep | Asked):
+        return (step.name, step.operator, step.inputs)
+    return replace(step, expected=None) if isinstance(step, TreeStep) else step
 
 
 def _built(

@@ -1,7 +1,8 @@
 """A case as a value: one question to a backend, or several with data flowing between them, and what must come back.
 
 Inputs and expectations are JSON wire values. Inside inputs `{"from": "step.path"}` stands for what an earlier step
-answered; inside an expected result a list over 64 elements stands as {count, sha256, head, tail}.
+answered and `{"root": "name"}` for a directory that the harness makes; inside an expected result a list over 64
+elements stands as {count, sha256, head, tail}.
 """
 
 from __future__ import annotations
@@ -47,7 +48,41 @@ class RestartStep:
     """A new backend process from here on."""
 
 
-Step = CallStep | RestartStep
+@dataclass(frozen=True, slots=True)
+class FileStep:
+    """What the harness does to files between two calls: put, flip, truncate, delete, rename, link or chmod.
+
+    `body` names the root and the paths below it; a path may hold `{step.output}`, what an earlier step answered.
+    """
+
+    action: str
+    body: Mapping[str, Any]
+
+    @property
+    def subject(self) -> str:
+        """The path that the step is about."""
+        return str(self.body["from"] if self.action == "rename" else self.body["path"])
+
+
+@dataclass(frozen=True, slots=True)
+class TreeStep:
+    """A look at everything below a path of a root; `decode` maps glob to codec, `expected` path to entry."""
+
+    root: str
+    path: str
+    decode: Mapping[str, str]
+    expected: Mapping[str, Any] | None = None  # None: not frozen yet
+
+    action = "tree"
+
+
+HarnessStep = RestartStep | FileStep | TreeStep
+Step = CallStep | HarnessStep
+
+
+def label(step: FileStep | TreeStep, number: int) -> str:
+    """What reports call a step that has no name: its action and its number in the trace, from 1."""
+    return f"{step.action}-{number}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,28 +2,47 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from conformance.codec.codebook import Codebook
 from conformance.codec.illtyped import show_path
 from conformance.vectors.accumulate import Accumulated, Gap
-from conformance.vectors.case import CallStep, Case, Expected, ExpectedFailure, ExpectedResult, RestartStep
+from conformance.vectors.case import (
+    CallStep,
+    Case,
+    Expected,
+    ExpectedFailure,
+    ExpectedResult,
+    Step,
+    TreeStep,
+    label,
+)
 from conformance.vectors.derive import Answers
 from conformance.vectors.difference import first_difference
 from conformance.vectors.judge import fixes
-from conformance.vectors.question import Question
+from conformance.vectors.question import Asked, Question
 from conformance.vectors.record import sealed
+from conformance.vectors.tree import tree_difference
 
 
 def explicit_difference(question: Question, own: Answers, theirs: Answers, codebook: Codebook) -> str:
     """Where a second derivation differs, with both values; empty where it does not."""
-    for step in question.calls:
+    for number, step in enumerate(question.steps, start=1):
+        if isinstance(step, TreeStep):
+            name = label(step, number)
+            if name not in theirs.trees:
+                return theirs.fault or f"{name} was not reached"
+            if apart := tree_difference(step, own.trees[name], theirs.trees[name]):
+                return f"{name}: {show_path(apart.path)} is {apart.expected!r:.200} against {apart.actual!r:.200}"
+        if not isinstance(step, Asked):
+            continue
         answer = theirs.expected.get(step.name)
         if answer is None:
             return theirs.fault or f"step {step.name} has no answer"
         if said := _difference(own.expected[step.name], answer, step.operator, codebook):
             return f"step {step.name}: {said}" if len(question.calls) > 1 else said
-    return ""
+    return theirs.fault
 
 
 def _difference(own: Expected, theirs: Expected, operator: str, codebook: Codebook) -> str:
@@ -50,7 +69,9 @@ def accumulation_difference(own: Accumulated, theirs: Accumulated, apart: Gap) -
 
 
 def pinned_whole(question: Question, answers: Answers) -> bool:
-    """Whether the pins of a question fix every answer completely."""
+    """Whether the pins of a question fix every answer completely; no pin fixes what stands in files."""
+    if any(isinstance(step, TreeStep) for step in question.steps):
+        return False
     for step in question.calls:
         answer = answers.expected[step.name]
         if step.pin is None or not fixes(step.pin, answer.fields if isinstance(answer, ExpectedResult) else {}):
@@ -58,18 +79,23 @@ def pinned_whole(question: Question, answers: Answers) -> bool:
     return True
 
 
+def _frozen_steps(question: Question, answers: Answers) -> Iterator[Step]:
+    for number, step in enumerate(question.steps, start=1):
+        match step:
+            case Asked():
+                yield CallStep(step.name, step.operator, step.inputs, answers.expected[step.name])
+            case TreeStep():
+                yield replace(step, expected=answers.trees[label(step, number)])
+            case _:
+                yield step
+
+
 def frozen_case(question: Question, answers: Answers | None, run: Accumulated | None, pinned: bool) -> Case:
     """The case of a question with what was derived for it."""
     accumulation = question.accumulation
     if accumulation is not None and run is not None:
         accumulation = replace(accumulation, checkpoints=run.checkpoints)
-    steps = tuple(
-        step
-        if isinstance(step, RestartStep)
-        else CallStep(step.name, step.operator, step.inputs, answers.expected[step.name])
-        for step in question.steps
-        if answers is not None
-    )
+    steps = () if answers is None else tuple(_frozen_steps(question, answers))
     return sealed(
         Case(
             id=question.id,

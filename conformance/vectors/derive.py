@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from conformance.backend.drive import Conversation, Driver
@@ -15,8 +15,9 @@ from conformance.codec.dialect import DIALECTS
 from conformance.vectors.accumulate import Accumulated, accumulate, window_of
 from conformance.vectors.case import Accumulation, Expected, ExpectedFailure, ExpectedResult
 from conformance.vectors.compact import compact
-from conformance.vectors.exchange import Exchange, exchanges, restarts
+from conformance.vectors.exchange import Exchange, Held, exchanges, restarts
 from conformance.vectors.question import Question
+from conformance.vectors.tree import undecodable
 
 WINDOWS: Final = 64  # calls of a long run that the reference confirms (DESIGN 5)
 PATIENCE: Final = 120.0  # seconds without an answer; the slowest single call of the corpus takes the reference 4
@@ -30,6 +31,7 @@ class Answers:
 
     expected: Mapping[str, Expected]  # by step
     fault: str = ""
+    trees: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # by label of the step
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +75,7 @@ def derive(
     json, cbor = DIALECTS["json"], DIALECTS["cbor" if "cbor" in hello.wires else "json"]
     by_id = {question.id: question for question in asked}
 
-    talks: list[Conversation[Any]] = [
+    talks: list[Conversation[Held]] = [
         Conversation(one.id, lambda one=one: exchanges(one.steps, codebook, json), restarts(one.steps))  # type: ignore[misc]
         for one in explicit
     ]
@@ -84,7 +86,7 @@ def derive(
             question = by_id[finished.key]
             answers[finished.key] = _answers(question, finished.finding, codebook)
             if judge is not None:
-                for exchange in finished.finding:
+                for exchange in finished.finding.exchanges:
                     judge(question, exchange)
         if tick is not None:
             tick(1)
@@ -93,11 +95,11 @@ def derive(
         Conversation(one.id, lambda one=one: accumulate(one.accumulation, codebook, cbor, keep=kept_calls(one)))  # type: ignore[misc]
         for one in runs
     ]
-    for finished in Driver(resolve(backend, cbor.name), cbor, codebook, PATIENCE).hold(series):
-        if finished.finding is None:
-            faults[finished.key] = str(finished.lost)
+    for run in Driver(resolve(backend, cbor.name), cbor, codebook, PATIENCE).hold(series):
+        if run.finding is None:
+            faults[run.key] = str(run.lost)
         else:
-            accumulated[finished.key] = finished.finding
+            accumulated[run.key] = run.finding
         if tick is not None:
             tick(1)
     return Derivation(backend, hello.operators, answers, accumulated, faults)
@@ -125,15 +127,17 @@ def confirm_windows(
         yield call, run.windows[call].sha256, finished.finding or f"no result ({finished.lost})"
 
 
-def _answers(question: Question, made: Sequence[Exchange], codebook: Codebook) -> Answers:
+def _answers(question: Question, held: Held, codebook: Codebook) -> Answers:
     expected: dict[str, Expected] = {}
-    for exchange in made:
+    for exchange in held.exchanges:
         answer = expectation(exchange.observed, exchange.operator, codebook)
         if isinstance(answer, str):
-            return Answers(expected, f"step {exchange.step}: {answer}")
+            return Answers(expected, f"step {exchange.step}: {answer}", held.trees)
         expected[exchange.step] = answer
-    missing = [step.name for step in question.calls if step.name not in expected]
-    return Answers(expected, f"step {missing[0]} uses what an earlier step did not answer" if missing else "")
+    for name, tree in held.trees.items():
+        if not held.fault and (spoilt := next(undecodable(tree), None)) is not None:
+            return Answers(expected, f"{name}: the file {spoilt!r} is not what its codec makes", held.trees)
+    return Answers(expected, held.fault, held.trees)
 
 
 def expectation(observed: Observed, operator: str, codebook: Codebook) -> Expected | str:

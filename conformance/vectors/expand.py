@@ -8,6 +8,7 @@ from typing import Any
 from conformance.codec.codebook import Codebook
 from conformance.contract.model import Contract
 from conformance.contract.position import MalformedContract, Problem
+from conformance.contract.types import is_place
 from conformance.vectors.group import Expansion
 from conformance.vectors.matrix import Combination
 from conformance.vectors.question import Asked, Question
@@ -59,6 +60,11 @@ def _questions(expansion: Expansion) -> Iterator[Question]:
     if "chain" in body:
         return chains(expansion)
     if "accumulate" in body:
+        if any(is_place(member.type) for member in expansion.contract.inputs.fields):
+            hint = "a long run is made of calls of a pure operator; write a trace"
+            message = f"{expansion.contract.operator} takes a root or a handle"
+            expansion.problems.append((expansion.place / "accumulate").problem("C015", message, hint).problem)
+            return iter(())
         return accumulations(expansion)
     return _explicit(expansion)
 

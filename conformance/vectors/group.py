@@ -11,7 +11,7 @@ from conformance.contract.expression import BadExpression, Expression
 from conformance.contract.model import Contract, Group
 from conformance.contract.parse import names
 from conformance.contract.position import Problem
-from conformance.vectors.case import Accumulation, RestartStep
+from conformance.vectors.case import Accumulation, HarnessStep
 from conformance.vectors.draft import Draft, Place, Unusable
 from conformance.vectors.matrix import Combination, combinations
 from conformance.vectors.pin import pin_of
@@ -81,7 +81,7 @@ class Expansion:
     def question(
         self,
         slug: str,
-        steps: tuple[Asked | RestartStep, ...],
+        steps: tuple[Asked | HarnessStep, ...],
         place: Place,
         body: Mapping[str, Any] | None = None,
         **more: Any,

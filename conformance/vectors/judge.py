@@ -7,14 +7,13 @@ from typing import Any
 
 from conformance.backend.observed import ObservedFailure, ObservedResult
 from conformance.codec.codebook import Codebook
-from conformance.codec.form import Form, form_of
+from conformance.codec.form import Form
 from conformance.codec.illtyped import show_path
 from conformance.contract.position import Problem
 from conformance.contract.types import ListOf, Type
 from conformance.vectors.compact import compact_list
 from conformance.vectors.difference import first_difference
 from conformance.vectors.exchange import Exchange
-from conformance.vectors.lasting import lasting
 from conformance.vectors.pin import MARKER_KEYS
 from conformance.vectors.question import Asked, Pin, Question
 from conformance.vectors.typepath import type_at, value_at
@@ -55,7 +54,7 @@ def complaints(
 
 def lasting_forms(codebook: Codebook) -> dict[str, Form]:
     """The form of every operator's outputs without what is volatile."""
-    return {operator: form_of(lasting(forms.contract.outputs)) for operator, forms in codebook.forms.items()}
+    return {operator: forms.lasting or forms.outputs for operator, forms in codebook.forms.items()}
 
 
 def pin_complaints(question: Question, asked: Asked, exchange: Exchange, codebook: Codebook) -> Iterator[Problem]:

@@ -33,17 +33,19 @@ class Combination:
         return ",".join(choice.label for choice in self.choices)
 
     def apply(self, draft: Draft) -> None:
-        """Set every choice."""
+        """Set every choice; what is chosen on an axis called `@name` stands in the steps of a trace, by that name."""
         for choice in self.choices:
+            if choice.path.startswith("@"):
+                continue
             draft.set(choice.path, choice.value, choice.place)
 
 
 def combinations(axes: Mapping[str, Sequence[Any]], place: Place) -> Iterator[Combination]:
     """The product of the axes, the last one fastest; one empty combination where there is none."""
-    lasts = [path.rsplit(".", 1)[-1] for path in axes]
+    lasts = [path.rsplit(".", 1)[-1].removeprefix("@") for path in axes]
     rows = []
     for path, values in axes.items():
-        last = path.rsplit(".", 1)[-1]
+        last = path.rsplit(".", 1)[-1].removeprefix("@")
         name = path if lasts.count(last) > 1 else last
         rows.append([_choice(path, name, value, place / path / k) for k, value in enumerate(values)])
     return (Combination(choices) for choices in itertools.product(*rows))

@@ -7,6 +7,7 @@ C order, null inside a `value` as the word null (this YAML has no null). What is
 from __future__ import annotations
 
 import base64
+import re
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from conformance.codec.form import Form, form_of
 from conformance.codec.illtyped import IllTyped
 from conformance.contract.types import FLOAT_BYTES, TENSOR_DTYPES, ListOf, MapOf, Scalar, Struct, Tensor, Type, Value
 
+ROOT_NAME: Final = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*\Z")
 _WIDE: Final = frozenset({"uint64", "int64"})
 _PACK: Final[Mapping[int, str]] = {2: ">e", 4: ">f", 8: ">d"}
 
@@ -36,6 +38,8 @@ def to_wire(type_: Type, value: Any) -> Any:
     if isinstance(value, Reference):
         return {"from": value.text}
     match type_:
+        case Scalar("root"):
+            return _root(value)
         case Scalar(name):
             return scalar_form(type_).check(_scalar(name, value))
         case ListOf(item):
@@ -53,6 +57,14 @@ def to_wire(type_: Type, value: Any) -> Any:
         case Tensor():
             return form_of(type_).check(_tensor(value))
     return form_of(type_).check(value)
+
+
+def _root(value: Any) -> dict[str, str]:
+    """The name of a root, as `name` or {root: name}."""
+    name = value["root"] if isinstance(value, dict) and value.keys() == {"root"} else value
+    if not isinstance(name, str) or not ROOT_NAME.match(name):
+        raise IllTyped("the name of a root, lower-case words joined by -", value)
+    return {"root": name}
 
 
 @cache

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from conformance.contract.position import Position
-from conformance.vectors.case import Accumulation, RestartStep
+from conformance.vectors.case import Accumulation, HarnessStep
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,8 @@ class Pin:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """One call of a question; inputs in JSON wire form, `{"from": "step.path"}` for what an earlier step answered."""
+    """One call of a question; inputs in JSON wire form, `{"from": "step.path"}` for what an earlier step answered,
+    `{"root": "name"}` for a directory."""
 
     name: str
     operator: str
@@ -44,7 +45,7 @@ class Question:
     rulings: tuple[str, ...]
     profile: str
     position: Position
-    steps: tuple[Asked | RestartStep, ...]
+    steps: tuple[Asked | HarnessStep, ...]
     accumulation: Accumulation | None = None
     confirm: str = "whole"
     sha256_pin: str = ""

@@ -13,8 +13,10 @@ from conformance.vectors.case import (
     Expected,
     ExpectedFailure,
     ExpectedResult,
+    FileStep,
     RestartStep,
     Step,
+    TreeStep,
 )
 from conformance.vectors.digest import digest_of
 
@@ -89,6 +91,11 @@ def sealed(case: Case) -> Case:
 def _step_record(step: Step) -> dict[str, Any]:
     if isinstance(step, RestartStep):
         return {"restart": True}
+    if isinstance(step, FileStep):
+        return {step.action: step.body}
+    if isinstance(step, TreeStep):
+        decode = {"decode": step.decode} if step.decode else {}
+        return {"tree": {"root": step.root, "path": step.path, **decode, "expected": step.expected}}
     expected = _expected_record(step.expected)
     return {"step": step.name, "call": step.operator, "inputs": step.inputs, "expected": expected}
 
@@ -102,6 +109,12 @@ def _expected_record(expected: Expected) -> dict[str, Any]:
 def _step_of(record: Mapping[str, Any]) -> Step:
     if "restart" in record:
         return RestartStep()
+    if "tree" in record:
+        tree = record["tree"]
+        return TreeStep(tree["root"], tree["path"], tree.get("decode", {}), tree["expected"])
+    if "call" not in record:
+        ((action, body),) = record.items()
+        return FileStep(action, body)
     expected = record["expected"]
     failure = expected.get("failure")
     return CallStep(

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from conformance.contract.expression import Expression
-from conformance.vectors.case import RestartStep
+from conformance.contract.types import HANDLE, Scalar
+from conformance.vectors.case import HarnessStep, RestartStep
 from conformance.vectors.draft import Draft, Place
+from conformance.vectors.filedraft import FileDraft, action_of, is_volatile, roots_of, substituted
 from conformance.vectors.group import Expansion
 from conformance.vectors.matrix import Combination, combinations
 from conformance.vectors.natural import Reference
@@ -30,26 +32,38 @@ def chains(expansion: Expansion) -> Iterator[Question]:
 
 
 def _trace(expansion: Expansion, combination: Combination) -> Question | None:
-    steps: list[Asked | RestartStep] = []
+    steps: list[Asked | HarnessStep | FileDraft] = []
+    calls: dict[str, Asked] = {}
     unseen = True  # no call of this group's own operator so far
-    for k, body in enumerate(expansion.body["trace"]):
+    bodies = [substituted(body, combination) for body in expansion.body["trace"]]
+    for k, body in enumerate(bodies):
         place = expansion.place / "trace" / k
         if "restart" in body:
             steps.append(RestartStep())
+            continue
+        if action_of(body):
+            # Which roots there are is known when every call is.
+            steps.append(FileDraft(expansion, place, (), dict(calls)))
             continue
         draft, operator = _step_draft(expansion, combination, body, place)
         if operator == expansion.contract.operator and unseen:
             unseen = False
             if not expansion.wanted(draft):
                 return None
-        earlier = {step.name: step.operator for step in steps if isinstance(step, Asked)}
+        earlier = {name: asked.operator for name, asked in calls.items()}
         for path, text in body.get("use", {}).items():
             refer(expansion, draft, path, text, earlier, place / "use" / path)
         if body["step"] in earlier:
             raise (place / "step").problem("C011", f"the step {body['step']!r} stands twice", "rename one")
         pin = expansion.pin(body, place, operator)
-        steps.append(Asked(body["step"], operator, draft.wire(place), pin))
-    return expansion.question(combination.slug or "trace", tuple(steps), expansion.place)
+        calls[body["step"]] = Asked(body["step"], operator, draft.wire(place), pin)
+        steps.append(calls[body["step"]])
+    roots = roots_of(expansion, calls)
+    whole = tuple(
+        replace(step, roots=roots).step(body) if isinstance(step, FileDraft) else step
+        for step, body in zip(steps, bodies, strict=True)
+    )
+    return expansion.question(combination.slug or "trace", whole, expansion.place)
 
 
 def _step_draft(
@@ -83,6 +97,10 @@ def refer(
         given = type_at(expansion.codebook[earlier[step]].contract.outputs, output)
     except UnknownPath as error:
         raise place.problem("C010", f"{earlier[step]} has no output {output!r}", error.hint) from None
+    if type_at(expansion.codebook[earlier[step]].contract.outputs, output) != Scalar(HANDLE) and is_volatile(
+        expansion.codebook[earlier[step]].contract.outputs, output
+    ):
+        raise place.problem("C010", f"{output} is volatile", "use an output that is the same in every run, or a handle")
     draft.set(path, Reference(text), place)
     wanted = type_at(draft.contract.inputs, path)
     if not same_type(wanted, given):
@@ -95,7 +113,7 @@ class _Chain:
 
     expansion: Expansion
     combination: Combination
-    steps: list[Asked | RestartStep] = field(default_factory=list)
+    steps: list[Asked | HarnessStep] = field(default_factory=list)
     earlier: dict[str, str] = field(default_factory=dict)
 
     def question(self) -> Question | None:

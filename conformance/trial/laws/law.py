@@ -54,7 +54,8 @@ class Tools:
         for call, outcome in zip(calls, outcomes, strict=True):
             observed = observe(outcome, call.operator, self.codebook, self.dialect)
             if isinstance(observed, ObservedResult):
-                results.append(self.codebook[call.operator].outputs.to_native(observed.fields))
+                forms = self.codebook[call.operator]
+                results.append({**(forms.lasting or forms.outputs).to_native(observed.fields), **observed.handles})
             elif isinstance(observed, ObservedFailure):
                 raise LawBroken(f"a call that no guard refuses failed with {observed.code}", call)
             elif isinstance(observed, BadAnswer):

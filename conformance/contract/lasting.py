@@ -18,3 +18,8 @@ def lasting(type_: Type) -> Type:
             kept = tuple(replace(one, type=lasting(one.type)) for one in fields if not one.volatile)
             return Struct(kept, type_.name)
     return type_
+
+
+def has_volatile(type_: Type) -> bool:
+    """Whether a volatile field stands anywhere in the type."""
+    return lasting(type_) != type_

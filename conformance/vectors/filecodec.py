@@ -1,0 +1,179 @@
+"""What a harness step writes into a file, and what it reads out of one: bytes, or a codec and its value.
+
+Values stand in JSON wire form, so that they can be frozen: `text` is a string; `cbor` and `pickle2` a self-describing
+value; `npz` a list of members {name, tensor | text | bytes} in archive order; `sqlite` a list of SQL statements, read
+back as a list of tables {name, sql, rows}, by name, rows in rowid order.
+"""
+
+from __future__ import annotations
+
+import io
+import pickle
+import sqlite3
+import zipfile
+from collections.abc import Callable, Mapping
+from contextlib import closing
+from typing import Any, Final
+
+import numpy as np
+
+from conformance.codec import selfdescribing
+from conformance.codec.form import form_of
+from conformance.codec.illtyped import IllTyped
+from conformance.codec.item import IllFormed, Incomplete, decode
+from conformance.contract.item import encode_item
+from conformance.contract.types import Tensor
+
+CODECS: Final = ("bytes", "text", "npz", "pickle2", "cbor", "sqlite")
+_TENSOR: Final = form_of(Tensor())
+_NO_DATE: Final = (1980, 1, 1, 0, 0, 0)
+_NPY: Final = ".npy"
+
+
+class Unencodable(Exception):
+    """A codec has no bytes for a value; says why."""
+
+
+class Undecodable(Exception):
+    """The bytes of a file are not what its codec makes; says why."""
+
+
+def encode_file(codec: str, value: Any) -> bytes:
+    """The bytes of a file, always the same for the same value; raises Unencodable."""
+    try:
+        return _ENCODERS[codec](value)
+    except (IllTyped, TypeError, ValueError, KeyError, sqlite3.Error, pickle.PicklingError) as error:
+        raise Unencodable(f"{codec} cannot hold it: {error}") from None
+
+
+def decode_file(codec: str, data: bytes) -> Any:
+    """The wire value that the bytes of a file hold; raises Undecodable, runs nothing that stands in them."""
+    try:
+        return _DECODERS[codec](data)
+    except Undecodable:
+        raise
+    except Exception as error:  # zip, npy, pickle and SQLite files fail in a dozen ways; all of them mean one thing
+        raise Undecodable(f"it is no {codec} file: {type(error).__name__}") from None
+
+
+# -- cbor, pickle
+
+
+def _cbor_value(data: bytes) -> Any:
+    try:
+        item, end = decode(data)
+    except (IllFormed, Incomplete):
+        raise Undecodable("it is no well-formed CBOR item") from None
+    if end != len(data):
+        raise Undecodable(f"{len(data) - end} bytes follow the CBOR item")
+    return selfdescribing.from_item(item)
+
+
+def _pickled(value: Any) -> bytes:
+    target = io.BytesIO()
+    pickler = pickle.Pickler(target, protocol=2)
+    # Without the memo the bytes hang on the value alone, not on which equal strings are one object.
+    pickler.fast = True
+    pickler.dump(_plain(selfdescribing.to_native(value)))
+    return target.getvalue()
+
+
+def _plain(value: Any) -> Any:
+    match value:
+        case None | bool() | int() | float() | str():
+            return value
+        case list():
+            return [_plain(item) for item in value]
+        case dict() | tuple():
+            pairs = value.items() if isinstance(value, Mapping) else value
+            return {_plain(key): _plain(item) for key, item in pairs}
+    raise TypeError(f"a {type(value).__name__}")
+
+
+class _Harmless(pickle.Unpickler):
+    """Unpickles what needs no class and no function."""
+
+    def find_class(self, module_name: str, global_name: str, /) -> Any:
+        raise Undecodable(f"the pickle names {module_name}.{global_name}")
+
+
+def _unpickled(data: bytes) -> Any:
+    return selfdescribing.check(selfdescribing.from_native(_plain(_Harmless(io.BytesIO(data)).load())))
+
+
+# -- npz
+
+
+def _archive(members: Any) -> bytes:
+    target = io.BytesIO()
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_STORED) as archive:
+        for member in members:
+            info = zipfile.ZipInfo(member["name"], _NO_DATE)
+            info.create_system, info.external_attr = 3, 0o600 << 16  # the same on every platform
+            archive.writestr(info, _member_bytes(member))
+    return target.getvalue()
+
+
+def _member_bytes(member: Mapping[str, Any]) -> bytes:
+    if "tensor" not in member:
+        return bytes.fromhex(member["bytes"]) if "bytes" in member else str(member["text"]).encode()
+    target = io.BytesIO()
+    np.lib.format.write_array(target, _TENSOR.to_native(member["tensor"]), version=(1, 0), allow_pickle=False)
+    return target.getvalue()
+
+
+def _members(data: bytes) -> Any:
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        return [_member(info.filename, archive.read(info)) for info in archive.infolist()]
+
+
+def _member(name: str, data: bytes) -> dict[str, Any]:
+    if name.endswith(_NPY):
+        array = np.lib.format.read_array(io.BytesIO(data), allow_pickle=False)
+        return {"name": name, "tensor": _TENSOR.from_native(array)}
+    try:
+        return {"name": name, "text": data.decode()}
+    except UnicodeDecodeError:
+        return {"name": name, "bytes": data.hex()}
+
+
+# -- sqlite
+
+
+def _database(statements: Any) -> bytes:
+    with closing(sqlite3.connect(":memory:")) as connection:
+        for statement in statements:
+            connection.execute(statement)
+        connection.commit()
+        return connection.serialize()
+
+
+def _tables(data: bytes) -> Any:
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.deserialize(data)
+        found = connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table' ORDER BY name").fetchall()
+        return [{"name": name, "sql": sql, "rows": _rows(connection, name)} for name, sql in found]
+
+
+def _rows(connection: sqlite3.Connection, table: str) -> list[Any]:
+    quoted = table.replace('"', '""')
+    rows = connection.execute(f'SELECT * FROM "{quoted}"').fetchall()  # noqa: S608 (the name is quoted)
+    return [[selfdescribing.from_native(cell) for cell in row] for row in rows]
+
+
+_ENCODERS: Final[Mapping[str, Callable[[Any], bytes]]] = {
+    "bytes": bytes.fromhex,
+    "text": lambda value: str(value).encode(),
+    "npz": _archive,
+    "pickle2": _pickled,
+    "cbor": lambda value: encode_item(selfdescribing.to_native(value)),
+    "sqlite": _database,
+}
+_DECODERS: Final[Mapping[str, Callable[[bytes], Any]]] = {
+    "bytes": bytes.hex,
+    "text": bytes.decode,
+    "npz": _members,
+    "pickle2": _unpickled,
+    "cbor": _cbor_value,
+    "sqlite": _tables,
+}

@@ -1,0 +1,205 @@
+"""The file steps of a trace as a contract words them become steps in wire form, held to their paths and codecs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from conformance.codec.illtyped import IllTyped
+from conformance.contract.types import FIXED_BYTES, Scalar, Struct, Tensor, Value, members_of
+from conformance.vectors.case import FileStep, TreeStep
+from conformance.vectors.draft import Place
+from conformance.vectors.fileaction import ACTIONS, codec_of
+from conformance.vectors.filecodec import Unencodable, encode_file
+from conformance.vectors.group import Expansion
+from conformance.vectors.matrix import Combination
+from conformance.vectors.natural import ROOT_NAME, to_wire
+from conformance.vectors.question import Asked
+from conformance.vectors.room_path import fault_of
+from conformance.vectors.stage import ANSWERED
+from conformance.vectors.typepath import UnknownPath, type_at
+
+FILE_STEPS: Final = (*ACTIONS, "tree")
+_MODE: Final = re.compile(r"0[0-7]{3}\Z")
+_IN_PATHS: Final = frozenset({"string", "bytes", *FIXED_BYTES, "uint8", "uint16", "uint32", "uint64"})
+
+
+def action_of(body: Mapping[str, Any]) -> str:
+    """The file step that the body of a step is, empty where it is a call or a restart."""
+    return next((action for action in FILE_STEPS if action in body), "")
+
+
+def substituted(value: Any, combination: Combination) -> Any:
+    """A step's body with every `@axis` in it replaced by what the combination chose on that axis."""
+    chosen = {choice.path: choice.value for choice in combination.choices if choice.path.startswith("@")}
+    return _substituted(value, chosen) if chosen else value
+
+
+def _substituted(value: Any, chosen: Mapping[str, Any]) -> Any:
+    if isinstance(value, str):
+        return chosen.get(value, value)
+    if isinstance(value, dict):
+        return {key: _substituted(part, chosen) for key, part in value.items()}
+    if isinstance(value, list):
+        return [_substituted(part, chosen) for part in value]
+    return value
+
+
+def roots_of(expansion: Expansion, calls: Mapping[str, Asked]) -> tuple[str, ...]:
+    """The names of the roots that the calls of a trace are given, in the order of the calls."""
+    found: dict[str, None] = {}
+    for asked in calls.values():
+        for member in members_of(expansion.codebook[asked.operator].contract.inputs, "root"):
+            if isinstance(name := asked.inputs.get(member), Mapping):
+                found[name["root"]] = None
+    return tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
+class FileDraft:
+    """One file step under construction; `roots` are those of the whole trace, `earlier` the calls before the step."""
+
+    expansion: Expansion
+    place: Place
+    roots: tuple[str, ...]
+    earlier: Mapping[str, Asked]
+
+    def step(self, body: Mapping[str, Any]) -> FileStep | TreeStep:
+        """The step that `body` words; raises Unusable."""
+        action = action_of(body)
+        own: Mapping[str, Any] = body[action]
+        here = FileDraft(self.expansion, self.place / action, self.roots, self.earlier)
+        root = here.root(own, "root") if "root" in own else here.only_root()
+        if action == "tree":
+            path = own.get("path", ".")
+            return TreeStep(root, path if path == "." else here.path(own, "path"), own.get("decode", {}))
+        return FileStep(action, {"root": root, **getattr(here, f"_{action}")(own)})
+
+    def only_root(self) -> str:
+        """The root of the trace where there is but one."""
+        if len(self.roots) != 1:
+            known = ", ".join(self.roots) or "none"
+            raise self.place.problem("C015", "the step does not say in which root", f"roots of the trace: {known}")
+        return self.roots[0]
+
+    def root(self, body: Mapping[str, Any], key: str) -> str:
+        """The name of a root."""
+        name = body[key]
+        if not isinstance(name, str) or not ROOT_NAME.match(name):
+            hint = "lower-case words joined by -"
+            raise (self.place / key).problem("C015", f"{name!r:.80} is no name of a root", hint)
+        return name
+
+    def path(self, body: Mapping[str, Any], key: str) -> str:
+        """A path below the root, `{step.output}` standing for what an earlier step answered."""
+        path = body[key]
+        if not isinstance(path, str):
+            raise (self.place / key).problem("C015", f"{path!r:.80} is no path", "put it in quotes")
+        if fault := fault_of(ANSWERED.sub("answered", path)):
+            hint = "a path is relative to the root and cannot leave it"
+            raise (self.place / key).problem("C015", f"{path!r}: {fault}", hint)
+        for match in ANSWERED.finditer(path):
+            self._answered(match[1], match[2], self.place / key)
+        return path
+
+    def _answered(self, step: str, output: str, place: Place) -> None:
+        if step not in self.earlier:
+            known = ", ".join(self.earlier) or "none"
+            raise place.problem("C010", f"{step!r} is no earlier step", f"steps so far: {known}")
+        outputs = self.expansion.codebook[self.earlier[step].operator].contract.outputs
+        try:
+            type_ = type_at(outputs, output)
+        except UnknownPath as error:
+            raise place.problem("C010", f"{step} has no output {output!r}", error.hint) from None
+        if not isinstance(type_, Scalar) or type_.name not in _IN_PATHS or is_volatile(outputs, output):
+            hint = "use text, bytes or a number that is the same in every run"
+            raise place.problem("C010", f"{output} is {type_}, which is no part of a path", hint)
+
+    def number(self, body: Mapping[str, Any], key: str, low: int | None = None, high: int | None = None) -> int:
+        """A whole number within bounds."""
+        number = body[key]
+        wrong = type(number) is not int or (low is not None and number < low) or (high is not None and number > high)
+        if wrong:
+            bounds = f" from {low} to {high}" if low is not None else ""
+            raise (self.place / key).problem("C015", f"{key} is {number!r:.80}", f"write a whole number{bounds}")
+        return int(number)
+
+    def _put(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        codec = codec_of(body)
+        try:
+            value = _content(codec, body[codec])
+            encode_file(codec, value)
+        except IllTyped as error:
+            raise (self.place / codec).problem("C009", f"ill-typed content: {error}", "see spec/README.md") from None
+        except Unencodable as error:
+            raise (self.place / codec).problem("C009", str(error), "see spec/README.md") from None
+        return {"path": self.path(body, "path"), codec: value}
+
+    def _flip(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        mask = self.number(body, "mask", 1, 255) if "mask" in body else 1
+        return {"path": self.path(body, "path"), "offset": self.number(body, "offset"), "mask": mask}
+
+    def _truncate(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        return {"path": self.path(body, "path"), "size": self.number(body, "size")}
+
+    def _delete(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        return {"path": self.path(body, "path")}
+
+    def _rename(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        return {"from": self.path(body, "from"), "to": self.path(body, "to")}
+
+    def _link(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        symbolic = body.get("symbolic", False)
+        link = {"path": self.path(body, "path"), "target": self.path(body, "target"), "symbolic": symbolic}
+        return {**link, "target_root": self.root(body, "target_root")} if "target_root" in body else link
+
+    def _chmod(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        mode = body["mode"]
+        if not isinstance(mode, str) or not _MODE.match(mode):
+            raise (self.place / "mode").problem("C015", f"mode {mode!r:.40}", "four octal digits, the first 0: 0644")
+        return {"path": self.path(body, "path"), "mode": mode}
+
+
+def is_volatile(struct: Struct, path: str) -> bool:
+    """Whether a volatile member stands on a dotted path of outputs."""
+    type_: Any = struct
+    for step in path.split("."):
+        if not isinstance(type_, Struct):
+            return False
+        member = type_.field(step)
+        if member.volatile:
+            return True
+        type_ = member.type
+    return False
+
+
+def _content(codec: str, value: Any) -> Any:
+    """What a `put` writes, in wire form; raises IllTyped."""
+    if codec in ("cbor", "pickle2"):
+        return to_wire(Value(), value)
+    if codec in ("bytes", "text"):
+        return to_wire(Scalar("string" if codec == "text" else "bytes"), value)
+    if type(value) is not list:
+        raise IllTyped("a list", value)
+    if codec == "sqlite":
+        return [_inside(k, Scalar("string"), statement) for k, statement in enumerate(value)]
+    return [_member(k, member) for k, member in enumerate(value)]
+
+
+def _member(index: int, member: Any) -> dict[str, Any]:
+    types: Mapping[str, Any] = {"tensor": Tensor(), "text": Scalar("string"), "bytes": Scalar("bytes")}
+    keys = set(member) if isinstance(member, dict) else set()
+    if "name" not in keys or len(keys) != 2 or not keys - {"name"} <= types.keys():
+        raise IllTyped("{name, tensor | text | bytes}", member, (index,))
+    (kind,) = keys - {"name"}
+    return {"name": _inside(index, Scalar("string"), member["name"]), kind: _inside(index, types[kind], member[kind])}
+
+
+def _inside(index: int, type_: Any, value: Any) -> Any:
+    try:
+        return to_wire(type_, value)
+    except IllTyped as error:
+        raise error.inside(index) from None
+

@@ -1,0 +1,67 @@
+"""The roots of one conversation: a fresh directory per name, gone when the conversation ends, however it ends."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final
+
+_PREFIX: Final = "tally-root-"
+
+
+class Rooms:
+    """Directories by name, made when they are first asked for; a context manager that removes them with all they hold.
+
+    Two conversations never share a directory, and no path of one reaches a vector, a digest or a record: `masked`
+    takes them out of what a backend says.
+    """
+
+    def __init__(self) -> None:
+        self._paths: dict[str, Path] = {}
+
+    def __enter__(self) -> Rooms:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+        for path in self._paths.values():
+            _remove(path)
+        self._paths.clear()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The roots that exist, in the order of their names."""
+        return tuple(sorted(self._paths))
+
+    def path(self, name: str) -> Path:
+        """The absolute directory of a root, without symbolic links in it."""
+        if name not in self._paths:
+            self._paths[name] = Path(os.path.realpath(tempfile.mkdtemp(prefix=_PREFIX)))
+        return self._paths[name]
+
+    def masked(self, value: Any) -> Any:
+        """A wire value with `{root:NAME}` wherever a text holds the path of a root."""
+        if not self._paths:
+            return value
+        if isinstance(value, str):
+            for name, path in self._paths.items():
+                value = value.replace(str(path), f"{{root:{name}}}")
+            return value
+        if isinstance(value, Mapping):
+            return {self.masked(key): self.masked(part) for key, part in value.items()}
+        if isinstance(value, list):
+            return [self.masked(part) for part in value]
+        return value
+
+
+def _remove(path: Path) -> None:
+    """Remove a directory, also one whose parts nobody may enter; what a process that lives on adds is left behind."""
+    for folder, below, _ in os.walk(path):
+        for name in below:
+            inner = Path(folder, name)
+            if not inner.is_symlink():
+                inner.chmod(0o700)
+    shutil.rmtree(path, ignore_errors=True)
