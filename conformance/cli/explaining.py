@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from conformance.backend.observed import ObservedFailure, ObservedResult
+from conformance.backend.observed import Observed, ObservedFailure, ObservedResult
 from conformance.cli.complaint import Complaint, nearest
 from conformance.cli.interview import Interview
 from conformance.cli.rules import case_facts, check_facts, contract_facts, decision_facts
@@ -49,6 +49,8 @@ class Question:
     operator: str
     inputs: Mapping[str, Any]
     note: str = ""
+    reference: Observed | None = None  # what was answered already, inside a trace
+    theirs: Observed | None = None
 
 
 def explain(target: str, wish: Wish) -> int:
@@ -97,8 +99,9 @@ def _question(target: str, wish: Wish, library: Library, corpus: Corpus, intervi
     if case.accumulation is not None:
         found = interview.first_divergence(case.accumulation, wish.backend)
         return Question(case.accumulation.operator, found.inputs, f"call {found.number} of {case.accumulation.count}")
-    made = interview.trace(case.steps, wish.backend, wish.step)
-    return Question(made.operator, made.inputs, f"step {made.step}" if case.kind == "trace" else "")
+    mine, theirs = interview.trace(case.steps, wish.backend, wish.step)
+    note = f"step {mine.step}" if case.kind == "trace" else ""
+    return Question(mine.operator, mine.inputs, note, mine.observed, theirs.observed if theirs else None)
 
 
 def _wire_inputs(text: bytes, interview: Interview, library: Library, operator: str) -> Mapping[str, Any]:
@@ -131,10 +134,11 @@ def _answered(question: Question, wish: Wish, library: Library, interview: Inter
     if question.note:
         facts.append(Fact("where", question.note))
     facts += decision_facts(contract, interview.native(question.operator, question.inputs))
-    theirs = None
-    reference = interview.ask("reference", question.operator, question.inputs)
-    if wish.backend is not None:
-        theirs = interview.ask(wish.backend, question.operator, question.inputs)
+    reference, theirs = question.reference, question.theirs
+    if reference is None:
+        reference = interview.ask("reference", question.operator, question.inputs)
+        if wish.backend is not None:
+            theirs = interview.ask(wish.backend, question.operator, question.inputs)
     parted: Difference | None = None
     if isinstance(reference, ObservedResult):
         expected: ExpectedResult | ExpectedFailure = ExpectedResult(reference.fields)
@@ -152,7 +156,8 @@ def _answered(question: Question, wish: Wish, library: Library, interview: Inter
         shown = path if index is None else f"{path}[{index}]"
         facts.append(Fact("reference", cut(f"{shown} = {json_text(value)}", 600)))
     click.echo(plain(facts))
-    lines = interview.derivation(question.operator, question.inputs, path, index) if path else []
+    pure = contract.purity == "pure"  # what hangs on a state cannot be asked again
+    lines = interview.derivation(question.operator, question.inputs, path, index) if path and pure else []
     if lines:
         click.echo("derivation")
         click.echo("\n".join(f"    {line}" for line in lines))

@@ -52,22 +52,27 @@ class Interview:
 
         return self.hold(backend, talk())
 
-    def trace(self, steps: Sequence[Step], backend: str | None, wanted: str) -> Exchange:
-        """The exchange of one step as the reference makes it: the named one, or the first that a backend parts at."""
+    def trace(self, steps: Sequence[Step], backend: str | None, wanted: str) -> tuple[Exchange, Exchange | None]:
+        """One step as the reference and the backend make it: the named one, else the first they part at, else the last.
+
+        The backend's exchange is None where none was named or it never came so far.
+        """
         dialect = DIALECTS[_WIRE]
-        made = self.hold("reference", exchanges(steps, self.codebook, dialect))
-        if wanted:
-            for exchange in made:
-                if exchange.step == wanted:
-                    return exchange
-            known = ", ".join(exchange.step for exchange in made)
-            raise Complaint(f"--step {wanted!r}", "T003", "the trace has no such step", f"its steps are {known}")
+        mine = self.hold("reference", exchanges(steps, self.codebook, dialect)).exchanges
+        theirs: tuple[Exchange, ...] = ()
         if backend is not None:
-            theirs = self.hold(backend, exchanges(steps, self.codebook, dialect))
-            for mine, other in zip(made, theirs, strict=False):
-                if mine.observed != other.observed:
-                    return mine
-        return made[-1]
+            theirs = self.hold(backend, exchanges(steps, self.codebook, dialect)).exchanges
+        pairs = [(one, theirs[number] if number < len(theirs) else None) for number, one in enumerate(mine)]
+        if wanted:
+            for one, other in pairs:
+                if one.step == wanted:
+                    return one, other
+            known = ", ".join(one.step for one in mine)
+            raise Complaint(f"--step {wanted!r}", "T003", "the trace has no such step", f"its steps are {known}")
+        for one, other in pairs:
+            if other is not None and one.observed != other.observed:
+                return one, other
+        return pairs[-1]
 
     def first_divergence(self, accumulation: Accumulation, backend: str | None) -> Divergent:
         """The first call of a long run that a backend answers otherwise than the reference; the first call without."""

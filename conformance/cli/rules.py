@@ -8,7 +8,7 @@ from typing import Any
 from conformance.contract.library import Library
 from conformance.contract.model import Contract
 from conformance.report.failure import Fact, cut, json_text
-from conformance.vectors.case import CallStep, Case, ExpectedFailure
+from conformance.vectors.case import CallStep, Case, ExpectedFailure, FileStep, RestartStep, TreeStep, label
 
 
 def case_facts(case: Case, library: Library) -> list[Fact]:
@@ -22,7 +22,7 @@ def case_facts(case: Case, library: Library) -> list[Fact]:
     if case.accumulation is not None:
         run = case.accumulation
         facts.append(Fact("asks", f"{run.operator} {run.count} times ({run.generator}), {run.output} hashed"))
-    for step in case.steps:
+    for number, step in enumerate(case.steps, start=1):
         if isinstance(step, CallStep):
             if case.kind == "trace":
                 facts.append(Fact("step", f"{step.name}: {step.operator}"))
@@ -30,9 +30,15 @@ def case_facts(case: Case, library: Library) -> list[Fact]:
             refusal = isinstance(expected, ExpectedFailure)
             said = f"failure {expected.code}" if isinstance(expected, ExpectedFailure) else json_text(expected.fields)
             facts.append(Fact("expected", said if refusal else cut(said, 400)))
-        else:
+        elif isinstance(step, RestartStep):
             facts.append(Fact("step", "a new process"))
+        else:
+            facts.append(Fact("step", f"{label(step, number)} {_subject(step)}"))
     return facts
+
+
+def _subject(step: FileStep | TreeStep) -> str:
+    return step.subject if isinstance(step, FileStep) else f"{step.root}/{step.path}"
 
 
 def check_facts(id_: str, contract: Contract, library: Library) -> list[Fact]:
