@@ -1,0 +1,247 @@
+"""A small specification whose operators keep files in a root, and backends for it: honest ones, and named for a sin."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from conformance.codec.codebook import codebook_of
+from conformance.contract.library import Library, load_library
+from conformance.contract.model import Contract
+from conformance.tests.small_spec import TYPES, write_spec
+from conformance.vectors.expand import expand
+from conformance.vectors.freeze import Frozen, freeze
+from conformance.vectors.question import Question
+
+KEEP, FETCH, OPEN, ADD = (f"UML_OS.Data.{name}_v1" for name in ("Keep", "Fetch", "Open", "Add"))
+
+_COMMON = """\
+version: 1.0.0
+purpose: Keep bytes in a file.
+source: {seed: data-next-batch, section: "5"}
+equivalence: E0
+confirmed_by: [CONFIRMER]
+ordering: {}
+state: none
+"""
+
+KEEP_HEAD = (
+    f"contract: {KEEP}\n{_COMMON}"
+    """\
+purity: io
+inputs:
+  root:    {type: root}
+  name:    {type: string}
+  content: {type: bytes}
+outputs:
+  size: {type: uint64}
+  took: {type: uint64, volatile: true}
+requires:
+  - {id: named, that: "size(name) > 0", else: CONTRACT_VIOLATION, requirement: N01}
+refuses:
+  - {id: taken, code: CONTRACT_VIOLATION, when: Something stands there already., requirement: N01}
+ensures:
+  - {id: whole, that: "result.size == uint(size(content))", requirement: N01}
+bases:
+  hello: {root: a, name: greetings/hello, content: "68656c6c6f"}
+"""
+)
+
+_SINGLE = """\
+vectors:
+  - group: single
+    why: A case that is there because there must be one.
+    requirement: N01
+"""
+
+FETCH_TEXT = (
+    f"contract: {FETCH}\n{_COMMON}"
+    """\
+purity: io
+inputs:
+  root: {type: root}
+  name: {type: string}
+outputs:
+  content: {type: bytes}
+requires: []
+refuses:
+  - {id: missing, code: CONTRACT_VIOLATION, when: There is no such file., requirement: N01}
+"""
+    + _SINGLE
+    + "    cases: [{id: nothing, set: {root: a, name: x}}]\n"
+)
+
+OPEN_TEXT = (
+    f"contract: {OPEN}\n{_COMMON}"
+    """\
+purity: stateful
+inputs:
+  root: {type: root, optional: true}
+outputs:
+  handle: {type: handle}
+requires: []
+"""
+    + _SINGLE
+    + "    cases: [{id: open}]\n"
+)
+
+ADD_TEXT = (
+    f"contract: {ADD}\n{_COMMON}"
+    """\
+purity: stateful
+inputs:
+  handle: {type: handle}
+  number: {type: uint64}
+outputs:
+  total: {type: uint64}
+requires: []
+refuses:
+  - {id: unknown, code: CONTRACT_VIOLATION, when: Nobody gave the handle., requirement: N01}
+"""
+    + _SINGLE
+    + f"""\
+    trace:
+      - {{step: open, call: {OPEN}}}
+      - {{step: other, call: {OPEN}}}
+      - {{step: one, set: {{number: 1}}, use: {{handle: open.handle}}}}
+      - {{step: two, set: {{number: 2}}, use: {{handle: open.handle}}}}
+      - {{step: fresh, set: {{number: 5}}, use: {{handle: other.handle}}}}
+      - {{step: nobody, set: {{number: 5, handle: nobody}}}}
+"""
+)
+
+TRACE = """\
+vectors:
+  - group: kept
+    why: What is kept can be fetched.
+    requirement: N01
+    base: hello
+    trace:
+      - {put: {path: other/file, bytes: "0001"}}
+      - {step: keep}
+      - {tree: {}}
+      - {step: again}
+      - {flip: {path: greetings/hello, offset: -1, mask: 255}}
+      - {restart: true}
+      - {step: fetch, call: UML_OS.Data.Fetch_v1, set: {root: a, name: greetings/hello}}
+      - {delete: {path: other}}
+      - {tree: {path: greetings, decode: {"*": bytes}}}
+"""
+
+# Reads JSON lines; its arguments name its sins.
+BACKEND = '''\
+"""Keeps honestly, or sins as its arguments say."""
+import json, os, sys, time
+
+sins = set(sys.argv[1:])
+opened = {}
+asked = 0
+
+
+def keep(inputs):
+    path = os.path.join(inputs["root"], inputs["name"])
+    if not inputs["name"] or os.path.exists(path):
+        return refused("Keep")
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    content = bytes.fromhex(inputs["content"])
+    if "spoils" in sins or ("spoils-later" in sins and asked > 2):
+        content = content[:-1] + b"?"
+    with open(path, "wb") as file:
+        file.write(content)
+    if "litters" in sins:
+        open(os.path.join(inputs["root"], "litter"), "wb").close()
+    if "dies" in sins:
+        os._exit(7)
+    if "escapes" in sins:
+        os.rename(os.path.dirname(path), inputs["root"] + "/aside")
+        os.symlink("/tmp", os.path.dirname(path))
+    size = len(content) + ("miscounts" in sins)
+    result = {"size": str(size), "took": str(time.monotonic_ns())}
+    if "hurries" in sins:
+        del result["took"]
+    return {"result": result}
+
+
+def fetch(inputs):
+    try:
+        with open(os.path.join(inputs["root"], inputs["name"]), "rb") as file:
+            content = file.read()
+    except OSError:
+        return refused("Fetch")
+    if "tells" in sins:
+        content = inputs["root"].encode()
+    return {"result": {"content": content.hex()}}
+
+
+def start(inputs):
+    handle = f"{os.getpid()}-{time.monotonic_ns()}"
+    opened[handle] = 0
+    return {"result": {"handle": handle}}
+
+
+def add(inputs):
+    handle = next(iter(opened)) if "confuses" in sins else inputs["handle"]
+    if handle not in opened:
+        return refused("Add")
+    opened[handle] += int(inputs["number"])
+    return {"result": {"total": str(opened[handle])}}
+
+
+def refused(name):
+    data = {"failure_code": "CONTRACT_VIOLATION", "failure_operator": f"UML_OS.Data.{name}_v1"}
+    return {"error": {"code": 1801, "message": "CONTRACT_VIOLATION", "data": data}}
+
+
+OPERATORS = {f"UML_OS.Data.{name}_v1": call for name, call in dict(Keep=keep, Fetch=fetch, Open=start, Add=add).items()}
+for line in sys.stdin:
+    message = json.loads(line)
+    if message["method"] == "tally.hello":
+        answer = {"result": {"protocol": 1, "name": "keep", "operators": list(OPERATORS), "max_in_flight": 8}}
+    elif message["method"] == "tally.bye":
+        break
+    else:
+        asked += 1
+        answer = OPERATORS[message["method"]](message["params"])
+    print(json.dumps({"jsonrpc": "2.0", "id": message["id"], **answer}), flush=True)
+'''
+
+
+def backend(root: Path, *sins: str) -> str:
+    """The backend string of a keeper with these sins."""
+    root.mkdir(exist_ok=True)
+    script = root / "keep.py"
+    script.write_text(BACKEND, encoding="utf-8")
+    return " ".join([sys.executable, "-S", str(script), *sins])
+
+
+def load(root: Path, vectors: str = TRACE, *sins: str, head: str = KEEP_HEAD) -> Library:
+    """Write and load the specification; its values are confirmed by a keeper with these sins, or an honest one."""
+    confirmer = f'"{backend(root, *(sins or ("honest",)))}"'
+    others = {f"data/{name}.yaml": text for name, text in ((FETCH, FETCH_TEXT), (OPEN, OPEN_TEXT), (ADD, ADD_TEXT))}
+    files = {name: text.replace("CONFIRMER", confirmer) for name, text in others.items()}
+    return load_library(
+        write_spec(root, (head + vectors).replace("CONFIRMER", confirmer), {"types.yaml": TYPES, **files})
+    )
+
+
+def contract(library: Library, operator: str = KEEP) -> Contract:
+    """One contract of it."""
+    return library.contracts[operator]
+
+
+def questions(root: Path, vectors: str = TRACE, operator: str = KEEP) -> tuple[Question, ...]:
+    """The questions of one operator."""
+    codebook = codebook_of(load(root, vectors))
+    return expand(codebook[operator].contract, codebook)
+
+
+def frozen(root: Path, vectors: str = TRACE, confirmer: str = "", reference: str = "", operator: str = KEEP) -> Frozen:
+    """The frozen cases of one operator."""
+    codebook = codebook_of(load(root, vectors, *confirmer.split()))
+    asked = expand(codebook[operator].contract, codebook)
+    return freeze(asked, codebook, reference=backend(root, *reference.split()))
+
+
+def group(*steps: str) -> str:
+    """The vectors of one group with these steps."""
+    return TRACE.split("    trace:\n")[0] + "    trace:\n" + "".join(f"      - {step}\n" for step in steps)
