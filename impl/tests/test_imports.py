@@ -8,7 +8,7 @@ import pytest
 
 IMPL = Path(__file__).parents[1]
 # YAML is how the families declare their mutants; numpy is what the fast backend is built on.
-THIRD_PARTY = {"mutants": {"yaml"}, "vectorized": {"numpy"}}
+THIRD_PARTY = {"mutants": {"yaml"}, "reference": {"cryptography"}, "vectorized": {"numpy"}}
 SOURCES = sorted(file for file in IMPL.rglob("*.py") if "tests" not in file.parts)
 
 
