@@ -103,6 +103,20 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
+class Workload:
+    """A trace whose every crash a backend must survive, as the contract words it; `conformance.trial.crash` asks it."""
+
+    name: str
+    why: str
+    requirements: tuple[str, ...]
+    rulings: tuple[str, ...]
+    level: str  # kill, ext4 or posix: the crash level that is asked for
+    body: Mapping[str, Any]
+    path: Path
+    position: Position
+
+
+@dataclass(frozen=True, slots=True)
 class Rng:
     """The random stream that an operator draws from, or the operators through which it draws."""
 
@@ -143,6 +157,7 @@ class Contract:
     fuzz_limits: tuple[Expression, ...]  # what fuzzing keeps to beside the domain: calls cheap enough to repeat
     bases: Mapping[str, Mapping[str, Any]]
     groups: tuple[Group, ...]
+    workloads: tuple[Workload, ...]
     source: Source = field(repr=False)
 
     @property

@@ -18,6 +18,7 @@ from conformance.contract.model import (
     Rng,
     StateVariable,
     Update,
+    Workload,
 )
 from conformance.contract.position import MalformedContract, Path, Position, Problem
 from conformance.contract.source import Source
@@ -59,6 +60,7 @@ class _Parser:
         self.unique("ensures", [clause.id for clause in ensures])
         self.unique("refuses", [refusal["id"] for refusal in body.get("refuses", ())])
         self.unique("vectors", [group["group"] for group in body["vectors"]])
+        self.unique("workloads", [workload["name"] for workload in body.get("workloads", ())])
         contract = Contract(
             operator=body["contract"],
             version=body["version"],
@@ -91,6 +93,7 @@ class _Parser:
             edge_cases=tuple(self.edge_case(k, before) for k in range(len(body.get("edge_cases", ())))),
             bases=body.get("bases", {}),
             groups=tuple(self.group(k, before) for k in range(len(body["vectors"]))),
+            workloads=tuple(self.workload(k) for k in range(len(body.get("workloads", ())))),
             source=self.source,
         )
         if self.problems:
@@ -231,6 +234,20 @@ class _Parser:
             profile=body.get("profile", "quick"),
             body=body,
             where=self.expression((*path, "where"), env) if "where" in body else None,
+            path=path,
+            position=self.source.at(path),
+        )
+
+    def workload(self, index: int) -> Workload:
+        path: Path = ("workloads", index)
+        body = self.body["workloads"][index]
+        return Workload(
+            name=body["name"],
+            why=body["why"],
+            requirements=names(body, "requirement"),
+            rulings=names(body, "ruling"),
+            level=body.get("level", "posix"),
+            body=body,
             path=path,
             position=self.source.at(path),
         )
