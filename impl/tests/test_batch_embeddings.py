@@ -12,12 +12,12 @@ from impl.vectorized.batch.model import Column, Database, Table
 
 def held(texts: int = 2) -> Database:
     none = np.zeros(1, np.bool_)
-    category = {"values": np.zeros(1, np.uint32), "is_null": none}
+    zero = np.zeros(1, np.uint32)
     return Database(
         (
             Table("b", 1, (Column("x", "identifier", np.zeros(1, np.int64), none),
-                           Column("y", "categorical", **category, cat_emb_start=0, categories=("p", "q"))), ()),
-            Table("a", 1, (Column("z", "categorical", **category, cat_emb_start=2, categories=("r",)),), ()),
+                           Column("y", "categorical", zero, none, cat_emb_start=0, categories=("p", "q"))), ()),
+            Table("a", 1, (Column("z", "categorical", zero, none, cat_emb_start=2, categories=("r",)),), ()),
         ),
         np.arange(4 * texts, dtype=np.float16).reshape(texts, 4),
     )  # fmt: skip
