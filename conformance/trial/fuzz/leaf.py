@@ -172,6 +172,8 @@ _SELF_DESCRIBING: Final = st.recursive(
         st.text(_CHARACTERS, max_size=6),
         st.binary(max_size=6),
     ),
-    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(st.text(_CHARACTERS, max_size=4), inner, max_size=3)),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3), st.dictionaries(st.text(_CHARACTERS, max_size=4), inner, max_size=3)
+    ),
     max_leaves=6,
 )
