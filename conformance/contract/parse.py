@@ -104,6 +104,10 @@ class _Parser:
         """Roots and handles stand at the top, where whoever asks can put them; no operator answers with a root."""
         for key, struct in (("inputs", inputs), ("outputs", outputs)):
             for member in struct.fields:
+                if is_place(member.type) and self.body["purity"] == "pure":
+                    message = f"{key}.{member.name} is a {member.type}, and the operator is pure"
+                    hint = "purity: io for files, stateful for a machine"
+                    self.problems.append(self.source.problem((key, member.name), "C003", message, hint))
                 hidden = any(is_place(inner) for _, inner in walk(member.type)) and not is_place(member.type)
                 if hidden or (key == "outputs" and member.type == Scalar(ROOT)):
                     message = f"a root or handle cannot stand in {key}.{member.name}"

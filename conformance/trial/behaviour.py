@@ -14,13 +14,16 @@ from conformance.codec.codebook import Codebook
 from conformance.codec.dialect import Dialect
 from conformance.contract.model import Contract
 from conformance.trial import check as checks
+from conformance.trial.behaviour_files import TwiceInFreshRoots, sample_traces
 from conformance.trial.check import Check, Difference, Kind, Result, Verdict
-from conformance.trial.judge import answer_of, loss_sentence, outcome_name
-from conformance.vectors.case import CallStep, Case
+from conformance.trial.judge import answer_of, loss_sentence, outcome_name, shown
+from conformance.vectors.case import CallStep, Case, Step
+from conformance.vectors.exchange import restarts
 
 SAMPLE: Final = 24  # calls per operator; every one is asked four times
 RULES: Final = {
     "pure": "A pure operator answers the same call with the same bytes, in any order and any process.",
+    "io": "An operator that touches files answers the same bytes and leaves the same files in two fresh roots.",
     "shape": "Answers are well typed, and failures carry codes that the contract declares.",
 }
 Talk = Generator[Sequence[Call] | Restart, Sequence[Outcome], Sequence[Result]]
@@ -34,13 +37,38 @@ class BehaviourRules:
     dialect: Dialect
 
     def applies(self, contract: Contract, cases: Sequence[Case]) -> bool:
-        """Whether there is anything to ask: a pure operator with explicit cases."""
+        """Whether there is anything to ask: a pure operator with explicit cases, or one that touches files."""
+        if contract.purity == "io":
+            return bool(sample_traces(contract, cases))
         return contract.purity == "pure" and bool(sample_calls(contract, cases))
+
+    def checks(self, contract: Contract) -> tuple[Check, ...]:
+        """What the conversation judges."""
+        return behaviour_check(contract, contract.purity), behaviour_check(contract, "shape")
 
     def conversation(self, contract: Contract, cases: Sequence[Case]) -> Conversation[Sequence[Result]]:
         """The conversation that holds one operator to its rules."""
+        key = f"{contract.operator}!{contract.purity}"
+        if contract.purity == "io":
+            traces = sample_traces(contract, cases)
+            return Conversation(key, lambda: self.talk_of_files(contract, traces), any(map(restarts, traces)))
         sample = sample_calls(contract, cases)
-        return Conversation(f"{contract.operator}!pure", lambda: self.talk(contract, sample), alone=True)
+        return Conversation(key, lambda: self.talk(contract, sample), alone=True)
+
+    def talk_of_files(self, contract: Contract, traces: Sequence[Sequence[Step]]) -> Talk:
+        """Hold every trace twice, each time in fresh roots."""
+        rule, check = TwiceInFreshRoots(self.codebook, self.dialect), behaviour_check(contract, "io")
+        parted: Result | None = None
+        asked: list[Call] = []
+        answered: list[Observed] = []
+        for steps in traces:
+            first = yield from rule.walk(steps)
+            second = yield from rule.walk(steps)
+            parted = parted or rule.apart(check, steps, first, second)
+            own = [one for one in first.exchanges if one.operator == contract.operator]
+            asked += [Call(one.operator, one.inputs) for one in own]
+            answered += [one.observed for one in own]
+        return [parted or Result(check, Verdict.PASS), self._shape(contract, asked, answered)]
 
     def talk(self, contract: Contract, sample: Sequence[Call]) -> Talk:
         """Ask a sample in order, again shuffled and doubled, and once more in a fresh process, backwards."""
@@ -121,9 +149,3 @@ def sample_calls(contract: Contract, cases: Sequence[Case]) -> list[Call]:
 def same(left: Observed, right: Observed) -> bool:
     """Whether two answers are the same in JSON wire form."""
     return shown(left) == shown(right)
-
-
-def shown(observed: Observed) -> object:
-    """An answer, or what stands for it, in comparable form."""
-    answer = answer_of(observed)
-    return str(observed) if answer is None else answer

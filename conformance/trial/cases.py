@@ -16,10 +16,9 @@ from conformance.codec.dialect import Dialect
 from conformance.codec.illtyped import show_path
 from conformance.trial import check as checks
 from conformance.trial.check import Check, Difference, Kind, Result, Verdict
-from conformance.trial.judge import answer_of, difference, loss_sentence, outcome_name
+from conformance.trial.judge import answer_of, difference, loss_sentence, outcome_name, plain
 from conformance.vectors.accumulate import accumulate, gap
 from conformance.vectors.case import CallStep, Case, ExpectedResult, FileStep, RestartStep, TreeStep, label
-from conformance.vectors.difference import MISSING
 from conformance.vectors.exchange import restarts
 from conformance.vectors.room_path import StepRefused
 from conformance.vectors.stage import Stage
@@ -150,5 +149,5 @@ def _file_step(case: Case, step: FileStep | TreeStep, name: str, stage: Stage) -
     found = tree_difference(step, step.expected or {}, tree)
     if found is None:
         return None
-    sides = (str(side) if side is MISSING else side for side in (found.expected, found.actual))
-    return Result(check_of(case), Verdict.FAIL, "result", name, difference=Difference(show_path(found.path), *sides))
+    where = Difference(show_path(found.path), plain(found.expected), plain(found.actual))
+    return Result(check_of(case), Verdict.FAIL, "result", name, difference=where)

@@ -42,8 +42,7 @@ def _failure_difference(expected: ExpectedFailure, observed: Observed, failure: 
 def _shown(found: FirstDifference | None, prefix: Path = ()) -> Difference | None:
     if found is None:
         return None
-    expected, actual = (str(side) if side is MISSING else side for side in (found.expected, found.actual))
-    return Difference(show_path((*prefix, *found.path)), expected, actual, found.note)
+    return Difference(show_path((*prefix, *found.path)), plain(found.expected), plain(found.actual), found.note)
 
 
 def outcome_name(observed: Observed) -> str:
@@ -75,3 +74,13 @@ def loss_sentence(observed: Observed) -> str:
     assert not isinstance(observed, ObservedResult | ObservedFailure | BadAnswer)
     return describe(observed)
 
+
+def shown(observed: Observed) -> object:
+    """An answer, or what stands for it, in comparable form."""
+    answer = answer_of(observed)
+    return str(observed) if answer is None else answer
+
+
+def plain(side: Any) -> Any:
+    """One side of a difference as a record holds it."""
+    return str(side) if side is MISSING else side
