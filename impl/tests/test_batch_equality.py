@@ -1,6 +1,7 @@
 """The vectorized batch operators answer what the reference answers, bit for bit."""
 
 from collections.abc import Mapping
+from math import prod
 from typing import Any
 
 import pytest
@@ -284,3 +285,39 @@ def test_a_parent_with_very_many_children_gives_them_in_order() -> None:
                 "config": {"sequence_length": 999, "cutoff": "children", **config},
             }
             assert len(agreed("Batch.CollectRows", params)["row_ids"][0]) > 60
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (1, 2, 3)])
+def test_tensors_of_another_rank_are_refused(shape: tuple[int, ...]) -> None:
+    count = prod(shape)
+    cells = {
+        name: tensor(dtype, [0] * count, shape)
+        for name, dtype in (("column_ids", "int32"), ("seq_row_ids", "uint16"), ("is_padding", "bool"))
+    }
+    texts = {
+        name: tensor(dtype, [0] * count, shape)
+        for name, dtype in (("text_embed_ids", "uint32"), ("semantic_types", "int8"), ("is_null", "bool"))
+    }
+    halves = tensor("float16", [0] * count, shape)
+    for method, params in (
+        ("Batch.Permutations", {**cells, "fk_adj": tensor("bool", [], (0, 0, 0))}),
+        ("Batch.AttentionMasks", {**cells, "fk_adj": tensor("bool", [], (0, 0, 0))}),
+        ("Batch.RemapText", {**texts, "is_padding": cells["is_padding"], "text_embeddings": halves}),
+        ("Batch.BuildGraph", {"database": {"tables": [], "text_embeddings": halves}}),
+    ):
+        assert agreed(method, params)["failure_code"] == "CONTRACT_VIOLATION"
+
+
+def test_nothing_at_all_is_answered_alike() -> None:
+    empty = database()
+    assert agreed("Batch.BuildGraph", {"database": empty}) == {"rows": []}
+    cells = agreed("Batch.LinearizeCells", {"database": empty, "row_ids": [[], []], "sequence_length": 2})
+    assert flat(cells["is_padding"]) == [True] * 4
+    blank = {
+        "column_ids": tensor("int32", [3, 1], (1, 2)),
+        "seq_row_ids": tensor("uint16", [9, 9], (1, 2)),
+        "is_padding": tensor("bool", [True, True], (1, 2)),
+        "fk_adj": tensor("bool", [], (1, 0, 0)),
+    }
+    assert flat(agreed("Batch.Permutations", blank)["out_perm"]) == [0, 1]
+    assert not any(flat(agreed("Batch.AttentionMasks", blank)["outbound_mask"]))

@@ -102,12 +102,12 @@ def judge_sequences(row_count: int, row_ids: Iterable[list[int]]) -> None:
 
 def judge_shapes(cells: Iterable[AnyArray], rows: AnyArray, padding: AnyArray, fk_adj: AnyArray) -> None:
     """Raise Refused where the tensors of a batch do not fit together or are too long."""
-    b, *sides = padding.shape
-    if any(array.shape != padding.shape or len(sides) != 1 for array in cells):
+    if padding.ndim != 2 or any(array.shape != padding.shape for array in cells):
         raise Refused("CONTRACT_VIOLATION")
-    if fk_adj.ndim != 3 or fk_adj.shape != (b, fk_adj.shape[1], fk_adj.shape[1]):
+    sequences, length = padding.shape
+    if fk_adj.ndim != 3 or fk_adj.shape != (sequences, fk_adj.shape[1], fk_adj.shape[1]):
         raise Refused("CONTRACT_VIOLATION")
-    if max(sides[0], fk_adj.shape[1]) > MOST:
+    if max(length, fk_adj.shape[1]) > MOST:
         raise Refused("LIMIT_EXCEEDED")
     if np.any(rows[~padding] >= fk_adj.shape[1]):
         raise Refused("CONTRACT_VIOLATION")
