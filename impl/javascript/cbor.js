@@ -6,10 +6,14 @@
  */
 
 const MAX_UINT64 = (1n << 64n) - 1n;
-const MAX_DEPTH = 512;
 const TYPED_ARRAY_UINT32_LE = 70n;
 const TYPED_ARRAY_UINT64_LE = 71n;
 const BREAK = Symbol("break");
+
+/** Stands for an item nested too deeply to be held; it has no encoding, so whatever holds it is refused. */
+export const TOO_DEEP = Symbol("an item nested too deeply");
+export const MAX_DEPTH = 512;
+
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /** Bytes that are no CBOR item, or an item that has no canonical form. */
@@ -46,7 +50,15 @@ export function encode(item) {
 
 /** Decodes the one item that the bytes hold; raises CborError for anything else. */
 export function decode(bytes) {
-  const reader = new Reader(bytes);
+  return decodeWith(new Reader(bytes, false), bytes);
+}
+
+/** Decodes a message, in which an item nested too deeply becomes TOO_DEEP: the request still has its answer. */
+export function decodeMessage(bytes) {
+  return decodeWith(new Reader(bytes, true), bytes);
+}
+
+function decodeWith(reader, bytes) {
   const item = reader.item(0);
   if (item === BREAK) throw new CborError("a break outside an item of indefinite length");
   if (reader.offset !== bytes.length) throw new CborError(`${bytes.length - reader.offset} bytes after the item`);
@@ -187,9 +199,10 @@ class Writer {
 }
 
 class Reader {
-  constructor(bytes) {
+  constructor(bytes, skipsDeepItems) {
     this.buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
     this.offset = 0;
+    this.skipsDeepItems = skipsDeepItems;
   }
 
   /** Steps over `count` bytes and returns the offset of the first. */
@@ -213,7 +226,7 @@ class Reader {
 
   item(depth) {
     // A deeper item would end in an overflow of the call stack, which is no answer.
-    if (depth > MAX_DEPTH) throw new CborError(`more than ${MAX_DEPTH} levels of nesting`);
+    if (depth > MAX_DEPTH) return this.deepItem();
     const initial = this.buffer.readUInt8(this.take(1));
     const major = initial >> 5;
     const info = initial & 31;
@@ -228,6 +241,46 @@ class Reader {
       case 4: return this.array(argument, depth);
       case 5: return new Pairs(this.pairs(argument, depth));
       default: return this.tagged(BigInt(argument), depth);
+    }
+  }
+
+  deepItem() {
+    if (!this.skipsDeepItems) throw new CborError(`more than ${MAX_DEPTH} levels of nesting`);
+    // The head of a break is no item, however deep it stands.
+    if (this.buffer[this.offset] === 0xff) {
+      this.take(1);
+      return BREAK;
+    }
+    this.skip();
+    return TOO_DEEP;
+  }
+
+  /** Steps over one item without recursion: `open` counts the items still due at each level. */
+  skip() {
+    const open = [1];
+    while (open.length > 0) {
+      const initial = this.buffer.readUInt8(this.take(1));
+      const major = initial >> 5;
+      const argument = this.argument(initial & 31);
+      if (initial === 0xff) {
+        if (open.pop() !== Infinity) throw new CborError("a break where an item was due");
+      } else if (argument === undefined) {
+        if (major < 2 || major === 6) throw new CborError("an indefinite integer or tag");
+        open.push(Infinity);
+        continue;
+      } else if (major === 2 || major === 3) {
+        this.take(Number(argument));
+      } else if ((major === 4 || major === 5) && argument > 0) {
+        open.push(Number(argument) * (major - 3));
+        continue;
+      } else if (major === 6) {
+        continue;
+      }
+      while (open.length > 0) {
+        open[open.length - 1] -= 1;
+        if (open.at(-1) !== 0) break;
+        open.pop();
+      }
     }
   }
 

@@ -4,7 +4,7 @@
  * Inside the backend an integer of any width is a BigInt, a float is a number, bytes are a Buffer, a struct is an
  * object whose absent optional fields are missing, `map<string, T>` is a Map, and `list<uint64>` a BigUint64Array.
  */
-import { Pairs } from "./cbor.js";
+import { MAX_DEPTH, Pairs, TOO_DEEP } from "./cbor.js";
 
 const same = (value) => value;
 
@@ -96,9 +96,11 @@ export function struct(fields) {
 }
 
 /** The self-describing type: any CBOR item; in JSON its kind is written beside it. */
-export const value = { fromJson: valueFromJson, toJson: valueToJson, fromCbor: same, toCbor: same };
+export const value = { fromJson: (form) => valueFromJson(form, 0), toJson: valueToJson, fromCbor: same, toCbor: same };
 
-function valueFromJson(form) {
+function valueFromJson(form, depth) {
+  if (depth > MAX_DEPTH) return TOO_DEEP;
+  const inner = (element) => valueFromJson(element, depth + 1);
   if (form === null || typeof form === "boolean") return form;
   const [[kind, content]] = Object.entries(form);
   switch (kind) {
@@ -106,8 +108,8 @@ function valueFromJson(form) {
     case "int": return BigInt(content);
     case "float": return float64.fromJson(content);
     case "bytes": return bytes.fromJson(content);
-    case "array": return content.map(valueFromJson);
-    case "map": return new Pairs(content.map((pair) => pair.map(valueFromJson)));
+    case "array": return content.map(inner);
+    case "map": return new Pairs(content.map((pair) => pair.map(inner)));
     default: throw new TypeError(`unknown kind of value ${kind}`);
   }
 }

@@ -5,7 +5,7 @@
  * across; `message` makes the bytes of an answer.
  */
 import { isUtf8 } from "node:buffer";
-import { Pairs, decode, encode } from "./cbor.js";
+import { Pairs, decodeMessage, encode } from "./cbor.js";
 import { ItemFrames, LineFrames } from "./framing.js";
 
 /** JSON-RPC 2.0, one message per line, UTF-8. */
@@ -39,7 +39,7 @@ class CborWire {
   }
 
   parse(item) {
-    const message = decode(item);
+    const message = decodeMessage(item);
     return message instanceof Pairs ? Object.fromEntries(message.entries) : message;
   }
 

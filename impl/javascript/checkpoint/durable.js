@@ -1,0 +1,134 @@
+/**
+ * File operations that survive a crash, all synchronous (rulings CA24, CA25).
+ *
+ * An error of any of them ends the operation as it is: nothing is deleted, and no descriptor is synced twice.
+ */
+import {
+  closeSync, constants, fstatSync, fsyncSync, linkSync, lstatSync, mkdirSync, openSync, readSync, readdirSync,
+  renameSync, rmdirSync, statSync, unlinkSync, writeSync,
+} from "node:fs";
+import { dirname, join } from "node:path";
+
+const { O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants;
+const WRITE_BYTES = 1 << 24;
+
+/** The kind of what stands at a path, without following a link: file, directory, other; undefined for nothing. */
+export function kindAt(path) {
+  const found = lstatSync(path, { throwIfNoEntry: false });
+  if (found === undefined) return undefined;
+  if (found.isFile()) return "file";
+  return found.isDirectory() ? "directory" : "other";
+}
+
+/** Whether a folder, reached by whatever links, stands at an absolute path. */
+export function isFolder(path) {
+  return path.startsWith("/") && !path.includes("\0") && statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+}
+
+/** Makes the entries of a directory durable. */
+export function syncDirectory(path) {
+  const descriptor = openSync(path, O_RDONLY | O_DIRECTORY);
+  try {
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** Makes the content of a file durable that another process may have left in the cache. */
+export function syncFile(path) {
+  const descriptor = openSync(path, O_RDONLY | O_NOFOLLOW);
+  try {
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** Creates a file with durable content; its name is durable once its directory is synced. */
+export function writeNewFile(path, content) {
+  const descriptor = openSync(path, "wx");
+  try {
+    for (let at = 0; at < content.length;) {
+      at += writeSync(descriptor, content, at, Math.min(WRITE_BYTES, content.length - at));
+    }
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** Puts a file in place of a name, durably: all of it is there, or nothing (seed 002 §II.G, atomicity). */
+export function publish(path, temporary, content) {
+  discard(temporary);
+  writeNewFile(temporary, content);
+  renameSync(temporary, path);
+  syncDirectory(dirname(path));
+}
+
+/** Like `publish`, but false, and nothing changed, where the name is taken. */
+export function publishOnce(path, temporary, content) {
+  discard(temporary);
+  writeNewFile(temporary, content);
+  try {
+    linkSync(temporary, path);
+  } catch (error) {
+    if (error.code !== "EEXIST") throw error;
+    return false;
+  }
+  syncDirectory(dirname(path));
+  unlinkSync(temporary);
+  return true;
+}
+
+/** Makes a directory, durably, unless it is there; false where something else is. */
+export function ensureDirectory(path) {
+  if (kindAt(path) === undefined) {
+    mkdirSync(path);
+    syncDirectory(dirname(path));
+  }
+  return kindAt(path) === "directory";
+}
+
+/** Removes a file or link, if it is there. */
+export function discard(path) {
+  if (kindAt(path) !== undefined) unlinkSync(path);
+}
+
+/**
+ * Removes a tree, durably, without following a link out of it.
+ *
+ * Each directory is synced before it goes, lest a later one of the same name show its old entries.
+ */
+export function removeTree(path) {
+  if (kindAt(path) !== "directory") {
+    discard(path);
+  } else {
+    for (const name of readdirSync(path)) removeTree(join(path, name));
+    syncDirectory(path);
+    rmdirSync(path);
+  }
+}
+
+/** The content of a regular file of at most `limit` bytes; undefined for a larger one and for anything else. */
+export function readRegularFile(path, limit) {
+  if (kindAt(path) !== "file") return undefined;
+  const descriptor = openSync(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  try {
+    const status = fstatSync(descriptor);
+    return status.isFile() && status.size <= limit ? readAll(descriptor, status.size) : undefined;
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+function readAll(descriptor, size) {
+  const content = Buffer.allocUnsafe(size);
+  let length = 0;
+  while (length < size) {
+    const count = readSync(descriptor, content, length, Math.min(WRITE_BYTES, size - length), length);
+    if (count === 0) break;
+    length += count;
+  }
+  return content.subarray(0, length);
+}

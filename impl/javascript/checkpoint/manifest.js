@@ -1,0 +1,99 @@
+/** checkpoint_manifest.cbor: the shard list and what binds it (seed 002 §II.G; requirements C15, C33; ruling CA01). */
+import { Pairs, encodeCanonical } from "../cbor.js";
+import { shardPathFault } from "./layout.js";
+import { compareBytewise } from "./reasons.js";
+import { IS_OF_TYPE, fieldOf } from "./subject.js";
+import { parseVersion } from "./versions.js";
+
+export const MANIFEST_VERSION = "1.0.0";
+
+const FIELDS = new Map([
+  ["manifest_version", { type: "string" }],
+  ["checkpoint_hash", { type: "bytes32" }],
+  ["checkpoint_merkle_root", { type: "bytes32" }],
+  ["shards", { type: "list" }],
+  ["dataset_snapshot_id", { type: "string" }],
+  ["artifact_index_hash", { type: "bytes32" }],
+  ["dp_enabled", { type: "bool", optional: true }],
+  ["partial_restore", { type: "list<string>", optional: true }],
+  ["weights_manifest_hash", { type: "bytes32", optional: true }],
+  ["optimizer_manifest_hash", { type: "bytes32", optional: true }],
+  ["dp_accountant_manifest_hash", { type: "bytes32", optional: true }],
+]);
+const SHARD_FIELDS = new Map([
+  ["path", { type: "string" }],
+  ["sha256", { type: "bytes32" }],
+  ["size_bytes", { type: "uint64" }],
+]);
+
+/** The manifest's bytes: the keys that the caller gives, and the computed ones. */
+export function encodeManifest(given, checkpointHash, root, shards) {
+  return encodeCanonical({
+    ...given,
+    manifest_version: MANIFEST_VERSION,
+    checkpoint_hash: checkpointHash,
+    checkpoint_merkle_root: root,
+    shards,
+  });
+}
+
+/** The manifest that a canonical item holds, as far as it is well typed; everything else becomes a finding. */
+export function readManifest(item, findings) {
+  if (!(item instanceof Pairs)) {
+    findings.add("manifest", "WRONG_TYPE");
+    return undefined;
+  }
+  const manifest = readFields(item, FIELDS, "manifest", findings);
+  judgeVersion(manifest.manifest_version, findings);
+  if (manifest.shards !== undefined) manifest.shards = readShards(manifest.shards, findings);
+  return manifest;
+}
+
+/** The well-typed fields of a map that has exactly the declared ones. */
+function readFields(item, declared, prefix, findings) {
+  const fields = {};
+  for (const [name, { type, optional = false }] of declared) {
+    const held = fieldOf(item, name);
+    if (held === null) findings.add(`${prefix}.${name}`, "NULL_FIELD");
+    else if (held === undefined && !optional) findings.add(`${prefix}.${name}`, "MISSING_FIELD");
+    else if (held !== undefined && !IS_OF_TYPE[type](held)) findings.add(`${prefix}.${name}`, "WRONG_TYPE");
+    else if (held !== undefined) fields[name] = held;
+  }
+  for (const [name] of item.entries) if (!declared.has(name)) findings.add(`${prefix}.${name}`, "UNKNOWN_FIELD");
+  return fields;
+}
+
+function judgeVersion(text, findings) {
+  if (text === undefined || text === MANIFEST_VERSION) return;
+  const reason = parseVersion(text) === undefined ? "BAD_VERSION" : "INCOMPATIBLE_VERSION";
+  findings.add("manifest.manifest_version", reason);
+}
+
+/** The shard list; undefined where an entry is ill typed. Paths are legal, ascending and distinct, or a finding. */
+function readShards(items, findings) {
+  const shards = items.map((item, index) => {
+    const prefix = `manifest.shards[${index}]`;
+    if (item instanceof Pairs) return readFields(item, SHARD_FIELDS, prefix, findings);
+    findings.add(prefix, "WRONG_TYPE");
+    return {};
+  });
+  if (shards.some((shard) => Object.keys(shard).length !== SHARD_FIELDS.size)) return undefined;
+  judgePaths(shards.map(({ path }) => path), findings);
+  return shards;
+}
+
+function judgePaths(paths, findings) {
+  for (const path of repeatedOf(paths)) findings.add(path, "DUPLICATE_PATH");
+  for (const path of new Set(paths)) {
+    const fault = shardPathFault(path);
+    if (fault !== undefined) findings.add(path, fault);
+  }
+  const isAscending = paths.every((path, index) => index === 0 || compareBytewise(paths[index - 1], path) <= 0);
+  if (!isAscending) findings.add("manifest.shards", "NON_CANONICAL");
+}
+
+/** The paths that stand more than once (ruling CA04: without this, three and four shards could share a root). */
+export function repeatedOf(paths) {
+  const seen = new Set();
+  return new Set(paths.filter((path) => seen.size === seen.add(path).size));
+}

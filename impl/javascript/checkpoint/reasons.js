@@ -1,0 +1,91 @@
+/** Why a checkpoint is refused: the closed list of reasons, and the failure record that carries one. */
+import { ContractFailure } from "../errors.js";
+import { bytes32, string, struct, uint64 } from "../types.js";
+import { stateOf } from "./subject.js";
+
+/** The closed list; of several findings the first in this order decides the failure (INTERFACES, checkpoint). */
+const REASONS = [
+  "MISSING_FIELD",
+  "UNKNOWN_FIELD",
+  "WRONG_TYPE",
+  "NULL_FIELD",
+  "BAD_VERSION",
+  "INCOMPATIBLE_VERSION",
+  "NON_CANONICAL",
+  "HASH_MISMATCH",
+  "ROOT_MISMATCH",
+  "MISSING_SHARD",
+  "EXTRA_SHARD",
+  "SHARD_MISMATCH",
+  "DUPLICATE_PATH",
+  "BAD_PATH",
+  "LINK_MISMATCH",
+  "CHAIN_MISMATCH",
+  "MISSING_COMPONENT",
+  "PARTIAL_NOT_DECLARED",
+  "SIGNATURE_INVALID",
+  "TARGET_EXISTS",
+  "LIMIT_EXCEEDED",
+  "IDENTITY_MISMATCH",
+  "WAL_RECORD_INVALID",
+];
+const RANK = new Map(REASONS.map((reason, rank) => [reason, rank]));
+const OTHER_CODES = new Map([["IDENTITY_MISMATCH", "REPLAY_DIVERGENCE"], ["WAL_RECORD_INVALID", "WAL_CORRUPTION"]]);
+
+/** The failure record of every checkpoint operator (ruling CA12; requirement C50). */
+export const FAILURE = struct({
+  t: uint64,
+  failure_code: string,
+  failure_operator: string,
+  replay_token: bytes32,
+  reason: string,
+  field_path: string,
+});
+
+/** Compares two texts by their UTF-8 bytes (ruling CA06). */
+export function compareBytewise(left, right) {
+  return Buffer.compare(Buffer.from(left), Buffer.from(right));
+}
+
+const byPath = (left, right) => compareBytewise(left.field_path, right.field_path);
+const byReason = (left, right) => RANK.get(left.reason) - RANK.get(right.reason);
+
+/** Everything that is wrong with one input. */
+export class Findings {
+  constructor() {
+    this.list = [];
+  }
+
+  add(fieldPath, reason) {
+    this.list.push({ field_path: fieldPath, reason });
+  }
+
+  /** The findings by field path, then in the order of the closed list. */
+  sorted() {
+    return this.list.toSorted((left, right) => byPath(left, right) || byReason(left, right));
+  }
+
+  /** The finding that decides a failure: the first reason of the closed list, then the first path. */
+  first() {
+    return this.list.toSorted((left, right) => byReason(left, right) || byPath(left, right))[0];
+  }
+
+  /** Throws the failure that the findings decide, if there are any; `header` gives the record its state. */
+  refuse(operator, header) {
+    if (this.list.length > 0) throw failureOf(operator, this.first(), header);
+  }
+}
+
+/** The contract failure of one finding. */
+export function failureOf(operator, { field_path: fieldPath, reason }, header) {
+  const code = OTHER_CODES.get(reason) ?? "CONTRACT_VIOLATION";
+  const { t, replayToken } = stateOf(header);
+  return new ContractFailure(code, {
+    t,
+    failure_code: code,
+    failure_operator: operator,
+    replay_token: replayToken,
+    reason,
+    field_path: fieldPath,
+  });
+}

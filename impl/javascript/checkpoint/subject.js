@@ -1,0 +1,35 @@
+/** Reads single fields of a header or another text-keyed map that may be anything at all. */
+import { Pairs } from "../cbor.js";
+
+const MAX_UINT64 = (1n << 64n) - 1n;
+const NO_TOKEN = Buffer.alloc(32);
+
+/** What the types of header and manifest fields are. */
+export const IS_OF_TYPE = {
+  string: (item) => typeof item === "string",
+  uint64: (item) => typeof item === "bigint" && item >= 0n && item <= MAX_UINT64,
+  bytes32: (item) => item instanceof Uint8Array && item.length === 32,
+  bool: (item) => typeof item === "boolean",
+  "list<string>": (item) => Array.isArray(item) && item.every((element) => typeof element === "string"),
+  list: (item) => Array.isArray(item),
+};
+
+/** The field of that name; undefined where there is none, or where it stands twice. */
+export function fieldOf(map, name) {
+  if (!(map instanceof Pairs)) return undefined;
+  const found = map.entries.filter(([key]) => key === name);
+  return found.length === 1 ? found[0][1] : undefined;
+}
+
+/** The step and the replay token that a failure record states: zeros where the header does not hold them (C50). */
+export function stateOf(header) {
+  const t = fieldOf(header, "t");
+  const token = fieldOf(header, "replay_token");
+  return { t: IS_OF_TYPE.uint64(t) ? t : 0n, replayToken: IS_OF_TYPE.bytes32(token) ? token : NO_TOKEN };
+}
+
+/** Whether two scalar fields are the same; containers never are. */
+export function isSame(left, right) {
+  if (left instanceof Uint8Array && right instanceof Uint8Array) return Buffer.compare(left, right) === 0;
+  return left === right && typeof left !== "object";
+}

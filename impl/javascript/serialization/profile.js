@@ -1,0 +1,146 @@
+/**
+ * The strict profile of canonical CBOR: which bytes keep it, and which items have bytes in it.
+ *
+ * Shortest integers and lengths, definite lengths, binary64 floats that are finite, text keys in ascending bytewise
+ * order of their encodings, no tags, no simple values but false, true and null, at most MAX_DEPTH containers around
+ * any item (seed 002 §II.F; requirements C06, C07, C49; rulings CA07, CA09).
+ */
+import { isUtf8 } from "node:buffer";
+import { Pairs } from "../cbor.js";
+
+export const MAX_DEPTH = 256;
+
+const MAX_UINT64 = (1n << 64n) - 1n;
+const TEXT = 3;
+const FLOAT64 = 27;
+const LEAST_ARGUMENT = new Map([[24, 24], [25, 0x100], [26, 0x10000], [27, 0x100000000]]);
+
+/** The first violation, thrown because it ends every open level at once. */
+class Violation extends Error {
+  constructor(reason, offset) {
+    super(reason);
+    this.reason = reason;
+    this.offset = offset;
+  }
+}
+
+/** The first violation of the profile, as `{reason, offset}`; undefined for bytes that keep it. */
+export function violationOf(candidate) {
+  const buffer = Buffer.from(candidate.buffer, candidate.byteOffset, candidate.length);
+  try {
+    const end = new Walk(buffer).item(0, 0, false);
+    return end === buffer.length ? undefined : { reason: "TRAILING_BYTES", offset: end };
+  } catch (error) {
+    if (!(error instanceof Violation)) throw error;
+    return { reason: error.reason, offset: error.offset };
+  }
+}
+
+/** Walks over bytes without building anything, so that a head that claims 2^60 elements costs nothing. */
+class Walk {
+  constructor(buffer) {
+    this.buffer = buffer;
+  }
+
+  /** Checks the item at `start` and returns where it ends. */
+  item(start, depth, isKey) {
+    if (start >= this.buffer.length) throw new Violation("TRUNCATED", start);
+    const initial = this.buffer[start];
+    const major = initial >> 5;
+    const info = initial & 31;
+    const fault = initialFault(major, info, isKey);
+    if (fault !== undefined) throw new Violation(fault, start);
+    if (depth > MAX_DEPTH) throw new Violation("DEPTH", start);
+    const size = info < 24 ? 0 : 1 << (info - 24);
+    const content = start + 1 + size;
+    if (content > this.buffer.length) throw new Violation("TRUNCATED", start);
+    if (major === 7) return this.float(start, content, info);
+    const argument = this.argument(start + 1, size, info);
+    if (info >= 24 && argument < LEAST_ARGUMENT.get(info)) throw new Violation("NOT_SHORTEST", start);
+    switch (major) {
+      case 2:
+      case TEXT: return this.string(start, content, major, argument);
+      case 4: return this.array(content, argument, depth);
+      case 5: return this.map(content, argument, depth);
+      default: return content;
+    }
+  }
+
+  /** The argument of a head; above 2^53 it is rounded, which still exceeds every length that bytes can have. */
+  argument(at, size, info) {
+    if (size === 0) return info;
+    return size === 8 ? Number(this.buffer.readBigUInt64BE(at)) : this.buffer.readUIntBE(at, size);
+  }
+
+  float(start, content, info) {
+    if (info === FLOAT64 && !Number.isFinite(this.buffer.readDoubleBE(start + 1))) {
+      throw new Violation("NON_FINITE", start);
+    }
+    return content;
+  }
+
+  string(start, content, major, length) {
+    const end = content + length;
+    if (end > this.buffer.length) throw new Violation("TRUNCATED", start);
+    if (major === TEXT && !isUtf8(this.buffer.subarray(content, end))) throw new Violation("BAD_UTF8", start);
+    return end;
+  }
+
+  array(content, length, depth) {
+    let at = content;
+    for (let count = 0; count < length; count += 1) at = this.item(at, depth + 1, false);
+    return at;
+  }
+
+  map(content, length, depth) {
+    let at = content;
+    let previous;
+    for (let count = 0; count < length; count += 1) {
+      const end = this.item(at, depth + 1, true);
+      const key = this.buffer.subarray(at, end);
+      const order = previous === undefined ? 1 : Buffer.compare(key, previous);
+      if (order <= 0) throw new Violation(order === 0 ? "DUPLICATE_KEY" : "KEY_ORDER", at);
+      previous = key;
+      at = this.item(end, depth + 1, false);
+    }
+    return at;
+  }
+}
+
+/** What the first byte of an item alone gives away. */
+function initialFault(major, info, isKey) {
+  const isIndefinite = info === 31 && major >= 2 && major <= 5;
+  if (info > 27 && !isIndefinite) return "RESERVED";
+  if (isKey && major !== TEXT) return "KEY_TYPE";
+  if (isIndefinite) return "INDEFINITE_LENGTH";
+  if (major === 6) return "TAG";
+  if (major !== 7 || (info >= 20 && info <= 22) || info === FLOAT64) return undefined;
+  return info === 25 || info === 26 ? "FLOAT_WIDTH" : "SIMPLE_VALUE";
+}
+
+/** Why an item has no bytes in the profile: a reason as above, or INTEGER_RANGE; undefined where it has. */
+export function itemFault(item, depth = 0) {
+  if (depth > MAX_DEPTH) return "DEPTH";
+  if (item === null || typeof item === "boolean" || item instanceof Uint8Array) return undefined;
+  if (typeof item === "string") return item.isWellFormed() ? undefined : "BAD_UTF8";
+  if (typeof item === "bigint") return item > MAX_UINT64 || item < -MAX_UINT64 - 1n ? "INTEGER_RANGE" : undefined;
+  if (typeof item === "number") return Number.isFinite(item) ? undefined : "NON_FINITE";
+  if (Array.isArray(item)) return firstFault(item, depth);
+  if (item instanceof Pairs) return pairsFault(item, depth);
+  return typeof item === "symbol" ? "DEPTH" : "TAG";
+}
+
+function firstFault(items, depth) {
+  for (const element of items) {
+    const fault = itemFault(element, depth + 1);
+    if (fault !== undefined) return fault;
+  }
+  return undefined;
+}
+
+function pairsFault({ entries }, depth) {
+  const keys = entries.map(([key]) => key);
+  if (!keys.every((key) => typeof key === "string")) return "KEY_TYPE";
+  if (new Set(keys).size !== keys.length) return "DUPLICATE_KEY";
+  return firstFault(entries.flat(), depth);
+}
