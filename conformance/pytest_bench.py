@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
+from typing import Final
 
 from conformance.backend.carrier import Carrier
 from conformance.backend.conversation import Call, Conversation, Finished
@@ -23,11 +24,14 @@ from conformance.report.failure import Tried, facts_of, plain
 from conformance.report.prose import prose_of
 from conformance.trial.check import Check, Result, Verdict
 from conformance.trial.fuzz import fuzz_check, fuzz_operator
+from conformance.trial.holding import lost
 from conformance.trial.judge import outcome_name
-from conformance.trial.options import RunOptions, Silence
-from conformance.trial.run import Trial, _Run, lost
+from conformance.trial.options import RunOptions
+from conformance.trial.plan import Plan, Trial
+from conformance.trial.run import asker, reference
 from conformance.vectors.corpus import Corpus
 
+_PATIENCE: Final = 3  # then every check has a process of its own, whose driver gives up in the end
 Judge = Callable[[Hello], Sequence[Result]]
 
 
@@ -39,21 +43,21 @@ class Bench:
         self._dialect, self._codebook = DIALECTS[options.wire], codebook_of(library)
         command = resolve(options.backend, options.wire)
         self._driver = Driver(command, self._dialect, self._codebook, options.timeout)
-        self._plan = _Run(library, corpus, options, Silence())
+        self._plan = Plan(library, corpus, options, self._codebook)
         self._results: dict[str, Result] = {}
         self._carrier: Carrier | None = None
+        self._losses = 0  # of the lasting process, in a row
 
     @cached_property
     def checks(self) -> Mapping[str, tuple[Check, Judge]]:
         """Every check of the profile by its id, sorted, and how to judge it."""
         found: dict[str, tuple[Check, Judge]] = {}
-        for trial in self._plan.plan(None):  # type: ignore[arg-type]
+        for trial in self._plan.trials:
             for check in trial.checks:
                 found[check.id] = (check, partial(self._tried, trial))
-        for contract in self._library.contracts.values():
-            if self._options.includes("standard") and contract.purity == "pure":
-                check = fuzz_check(contract)
-                found[check.id] = (check, partial(self._fuzzed, contract))
+        for contract in self._plan.fuzzed:
+            check = fuzz_check(contract)
+            found[check.id] = (check, partial(self._fuzzed, contract))
         return {id_: found[id_] for id_ in sorted(found)}
 
     @cached_property
@@ -91,7 +95,7 @@ class Bench:
         return Result(check, Verdict.ERROR, outcome_name(error.lost), message=f"{said}\n{stderr}".strip())
 
     def _tried(self, trial: Trial, hello: Hello) -> Sequence[Result]:
-        if not self._plan.applicable(trial, hello):
+        if not self._plan.applicable(trial, hello.operators):
             return [Result(check, Verdict.NOT_APPLICABLE) for check in trial.checks]
         conversation = trial.conversation
         finished = self._alone(conversation) if conversation.alone else self._together(conversation, hello)
@@ -102,19 +106,21 @@ class Bench:
 
     def _together(self, conversation: Conversation[Sequence[Result]], hello: Hello) -> Finished[Sequence[Result]]:
         """Hold a conversation on the lasting process; whoever loses it is asked again alone, and is red either way."""
+        if self._losses >= _PATIENCE:
+            return self._alone(conversation)
         try:
             if self._carrier is None:
                 self._carrier, _ = self._driver.start()
             pipeline = Pipeline[Sequence[Result]](self._carrier, self._submit, hello.max_in_flight)
             (finished,) = pipeline.hold(deque([conversation]))
-            return finished
-        except LostBackend as loss:
-            reason = loss.reason
-        except BadHello as error:
-            reason = error.lost
-        self.close()
-        again = self._alone(conversation)
-        return again if again.lost is not None else Finished(conversation.key, None, reason)
+        except (LostBackend, BadHello) as error:
+            self._losses += 1
+            self.close()
+            again = self._alone(conversation)
+            reason = error.reason if isinstance(error, LostBackend) else error.lost
+            return again if again.lost is not None else Finished(conversation.key, None, reason)
+        self._losses = 0
+        return finished
 
     def _alone(self, conversation: Conversation[Sequence[Result]]) -> Finished[Sequence[Result]]:
         (finished,) = self._driver.hold([replace(conversation, alone=True)])
@@ -128,8 +134,6 @@ class Bench:
         if contract.operator not in hello.operators:
             return [Result(fuzz_check(contract), Verdict.NOT_APPLICABLE)]
         cases, options = self._corpus.cases.get(contract.operator, ()), self._options
-        with self._plan.asker(options.backend, options.wire) as backend, self._plan.asker("reference") as reference:
-            result, _ = fuzz_operator(
-                contract, cases, backend, reference, self._codebook, options.examples, options.seed
-            )
+        with asker(options, self._codebook) as backend, reference(options, self._codebook) as right:
+            result, _ = fuzz_operator(contract, cases, backend, right, self._codebook, options.examples, options.seed)
         return [result]

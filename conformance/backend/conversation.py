@@ -48,3 +48,4 @@ class Finished(Generic[T]):
     finding: T | None
     lost: Lost | None = None
     stderr: str = ""
+    asked: bool = True  # false where the driver had given the backend up

@@ -33,7 +33,11 @@ _BRIEF: Final = 0.1  # seconds of grace for a backend that has ignored tally.bye
 
 
 class Driver:
-    """Holds conversations with one backend; `unattributed` collects losses that no conversation repeats alone."""
+    """Holds conversations with one backend; `unattributed` collects losses that no conversation repeats alone.
+
+    A `tolerant` driver goes on after any number of crashes: each costs a process, but the findings do not hang on the
+    order of the conversations. Silence, which costs a timeout, ends its patience all the same.
+    """
 
     def __init__(
         self,
@@ -42,9 +46,10 @@ class Driver:
         codebook: Codebook,
         timeout: float,
         hello_timeout: float | None = None,
+        tolerant: bool = False,
     ) -> None:
         self.command, self.dialect, self.codebook = command, dialect, codebook
-        self.timeout, self.hello_timeout = timeout, hello_timeout
+        self.timeout, self.hello_timeout, self.tolerant = timeout, hello_timeout, tolerant
         self.unattributed: list[Lost] = []
         self.stderr_tail = b""
         self.calls = 0
@@ -79,7 +84,7 @@ class Driver:
     @property
     def _resignation(self) -> str | None:
         """Why nothing is asked any more."""
-        if self._lost_in_a_row >= GIVE_UP_AFTER:
+        if self._lost_in_a_row >= GIVE_UP_AFTER and not self.tolerant:
             return f"the backend was lost in {GIVE_UP_AFTER} conversations in a row"
         if self._silences >= _SILENCES:
             return f"the backend was silent until the timeout in {_SILENCES} conversations in a row"
@@ -124,7 +129,7 @@ class Driver:
     def _hold_alone(self, conversation: Conversation[T]) -> Finished[T]:
         """Hold one conversation in processes of its own, with as many restarts as it wishes."""
         if (why := self._resignation) is not None:
-            return Finished(conversation.key, None, ProtocolError(f"not asked: {why}"))
+            return Finished(conversation.key, None, ProtocolError(f"not asked: {why}"), asked=False)
         talk = conversation.start()
         carrier: Carrier | None = None
         outcomes: list[Outcome]

@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from types import TracebackType
 
 from conformance.backend.carrier import Carrier
 from conformance.backend.drive import Call, Driver
+from conformance.backend.hello import BadHello
 from conformance.backend.observed import Observed, observe
-from conformance.backend.outcome import LostBackend, Outcome
+from conformance.backend.outcome import Lost, LostBackend, Outcome
 from conformance.backend.resolve import BackendCommand
 from conformance.codec.codebook import Codebook
 from conformance.codec.dialect import Dialect
 
 
 class Asker:
-    """Asks one backend; a loss is the answer to the call that causes it alone, every other call is asked again."""
+    """Asks one backend; a loss is the answer to the call that causes it alone, every other call is asked again.
+
+    `unattributed` collects the losses that no call repeats alone.
+    """
 
     def __init__(self, command: BackendCommand, dialect: Dialect, codebook: Codebook, timeout: float) -> None:
         self._driver = Driver(command, dialect, codebook, timeout)
         self._codebook, self._dialect = codebook, dialect
         self._process: Carrier | None = None
         self._limit = 1
+        self.unattributed: list[Lost] = []
 
     def __enter__(self) -> Asker:
         return self
@@ -29,6 +34,11 @@ class Asker:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if self._process is not None and kind is None:
+            try:
+                self._process.settle()
+            except LostBackend as lost:
+                self.unattributed.append(lost.reason)
         self.close()
 
     def close(self) -> None:
@@ -37,17 +47,25 @@ class Asker:
             self._process.kill()
             self._process = None
 
-    def ask(self, calls: Sequence[Call]) -> list[Observed]:
-        """What the backend makes of each call; raises BadHello where a fresh process does not introduce itself."""
+    def ask(self, calls: Sequence[Call]) -> Iterator[Observed]:
+        """What the backend makes of each call, in their order; after a loss each is asked again as its turn comes."""
         try:
-            outcomes = self._outcomes(calls)
+            outcomes: Iterator[Outcome] = iter(self._outcomes(calls))
         except LostBackend as lost:
-            self.close()
-            outcomes = [lost.reason] if len(calls) == 1 else [self._alone(call) for call in calls]
-        return [
-            observe(outcome, call.operator, self._codebook, self._dialect)
-            for call, outcome in zip(calls, outcomes, strict=True)
-        ]
+            outcomes = self._each_alone(calls, lost.reason)
+        except BadHello as error:
+            outcomes = iter([error.lost] * len(calls))
+        for call in calls:
+            yield observe(next(outcomes), call.operator, self._codebook, self._dialect)
+
+    def _each_alone(self, calls: Sequence[Call], reason: Lost) -> Iterator[Outcome]:
+        guilty = False
+        for call in calls:
+            outcome = self._alone(call)
+            guilty = guilty or isinstance(outcome, Lost)
+            yield outcome
+        if not guilty:
+            self.unattributed.append(reason)
 
     def _alone(self, call: Call) -> Outcome:
         self.close()
@@ -55,6 +73,8 @@ class Asker:
             return self._outcomes([call])[0]
         except LostBackend as lost:
             return lost.reason
+        except BadHello as error:
+            return error.lost
         finally:
             self.close()
 

@@ -1,0 +1,130 @@
+"""The plan of a run: every check that a profile asks for, and the conversation that tries it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from conformance.backend.drive import Conversation
+from conformance.codec.codebook import Codebook
+from conformance.codec.dialect import DIALECTS
+from conformance.contract.library import Library
+from conformance.contract.model import Contract
+from conformance.trial.behaviour import BehaviourRules
+from conformance.trial.cases import CaseRunner, check_of
+from conformance.trial.check import Check, Kind, Result, Verdict
+from conformance.trial.fuzz import fuzz_check
+from conformance.trial.laws.law import Instance, LawBroken, LawTalk, Tools, known_laws
+from conformance.trial.options import PROFILES, RunOptions
+from conformance.vectors.case import Case
+from conformance.vectors.corpus import Corpus
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """The checks that one conversation tries, all of one operator."""
+
+    checks: tuple[Check, ...]
+    conversation: Conversation[Sequence[Result]]
+
+    @property
+    def operator(self) -> str:
+        """The operator on trial."""
+        return self.checks[0].operator
+
+    @property
+    def ids(self) -> Iterator[str]:
+        """The ids of the checks."""
+        return (check.id for check in self.checks)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a run could try, whether or not a backend declares it."""
+
+    library: Library
+    corpus: Corpus
+    options: RunOptions
+    codebook: Codebook
+
+    @property
+    def contracts(self) -> list[Contract]:
+        """Every contract by its operator's name."""
+        return [contract for _, contract in sorted(self.library.contracts.items())]
+
+    @cached_property
+    def trials(self) -> tuple[Trial, ...]:
+        """Every trial of the profile but fuzzing, which needs the reference beside the backend."""
+        dialect = DIALECTS[self.options.wire]
+        runner = CaseRunner(self.codebook, dialect)
+        cases = [case for case in self.corpus if self.options.includes(case.profile)]
+        trials = [_single(check_of(case), runner.conversation(case)) for case in cases]
+        if self.options.includes("standard"):
+            rules = BehaviourRules(self.codebook, dialect)
+            trials += [_behaviour(one, rules, cases) for one in self.contracts if rules.applies(one, cases)]
+            trials += self._laws(Tools(self.codebook, dialect))
+        return tuple(trials)
+
+    @cached_property
+    def fuzzed(self) -> tuple[Contract, ...]:
+        """The contracts that the profile fuzzes."""
+        standard = self.options.includes("standard")
+        return tuple(contract for contract in self.contracts if standard and contract.purity == "pure")
+
+    @property
+    def ids(self) -> Iterator[str]:
+        """The ids of every check of the profile."""
+        for trial in self.trials:
+            yield from trial.ids
+        yield from (fuzz_check(contract).id for contract in self.fuzzed)
+
+    def whole(self) -> Plan:
+        """The plan of the largest profile."""
+        return replace(self, options=replace(self.options, profile=PROFILES[-1]))
+
+    def applicable(self, trial: Trial, operators: frozenset[str]) -> bool:
+        """Whether a backend that declares these operators can be asked everything that a trial asks."""
+        check = trial.checks[0]
+        if check.kind is Kind.VECTOR:
+            return bool(self.corpus.find(check.id).operators <= operators)
+        if check.kind is Kind.LAW:
+            return {check.operator, *known_laws()[check.group].calls} <= operators
+        return check.operator in operators
+
+    def _laws(self, tools: Tools) -> Iterator[Trial]:
+        for contract in self.contracts:
+            for use in contract.laws:
+                if not self.options.includes(use.profile):
+                    continue
+                law = known_laws()[use.law]
+                for instance in law.instances(tools, contract, use):
+                    id_ = f"{contract.operator}#{law.name}::{instance.slug}"
+                    kind, operator = Kind.LAW, contract.operator
+                    check = Check(id_, kind, operator, law.name, law.sentence, use.requirements, use.rulings)
+                    yield _single(check, _law_conversation(check, instance))
+
+
+def _single(check: Check, conversation: Conversation[Result]) -> Trial:
+    def start() -> Any:
+        finding = yield from conversation.start()
+        return [finding]
+
+    return Trial((check,), Conversation(conversation.key, start, conversation.alone))
+
+
+def _behaviour(contract: Contract, rules: BehaviourRules, cases: Sequence[Case]) -> Trial:
+    return Trial(rules.checks(contract), rules.conversation(contract, cases))
+
+
+def _law_conversation(check: Check, instance: Instance) -> Conversation[Result]:
+    def start() -> Any:
+        talk: LawTalk = instance.start()
+        try:
+            yield from talk
+        except LawBroken as broken:
+            return Result(check, Verdict.FAIL, "result", message=broken.message, call=broken.answered())
+        return Result(check, Verdict.PASS)
+
+    return Conversation(check.id, start, instance.alone)
