@@ -81,13 +81,10 @@ export function publishOnce(path, temporary, content) {
   return true;
 }
 
-/** Makes a directory, durably, unless it is there; false where something else is. */
+/** Makes a directory unless it is there; durably in both cases, for a killed process may have made it. */
 export function ensureDirectory(path) {
-  if (kindAt(path) === undefined) {
-    mkdirSync(path);
-    syncDirectory(dirname(path));
-  }
-  return kindAt(path) === "directory";
+  if (kindAt(path) === undefined) mkdirSync(path);
+  syncDirectory(dirname(path));
 }
 
 /** Removes a file or link, if it is there. */

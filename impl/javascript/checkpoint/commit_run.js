@@ -1,0 +1,82 @@
+/** UML_OS.Checkpoint.CommitRun_v1: four objects become visible at once, or not at all (seed 002 §II.J; C35, C40). */
+import { sha256 } from "../digest.js";
+import { bytes, bytes32, string, struct } from "../types.js";
+import { isFolder } from "./durable.js";
+import { FAILURE, Findings, failureOf } from "./reasons.js";
+import { COMMITTED, planCommit } from "./run_plan.js";
+import { RunStore, objectPath, recordPath } from "./run_store.js";
+
+const NAME = "UML_OS.Checkpoint.CommitRun_v1";
+
+/** Adds everything for which the run may not be committed in this place. */
+function judge(store, plan, findings) {
+  const misplaced = store.misplaced();
+  if (misplaced !== undefined) {
+    findings.add(misplaced, "BAD_PATH");
+    return;
+  }
+  if (store.kind(COMMITTED) !== undefined) findings.add(COMMITTED, "TARGET_EXISTS");
+  judgeLog(store, plan.records, findings);
+  for (const content of [...plan.contents, plan.certificate]) {
+    const path = objectPath(sha256(content));
+    const isDamaged = store.kind(path) !== undefined && store.readObject(sha256(content)).content === undefined;
+    if (isDamaged) findings.add(path, "HASH_MISMATCH");
+  }
+}
+
+/** A log that is there must be the beginning of this very commit, whose end a crash prevented. */
+function judgeLog(store, records, findings) {
+  for (let sequence = 0; sequence < Math.min(store.recordCount(), records.length); sequence += 1) {
+    const framed = store.readRecord(sequence);
+    if (framed === undefined || !framed.equals(records[sequence].framed)) {
+      findings.add(recordPath(sequence), "TARGET_EXISTS");
+    }
+  }
+  if (store.recordCount() > records.length) findings.add(recordPath(records.length), "TARGET_EXISTS");
+}
+
+/** Writes the commit; each step is durable before the next begins (seed 002 §II.J; ruling CA26). */
+function commit(store, plan) {
+  const [prepare, objects, signed, finalize] = plan.records.map(({ framed }) => framed);
+  store.makeFolders();
+  store.appendRecord(0, prepare);
+  for (const content of plan.contents) store.writeObject(content);
+  store.appendRecord(1, objects);
+  store.writeObject(plan.certificate);
+  store.appendRecord(2, signed);
+  if (!store.createPointer(plan.pointer)) {
+    throw failureOf(NAME, { field_path: COMMITTED, reason: "TARGET_EXISTS" });
+  }
+  store.appendRecord(3, finalize);
+}
+
+function run(inputs) {
+  const findings = new Findings();
+  if (!isFolder(inputs.root)) findings.add("root", "BAD_PATH");
+  findings.refuse(NAME);
+  const store = new RunStore(inputs.root);
+  const plan = planCommit(inputs);
+  judge(store, plan, findings);
+  findings.refuse(NAME);
+  commit(store, plan);
+  return { certificate_hash: plan.certificateHash, wal_terminal_hash: plan.terminalHash };
+}
+
+export const commitRun = {
+  name: NAME,
+  inputs: struct({
+    root: string,
+    tenant_id: string,
+    run_id: string,
+    trace: bytes,
+    checkpoint: bytes,
+    lineage: bytes,
+    trace_tail_hash: bytes32,
+    checkpoint_merkle_root: bytes32,
+    lineage_root_hash: bytes32,
+    signing_key: bytes32,
+  }),
+  outputs: struct({ certificate_hash: bytes32, wal_terminal_hash: bytes32 }),
+  failure: FAILURE,
+  run,
+};

@@ -1,0 +1,75 @@
+/** UML_OS.Checkpoint.RecoverRun_v1: ends what a crash left open, forward or back (seed 002 §II.J; C38 to C41; CA27). */
+import { bytes32, optional, string, struct } from "../types.js";
+import { isFolder } from "./durable.js";
+import { FAILURE, Findings, failureOf } from "./reasons.js";
+import { COMMITTED, nextRecord } from "./run_plan.js";
+import { verifyPointer } from "./run_pointer.js";
+import { RunStore, recordPath } from "./run_store.js";
+import { readLog } from "./wal.js";
+
+const NAME = "UML_OS.Checkpoint.RecoverRun_v1";
+const FINALIZE = 3;
+
+/**
+ * What a rolled back run says, however often it is asked (requirement C39).
+ *
+ * It is constant because the ROLLBACK record holds no reason: a second recovery could not repeat another one.
+ */
+const ROLLED_BACK = {
+  state: "rolled_back",
+  failure: { failure_code: "CONTRACT_VIOLATION", failure_operator: NAME, reason: "MISSING_COMPONENT" },
+};
+
+/** The pointer goes first: from then on a crash leads here again. */
+function rollBack(store, log) {
+  store.removePointer();
+  const isOpen = log.at(-1).record_type !== "ROLLBACK";
+  if (isOpen) store.appendRecord(log.length, nextRecord(log[0], log, "ROLLBACK", {}).framed);
+  return ROLLED_BACK;
+}
+
+/** A valid pointer is a commit: FINALIZE is appended, byte for byte what the commit would have written (CA28). */
+function rollForward(store, log, records) {
+  if (log.length < FINALIZE) {
+    throw failureOf(NAME, { field_path: recordPath(log.length), reason: "WAL_RECORD_INVALID" });
+  }
+  store.settle();
+  store.appendRecord(FINALIZE, records[FINALIZE].framed);
+  return { state: "committed" };
+}
+
+/** Decides by the log and the pointer; a wrong key is refused and changes nothing (requirement C37). */
+function settleRun(store, log, publicKey) {
+  const isPointed = store.kind(COMMITTED) !== undefined;
+  if (log.length === 0 && !isPointed) return { state: "empty" };
+  if (log.length === 0) throw failureOf(NAME, { field_path: recordPath(0), reason: "WAL_RECORD_INVALID" });
+  if (log.at(-1).record_type === "ROLLBACK") return rollBack(store, log);
+  const { findings, records } = verifyPointer(store, log, publicKey);
+  const isFinal = log.at(-1).record_type === "FINALIZE";
+  if (isFinal || findings.first()?.reason === "SIGNATURE_INVALID") findings.refuse(NAME);
+  return findings.list.length === 0 ? rollForward(store, log, records) : rollBack(store, log);
+}
+
+function run({ root, public_key: publicKey }) {
+  const findings = new Findings();
+  if (!isFolder(root)) findings.add("root", "BAD_PATH");
+  findings.refuse(NAME);
+  const store = new RunStore(root);
+  const misplaced = store.misplaced();
+  if (misplaced !== undefined) findings.add(misplaced, "BAD_PATH");
+  findings.refuse(NAME);
+  const outcome = settleRun(store, readLog(store, NAME), publicKey);
+  store.removeTemporaries();
+  return outcome;
+}
+
+export const recoverRun = {
+  name: NAME,
+  inputs: struct({ root: string, public_key: bytes32 }),
+  outputs: struct({
+    state: string,
+    failure: optional(struct({ failure_code: string, failure_operator: string, reason: string })),
+  }),
+  failure: FAILURE,
+  run,
+};
