@@ -9,7 +9,8 @@ from functools import partial
 from conformance.contract.model import Contract
 from conformance.lint.boundaries import comparisons_of, sides
 from conformance.lint.call import Call
-from conformance.lint.mutation import Fault, with_cases, without_cases
+from conformance.lint.files import looks
+from conformance.lint.mutation import Fault, put, with_cases, with_contract, without_cases
 from conformance.lint.subject import Subject
 from conformance.vectors.case import Case
 
@@ -21,6 +22,7 @@ def case_faults(subject: Subject) -> Iterator[Fault]:
         yield from _edges(subject, contract)
         yield from _boundaries(subject, contract)
         yield from _groups(subject, contract)
+        yield from _files(subject, contract)
 
 
 def _without(code: str, name: str, subject: Subject, operator: str, calls: Collection[Call]) -> Fault:
@@ -74,3 +76,16 @@ def _groups(subject: Subject, contract: Contract) -> Iterator[Fault]:
             f"{contract.operator}: a case under another name",
             partial(with_cases, subject, contract.operator, strayed),
         )
+
+
+def _files(subject: Subject, contract: Contract) -> Iterator[Fault]:
+    """An operator that touches files without a case that looks; a pure one said to touch them has none anyway."""
+    for group in contract.groups:
+        name = f"{contract.operator}: a look at files left out of {group.name}"
+        yield Fault("L307", name, partial(_unseen, subject, contract, group.name))
+
+
+def _unseen(subject: Subject, contract: Contract, kept: str) -> Subject:
+    told = with_contract(subject, contract, put(("purity",), "io"))
+    blind = [case for case in subject.cases.get(contract.operator, ()) if case.group == kept and not looks(case)]
+    return with_cases(told, contract.operator, blind)

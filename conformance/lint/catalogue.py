@@ -6,6 +6,7 @@ from typing import Final
 
 from conformance.lint.boundaries import BoundariesCrossed
 from conformance.lint.checks import ChecksMutual, ChecksResolve
+from conformance.lint.files import FilesLookedAt
 from conformance.lint.governance import LockCurrent, VersionsGoverned
 from conformance.lint.guards import EdgeCasesReached, GuardsAgree, GuardsReached
 from conformance.lint.ordering import OrderDeclared
@@ -36,6 +37,7 @@ _OTHERS: Final[tuple[Rule, ...]] = (
     GuardsAgree(),
     PostconditionsHold(),
     PostconditionsBite(),
+    FilesLookedAt(),
     RequirementsTested(),
     HeadingsMapped(),
     ProseIsProse(),

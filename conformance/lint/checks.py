@@ -50,6 +50,7 @@ class ChecksResolve:
 
 _WORDS = {
     "guard": "guard",
+    "refuses": "refusal",
     "ensures": "postcondition",
     "state": "state variable",
     "edge": "edge case",

@@ -46,6 +46,8 @@ def _symbols(contract: Contract) -> _Edits:
         yield "L101", f"rng.through {k} misspelt", put(("rng", "through", k), _GHOST)
     for k, guard in enumerate(contract.requires):
         yield "L102", f"guard {guard.id} with an unknown code", put(("requires", k, "else"), f"{guard.code}_")
+    for k, refusal in enumerate(contract.refuses):
+        yield "L102", f"refusal {refusal.id} with an unknown code", put(("refuses", k, "code"), f"{refusal.code}_")
     for group in contract.groups:
         for n, case in enumerate(group.body.get("cases", ())):
             if "failure" in case.get("pin", {}):

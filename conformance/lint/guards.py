@@ -30,7 +30,7 @@ class GuardsReached:
                     message = f"no case in which guard {guard.id!r} is true"
                     yield Finding(guard.position, self.code, message, contract.operator, "add a case inside it")
             frozen = {call.code for call in calls}
-            for code in sorted({guard.code for guard in contract.requires} - frozen):
+            for code in sorted(contract.codes - frozen):
                 message = f"no case of {contract.operator} fails with {code}"
                 yield Finding(contract.position, self.code, message, contract.operator, "add a case")
             if calls and not any(call.succeeds for call in calls):
@@ -71,7 +71,8 @@ class GuardsAgree:
             for call in subject.calls(contract.operator):
                 guard = desk.refusal(contract.requires, call)
                 predicted = guard.code if guard else ""
-                if predicted == call.code:
+                unforeseen = guard is None and call.code in contract.later_codes
+                if predicted == call.code or unforeseen:
                     for message in _wrong_record(contract, call):
                         yield Finding(place(contract, call), self.code, message, contract.operator, _RECORD)
                     continue

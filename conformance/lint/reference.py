@@ -12,7 +12,7 @@ from conformance.contract.parse import names
 from conformance.contract.position import Path, Position
 
 # What hangs below these keys is data of cases and laws; a key in it that is called `requirement` is none of ours.
-_DATA: Final = frozenset({"bases", "set", "over", "matrix", "pin", "pins", "use", "vary", "inputs", "outputs"})
+_DATA: Final = frozenset({"bases", "set", "over", "matrix", "pin", "pins", "use", "vary", "inputs", "outputs", "put"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +65,8 @@ def claimable(contract: Contract) -> Iterator[tuple[str, str, tuple[str, ...] | 
     """
     for guard in contract.requires:
         yield "guard", guard.id, guard.requirements, guard.position
+    for refusal in contract.refuses:
+        yield "refuses", refusal.id, refusal.requirements, refusal.position
     for clause in contract.ensures:
         yield "ensures", clause.id, clause.requirements, clause.position
     for variable in contract.state:

@@ -112,6 +112,9 @@ class ProseIsProse:
         """Explanations that are no sentences, and groups that give the same one."""
         for contract in subject.contracts:
             yield from self._judged(contract.source.at(("purpose",)), "purpose", contract.purpose, contract.operator)
+            for refusal in contract.refuses:
+                where = f"`when` of refusal {refusal.id!r}"
+                yield from self._judged(refusal.position, where, refusal.when, contract.operator)
             yield from self._groups(contract)
         for family in subject.library.requirements.values():
             entries: list[Requirement | Heading] = [*family.requirements, *family.headings]

@@ -76,25 +76,25 @@ class CodesRegistered:
         """Unknown codes, and frozen failures that no guard declares."""
         registry = subject.library.errors
         for contract in subject.contracts:
-            declared = {guard.code for guard in contract.requires}
+            declared = contract.codes
             for path, code in _codes(contract):
                 if code not in registry:
                     message = f"failure code {code} is not in errors.yaml"
                     hint = "register it with a number of its range, or use a registered one"
                     yield Finding(contract.source.at(path), self.code, message, contract.operator, hint)
-                elif code not in declared and path[0] != "requires":
-                    message = f"no guard of {contract.operator} fails with {code}"
+                elif code not in declared:
+                    message = f"nothing in {contract.operator} fails with {code}"
                     yield Finding(contract.source.at(path), self.code, message, contract.operator, _DECLARED)
             yield from self._frozen(subject, contract, declared)
 
-    def _frozen(self, subject: Subject, contract: Contract, declared: set[str]) -> Iterator[Finding]:
+    def _frozen(self, subject: Subject, contract: Contract, declared: frozenset[str]) -> Iterator[Finding]:
         for call in subject.calls(contract.operator):
             if call.code and (call.code not in declared or call.code not in subject.library.errors):
-                message = f"{call} is frozen with {call.code}, which no guard declares"
+                message = f"{call} is frozen with {call.code}, which it does not declare"
                 yield Finding(place(contract, call), self.code, message, contract.operator, _DECLARED)
 
 
-_DECLARED = "a failure comes from a guard: correct the code, or add the guard"
+_DECLARED = "a failure comes from a guard or a refusal: correct the code, or add what declares it"
 
 
 def place(contract: Contract, call: Call) -> Position:
@@ -105,6 +105,8 @@ def place(contract: Contract, call: Call) -> Position:
 def _codes(contract: Contract) -> Iterator[tuple[Path, str]]:
     for k, guard in enumerate(contract.requires):
         yield ("requires", k, "else"), guard.code
+    for k, refusal in enumerate(contract.refuses):
+        yield ("refuses", k, "code"), refusal.code
     for group in contract.groups:
         for path, pin, step in _pins(group.body, group.path):
             if "failure" in pin and step.get("call", contract.operator) == contract.operator:

@@ -125,6 +125,7 @@ class NamesWellFormed:
     def _empty_names(self, contract: Contract) -> Iterator[Finding]:
         named = [
             *((guard.id, guard.position) for guard in contract.requires),
+            *((refusal.id, refusal.position) for refusal in contract.refuses),
             *((clause.id, clause.position) for clause in contract.ensures),
             *((edge.id, edge.position) for edge in contract.edge_cases),
             *((group.name, group.position) for group in contract.groups),

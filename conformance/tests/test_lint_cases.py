@@ -141,7 +141,7 @@ def test_a_group_and_its_cases_must_have_each_other(tmp_path: Path) -> None:
 def test_a_failure_that_no_guard_declares_is_found(tmp_path: Path) -> None:
     strange = type(FAILURE)("REPLAY_DIVERGENCE", {**FAILURE.data, "failure_code": "REPLAY_DIVERGENCE"})
     (message,) = found("L102", subject(tmp_path, cases=[case("odd", step("call", {"whole": "1"}, strange))]))
-    assert "REPLAY_DIVERGENCE, which no guard declares" in message
+    assert "REPLAY_DIVERGENCE, which it does not declare" in message
 
 
 # How a frozen case is read.

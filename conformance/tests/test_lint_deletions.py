@@ -22,6 +22,8 @@ _RULES = sorted(
 def _parts(contract: Contract) -> Iterator[tuple[str, Path]]:
     for k, guard in enumerate(contract.requires):
         yield f"guard {guard.id}", ("requires", k)
+    for k, refusal in enumerate(contract.refuses):
+        yield f"refusal {refusal.id}", ("refuses", k)
     for k, clause in enumerate(contract.ensures):
         yield f"postcondition {clause.id}", ("ensures", k)
     for k, edge in enumerate(contract.edge_cases):
