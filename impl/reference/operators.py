@@ -10,6 +10,7 @@ from impl.reference.batch.build import build
 from impl.reference.batch.build_adjacency import build_adjacency
 from impl.reference.batch.build_graph import build_graph
 from impl.reference.batch.collect_rows import collect_rows
+from impl.reference.batch.explain import explain_collect_rows
 from impl.reference.batch.linearize_cells import linearize_cells
 from impl.reference.batch.load.load_database import load_database
 from impl.reference.batch.permutations import permutations
@@ -70,6 +71,7 @@ OPERATORS: Final[Mapping[str, Callable[..., Any]]] = MappingProxyType(
 
 EXPLANATIONS: Final[Mapping[str, Explanation]] = MappingProxyType(
     {
+        "Batch.CollectRows": explain_collect_rows,
         "UML_OS.Data.NextBatch_v2": explain_next_batch,
         "UML_OS.Data.SeededBlockPermute_v1": explain_seeded_block_permute,
         "UML_OS.Data.SeededIntraBlockMap_v1": explain_seeded_intra_block_map,

@@ -59,6 +59,12 @@ def test_a_child_at_the_time_itself_is_kept_and_one_microsecond_later_is_not(tim
     assert collect(graph([], [0], [0], [0], times=[0, None, 7, 8]), time=time) == expected
 
 
+def test_a_child_one_microsecond_late_is_seen_to_be_late() -> None:
+    # No binary32, and no binary64 number of seconds, tells these times apart.
+    now = 9_007_199_254_740_993
+    assert collect(graph([], [0], [0], [0], times=[0, now + 1, now, now - 1]), time=now) == [0, 2, 3]
+
+
 def test_a_future_parent_is_kept_by_children_and_dropped_by_strict() -> None:
     rows = graph([1, 2], [], [], times=[5, 6, 5])
     assert collect(rows, time=5) == [0, 1, 2]
