@@ -43,7 +43,8 @@ def links(rows: list[GraphRow], before: Sequence[int], row: int, seed: GraphSeed
         for key, parent in enumerate(rows[earlier].parents):
             if parent == row != NULL:
                 kept = config.cutoff == "children" or is_before_cutoff(rows[row], seed)
-                lines.append(f"key {key} of id {earlier_id} (row {earlier}) refers to row {row}{'' if kept else ': cut'}")
+                verdict = "" if kept else ": after the cutoff"
+                lines.append(f"key {key} of id {earlier_id} (row {earlier}) refers to row {row}{verdict}")
         if row in children[earlier]:
             ids = dict.fromkeys(before[: earlier_id + 1], 0)
             kept = row in children_within(rows, children[earlier], ids, seed, config)
