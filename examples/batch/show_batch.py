@@ -8,6 +8,7 @@ matplotlib (`pip install "tallystick[plots]"`).
 
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from importlib import import_module
 from pathlib import Path
@@ -42,7 +43,8 @@ def main(folder: Path) -> None:
     tables = write_tables(folder, database, HashEmbedder())
     print(f"embedding tables: {tables.columns.shape} columns, {tables.categories.shape} categories, "
           f"{tables.texts.shape} texts")  # fmt: skip
-    flat = flatten(database)
+    # From here on the texts are read from the mapped file.
+    flat = flatten(replace(database, text_embeddings=tables.texts))
     builder = Builder(flat)
     batch = builder.batch(
         builder.target("orders", "total"),
