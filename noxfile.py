@@ -13,6 +13,7 @@ nox.needs_version = ">=2024.4"
 nox.options.sessions = ["conform", "tests", "lint", "vectors"]
 nox.options.reuse_existing_virtualenvs = True
 
+BACKENDS = ["--backend", "reference", "--backend", "javascript"]
 PYTHONS = ["3.11", "3.12", "3.13", "3.14"]
 
 
@@ -67,6 +68,14 @@ def mutants(session: nox.Session) -> None:
     """Run every mutant against the vectors and compare with the committed kill matrix and floor."""
     session.install("-e", ".")
     session.run("tally", "mutants", *session.posargs)
+
+
+@nox.session
+def crash(session: nox.Session) -> None:
+    """Crash the bundled backends at every point of every workload, every state of it, and state the level reached."""
+    session.install("-e", ".[dev]")
+    session.run("tally", "crash", "--full", "--sweep", "kill", "--sweep", "error", *(session.posargs or BACKENDS))
+    session.run("pytest", "-q", "conformance/tests/test_crash_calibration.py", env={"TALLY_CRASH_FULL": "1"})
 
 
 @nox.session

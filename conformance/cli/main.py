@@ -23,6 +23,7 @@ COMMANDS: Final = {
     "lint": "hold the contracts to the rules of the house",
     "vectors": "build, check or compare the frozen vectors",
     "mutants": "run every mutant against the vectors",
+    "crash": "crash a backend at every point and let it recover",
 }
 
 

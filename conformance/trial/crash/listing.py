@@ -1,0 +1,49 @@
+"""The operations before a crash as people read them: what survived, what was lost, what was torn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from conformance.trial.crash.operation import Acknowledge, SyncAll, SyncFile, SyncFolder, Traced
+from conformance.trial.crash.report import BadState
+
+_MOST: Final = 40  # lines of a list; what comes before them is counted
+
+
+def listing(bad: BadState, steps: tuple[str, ...]) -> Iterator[str]:
+    """A bad state, operation by operation, and what was read there."""
+    state = bad.state
+    answered = f"after {steps[state.answers - 1]} was answered" if state.answers else "before any answer"
+    if bad.during is not None:
+        yield from listing(bad.during, steps)
+        yield "and while it recovered from that, another crash:"
+        answered = "inside the recovery"
+    yield f"crash at operation {state.at} of {len(bad.operations)}, {answered} (model {bad.model})"
+    done = bad.operations[: state.at]
+    first = max(0, min([len(done) - _MOST, *state.pending]) if len(done) > _MOST else 0)
+    first = max(first, len(done) - _MOST)
+    if first:
+        yield f"      {first} operations before these"
+    for index in range(first, len(done)):
+        yield f"  {index + 1:>4}  {_fate(bad, index, done[index]):<10} {_shown(done[index], steps)}"
+    if bad.judgement.reason:
+        yield f"  {bad.judgement.verdict}: {bad.judgement.reason}"
+
+
+def _fate(bad: BadState, index: int, traced: Traced) -> str:
+    state = bad.state
+    if index in state.lost:
+        return "LOST"
+    if state.torn is not None and state.torn[0] == index:
+        return f"TORN at {state.torn[1]}"
+    if isinstance(traced.operation, Acknowledge | SyncFile | SyncFolder | SyncAll):
+        return ""
+    return "survived" if index in state.pending else "durable"
+
+
+def _shown(traced: Traced, steps: tuple[str, ...]) -> str:
+    operation = traced.operation
+    if isinstance(operation, Acknowledge) and 0 < operation.answers <= len(steps):
+        return f"answer to {steps[operation.answers - 1]}"
+    return traced.text

@@ -1,0 +1,140 @@
+"""One real run of a backend under strace: what it did to the tree, and the tree after every answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from conformance.backend.conversation import Conversation, Talk
+from conformance.backend.drive import Driver
+from conformance.backend.outcome import describe
+from conformance.backend.resolve import BackendCommand
+from conformance.trial.crash.answering import answers_by_event
+from conformance.trial.crash.asking import Answer, Kind, Questioner, Roots
+from conformance.trial.crash.operation import Acknowledge, Operation, Traced
+from conformance.trial.crash.reconstruction import Untraceable, reconstruct
+from conformance.trial.crash.replay import Replay
+from conformance.trial.crash.strace_log import events
+from conformance.trial.crash.tracing import Injection, interrupted, traced
+from conformance.trial.crash.volume import Volume, materialise, snapshot
+from conformance.trial.crash.workload import Step
+
+FINE: Final = frozenset({Kind.RESULT, Kind.ABSENT})
+
+
+class BrokenWorkload(Exception):
+    """A workload does not run through even when nothing interrupts it; says at which step, and what was answered."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """The tree at the start, what was done to it, and the tree as it stood after each answer."""
+
+    initial: Volume
+    traced: tuple[Traced, ...]
+    volumes: tuple[Volume, ...]  # after 0, 1, 2, ... answers
+
+    @property
+    def operations(self) -> tuple[Operation, ...]:
+        """The operations alone."""
+        return tuple(one.operation for one in self.traced)
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """Where and how a backend is run: its command, strace, a folder of its own, seconds of patience."""
+
+    command: BackendCommand
+    strace: str
+    scratch: Path
+    timeout: float
+    questioner: Questioner
+
+    def driver(self, command: BackendCommand | None = None) -> Driver:
+        """A driver of the backend, not traced unless the command says so."""
+        questioner = self.questioner
+        return Driver(command or self.command, questioner.dialect, questioner.codebook, self.timeout)
+
+
+@dataclass(frozen=True, slots=True)
+class Interrupted:
+    """What is left of a run into which strace threw something: the tree, and the answers that came."""
+
+    volume: Volume
+    answers: tuple[Answer, ...]
+    reached: bool  # whether the failure took effect
+
+
+def record(stage: Stage, initial: Volume, steps: Sequence[Step], name: str = "live") -> Recording:
+    """Ask every step of a traced process; raises BrokenWorkload, Untraceable."""
+    folder, log = stage.scratch / name, stage.scratch / "trace.log"
+    materialise(initial, folder)
+    volumes = [snapshot(folder)]
+    roots = Roots(folder)
+
+    def talk() -> Talk[None]:
+        given: dict[str, object] = {}
+        for step in steps:
+            (outcome,) = yield [stage.questioner.call(step, roots, given)]
+            answer = stage.questioner.answer(step, outcome)
+            if answer.kind not in FINE:
+                raise BrokenWorkload(f"the step {step.name} is answered by {answer} though nothing interrupts it")
+            given[step.name] = getattr(outcome, "value", None)
+            volumes.append(snapshot(folder))
+
+    driver = stage.driver(traced(stage.command, stage.strace, log))
+    (finished,) = driver.hold([Conversation("record", talk, alone=True)])
+    if finished.lost is not None:
+        said = finished.stderr.strip().splitlines()
+        tail = f"; its stderr ended with: {said[-1]}" if said else ""
+        raise BrokenWorkload(
+            f"the traced backend was lost after {len(volumes) - 1} steps: {describe(finished.lost)}{tail}"
+        )
+    with log.open("rb") as lines:
+        happened = list(events(lines))
+    answers = answers_by_event(happened, stage.questioner.dialect, len(steps))
+    by_event = {id(happened[index]): count for index, count in answers.items()}
+    done = reconstruct(happened, str(folder), volumes[0], str(Path.cwd()), lambda event: by_event.get(id(event)))
+    recording = Recording(volumes[0], done, tuple(volumes))
+    _require_explained(recording)
+    return recording
+
+
+def interrupt(stage: Stage, initial: Volume, steps: Sequence[Step], injection: Injection, name: str) -> Interrupted:
+    """Ask the steps of a process into which strace throws a failure, until one is refused or nothing answers."""
+    folder = stage.scratch / name
+    materialise(initial, folder)
+    roots = Roots(folder)
+    answers: list[Answer] = []
+
+    def talk() -> Talk[None]:
+        given: dict[str, object] = {}
+        for step in steps:
+            (outcome,) = yield [stage.questioner.call(step, roots, given)]
+            answers.append(stage.questioner.answer(step, outcome))
+            if answers[-1].kind not in FINE:
+                return
+            given[step.name] = getattr(outcome, "value", None)
+
+    log = stage.scratch / f"{name}.log"
+    command = interrupted(stage.command, stage.strace, log, injection)
+    (finished,) = stage.driver(command).hold([Conversation("interrupt", talk, alone=True)])
+    reached = finished.lost is not None or b"(INJECTED)" in log.read_bytes()
+    return Interrupted(snapshot(folder), tuple(answers), reached)
+
+
+def _require_explained(recording: Recording) -> None:
+    """Hold the model to the disk: after every answer the tree is what the operations make of it.
+
+    What a backend still does after it answered may or may not be on the disk when the harness looks.
+    """
+    operations = recording.operations
+    replay = Replay(recording.initial, operations)
+    bounds = [k + 1 for k, operation in enumerate(operations) if isinstance(operation, Acknowledge)]
+    for answer, (start, volume) in enumerate(zip(bounds, recording.volumes[1:], strict=False), 1):
+        end = bounds[answer] if answer < len(bounds) else len(operations) + 1
+        wanted = volume.digests()
+        if not any(replay.whole(at).digests() == wanted for at in range(start, end)):
+            raise Untraceable(f"the tree after answer {answer} is not what the traced calls make of it")

@@ -1,0 +1,223 @@
+"""One workload of one backend on trial: record, enumerate, recover, judge. It knows calls and trees, never a family."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from conformance.backend.conversation import Conversation, Talk
+from conformance.backend.drive import Driver
+from conformance.backend.hello import BadHello
+from conformance.backend.outcome import LostBackend, describe
+from conformance.backend.resolve import resolve
+from conformance.codec.codebook import Codebook
+from conformance.codec.dialect import DIALECTS
+from conformance.trial.crash.asking import Answer, Kind, Questioner, Roots
+from conformance.trial.crash.durability import Model
+from conformance.trial.crash.examination import examine
+from conformance.trial.crash.recording import FINE, BrokenWorkload, Recording, Stage, record
+from conformance.trial.crash.recovery import Interruption, Outer, interrupt_recoveries
+from conformance.trial.crash.replay import Replay
+from conformance.trial.crash.report import BadState, CrashReport, Sweep, Tally
+from conformance.trial.crash.states import CrashState, crash_states, first_states
+from conformance.trial.crash.sweep import Judge, error_sweep, kill_sweep
+from conformance.trial.crash.tracing import require_tracing, scratch
+from conformance.trial.crash.verdict import Judgement, Reading, Verdict, Version, judge
+from conformance.trial.crash.volume import Volume, snapshot
+from conformance.trial.crash.workload import Plan, Put, Step
+from conformance.trial.options import DEFAULT_TIMEOUT, Progress, Silence
+
+SOME_STATES: Final = 2000  # per workload where not all are asked for
+SOME_RECOVERIES: Final = 8
+SOME_RECOVERY_STATES: Final = 40  # per interrupted recovery
+SWEEPS: Final = ("kill", "error")
+
+
+@dataclass(frozen=True, slots=True)
+class CrashOptions:
+    """One trial's choices; `states` None tries all of them, and only then a level is stated."""
+
+    backend: str = "reference"
+    wire: str = "json"
+    models: tuple[Model, ...] = tuple(Model)
+    states: int | None = SOME_STATES
+    sweeps: tuple[str, ...] = ()
+    timeout: float = DEFAULT_TIMEOUT
+
+    @property
+    def full(self) -> bool:
+        """Whether every state is tried."""
+        return self.states is None
+
+
+def try_workload(
+    plan: Plan, codebook: Codebook, options: CrashOptions, progress: Progress | None = None
+) -> CrashReport:
+    """Put one backend on trial with one workload.
+
+    Raises BackendNotFound, NotRun where nothing can be traced, Untraceable where the run cannot be modelled, and
+    BrokenWorkload where it fails without any crash.
+    """
+    strace = require_tracing()
+    command = resolve(options.backend, options.wire)
+    with scratch() as folder:
+        questioner = Questioner(codebook, DIALECTS[options.wire])
+        stage = Stage(command, strace, Path(folder).resolve(), options.timeout, questioner)
+        return _Trial(plan, stage, options, progress or Silence()).report()
+
+
+def operators_of(options: CrashOptions, codebook: Codebook) -> frozenset[str]:
+    """What a backend says it can do; raises BackendNotFound, and BrokenWorkload where it says no hello."""
+    command = resolve(options.backend, options.wire)
+    driver = Driver(command, DIALECTS[options.wire], codebook, options.timeout)
+    try:
+        process, hello = driver.start()
+    except (BadHello, LostBackend) as error:
+        raise BrokenWorkload(f"the backend did not introduce itself: {error}") from None
+    process.kill()
+    return hello.operators
+
+
+@dataclass(frozen=True, slots=True)
+class _Trial:
+    plan: Plan
+    stage: Stage
+    options: CrashOptions
+    progress: Progress
+
+    def report(self) -> CrashReport:
+        plan, options = self.plan, self.options
+        self.progress.stage("recording", 1)
+        recording = record(self.stage, self.initial(), plan.steps)
+        self.progress.step()
+        versions = self.versions(recording)
+        replay = Replay(recording.initial, recording.operations)
+        self.progress.stage("enumerating", len(options.models) * (len(recording.traced) + 1))
+        states = crash_states(replay, recording.operations, options.models, self.progress.step)
+        tried = first_states(states, options.states)
+        readings = self.readings(replay, tried)
+        judged = {state.digest: self.judged(readings[state.digest], versions, state.answers) for state in tried}
+        bad = [
+            BadState(state.model, state, judged[state.digest], recording.traced)
+            for state in tried
+            if judged[state.digest].verdict is not Verdict.OK
+        ]
+        well = [state for state in tried if judged[state.digest].verdict is Verdict.OK]
+        interruption = self.interruption(replay, well, readings, recording)
+        return CrashReport(
+            backend=options.backend,
+            workload=plan.id,
+            why=plan.why,
+            wanted=plan.level,
+            operations=recording.traced,
+            answers=tuple(step.name for step in plan.steps),
+            states=tallies(options.models, [s.model for s in states], [s.model for s in tried], bad),
+            recoveries=interruption.classes,
+            recovery_states=tallies(options.models, interruption.states, interruption.tried, interruption.bad),
+            bad=(*bad, *interruption.bad),
+            sweeps=tuple(self.sweeps(recording, versions, replay)),
+        )
+
+    def initial(self) -> Volume:
+        """The tree before the recording: the roots, and whatever `before` puts and asks there."""
+        folder = self.stage.scratch / "before"
+        roots = Roots(folder)
+        for root in self.plan.roots:
+            roots.path(root).mkdir(parents=True)
+        for put in self.plan.before:
+            if isinstance(put, Put):
+                file = roots.path(put.root) / put.path
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_bytes(put.content)
+        steps = [step for step in self.plan.before if isinstance(step, Step)]
+        if steps:
+            self.require_fine(steps, self.held(steps, roots))
+        return snapshot(folder)
+
+    def held(self, steps: Sequence[Step], roots: Roots) -> Sequence[Answer]:
+        def talk() -> Talk[tuple[Answer, ...]]:
+            return (yield from self.stage.questioner.ask(steps, roots))
+
+        (finished,) = self.stage.driver().hold([Conversation("before", talk, alone=True)])
+        if finished.finding is None:
+            reason = "" if finished.lost is None else describe(finished.lost)
+            raise BrokenWorkload(f"the backend was lost before the recording: {reason}")
+        return finished.finding
+
+    def require_fine(self, steps: Sequence[Step], answers: Sequence[Answer]) -> None:
+        for step, answer in zip(steps, answers, strict=True):
+            if answer.kind not in FINE:
+                raise BrokenWorkload(f"the step {step.name} is answered by {answer} though nothing interrupts it")
+
+    def versions(self, recording: Recording) -> tuple[Version, ...]:
+        """What is read after 0, 1, 2, ... answers when nothing is interrupted; raises BrokenWorkload."""
+        self.progress.stage("reading what is written", len(recording.volumes))
+        volumes = [(f"v{k}", lambda volume=volume: volume) for k, volume in enumerate(recording.volumes)]
+        found = dict(examine(self.stage, self.plan, volumes))
+        versions = []
+        for k in range(len(recording.volumes)):
+            reading = found[f"v{k}"]
+            where = "before any step" if not k else f"after {self.plan.steps[k - 1].name}"
+            for answer in reading.recovered:
+                if answer.kind not in FINE:
+                    raise BrokenWorkload(f"recovery {where} is answered by {answer} though nothing was interrupted")
+            for name, answer in zip(self.names(), reading.answers, strict=True):
+                if answer.kind in (Kind.FAILURE, Kind.BAD):
+                    hint = "if that means that nothing is there, list it under `absent`"
+                    said = f"{name} {where} is answered by {answer} though nothing was interrupted"
+                    raise BrokenWorkload(f"{said}; {hint}")
+            versions.append(reading.answers)
+            self.progress.step()
+        if all(version == versions[0] for version in versions):
+            raise BrokenWorkload("what is read never changes: the steps do nothing that `verify` can see")
+        return tuple(versions)
+
+    def names(self) -> tuple[str, ...]:
+        return tuple(step.name for step in self.plan.verify)
+
+    def readings(self, replay: Replay, states: Sequence[CrashState]) -> dict[bytes, Reading]:
+        self.progress.stage("crash states", len(states))
+        wanted = [(state.digest.hex(), lambda state=state: state.volume(replay)) for state in states]
+        found: dict[bytes, Reading] = {}
+        for key, reading in examine(self.stage, self.plan, wanted):
+            found[bytes.fromhex(key)] = reading
+            self.progress.step()
+        return found
+
+    def judged(self, reading: Reading, versions: Sequence[Version], answers: int) -> Judgement:
+        ceiling = min(answers + 1, len(versions) - 1)
+        return judge(reading, self.names(), versions, self.plan.floor(answers), ceiling)
+
+    def interruption(
+        self, replay: Replay, states: Sequence[CrashState], readings: Mapping[bytes, Reading], recording: Recording
+    ) -> Interruption:
+        most = None if self.options.full else SOME_RECOVERIES
+        each = None if self.options.full else SOME_RECOVERY_STATES
+        outer = Outer(replay, recording.traced, states, readings)
+        return interrupt_recoveries(self.stage, self.plan, self.options.models, outer, most, each, self.progress)
+
+    def sweeps(self, recording: Recording, versions: Sequence[Version], replay: Replay) -> Iterable[Sweep]:
+        if "kill" in self.options.sweeps:
+            yield kill_sweep(self.stage, self.plan, recording, replay, self.judged_for(versions), self.progress)
+        if "error" in self.options.sweeps:
+            yield error_sweep(self.stage, self.plan, recording, self.judged_for(versions), self.progress)
+
+    def judged_for(self, versions: Sequence[Version]) -> Judge:
+        return lambda reading, answers: self.judged(reading, versions, answers)
+
+
+def tallies(
+    models: Sequence[Model], every: Sequence[Model], tried: Sequence[Model], bad: Sequence[BadState]
+) -> dict[Model, Tally]:
+    """The states by model; those of a weaker one are among those of a stronger one."""
+    return {
+        model: Tally(
+            total=sum(one <= model for one in every),
+            tried=sum(one <= model for one in tried),
+            bad=Counter(one.judgement.verdict for one in bad if one.model <= model),
+        )
+        for model in models
+    }
