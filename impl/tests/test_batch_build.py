@@ -180,6 +180,14 @@ def test_a_z_score_is_rounded_once_after_double_arithmetic() -> None:
     assert batch["numeric_values"].data.hex() == tensor("float32", [16777216.0 / 3.0]).data.hex()
 
 
+def test_a_z_score_is_a_quotient_and_not_a_product_with_the_reciprocal() -> None:
+    # The quotient is half way between two binary32 numbers; 1 / 49 is a little too small.
+    value = 49.0 * (2**25 - 1)
+    assert value * (1 / 49.0) < value / 49.0 == 2**25 - 1
+    batch = single(column("x", "numerical", [value], mean=0.0, deviation=49.0), sequence_length=1)
+    assert first(batch, "numeric_values") == [2.0**25]
+
+
 def test_an_identifier_is_never_null() -> None:
     assert first(single(column("x", "identifier", [None]), sequence_length=1), "is_null") == [False]
 
