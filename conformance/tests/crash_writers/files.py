@@ -1,5 +1,5 @@
 """The few things that the writers do to files, each one system call or two."""
-# ruff: noqa: PTH
+# ruff: noqa: PTH108
 # Each line is one system call, and shows which.
 
 from __future__ import annotations

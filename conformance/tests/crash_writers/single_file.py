@@ -1,5 +1,5 @@
 """Saves one file again and again; how, the style says."""
-# ruff: noqa: PTH
+# ruff: noqa: PTH104, PTH108, PTH110
 # Each line is one system call, and shows which.
 
 from __future__ import annotations
