@@ -61,7 +61,7 @@ class Variable:
     @property
     def of_result(self) -> bool:
         """Whether it is read from the result, not from the inputs."""
-        return self.name.startswith("result.")
+        return self.name.startswith(("result.", "has_result."))
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,7 +303,7 @@ def _conversion(type_: Type) -> tuple[Any, _Read]:
     """The stand-in for an absent value (guards look at has_<path> first) and the conversion for the engine.
 
     Byte strings are handed over as bytearray: this engine cuts `bytes` at the first NUL. A self-describing value
-    is handed over as its CBOR bytes, for named functions to look into.
+    is handed over as its CBOR bytes, for named functions to look into; null is a value like any other.
     """
     match type_:
         case ListOf(item):
@@ -317,7 +317,7 @@ def _conversion(type_: Type) -> tuple[Any, _Read]:
         case Scalar(name) if name.startswith("bytes"):
             return bytearray(), bytearray
         case Value():
-            return bytearray(), lambda value: bytearray(encode_item(value))
+            return bytearray(encode_item(None)), lambda value: bytearray(encode_item(value))
         case Scalar("bool"):
             return False, _same
         case Scalar(name) if name in INTEGER_RANGES:

@@ -12,6 +12,7 @@ from cel_expr_python import cel
 
 from conformance.contract.canonical import array, canonical, is_rows, rows, text_map
 from conformance.contract.item import encode_item
+from conformance.contract.profile import has_canonical, is_canonical
 
 _T = cel.Type
 _UINTS = _T.List(_T.UINT)
@@ -102,4 +103,6 @@ FUNCTIONS: Final[tuple[Function, ...]] = (
     Function("cbor_rows", [[_T.List(_T.STRING), _ROWS]], _T.BYTES, _bytes_of(rows)),
     Function("is_cbor_rows", [[_T.BYTES, _T.List(_T.STRING)]], _T.BOOL, is_rows),
     Function("canonical", [[_T.BYTES]], _T.BYTES, _bytes_of(canonical)),
+    Function("is_canonical", [[_T.BYTES]], _T.BOOL, is_canonical),
+    Function("has_canonical", [[_T.BYTES]], _T.BOOL, has_canonical),
 )

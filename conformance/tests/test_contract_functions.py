@@ -130,3 +130,34 @@ def test_the_registry_answers_for_its_codes_only() -> None:
 )
 def test_diagnostics_are_exactly_the_declared_ones(item: Any, expected: bool) -> None:
     assert value('diagnostics_match("SIZE_WRONG", item)', item=item) is expected
+
+
+@pytest.mark.parametrize(
+    ("data", "canonical", "has_canonical"),
+    [
+        ("a2616200626161f6", True, True),
+        ("a2626161f6616200", False, True),
+        ("a2616100616100", False, False),
+        ("a10000", False, False),
+        ("1817", False, False),
+        ("f93c00", False, False),
+        ("fb7ff8000000000000", False, False),
+        ("9fff", False, False),
+        ("c000", False, False),
+        ("f7", False, False),
+        ("61ff", False, False),
+        ("0000", False, False),
+        ("8201", False, False),
+        ("", False, False),
+        ("81" * 256 + "00", True, True),
+        ("81" * 257 + "00", False, False),
+        ("9b1000000000000000", False, False),
+    ],
+)
+def test_bytes_keep_the_profile_or_could(data: str, canonical: bool, has_canonical: bool) -> None:
+    assert value("is_canonical(data)", data=bytes.fromhex(data)) is canonical
+    assert value("has_canonical(data)", data=bytes.fromhex(data)) is has_canonical
+
+
+def test_null_is_a_value_like_any_other() -> None:
+    assert value("hex(item)", item=None) == "f6"

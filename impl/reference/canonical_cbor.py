@@ -127,12 +127,14 @@ def decode_canonical(data: bytes) -> object:
     return value
 
 
-def _decode(data: bytes, start: int, depth: int) -> tuple[object, int]:
-    if depth > MAX_DEPTH:
-        raise NotCanonical("nested too deeply", start)
+def _decode(data: bytes, start: int, depth: int, is_key: bool = False) -> tuple[object, int]:
     if start >= len(data):
         raise NotCanonical("truncated", start)
     major, info = data[start] >> 5, data[start] & 31
+    if (violation := _head_violation(major, info, is_key)) is not None:
+        raise NotCanonical(violation, start)
+    if depth > MAX_DEPTH:
+        raise NotCanonical("nested too deeply", start)
     if major == SIMPLE:
         return _decode_simple(data, start, info)
     argument, end = _decode_argument(data, start, info)
@@ -142,34 +144,48 @@ def _decode(data: bytes, start: int, depth: int) -> tuple[object, int]:
         case 1:
             return -1 - argument, end
         case 2:
-            return _take(data, end, argument), end + argument
+            return _take(data, start, end, argument), end + argument
         case 3:
-            return _decode_text(_take(data, end, argument), end), end + argument
+            return _decode_text(_take(data, start, end, argument), start), end + argument
         case 4:
             return _decode_array(data, end, argument, depth)
-        case 5:
-            return _decode_map(data, end, argument, depth)
-    raise NotCanonical("tag", start)
+    return _decode_map(data, end, argument, depth)
+
+
+def _head_violation(major: int, info: int, is_key: bool) -> str | None:
+    """Return what the first byte of an item alone gives away."""
+    if is_key and major != TEXT:
+        return "map key not text"
+    if major == TAG:
+        return "tag"
+    if major == SIMPLE:
+        return _simple_violation(info)
+    if info == 31 and major >= BYTES:
+        return "indefinite length"
+    return "reserved length" if info > 27 else None
+
+
+def _simple_violation(info: int) -> str | None:
+    if info in (25, 26):
+        return "float not binary64"
+    return None if info in (FALSE, TRUE, NULL, BINARY64) else "simple value"
 
 
 def _decode_argument(data: bytes, start: int, info: int) -> tuple[int, int]:
     if info < 24:
         return info, start + 1
-    if info == 31:
-        raise NotCanonical("indefinite length", start)
-    if info > 27:
-        raise NotCanonical("reserved length", start)
     width = 2 ** (info - 24)
-    argument = int.from_bytes(_take(data, start + 1, width), "big")
+    argument = int.from_bytes(_take(data, start, start + 1, width), "big")
     least = 24 if width == 1 else 2 ** (4 * width)
     if argument < least:
         raise NotCanonical("longer than the shortest form", start)
     return argument, start + 1 + width
 
 
-def _take(data: bytes, start: int, count: int) -> bytes:
+def _take(data: bytes, item: int, start: int, count: int) -> bytes:
+    """Return bytes of the item that starts at `item`."""
     if start + count > len(data):
-        raise NotCanonical("truncated", start)
+        raise NotCanonical("truncated", item)
     return data[start : start + count]
 
 
@@ -192,9 +208,8 @@ def _decode_map(data: bytes, start: int, count: int, depth: int) -> tuple[object
     entries: dict[str, object] = {}
     previous = b""
     for _ in range(count):
-        key, middle = _decode(data, start, depth + 1)
-        if not isinstance(key, str):
-            raise NotCanonical("map key not text", start)
+        key, middle = _decode(data, start, depth + 1, is_key=True)
+        assert isinstance(key, str)
         encoded_key = data[start:middle]
         if encoded_key == previous:
             raise NotCanonical("map key twice", start)
@@ -213,11 +228,7 @@ def _decode_simple(data: bytes, start: int, info: int) -> tuple[object, int]:
             return True, start + 1
         case 22:
             return None, start + 1
-        case 27:
-            (number,) = struct.unpack(">d", _take(data, start + 1, 8))
-            if not math.isfinite(number):
-                raise NotCanonical("float not finite", start)
-            return number, start + 9
-        case 25 | 26:
-            raise NotCanonical("float not binary64", start)
-    raise NotCanonical("simple value", start)
+    (number,) = struct.unpack(">d", _take(data, start, start + 1, 8))
+    if not math.isfinite(number):
+        raise NotCanonical("float not finite", start)
+    return number, start + 9

@@ -6,6 +6,6 @@ import { violationOf } from "../serialization/profile.js";
 export function readCanonical(content, fieldPath, findings) {
   const violation = violationOf(content);
   if (violation === undefined) return decode(content);
-  findings.add(fieldPath, violation.reason === "DEPTH" ? "LIMIT_EXCEEDED" : "NON_CANONICAL");
+  findings.add(fieldPath, "NON_CANONICAL");
   return undefined;
 }

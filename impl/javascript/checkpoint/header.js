@@ -52,5 +52,5 @@ function judgeField(name, item, acceptsUnknown, findings) {
   if (known === undefined && !acceptsUnknown) findings.add(name, "UNKNOWN_FIELD");
   else if (item === null) findings.add(name, "NULL_FIELD");
   else if (known !== undefined && !IS_OF_TYPE[known.type](item)) findings.add(name, "WRONG_TYPE");
-  else if (fault !== undefined) findings.add(name, fault === "DEPTH" ? "LIMIT_EXCEEDED" : "NON_CANONICAL");
+  else if (fault !== undefined) findings.add(name, "NON_CANONICAL");
 }

@@ -50,7 +50,7 @@ class Walk {
     const info = initial & 31;
     const fault = initialFault(major, info, isKey);
     if (fault !== undefined) throw new Violation(fault, start);
-    if (depth > MAX_DEPTH) throw new Violation("DEPTH", start);
+    if (depth > MAX_DEPTH) throw new Violation("TOO_DEEP", start);
     const size = info < 24 ? 0 : 1 << (info - 24);
     const content = start + 1 + size;
     if (content > this.buffer.length) throw new Violation("TRUNCATED", start);
@@ -74,7 +74,7 @@ class Walk {
 
   float(start, content, info) {
     if (info === FLOAT64 && !Number.isFinite(this.buffer.readDoubleBE(start + 1))) {
-      throw new Violation("NON_FINITE", start);
+      throw new Violation("FLOAT_NOT_FINITE", start);
     }
     return content;
   }
@@ -82,7 +82,7 @@ class Walk {
   string(start, content, major, length) {
     const end = content + length;
     if (end > this.buffer.length) throw new Violation("TRUNCATED", start);
-    if (major === TEXT && !isUtf8(this.buffer.subarray(content, end))) throw new Violation("BAD_UTF8", start);
+    if (major === TEXT && !isUtf8(this.buffer.subarray(content, end))) throw new Violation("TEXT_NOT_UTF8", start);
     return end;
   }
 
@@ -109,25 +109,28 @@ class Walk {
 
 /** What the first byte of an item alone gives away. */
 function initialFault(major, info, isKey) {
-  const isIndefinite = info === 31 && major >= 2 && major <= 5;
-  if (info > 27 && !isIndefinite) return "RESERVED";
-  if (isKey && major !== TEXT) return "KEY_TYPE";
-  if (isIndefinite) return "INDEFINITE_LENGTH";
+  if (isKey && major !== TEXT) return "KEY_NOT_TEXT";
   if (major === 6) return "TAG";
-  if (major !== 7 || (info >= 20 && info <= 22) || info === FLOAT64) return undefined;
-  return info === 25 || info === 26 ? "FLOAT_WIDTH" : "SIMPLE_VALUE";
+  if (major === 7) return simpleFault(info);
+  if (info === 31 && major >= 2) return "INDEFINITE_LENGTH";
+  return info > 27 ? "RESERVED_LENGTH" : undefined;
+}
+
+function simpleFault(info) {
+  if (info === 25 || info === 26) return "FLOAT_NOT_BINARY64";
+  return (info >= 20 && info <= 22) || info === FLOAT64 ? undefined : "SIMPLE_VALUE";
 }
 
 /** Why an item has no bytes in the profile: a reason as above, or INTEGER_RANGE; undefined where it has. */
 export function itemFault(item, depth = 0) {
-  if (depth > MAX_DEPTH) return "DEPTH";
+  if (depth > MAX_DEPTH) return "TOO_DEEP";
   if (item === null || typeof item === "boolean" || item instanceof Uint8Array) return undefined;
-  if (typeof item === "string") return item.isWellFormed() ? undefined : "BAD_UTF8";
+  if (typeof item === "string") return item.isWellFormed() ? undefined : "TEXT_NOT_UTF8";
   if (typeof item === "bigint") return item > MAX_UINT64 || item < -MAX_UINT64 - 1n ? "INTEGER_RANGE" : undefined;
-  if (typeof item === "number") return Number.isFinite(item) ? undefined : "NON_FINITE";
+  if (typeof item === "number") return Number.isFinite(item) ? undefined : "FLOAT_NOT_FINITE";
   if (Array.isArray(item)) return firstFault(item, depth);
   if (item instanceof Pairs) return pairsFault(item, depth);
-  return typeof item === "symbol" ? "DEPTH" : "TAG";
+  return typeof item === "symbol" ? "TOO_DEEP" : "TAG";
 }
 
 function firstFault(items, depth) {
@@ -140,7 +143,7 @@ function firstFault(items, depth) {
 
 function pairsFault({ entries }, depth) {
   const keys = entries.map(([key]) => key);
-  if (!keys.every((key) => typeof key === "string")) return "KEY_TYPE";
+  if (!keys.every((key) => typeof key === "string")) return "KEY_NOT_TEXT";
   if (new Set(keys).size !== keys.length) return "DUPLICATE_KEY";
   return firstFault(entries.flat(), depth);
 }

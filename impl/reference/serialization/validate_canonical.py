@@ -59,8 +59,9 @@ class Validation:
 def validate_canonical(*, candidate: bytes) -> Validation:
     """Say whether bytes are the canonical CBOR of one value (seed 002 §II.F; requirement C07; ruling CA07).
 
-    The violation is the first that a reader meets from left to right. Its offset is that of the head it stands in, or
-    of the first byte of a content that is cut off or no UTF-8, or of the first byte too many.
+    The violation is the first that a reader meets from left to right: of each item its first byte, its depth, the rest
+    of its head, its content, and of a key its place among the keys. The offset is that of the item's first byte, and
+    of the first byte after the item where there are too many.
     """
     try:
         decode_canonical(candidate)
