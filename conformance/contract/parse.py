@@ -113,6 +113,8 @@ class _Parser:
                     message = f"a root or handle cannot stand in {key}.{member.name}"
                     hint = "declare it as an input of its own, or a handle as an output of its own"
                     self.problems.append(self.source.problem((key, member.name), "C003", message, hint))
+        if self.problems:
+            raise MalformedContract(self.problems)
 
     def environment(self, inputs: Struct, outputs: Struct | None) -> Environment:
         lets = list(self.body.get("let", {}).items())

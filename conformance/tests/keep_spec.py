@@ -63,6 +63,7 @@ inputs:
   name: {type: string}
 outputs:
   content: {type: bytes}
+  path:    {type: string}
 requires: []
 refuses:
   - {id: missing, code: CONTRACT_VIOLATION, when: There is no such file., requirement: N01}
@@ -144,7 +145,7 @@ def keep(inputs):
         return refused("Keep")
     os.makedirs(os.path.dirname(path), exist_ok=True)
     content = bytes.fromhex(inputs["content"])
-    if "spoils" in sins or ("spoils-later" in sins and asked > 2):
+    if "spoils" in sins or ("spoils-later" in sins and asked > 1):
         content = content[:-1] + b"?"
     with open(path, "wb") as file:
         file.write(content)
@@ -153,8 +154,10 @@ def keep(inputs):
     if "dies" in sins:
         os._exit(7)
     if "escapes" in sins:
-        os.rename(os.path.dirname(path), inputs["root"] + "/aside")
-        os.symlink("/tmp", os.path.dirname(path))
+        os.rename(os.path.dirname(path), inputs["root"] + "-aside")
+        os.symlink(inputs["root"] + "-aside", os.path.dirname(path))
+    if "locks" in sins:
+        os.chmod(os.path.dirname(path), 0)
     size = len(content) + ("miscounts" in sins)
     result = {"size": str(size), "took": str(time.monotonic_ns())}
     if "hurries" in sins:
@@ -170,7 +173,8 @@ def fetch(inputs):
         return refused("Fetch")
     if "tells" in sins:
         content = inputs["root"].encode()
-    return {"result": {"content": content.hex()}}
+    told = inputs["root"] + "/" + inputs["name"] if "places" in sins else inputs["name"]
+    return {"result": {"content": content.hex(), "path": told}}
 
 
 def start(inputs):
@@ -229,9 +233,11 @@ def contract(library: Library, operator: str = KEEP) -> Contract:
     return library.contracts[operator]
 
 
-def questions(root: Path, vectors: str = TRACE, operator: str = KEEP) -> tuple[Question, ...]:
+def questions(
+    root: Path, vectors: str = TRACE, operator: str = KEEP, head: str = KEEP_HEAD
+) -> tuple[Question, ...]:
     """The questions of one operator."""
-    codebook = codebook_of(load(root, vectors))
+    codebook = codebook_of(load(root, vectors, head=head))
     return expand(codebook[operator].contract, codebook)
 
 

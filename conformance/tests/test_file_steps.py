@@ -1,0 +1,287 @@
+"""File steps and trees, by themselves: what they do to files, and what they refuse."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conformance.trial.judge import plain
+from conformance.vectors.case import FileStep, TreeStep, label
+from conformance.vectors.fileaction import perform
+from conformance.vectors.filecodec import Undecodable, Unencodable, decode_file, encode_file
+from conformance.vectors.room import Rooms
+from conformance.vectors.room_path import StepRefused, fault_of
+from conformance.vectors.tree import tree_difference, tree_of
+
+
+def do(rooms: Rooms, action: str, **body: Any) -> None:
+    perform(FileStep(action, {"root": "a", **body}), rooms)
+
+
+def look(rooms: Rooms, path: str = ".", **decode: str) -> dict[str, Any]:
+    return tree_of(TreeStep("a", path, decode), rooms)
+
+
+def content(rooms: Rooms, path: str) -> bytes:
+    return (rooms.path("a") / path).read_bytes()
+
+
+def test_put_makes_the_folders_above_and_replaces_what_stands_there() -> None:
+    with Rooms() as rooms:
+        do(rooms, "put", path="x/y/z", bytes="00ff")
+        do(rooms, "put", path="x/y/z", text="é")
+        assert content(rooms, "x/y/z") == "é".encode()
+
+
+@pytest.mark.parametrize(
+    ("offset", "mask", "after"), [(0, 1, "01000000"), (3, 255, "000000ff"), (-1, 128, "00000080"), (-4, 2, "02000000")]
+)
+def test_flip_changes_one_byte(offset: int, mask: int, after: str) -> None:
+    with Rooms() as rooms:
+        do(rooms, "put", path="f", bytes="00000000")
+        do(rooms, "flip", path="f", offset=offset, mask=mask)
+        assert content(rooms, "f").hex() == after
+
+
+@pytest.mark.parametrize(("size", "left"), [(0, ""), (3, "616263"), (4, "61626364"), (-1, "616263"), (-4, "")])
+def test_truncate_cuts_to_a_size_or_by_one(size: int, left: str) -> None:
+    with Rooms() as rooms:
+        do(rooms, "put", path="f", text="abcd")
+        do(rooms, "truncate", path="f", size=size)
+        assert content(rooms, "f").hex() == left
+
+
+def test_delete_takes_a_file_a_whole_folder_or_a_link_and_not_what_it_leads_to() -> None:
+    with Rooms() as rooms:
+        do(rooms, "put", path="d/e/f", text="x")
+        do(rooms, "link", path="l", target="d", symbolic=True)
+        do(rooms, "delete", path="l")
+        assert set(look(rooms)) == {"d", "d/e", "d/e/f"}
+        do(rooms, "delete", path="d")
+        assert look(rooms) == {}
+
+
+def test_rename_moves_files_and_folders_and_makes_the_folders_above() -> None:
+    with Rooms() as rooms:
+        do(rooms, "put", path="d/f", text="x")
+        do(rooms, "rename", **{"from": "d", "to": "deep/er"})
+        assert set(look(rooms)) == {"deep", "deep/er", "deep/er/f"}
+
+
+def test_a_hard_link_is_the_file_and_a_symbolic_one_is_a_link() -> None:
+    with Rooms() as rooms:
+        do(rooms, "put", path="d/f", text="x")
+        do(rooms, "link", path="e/hard", target="d/f", symbolic=False)
+        do(rooms, "link", path="e/soft", target="d/f", symbolic=True)
+        tree = look(rooms)
+        assert tree["e/hard"] == tree["d/f"]
+        assert tree["e/soft"] == {"link": "../d/f"}
+        assert content(rooms, "e/soft") == b"x"
+
+
+def test_a_link_into_another_root_is_absolute_and_shown_without_its_path() -> None:
+    with Rooms() as rooms:
+        do(rooms, "link", path="out", target="secret", target_root="b", symbolic=True)
+        assert look(rooms) == {"out": {"link": "{root:b}/secret"}}
+        assert (rooms.path("a") / "out").readlink() == rooms.path("b") / "secret"
+
+
+def test_chmod_sets_the_mode() -> None:
+    with Rooms() as rooms:
+        do(rooms, "put", path="f", text="x")
+        do(rooms, "chmod", path="f", mode="0400")
+        assert (rooms.path("a") / "f").stat().st_mode & 0o777 == 0o400
+
+
+@pytest.mark.parametrize("path", ["", "/etc/passwd", "..", "../b", "a/../../b", "a//b", "./a", "a/.", "a\0b"])
+def test_a_path_that_is_not_plain_is_refused(path: str) -> None:
+    assert fault_of(path)
+    with Rooms() as rooms, pytest.raises(StepRefused):
+        do(rooms, "put", path=path, text="x")
+
+
+@pytest.mark.parametrize(
+    ("action", "body"),
+    [
+        ("put", {"path": "out/f", "text": "x"}),
+        ("flip", {"path": "out/kept", "offset": 0, "mask": 1}),
+        ("truncate", {"path": "out/kept", "size": 0}),
+        ("delete", {"path": "out/kept"}),
+        ("rename", {"from": "out/kept", "to": "mine"}),
+        ("rename", {"from": "own", "to": "out/mine"}),
+        ("link", {"path": "out/l", "target": "own", "symbolic": True}),
+        ("chmod", {"path": "out/kept", "mode": "0000"}),
+        ("flip", {"path": "kept", "offset": 0, "mask": 1}),
+        ("truncate", {"path": "kept", "size": 0}),
+        ("chmod", {"path": "kept", "mode": "0000"}),
+        ("put", {"path": "kept", "text": "x"}),
+    ],
+)
+def test_no_step_follows_a_link_that_a_backend_made_out_of_the_root(
+    tmp_path: Path, action: str, body: dict[str, Any]
+) -> None:
+    (tmp_path / "kept").write_text("kept")
+    with Rooms() as rooms:
+        (rooms.path("a") / "out").symlink_to(tmp_path)
+        (rooms.path("a") / "kept").symlink_to(tmp_path / "kept")
+        do(rooms, "put", path="own", text="own")
+        with pytest.raises(StepRefused) as refused:
+            do(rooms, action, **body)
+        assert str(tmp_path) not in str(refused.value)
+    assert [(file.name, file.read_text()) for file in tmp_path.iterdir()] == [("kept", "kept")]
+    assert (tmp_path / "kept").stat().st_mode & 0o777
+
+
+def test_no_tree_is_read_through_a_link_out_of_the_root(tmp_path: Path) -> None:
+    (tmp_path / "below").mkdir()
+    with Rooms() as rooms:
+        (rooms.path("a") / "out").symlink_to(tmp_path)
+        with pytest.raises(StepRefused, match="leads out"):
+            look(rooms, "out/below")
+        assert set(look(rooms)) == {"out"}
+
+
+@pytest.mark.parametrize(
+    ("action", "body", "said"),
+    [
+        ("flip", {"path": "none", "offset": 0, "mask": 1}, "no file 'none'"),
+        ("flip", {"path": "f", "offset": 1, "mask": 1}, "has 1 bytes, none at 1"),
+        ("flip", {"path": "f", "offset": -2, "mask": 1}, "none at -2"),
+        ("truncate", {"path": "f", "size": 2}, "cannot be cut to 2"),
+        ("delete", {"path": "none"}, "No such file"),
+        ("rename", {"from": "none", "to": "x"}, "'none': No such file"),
+        ("put", {"path": "f/x", "text": ""}, "'f/x': "),
+        ("link", {"path": "f", "target": "f", "symbolic": True}, "File exists"),
+    ],
+)
+def test_what_the_files_do_not_allow_is_refused_with_the_path(action: str, body: dict[str, Any], said: str) -> None:
+    with Rooms() as rooms:
+        do(rooms, "put", path="f", text="x")
+        with pytest.raises(StepRefused) as refused:
+            do(rooms, action, **body)
+        assert said in str(refused.value)
+        assert str(rooms.path("a")) not in str(refused.value)
+
+
+def test_a_tree_lists_everything_below_its_path() -> None:
+    with Rooms() as rooms:
+        do(rooms, "put", path="d/f", text="")
+        (rooms.path("a") / "d" / "empty").mkdir()
+        os.mkfifo(rooms.path("a") / "pipe")
+        nothing = {"sha256": "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855", "size": 0}
+        assert look(rooms) == {"d": "dir", "d/empty": "dir", "d/f": nothing, "pipe": "special"}
+        assert look(rooms, "d") == {"empty": "dir", "f": nothing}
+        assert look(rooms, "d/f") == {".": nothing}
+        assert look(rooms, "no/such") == {".": "absent"}
+
+
+def test_a_tree_decodes_what_matches_and_says_what_it_cannot() -> None:
+    with Rooms() as rooms:
+        do(rooms, "put", path="d/good.cbor", cbor={"int": "7"})
+        do(rooms, "put", path="d/bad.cbor", bytes="1800ff")
+        tree = look(rooms, **{"*.cbor": "cbor"})
+        assert tree["d/good.cbor"] == {"decoded": {"int": "7"}}
+        assert tree["d/bad.cbor"] == {"undecodable": "cbor"}
+
+
+def test_the_first_difference_of_trees_names_the_path_and_the_part() -> None:
+    step = TreeStep("a", "d", {})
+    file = {"sha256": "00", "size": 1}
+    for expected, found, path, sides in [
+        ({"x": file}, {"x": {**file, "sha256": "01"}}, ("a/d/x", "sha256"), ("00", "01")),
+        ({"x": file}, {"x": {"sha256": "01", "size": 2}}, ("a/d/x", "size"), (1, 2)),
+        ({"x": file}, {"x": "dir"}, ("a/d/x",), (file, "dir")),
+        ({"x": file, "y": "dir"}, {"y": {"link": "x"}}, ("a/d/x",), (file, "nothing")),
+        ({"x": {"decoded": [1, {"b": 2}]}}, {"x": {"decoded": [1, {"b": 3}]}}, ("a/d/x", "decoded", 1, "b"), (2, 3)),
+        ({}, {"x": "dir"}, ("a/d/x",), ("nothing", "dir")),
+    ]:
+        apart = tree_difference(step, expected, found)  # type: ignore[arg-type]
+        assert apart is not None
+        shown = tuple(plain(side) for side in (apart.expected, apart.actual))
+        assert (apart.path, shown) == (path, sides)
+    assert tree_difference(step, {"x": file}, {"x": dict(file)}) is None
+
+
+TENSOR = {"dtype": "float32", "shape": [2], "data": "AACAPwAAAEA="}
+ROUND = [
+    ("bytes", "00ff"),
+    ("text", "a\nü"),
+    ("cbor", {"map": [[{"text": "b"}, {"float": "3ff8000000000000"}], [{"text": "a"}, {"array": [None, True]}]]}),
+    ("pickle2", {"map": [[{"text": "b"}, {"float": "3ff8000000000000"}], [{"text": "a"}, {"array": [None, True]}]]}),
+    ("npz", [{"name": "m.json", "text": "{}"}, {"name": "x.npy", "tensor": TENSOR}, {"name": "b", "bytes": "ff"}]),
+]
+
+
+@pytest.mark.parametrize(("codec", "value"), ROUND, ids=[codec for codec, _ in ROUND])
+def test_a_codec_reads_what_it_writes_and_always_writes_the_same(codec: str, value: Any) -> None:
+    assert decode_file(codec, encode_file(codec, value)) == value
+    assert encode_file(codec, value) == encode_file(codec, value)
+
+
+def test_pickled_bytes_do_not_hang_on_which_strings_are_one_object() -> None:
+    twin = "".join(["tw", "in"])
+    one = {"array": [{"text": twin}, {"text": twin}]}
+    two = {"array": [{"text": "".join(["tw", "in"])}, {"text": "".join(["twi", "n"])}]}
+    assert encode_file("pickle2", one) == encode_file("pickle2", two)
+
+
+def test_an_archive_is_stored_in_order_and_read_by_anybody(tmp_path: Path) -> None:
+    file = tmp_path / "x.npz"
+    file.write_bytes(encode_file("npz", ROUND[4][1]))
+    with zipfile.ZipFile(file) as archive:
+        found = [(one.filename, one.compress_type) for one in archive.infolist()]
+    assert found == [("m.json", 0), ("x.npy", 0), ("b", 0)]
+
+
+def test_a_database_is_read_back_as_its_tables() -> None:
+    statements = ["CREATE TABLE t (a INTEGER, b TEXT)", "INSERT INTO t VALUES (1, 'x'), (NULL, 'y')"]
+    assert decode_file("sqlite", encode_file("sqlite", statements)) == [
+        {"name": "t", "sql": statements[0], "rows": [[{"int": "1"}, {"text": "x"}], [None, {"text": "y"}]]}
+    ]
+
+
+class Bomb:
+    def __reduce__(self) -> tuple[Any, ...]:
+        return os.mkdir, ("bomb",)
+
+
+@pytest.mark.parametrize(
+    ("codec", "data"),
+    [
+        ("pickle2", pickle.dumps(Bomb(), protocol=2)),
+        ("pickle2", b"junk"),
+        ("pickle2", pickle.dumps((1, 2, 3), protocol=2)),
+        ("npz", b"PK junk"),
+        ("cbor", b"\x1b"),
+        ("cbor", b"\x00\x00"),
+        ("cbor", b"\xc1\x00"),
+        ("text", b"\xff"),
+        ("sqlite", b"no database at all"),
+    ],
+)
+def test_bytes_that_are_not_the_codec_s_are_refused_and_never_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, codec: str, data: bytes
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(Undecodable):
+        decode_file(codec, data)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("codec", "value"),
+    [("pickle2", {"bytes": "00"}), ("sqlite", ["CREATE NONSENSE"]), ("npz", [{"name": "x"}]), ("bytes", "0g")],
+)
+def test_a_value_that_a_codec_cannot_hold_is_refused(codec: str, value: Any) -> None:
+    with pytest.raises(Unencodable, match=f"{codec} cannot hold it"):
+        encode_file(codec, value)
+
+
+def test_a_step_without_a_name_is_called_by_its_action_and_number() -> None:
+    assert label(FileStep("flip", {}), 3) == "flip-3"
+    assert label(TreeStep("a", ".", {}), 1) == "tree-1"

@@ -1,0 +1,306 @@
+"""Cases with file steps through the whole chain: frozen by two derivations, checked, tried, judged."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from conformance.codec.codebook import codebook_of
+from conformance.contract.library import Library, load_library
+from conformance.lint.files import looks
+from conformance.report.build import record_of
+from conformance.report.record import encode_record
+from conformance.tests.keep_spec import ADD, KEEP, TRACE, backend, frozen, group, load
+from conformance.tests.small_spec import SHIPPED
+from conformance.trial.attempt import attempt
+from conformance.trial.check import Result, Verdict
+from conformance.trial.options import RunOptions
+from conformance.trial.run import run_trial
+from conformance.vectors.build import build
+from conformance.vectors.case import Case, TreeStep
+from conformance.vectors.check import check
+from conformance.vectors.corpus import Corpus, load_corpus
+from conformance.vectors.expand import expand
+from conformance.vectors.freeze import freeze
+from conformance.vectors.record import case_of, case_record
+
+CASE = f"{KEEP}::kept::trace"
+
+
+@pytest.fixture(autouse=True)
+def rooms(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder where roots are made, which every test must leave empty."""
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    return folder
+
+
+@dataclass(frozen=True)
+class House:
+    root: Path
+    library: Library
+    corpus: Corpus
+
+    def tried(self, *sins: str, **changes: Any) -> dict[str, Result]:
+        run = run_trial(self.library, self.corpus, RunOptions(backend=backend(self.root, *sins), **changes))
+        return {result.check.id: result for result in run.results}
+
+    def record(self, *sins: str, **changes: Any) -> bytes:
+        run = run_trial(self.library, self.corpus, RunOptions(backend=backend(self.root, *sins), **changes))
+        return encode_record(record_of(run, self.library))
+
+
+def house(root: Path, vectors: str = TRACE) -> House:
+    library = load(root, vectors)
+    library.layout.vectors.mkdir()
+    built, _ = build(library, reference=backend(root))
+    assert built.problems == ()
+    return House(root, library, load_corpus(library.layout))
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> House:
+    return house(tmp_path_factory.mktemp("house"))
+
+
+def the_case(found: Any) -> Case:
+    (case,) = found.cases.values()
+    return case  # type: ignore[no-any-return]
+
+
+# -- freezing
+
+
+def test_a_tree_is_frozen_where_both_derivations_left_it(tmp_path: Path, rooms: Path) -> None:
+    found = frozen(tmp_path / "spec", TRACE)
+    assert found.problems == ()
+    tree = the_case(found).steps[2]
+    assert isinstance(tree, TreeStep)
+    assert tree.expected is not None
+    assert {path: entry if entry == "dir" else entry["size"] for path, entry in tree.expected.items()} == {
+        "greetings": "dir",
+        "greetings/hello": 5,
+        "other": "dir",
+        "other/file": 2,
+    }
+    assert list(rooms.iterdir()) == []
+
+
+def test_a_frozen_case_survives_its_file_and_fits_the_schema(small: House) -> None:
+    schema = json.loads((SHIPPED.spec / "schema" / "vectors.schema.json").read_text())
+    for file in small.library.layout.vectors.glob("data/*.json"):
+        record = json.loads(file.read_text())
+        jsonschema.validate(record, schema)
+        assert [case_record(case_of(case)) for case in record["cases"]] == record["cases"]
+
+
+def test_no_path_of_a_root_no_handle_and_no_duration_is_frozen(small: House) -> None:
+    texts = "".join(file.read_text() for file in small.library.layout.vectors.glob("**/*.json"))
+    assert '"root": "a"' in texts
+    assert '{"from": "open.handle"}' in texts
+    for absent in ("tally-root", tempfile.gettempdir(), '"took"', '"handle": "1'):
+        assert absent not in texts
+
+
+def test_the_digest_does_not_hang_on_where_roots_are_made(
+    tmp_path: Path, rooms: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = the_case(frozen(tmp_path / "1", TRACE)).digest
+    deep = rooms / "deep" / "er"
+    deep.mkdir(parents=True)
+    monkeypatch.setattr(tempfile, "tempdir", str(deep))
+    assert the_case(frozen(tmp_path / "2", TRACE)).digest == first
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("offset: -1", "offset: -2"),
+        ("mask: 255", "mask: 254"),
+        ('bytes: "0001"', 'bytes: "0002"'),
+        ("{path: other/file", "{path: other/file2"),
+        ("{delete: {path: other}}", "{delete: {path: other/file}}"),
+        ('"*": bytes', '"*": text'),
+        ("{tree: {}}", "{tree: {path: greetings}}"),
+        ("root: a, name: greetings/hello", "root: a, name: greetings/hallo"),
+    ],
+)
+def test_every_part_of_a_file_step_is_under_the_digest(tmp_path: Path, old: str, new: str) -> None:
+    assert TRACE.count(old) == 1
+    changed = TRACE.replace(old, new).replace("mask: 255", "mask: 1" if new == '"*": text' else "mask: 255")
+    one, two = frozen(tmp_path / "1", TRACE), frozen(tmp_path / "2", changed)
+    assert the_case(one).digest != the_case(two).digest
+
+
+def test_derivations_that_leave_other_files_are_red_and_the_path_is_named(tmp_path: Path) -> None:
+    (problem,) = frozen(tmp_path, TRACE, "litters").problems
+    assert problem.code == "V001"
+    assert "tree-3: a/litter is nothing against {'sha256'" in problem.message
+
+
+def test_a_derivation_in_which_a_step_cannot_be_done_is_red(tmp_path: Path) -> None:
+    (problem,) = frozen(tmp_path, TRACE.replace("      - {tree: {}}\n", ""), "escapes").problems
+    assert problem.code == "V001"
+    assert "leads out of the root through a symbolic link" in problem.message
+
+
+def test_a_reference_in_which_a_step_cannot_be_done_gives_no_value(tmp_path: Path) -> None:
+    (problem,) = frozen(tmp_path, group("{step: keep}", "{delete: {path: nothing}}")).problems
+    assert problem.code == "V007"
+    assert "delete-2: 'nothing': No such file" in problem.message
+
+
+def test_a_file_that_its_codec_cannot_read_is_not_frozen(tmp_path: Path) -> None:
+    steps = ('{put: {path: x.cbor, bytes: "1b"}}', "{step: keep}", '{tree: {decode: {"*.cbor": cbor}}}')
+    (problem,) = frozen(tmp_path, group(*steps)).problems
+    assert problem.code == "V007"
+    assert "tree-3: the file 'x.cbor' is not what its codec makes" in problem.message
+
+
+def test_a_refusal_that_no_guard_foresees_must_be_declared(tmp_path: Path) -> None:
+    text = TRACE.replace("call: UML_OS.Data.Fetch_v1, set: {root: a, name: greetings/hello}", "base: hello")
+    assert frozen(tmp_path / "1", text).problems == ()
+    library = load(tmp_path / "2", text)
+    file = library.layout.spec / "data" / "UML_OS.Data.Halve_v1.yaml"
+    lines = [line for line in file.read_text().splitlines() if "refuses:" not in line and "id: taken" not in line]
+    file.write_text("\n".join(lines) + "\n")
+    codebook = codebook_of(load_library(library.layout))
+    found = freeze(expand(codebook[KEEP].contract, codebook), codebook, reference=backend(tmp_path / "2"))
+    assert {problem.code for problem in found.problems} == {"V005"}
+
+
+def test_handles_carry_a_state_from_step_to_step(tmp_path: Path) -> None:
+    found = frozen(tmp_path, operator=ADD)
+    assert found.problems == ()
+    totals = [case_record(the_case(found))["steps"][k]["expected"] for k in (2, 3, 4)]
+    assert totals == [{"result": {"total": total}} for total in ("1", "3", "5")]
+
+
+def test_a_path_with_an_answer_in_it_is_made_when_the_answer_is_there(tmp_path: Path) -> None:
+    steps = ("{step: keep}", '{put: {path: "size-{keep.size}", text: x}}', "{tree: {}}")
+    tree = the_case(frozen(tmp_path, group(*steps))).steps[2]
+    assert isinstance(tree, TreeStep)
+    assert tree.expected is not None
+    assert "size-5" in tree.expected
+
+
+def test_a_path_of_a_root_in_an_answer_is_frozen_without_it(tmp_path: Path) -> None:
+    found = frozen(tmp_path, TRACE, "places", "places too")
+    assert found.problems == ()
+    fetched = case_record(the_case(found))["steps"][6]["expected"]["result"]
+    assert fetched["path"] == "{root:a}/greetings/hello"
+
+
+# -- checking and trying
+
+
+def test_the_corpus_is_regenerated_byte_for_byte(small: House) -> None:
+    assert check(small.library, reference=backend(small.root)).problems == ()
+
+
+def test_an_honest_backend_passes_and_leaves_nothing_behind(small: House, rooms: Path) -> None:
+    results = small.tried()
+    assert {result.verdict for result in results.values()} == {Verdict.PASS}
+    assert {CASE, f"{KEEP}!io", f"{KEEP}!shape"} <= results.keys()
+    assert list(rooms.iterdir()) == []
+
+
+def test_another_byte_in_a_file_fails_at_the_tree_and_the_path(small: House) -> None:
+    result = small.tried("spoils")[CASE]
+    assert (result.verdict, result.step) == (Verdict.FAIL, "tree-3")
+    assert result.difference is not None
+    assert result.difference.path == "a/greetings/hello.sha256"
+    assert result.difference.expected == "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824"
+
+
+def test_a_file_too_many_fails(small: House) -> None:
+    result = small.tried("litters")[CASE]
+    assert result.difference is not None
+    assert (result.difference.path, result.difference.expected) == ("a/litter", "nothing")
+
+
+def test_a_step_that_cannot_be_done_fails_the_case_and_is_named(tmp_path: Path) -> None:
+    own = house(tmp_path / "own", TRACE.replace("      - {tree: {}}\n", ""))
+    result = own.tried("escapes", select=(CASE,))[CASE]
+    assert (result.verdict, result.step) == (Verdict.FAIL, "flip-4")
+    assert "'greetings/hello' leads out of the root through a symbolic link" in result.message
+
+
+def test_a_backend_that_mixes_up_its_handles_fails(small: House) -> None:
+    result = small.tried("confuses")[f"{ADD}::single::trace"]
+    assert (result.verdict, result.step) == (Verdict.FAIL, "fresh")
+
+
+def test_a_volatile_output_must_be_there_though_its_value_is_not_looked_at(tmp_path: Path) -> None:
+    own = house(tmp_path / "own", TRACE + SINGLE)
+    result = own.tried("hurries", select=("*::alone::*",))[f"{KEEP}::alone::content=00"]
+    assert result.verdict is Verdict.FAIL
+    assert result.difference is not None
+    assert result.difference.path == "took"
+
+
+SINGLE = """\
+  - group: alone
+    why: A single call in a root of its own.
+    requirement: N01
+    base: hello
+    matrix: {content: ["00", "01"]}
+"""
+
+
+def test_a_broken_postcondition_of_an_operator_with_volatile_outputs_is_named(tmp_path: Path) -> None:
+    own = house(tmp_path / "own", TRACE + SINGLE)
+    assert own.tried("miscounts", select=("*::alone::*",))[f"{KEEP}::alone::content=00"].broken == ("whole",)
+
+
+@pytest.mark.parametrize("sin", ["dies", "locks"])
+def test_a_crash_and_a_locked_folder_leave_nothing_behind(small: House, rooms: Path, sin: str) -> None:
+    verdict = small.tried(sin)[CASE].verdict
+    assert verdict is Verdict.ERROR or sin == "locks"  # no lock holds a superuser back
+    assert list(rooms.iterdir()) == []
+
+
+def test_a_bare_attempt_takes_the_same_steps(small: House, rooms: Path) -> None:
+    codebook = codebook_of(small.library)
+    assert attempt(backend(small.root), list(small.corpus), codebook).wrong == frozenset()
+    assert attempt(backend(small.root, "spoils"), list(small.corpus), codebook).wrong == {CASE}
+    assert list(rooms.iterdir()) == []
+
+
+@pytest.mark.parametrize("sin", ["honest", "spoils", "litters", "escapes", "places", "dies"])
+def test_the_record_is_the_same_whatever_the_place_order_and_number_of_workers(
+    small: House, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sin: str
+) -> None:
+    first = small.record(sin)
+    deep = tmp_path / "another" / "place"
+    deep.mkdir(parents=True)
+    monkeypatch.setattr(tempfile, "tempdir", str(deep))
+    assert small.record(sin, jobs=2, shuffle="x") == first
+    assert b"tally-root" not in first
+    assert str(tmp_path).encode() not in first
+
+
+# -- behaviour
+
+
+def test_a_backend_that_answers_by_what_it_did_before_is_not_of_class_io(tmp_path: Path) -> None:
+    own = house(tmp_path / "own", group("{step: keep}", "{tree: {}}"))
+    result = own.tried("spoils-later", select=(f"{KEEP}!*",))[f"{KEEP}!io"]
+    assert result.verdict is Verdict.FAIL
+    assert result.message == "the same steps in a second fresh root left other files"
+    assert result.difference is not None
+    assert result.difference.path == "a/greetings/hello.sha256"
+
+
+def test_lint_asks_for_a_case_that_looks_at_the_files(small: House) -> None:
+    trace = small.corpus.find(CASE)
+    assert looks(trace)
+    blind = case_of({**case_record(trace), "steps": case_record(trace)["steps"][1:2]})
+    assert not looks(blind)

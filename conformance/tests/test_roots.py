@@ -1,0 +1,225 @@
+"""Roots and handles: real on every carrier and wire, named everywhere else, gone afterwards."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conformance.backend.drive import Conversation, Driver
+from conformance.backend.observed import BadAnswer, ObservedResult, observe
+from conformance.backend.outcome import Result
+from conformance.backend.resolve import BackendCommand
+from conformance.codec.codebook import Codebook, codebook_of
+from conformance.codec.dialect import DIALECTS
+from conformance.contract.jsonschema import schema_of
+from conformance.contract.library import Library
+from conformance.tests.backends import ROOT
+from conformance.tests.keep_spec import ADD, FETCH, KEEP, OPEN, load
+from conformance.vectors.case import FileStep, RestartStep, TreeStep
+from conformance.vectors.exchange import Held, exchanges
+from conformance.vectors.question import Asked
+from conformance.vectors.room import Rooms
+
+MODULE = '''\
+"""Keeps files and totals."""
+import os, time
+
+opened = {}
+
+
+class Keeper:
+    def hello(self):
+        return {"name": "keeper", "version": "1", "operators": OPERATORS, "max_in_flight": 4}
+
+    def call(self, method, params):
+        if method.endswith("Open_v1"):
+            opened[f"h{len(opened)}"] = 0
+            return {"handle": f"h{len(opened) - 1}"}
+        if method.endswith("Add_v1"):
+            opened[params["handle"]] += params["number"]
+            return {"total": opened[params["handle"]]}
+        assert os.path.isabs(params["root"]) and os.path.isdir(params["root"])
+        path = os.path.join(params["root"], params["name"])
+        if method.endswith("Fetch_v1"):
+            with open(path, "rb") as file:
+                return {"content": file.read(), "path": path}
+        with open(path, "wb") as file:
+            file.write(params["content"])
+        return {"size": len(params["content"]), "took": time.monotonic_ns()}
+'''
+
+STEPS = (
+    Asked("keep", KEEP, {"root": {"root": "a"}, "name": "x", "content": "0001"}),
+    TreeStep("a", ".", {"*": "bytes"}),
+    RestartStep(),
+    Asked("fetch", FETCH, {"root": {"root": "a"}, "name": "x"}),
+    Asked("open", OPEN, {}),
+    Asked("other", OPEN, {"root": {"root": "b"}}),
+    Asked("one", ADD, {"handle": {"from": "open.handle"}, "number": "1"}),
+    Asked("two", ADD, {"handle": {"from": "open.handle"}, "number": "2"}),
+    Asked("three", ADD, {"handle": {"from": "other.handle"}, "number": {"from": "two.total"}}),
+)
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("home")
+    (folder / "keeper_of_tests.py").write_text(f"{MODULE}\n\nOPERATORS = {[KEEP, FETCH, OPEN, ADD]}\n", encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def library(home: Path) -> Library:
+    return load(home)
+
+
+@pytest.fixture(scope="module")
+def codebook(library: Library) -> Codebook:
+    return codebook_of(library)
+
+
+@pytest.fixture
+def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    yield folder
+    assert list(folder.iterdir()) == []
+
+
+def held(home: Path, codebook: Codebook, wire: str, in_process: bool) -> Held:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(home)]), "TALLY_WIRE": wire}
+    target = "keeper_of_tests:Keeper"
+    worker = (sys.executable, "-P", "-m", "conformance.backend.worker", target, str(home))
+    command = BackendCommand("keeper", worker, environment, target if in_process else "")
+    driver = Driver(command, DIALECTS[wire], codebook, 20.0)
+    talk = Conversation("all", lambda: exchanges(STEPS, codebook, DIALECTS[wire]), alone=True)
+    (finished,) = driver.hold([talk])
+    assert finished.lost is None, finished.stderr
+    assert finished.finding is not None
+    return finished.finding
+
+
+@pytest.mark.parametrize("in_process", [False, True], ids=["worker", "in-process"])
+@pytest.mark.parametrize("wire", ["json", "cbor"])
+def test_every_carrier_and_wire_gets_real_directories_and_real_handles(
+    home: Path, codebook: Codebook, temporary: Path, monkeypatch: pytest.MonkeyPatch, wire: str, in_process: bool
+) -> None:
+    monkeypatch.syspath_prepend(str(home))
+    found = held(home, codebook, wire, in_process)
+    assert found.fault == ""
+    assert found.trees == {"tree-2": {"x": {"decoded": "0001"}}}
+    fields = {one.step: one.observed.fields for one in found.exchanges if isinstance(one.observed, ObservedResult)}
+    assert fields == {
+        "keep": {"size": "2"},
+        "fetch": {"content": "0001", "path": "{root:a}/x"},
+        "open": {},
+        "other": {},
+        "one": {"total": "1"},
+        "two": {"total": "3"},
+        "three": {"total": "3"},
+    }
+
+
+def test_what_is_shown_of_a_call_holds_neither_path_nor_handle(
+    home: Path, codebook: Codebook, temporary: Path
+) -> None:
+    inputs = {one.step: one.inputs for one in held(home, codebook, "json", False).exchanges}
+    assert inputs["keep"]["root"] == {"root": "a"}
+    assert inputs["three"] == {"handle": {"from": "other.handle"}, "number": "3"}
+
+
+def test_a_step_that_uses_the_handle_of_a_failed_step_ends_the_walk(codebook: Codebook) -> None:
+    talk = exchanges(STEPS[4:5] + STEPS[6:7], codebook, DIALECTS["json"])
+    next(talk)
+    with pytest.raises(StopIteration) as end:
+        talk.send([Result({"handle": 7})])
+    assert end.value.value.fault == "step one uses what an earlier step did not answer"
+
+
+def test_an_ill_typed_handle_or_duration_is_refused_without_being_shown(codebook: Codebook) -> None:
+    for value in ({"handle": 123456789}, {"handle": None}):
+        found = observe(Result(value), OPEN, codebook, DIALECTS["json"])
+        assert isinstance(found, BadAnswer)
+        assert "123456789" not in str(found.error)
+        assert found.error.path == ("handle",)
+    timed = observe(Result({"size": "2", "took": "-123456789"}), KEEP, codebook, DIALECTS["json"])
+    assert isinstance(timed, BadAnswer)
+    assert "123456789" not in str(timed.error)
+
+
+def test_answers_are_equal_whatever_their_handles(codebook: Codebook) -> None:
+    one, two = (observe(Result({"handle": text}), OPEN, codebook, DIALECTS["json"]) for text in "ab")
+    assert one == two
+    assert isinstance(one, ObservedResult)
+    assert one.fields == {}
+    assert dict(one.handles) == {"handle": "a"}
+
+
+def test_the_schema_of_a_request_says_text(library: Library) -> None:
+    definitions: dict[str, Any] = schema_of(library.contracts[KEEP], library.errors)["$defs"]
+    assert definitions["params"]["properties"]["root"] == {"type": "string", "format": "root"}
+    assert definitions["failure"]["properties"]["failure_code"] == {"type": "string"}
+    given = schema_of(library.contracts[OPEN], library.errors)["$defs"]["result"]["properties"]["handle"]
+    assert given["type"] == "string"
+    assert "volatile" in given["$comment"]
+
+
+def test_an_optional_root_has_a_companion_and_no_value(library: Library) -> None:
+    environment = library.contracts[OPEN].environment
+    assert environment.compile("has_root").holds(environment.bind({"root": {"root": "a"}}))
+    assert not environment.compile("has_root").holds(environment.bind({}))
+
+
+# -- rooms
+
+
+def test_a_root_is_fresh_empty_and_the_same_for_one_conversation(temporary: Path) -> None:
+    with Rooms() as one, Rooms() as two:
+        assert one.path("a") == one.path("a")
+        assert len({one.path("a"), one.path("b"), two.path("a")}) == 3
+        assert list(one.path("a").iterdir()) == []
+        assert one.path("a").is_absolute()
+        assert one.names == ("a", "b")
+
+
+def test_rooms_are_removed_with_all_they_hold_and_nothing_more(temporary: Path, tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir(mode=0o755)
+    (outside / "kept").write_text("kept")
+    with Rooms() as rooms:
+        root = rooms.path("a")
+        (root / "d" / "e").mkdir(parents=True)
+        (root / "d" / "out").symlink_to(outside)
+        (root / "d").chmod(0o000)
+    assert (outside / "kept").read_text() == "kept"
+    assert outside.stat().st_mode & 0o777 == 0o755
+
+
+def test_rooms_are_removed_when_a_conversation_is_given_up(codebook: Codebook, temporary: Path) -> None:
+    put = FileStep("put", {"root": "a", "path": "x", "text": ""})
+    talk = exchanges((put, *STEPS), codebook, DIALECTS["json"])
+    next(talk)
+    assert len(list(temporary.iterdir())) == 1
+    talk.close()
+
+
+def test_a_conversation_without_roots_makes_no_directory(codebook: Codebook, temporary: Path) -> None:
+    talk = exchanges(STEPS[4:5], codebook, DIALECTS["json"])
+    next(talk)
+    assert list(temporary.iterdir()) == []
+    talk.close()
+
+
+def test_a_path_is_masked_wherever_it_stands_in_text(temporary: Path) -> None:
+    with Rooms() as rooms:
+        assert rooms.masked({"x": "/a"}) == {"x": "/a"}
+        path = str(rooms.path("a"))
+        said = {"list": [path, {"key": f"in {path}/b and {path}"}], path: 7}
+        assert rooms.masked(said) == {"list": ["{root:a}", {"key": "in {root:a}/b and {root:a}"}], "{root:a}": 7}
