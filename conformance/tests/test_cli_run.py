@@ -23,6 +23,12 @@ WHY = ("--reason", "nine rounds are what the hardware does", "--issue", "https:/
 Capture = pytest.CaptureFixture[str]
 
 
+@pytest.fixture(autouse=True)
+def no_diagnosis(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a kill matrix a red run starts no mutants, which costs seconds and is tested elsewhere."""
+    monkeypatch.setattr("conformance.trial.run.MATRIX_FILE", "no-such-matrix.json")
+
+
 def run(*arguments: str | Path, few: bool = True) -> int:
     return status_of(["run", *map(str, arguments), *(FEW if few else ())])
 
