@@ -6,6 +6,18 @@ from concurrent.futures import ThreadPoolExecutor
 import cbor2
 import pytest
 
+from impl.tests.javascript_checkpoint import (
+    COMMIT,
+    ENCODE_CANONICAL,
+    MIGRATE,
+    READ,
+    RECOVER,
+    RESTORE,
+    SERIALIZE,
+    VALIDATE,
+    VALIDATE_CANONICAL,
+    WRITE,
+)
 from impl.tests.javascript_process import (
     DECODE,
     EMIT,
@@ -22,6 +34,9 @@ from impl.tests.javascript_process import (
     batch_inputs,
     map_inputs,
 )
+
+SERIALIZATION = [ENCODE_CANONICAL, VALIDATE_CANONICAL]
+CHECKPOINTING = [VALIDATE, SERIALIZE, RESTORE, WRITE, READ, COMMIT, RECOVER, MIGRATE]
 
 
 @pytest.fixture(scope="module", params=["json", "cbor"])
@@ -47,7 +62,7 @@ def test_hello_declares_the_operators(backend: Backend) -> None:
         "version": "1.0.0",
         "language": "JavaScript",
         "wires": ["json", "cbor"],
-        "operators": [NEXT_BATCH, PERMUTE, MAP, SUMMARIZE, ENCODE, DECODE, EMIT],
+        "operators": [NEXT_BATCH, PERMUTE, MAP, SUMMARIZE, ENCODE, DECODE, EMIT, *SERIALIZATION, *CHECKPOINTING],
         "max_in_flight": 64,
     }
 
