@@ -10,9 +10,6 @@ from conformance.backend.drive import Call, Driver
 from conformance.backend.hello import BadHello
 from conformance.backend.observed import Observed, observe
 from conformance.backend.outcome import Lost, LostBackend, Outcome
-from conformance.backend.resolve import BackendCommand
-from conformance.codec.codebook import Codebook
-from conformance.codec.dialect import Dialect
 
 
 class Asker:
@@ -21,9 +18,8 @@ class Asker:
     `unattributed` collects the losses that no call repeats alone.
     """
 
-    def __init__(self, command: BackendCommand, dialect: Dialect, codebook: Codebook, timeout: float) -> None:
-        self._driver = Driver(command, dialect, codebook, timeout)
-        self._codebook, self._dialect = codebook, dialect
+    def __init__(self, driver: Driver) -> None:
+        self._driver, self._codebook, self._dialect = driver, driver.codebook, driver.dialect
         self._process: Carrier | None = None
         self._limit = 1
         self.unattributed: list[Lost] = []

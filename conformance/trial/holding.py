@@ -1,8 +1,8 @@
 """Every trial of a run held, so that a loss stays with the operator that causes it and hangs on no order.
 
 Asking goes on after a crash, but not for ever where there is nothing to be had: a few trials of every operator come
-first, always the same ones. A backend that is lost in all of them is not asked again, an operator that is lost in
-each of its PROBE trials is not either, and everything else is asked to the end (DESIGN 6).
+first, always the same ones. A backend that is lost in all of them is not asked again. An operator that is lost in its
+own first ones is tried PROBE times, and given up on where each is lost. Everything else is asked to the end (DESIGN 6).
 """
 
 from __future__ import annotations
@@ -79,18 +79,25 @@ class _Holding:
             why = "the backend was lost in all of a few checks of every operator"
             whole.leave(without(trials, without(first, whole.unasked)), why)
             return whole
-        parts = [*by_operator(whole.unasked), *(probe[FIRST:] for probe in probes)]
-        whole.leave(self.hold_apart(whole, parts), SILENT)
-        rest = without(trials, [trial for probe in probes for trial in probe])
+        whole.leave(self.hold_apart(whole, by_operator(whole.unasked)), SILENT)
+        rest = without(trials, first)
         for probe in probes:
-            if all_lost(whole, probe):
-                hopeless = [trial for trial in rest if trial.operator == probe[0].operator]
-                whole.leave(hopeless, f"the backend was lost in each of {PROBE} checks of this operator")
-                rest = without(rest, hopeless)
+            if all_lost(whole, probe[:FIRST]):
+                rest = self.probed(whole, probe, rest)
         ordered = sorted(rest, key=lambda trial: shuffled(trial, self.shuffle))
         given_up = self.hold_apart(whole, [ordered[k :: self.jobs] for k in range(self.jobs)])
         whole.leave(self.hold_apart(whole, by_operator(given_up)), SILENT)
         return whole
+
+    def probed(self, whole: Held, probe: Sequence[Trial], rest: Sequence[Trial]) -> list[Trial]:
+        """What is left to ask after an operator whose first trials were lost has been tried further."""
+        whole.leave(self.hold_apart(whole, [probe[FIRST:]]), SILENT)
+        left = without(rest, probe)
+        if not all_lost(whole, probe):
+            return left
+        hopeless = [trial for trial in left if trial.operator == probe[0].operator]
+        whole.leave(hopeless, f"the backend was lost in each of {len(probe)} checks of this operator")
+        return without(left, hopeless)
 
     def hold_apart(self, whole: Held, parts: Sequence[Sequence[Trial]]) -> list[Trial]:
         """Hold each part with a driver of its own; what they gave up on."""

@@ -10,6 +10,7 @@ from conformance.trial.run_result import ExpectedFailure
 
 PROFILES: Final = ("quick", "standard", "golden")
 DEFAULT_TIMEOUT: Final = 30.0  # seconds without an answer; the slowest frozen call takes the reference one
+START_TIMEOUT: Final = 10.0  # seconds until hello, at least: starting takes longer than answering
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +28,11 @@ class RunOptions:
     expected_failures: tuple[ExpectedFailure, ...] = ()
     same_process: bool = False
     shuffle: str = ""
+
+    @property
+    def start_timeout(self) -> float:
+        """Seconds until a started backend must have said hello."""
+        return max(self.timeout, START_TIMEOUT)
 
     def includes(self, profile: str) -> bool:
         """Whether checks of `profile` belong to this run."""
@@ -63,4 +69,3 @@ class Silence:
 
     def note(self, text: str) -> None:
         """Nothing."""
-

@@ -142,7 +142,8 @@ class _Run:
     def driver(self) -> Driver:
         options = self.options
         command = resolve(options.backend, options.wire, options.same_process)
-        return Driver(command, DIALECTS[options.wire], self.codebook, options.timeout, tolerant=True)
+        dialect, start = DIALECTS[options.wire], options.start_timeout
+        return Driver(command, dialect, self.codebook, options.timeout, start, tolerant=True)
 
     def hello(self) -> Hello:
         driver = self.driver()
@@ -192,7 +193,7 @@ class _Run:
 def asker(options: RunOptions, codebook: Codebook) -> Asker:
     """A partner for lock-step questions to the backend on trial."""
     command = resolve(options.backend, options.wire, options.same_process)
-    return Asker(command, DIALECTS[options.wire], codebook, options.timeout)
+    return Asker(Driver(command, DIALECTS[options.wire], codebook, options.timeout, options.start_timeout))
 
 
 def reference(options: RunOptions, codebook: Codebook) -> Asker:

@@ -1,0 +1,278 @@
+"""One backend on trial: what is counted, what is red, and what a lost process may cost."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from conformance.tests.halving import BOTH, CASES, TWIN, backend, corpus, library, result_of, tried, twin_of, verdicts
+from conformance.tests.shipped import shipped_library
+from conformance.tests.small_corpus import OPERATOR, case, halved, step
+from conformance.trial import holding
+from conformance.trial.check import Kind, Verdict
+from conformance.trial.floor import LIMIT
+from conformance.trial.options import RunOptions
+from conformance.trial.run import UnfitBackend, run_trial
+from conformance.trial.run_result import Counts, ExpectedFailure, RunResult
+from conformance.vectors.case import Accumulation, Case, RestartStep
+from conformance.vectors.corpus import load_corpus
+
+ERROR, FAIL = Verdict.ERROR, Verdict.FAIL
+ISSUE = "https://example.org/1"
+
+
+def few(*patterns: str, **options: Any) -> RunOptions:
+    return RunOptions(**{"timeout": 10.0, "select": patterns, "profile": "quick", **options})
+
+
+# -- what is counted
+
+
+def test_every_stage_of_a_run_is_counted() -> None:
+    run = tried(backend("right"), select=("whole=1",))
+    assert run.counts == Counts(loaded=40, selected=11, not_applicable=0, expected_to_fail=0, run=11)
+    assert run.conformant
+    assert not run.empty
+
+
+def test_what_a_backend_does_not_declare_is_not_applicable_and_never_asked() -> None:
+    run = tried(backend("leaves_when_called", operators=("Other_v1",)), profile="standard")
+    assert run.counts == Counts(loaded=44, selected=44, not_applicable=44, expected_to_fail=0, run=0)
+    assert {result.verdict for result in run.results} == {Verdict.NOT_APPLICABLE}
+    assert {result.check.kind for result in run.results} == {Kind.VECTOR, Kind.BEHAVIOUR, Kind.FUZZ}
+    assert run.empty
+    assert not run.conformant
+
+
+def test_a_case_that_calls_one_undeclared_operator_is_not_applicable() -> None:
+    other = replace(step("other", {"whole": "2"}, {"half": "1"}), operator="Other_v1")
+    both = case("both", step("call", {"whole": "2"}, {"half": "1"}), other)
+    run = tried(backend("right"), [*CASES, both])
+    assert run.counts.not_applicable == 1
+    assert result_of(run, "both").verdict is Verdict.NOT_APPLICABLE
+    assert run.conformant
+
+
+def test_where_nothing_is_selected_nothing_ran() -> None:
+    run = tried(backend("right"), select=("no such check",))
+    assert run.empty
+    assert not run.conformant
+    assert run.counts == Counts(loaded=40, selected=0, not_applicable=0, expected_to_fail=0, run=0)
+
+
+def test_a_backend_without_a_hello_is_unfit() -> None:
+    with pytest.raises(UnfitBackend, match="it exited with status 1"):
+        tried(backend("right", no_such_argument=1))
+
+
+def kept(profile: str) -> Case:
+    return replace(halved(2), id=f"{OPERATOR}::kept-for::{profile}", profile=profile)
+
+
+@pytest.mark.parametrize(
+    ("profile", "vectors"),
+    [("quick", {"quick"}), ("standard", {"quick", "standard"}), ("golden", {"quick", "standard", "golden"})],
+)
+def test_a_profile_holds_the_cases_of_the_smaller_ones(profile: str, vectors: set[str]) -> None:
+    cases = [kept(name) for name in ("quick", "standard", "golden")]
+    run = tried(backend("right"), cases, profile=profile, select=("kept-for",))
+    assert {result.check.id.split("::")[-1] for result in run.results} == vectors
+
+
+def test_only_the_quick_profile_leaves_laws_behaviour_and_fuzzing_out() -> None:
+    shipped = shipped_library()
+    frozen = load_corpus(shipped.layout)
+    kinds = {}
+    for profile in ("quick", "standard"):
+        # -k leaves the corpus alone here: what counts is what would run.
+        options = few("no such check", profile=profile)
+        run = run_trial(shipped, frozen, options)
+        kinds[profile] = run.counts.loaded
+    assert kinds["quick"] == sum(one.profile == "quick" for one in frozen)
+    assert kinds["standard"] > kinds["quick"] + 400
+
+
+# -- what is red
+
+
+@pytest.mark.parametrize("sin", ["zeros", "accepts_odd", "refuses", "wrong"])
+def test_a_backend_without_thought_is_red(sin: str) -> None:
+    run = tried(backend(sin))
+    assert not run.conformant
+    assert run.count(FAIL) >= 19
+    assert run.count(ERROR) == 0
+
+
+def test_a_backend_that_reports_success_for_everything_fails_every_refusal() -> None:
+    wrong = verdicts(tried(backend("accepts_odd")))
+    assert wrong == {f"whole={whole}": FAIL for whole in range(1, 40, 2)}
+
+
+@pytest.mark.parametrize("name", ["zero", "always_fail"])
+def test_a_trivial_backend_passes_less_than_the_limit_of_the_shipped_corpus(name: str) -> None:
+    """Over one case in eight; `tally mutants` measures all of them, and every trivial backend."""
+    shipped = shipped_library()
+    frozen = load_corpus(shipped.layout)
+    wanted = [one for one in frozen if one.profile == "quick"]
+    chosen = tuple(one.id for one in sorted(wanted, key=lambda one: one.digest)[::8])
+    run = run_trial(shipped, frozen, few(*chosen, backend=f"python:conformance.trial.trivial:{name}"))
+    assert run.counts.run >= len(chosen)
+    assert not run.conformant
+    assert Fraction(run.count(Verdict.PASS), run.counts.run) < LIMIT
+
+
+# -- what a lost process costs
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_crash_on_one_input_leaves_every_other_verdict(jobs: int) -> None:
+    run = tried(backend("leaves_on_six"), jobs=jobs)
+    assert verdicts(run) == {"whole=6": ERROR}
+    found = result_of(run, "whole=6")
+    assert (found.outcome, found.message) == ("crash", "a crash: it exited with status 9")
+    assert run.unattributed == ()
+    assert run.count(Verdict.PASS) == 39
+
+
+def test_silence_on_one_input_leaves_every_other_verdict() -> None:
+    run = tried(backend("sleeps_on_six"), timeout=0.4)
+    assert verdicts(run) == {"whole=6": ERROR}
+    assert result_of(run, "whole=6").outcome == "timeout"
+
+
+def test_a_loss_that_no_case_repeats_makes_the_run_red_though_every_case_passes() -> None:
+    cases = [halved(whole) for whole in range(80)]
+    run = tried(backend("leaves_on_the_fortieth"), cases)
+    assert verdicts(run) == {}
+    assert set(run.unattributed) == {"a crash: it exited with status 9"}
+    assert not run.conformant
+
+
+def test_a_backend_that_crashes_in_one_operator_is_judged_in_the_other() -> None:
+    cases = [*CASES, *(twin_of(halved(whole)) for whole in range(0, 120, 2))]
+    text = backend("leaves_when_called", operators=BOTH, only=OPERATOR)
+    run = tried(text, cases)
+    assert {one.verdict for one in run.results if one.check.operator == TWIN} == {Verdict.PASS}
+    lost = [one for one in run.results if one.check.operator == OPERATOR]
+    assert {one.verdict for one in lost} == {ERROR}
+    assert sum(one.outcome == "crash" for one in lost) == holding.PROBE
+    said = "a protocol error: not asked: the backend was lost in each of 20 checks of this operator"
+    assert {one.message for one in lost if one.outcome != "crash"} == {said}
+    for jobs, shuffle in ((2, ""), (1, "x"), (2, "y")):
+        assert tried(text, cases, jobs=jobs, shuffle=shuffle) == run
+
+
+def test_a_backend_that_is_silent_in_one_operator_is_judged_in_the_other() -> None:
+    silent = [replace(halved(6), id=f"{OPERATOR}::silent::{k}") for k in range(20)]
+    cases = [*silent, *(twin_of(halved(whole)) for whole in range(0, 120, 2))]
+    run = tried(backend("sleeps_on_six", operators=BOTH, only=OPERATOR), cases, timeout=0.2)
+    assert {one.verdict for one in run.results if one.check.operator == TWIN} == {Verdict.PASS}
+    assert {one.verdict for one in run.results if one.check.operator == OPERATOR} == {ERROR}
+
+
+def test_a_backend_that_crashes_often_is_asked_everything_all_the_same() -> None:
+    """More crashes in a row than it takes to be given up on, where the first few checks came to a verdict."""
+    cases = [replace(halved(6), id=f"{OPERATOR}::a-crash::{k}") for k in range(40)]
+    run = tried(backend("leaves_on_six"), [*CASES, *cases])
+    assert sum(one.outcome == "crash" for one in run.results) == 41
+    assert run.count(Verdict.PASS) == 39
+
+
+def test_a_backend_that_crashes_in_every_call_is_given_up_on_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(holding, "PROBE", 6)
+    run = tried(backend("leaves_when_called"))
+    assert run.count(ERROR) == 40
+    assert sum(result.outcome == "crash" for result in run.results) == 6
+
+
+def test_a_backend_that_is_silent_in_every_call_costs_a_few_timeouts() -> None:
+    run = tried(
+        backend("sleeps_on_six"), [replace(halved(6), id=f"{OPERATOR}::silent::{k}") for k in range(60)], timeout=0.1
+    )
+    assert run.count(ERROR) == 60
+    assert sum(result.outcome == "timeout" for result in run.results) <= 8
+    assert run.observations["seconds"] < 20
+
+
+# -- expected failures
+
+
+def excused(*entries: str, sin: str = "wrong_on_six", **options: Any) -> RunResult:
+    listed = tuple(ExpectedFailure(entry, "six is not done yet", ISSUE) for entry in entries)
+    return tried(backend(sin), expected_failures=listed, **options)
+
+
+def test_an_expected_failure_is_excused() -> None:
+    run = excused(f"{OPERATOR}::small-numbers::whole=6")
+    assert verdicts(run) == {"whole=6": FAIL}
+    assert run.excused == {f"{OPERATOR}::small-numbers::whole=6"}
+    assert run.conformant
+    assert run.counts.expected_to_fail == 1
+
+
+def test_an_expected_failure_excuses_a_pattern_and_nothing_beside_it() -> None:
+    assert excused("*::whole=6").conformant
+    assert not excused("*::whole=6", sin="wrong").conformant
+
+
+def test_an_expected_failure_that_passes_is_red() -> None:
+    run = excused("*::whole=6", "*::whole=8")
+    assert run.unexpected_passes == (f"{OPERATOR}::small-numbers::whole=8",)
+    assert not run.conformant
+
+
+def test_an_expected_failure_that_names_no_check_is_red() -> None:
+    run = excused("*::whole=6", "*::whole=666")
+    assert run.unmatched_expectations == ("*::whole=666",)
+    assert not run.conformant
+
+
+def test_an_expected_failure_that_is_not_selected_or_of_a_larger_profile_is_fine() -> None:
+    run = excused("*::whole=6", f"{OPERATOR}!pure", select=("whole=2",))
+    assert run.unmatched_expectations == ()
+    assert run.conformant
+
+
+def test_an_expected_failure_excuses_no_loss_that_nobody_repeats() -> None:
+    cases = [halved(whole) for whole in range(80)]
+    listed = (ExpectedFailure("*", "everything is not done yet", ISSUE),)
+    run = tried(backend("leaves_on_the_fortieth"), cases, expected_failures=listed)
+    assert run.unattributed
+    assert not run.conformant
+
+
+# -- what a case may ask for
+
+
+def test_a_case_that_restarts_the_process_is_tried_in_processes_of_its_own() -> None:
+    first, second = (step(name, {"whole": "2"}, {"half": "1"}) for name in ("first", "second"))
+    restarted = case("restarted", first, RestartStep(), second)  # type: ignore[arg-type]
+    run = tried(backend("right"), [*CASES, restarted])
+    assert run.conformant
+    assert result_of(run, "restarted").verdict is Verdict.PASS
+
+
+def test_an_accumulated_case_that_ends_early_is_no_pass() -> None:
+    steps = Accumulation(
+        OPERATOR,
+        {"whole": "0", "salt": "00" * 16},
+        "half",
+        "sweep",
+        {"whole": {"start": "0", "step": "2"}},
+        "",
+        4,
+        ((4, "00"),),
+    )
+    summed = replace(case("summed"), accumulation=steps)
+    run = tried(backend("right"), [summed])
+    assert verdicts(run) == {"summed": FAIL}
+
+
+def test_progress_and_order_do_not_reach_the_result() -> None:
+    one, other = tried(backend("wrong_on_six")), tried(backend("wrong_on_six"), jobs=2, shuffle="x")
+    assert one == other
+    assert corpus().index.root == one.vectors
+    assert library().contracts.keys() == one.contracts.keys()
