@@ -11,7 +11,7 @@ class Complaint(Exception):
     `status` is 1 where the thing judged is to blame, 2 where there is no judgement. Codes: T001 no such backend,
     T002 no valid hello, T003 no such operator or check, T004 unusable vectors, T005 a file is in the way,
     T006 an option lacks its companion, T007 the backend was lost, T008 no derivation,
-    T009 no specification.
+    T009 no specification, T010 contracts with findings.
     """
 
     def __init__(self, place: str, code: str, message: str, hint: str = "", status: int = 2, extra: str = "") -> None:

@@ -32,7 +32,7 @@ def show_findings(format_: str) -> int:
         return NO_JUDGEMENT
     with shown_progress("lint") as progress:
         progress.stage("contracts", len(subject.contracts))
-        found = tuple(sorted({*lint(subject), *_governed(subject)}))
+        found = _found(subject)
     click.echo(_formatted(found, format_), nl=False)
     if format_ == "text":
         cases = sum(map(len, subject.cases.values()))
@@ -57,6 +57,22 @@ def show_seeded() -> int:
     caught, seeded = sum(one.caught for one in scores), sum(one.seeded for one in scores)
     click.echo(f"{caught} of {seeded} seeded faults caught")
     return FINE if seeded and caught == seeded else BAD
+
+
+def require_clean_contracts() -> None:
+    """What `tally run` begins with: nobody is judged by contracts that lint finds fault with; raises Complaint."""
+    subject = _subject()
+    with shown_progress("lint") as progress:
+        progress.stage("contracts", len(subject.contracts))
+        found = _found(subject)
+    if found:
+        message = f"lint has {len(found)} findings, so there is no judgement"
+        hint = "run `tally lint`; for the vectors alone, --profile quick"
+        raise Complaint("spec", "T010", message, hint, extra=as_text(found[:5]))
+
+
+def _found(subject: Subject) -> tuple[Finding, ...]:
+    return tuple(sorted({*lint(subject), *_governed(subject)}))
 
 
 def _subject() -> Subject:

@@ -12,6 +12,7 @@ import click
 from conformance.backend.resolve import BackendNotFound, resolve
 from conformance.cli.complaint import Complaint, tell
 from conformance.cli.expected_failures import dump_expected_failures, load_expected_failures, updated
+from conformance.cli.linting import require_clean_contracts
 from conformance.cli.progress import shown_progress
 from conformance.cli.specification import frozen_vectors, specification
 from conformance.contract.library import Library
@@ -57,6 +58,8 @@ def run_all(
     corpus = frozen_vectors(library, least=1)
     for backend in backends:
         _startable(backend, wire)
+    if profile != "quick" and not select:
+        require_clean_contracts()
     options = RunOptions(
         wire=wire,
         profile=profile,
