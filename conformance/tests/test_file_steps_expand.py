@@ -167,3 +167,28 @@ def test_a_root_is_a_place_and_no_value(tmp_path: Path, old: str, new: str, code
         questions(tmp_path, TRACE, head=KEEP_HEAD.replace(old, new))
     assert any(one.code == code and message in one.message for one in caught.value.problems), caught.value.problems
     assert all(one.hint for one in caught.value.problems)
+
+
+DATABASE = "{put: {path: d/x.db, sqlite: [CREATE TABLE t (a)]}}"
+
+
+@pytest.mark.parametrize(
+    "tree", ["{tree: {}}", "{tree: {path: d}}", '{tree: {path: d/x.db}}', '{tree: {decode: {"*.cbor": cbor}}}']
+)
+def test_the_bytes_of_a_database_are_not_frozen(tmp_path: Path, tree: str) -> None:
+    told = problem(tmp_path, "{step: k}", DATABASE, tree)
+    assert (told.code, told.message) == ("C015", "the bytes of the database 'd/x.db' differ from SQLite to SQLite")
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        ['{tree: {decode: {"*.db": sqlite}}}'],
+        ['{tree: {path: d, decode: {x.db: sqlite}}}'],
+        ["{tree: {path: e}}"],
+        ["{delete: {path: d/x.db}}", "{tree: {}}"],
+        ["{put: {path: d/x.db, text: x}}", "{tree: {}}"],
+    ],
+)
+def test_its_tables_are_and_so_is_everything_else(tmp_path: Path, steps: list[str]) -> None:
+    only(tmp_path, "{step: k}", DATABASE, *steps)

@@ -20,9 +20,10 @@ from conformance.codec.dialect import DIALECTS
 from conformance.contract.jsonschema import schema_of
 from conformance.contract.library import Library
 from conformance.tests.backends import ROOT
-from conformance.tests.keep_spec import ADD, FETCH, KEEP, OPEN, load
+from conformance.tests.keep_spec import ADD, FETCH, KEEP, KEEP_HEAD, OPEN, load
 from conformance.vectors.case import FileStep, RestartStep, TreeStep
 from conformance.vectors.exchange import Held, exchanges
+from conformance.vectors.lock import contract_digest
 from conformance.vectors.question import Asked
 from conformance.vectors.room import Rooms
 
@@ -70,7 +71,8 @@ STEPS = (
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("home")
-    (folder / "keeper_of_tests.py").write_text(f"{MODULE}\n\nOPERATORS = {[KEEP, FETCH, OPEN, ADD]}\n", encoding="utf-8")
+    text = f"{MODULE}\n\nOPERATORS = {[KEEP, FETCH, OPEN, ADD]}\n"
+    (folder / "keeper_of_tests.py").write_text(text, encoding="utf-8")
     return folder
 
 
@@ -223,3 +225,15 @@ def test_a_path_is_masked_wherever_it_stands_in_text(temporary: Path) -> None:
         path = str(rooms.path("a"))
         said = {"list": [path, {"key": f"in {path}/b and {path}"}], path: 7}
         assert rooms.masked(said) == {"list": ["{root:a}", {"key": "in {root:a}/b and {root:a}"}], "{root:a}": 7}
+
+
+def test_rewording_a_refusal_is_no_change_of_the_contract(library: Library, tmp_path: Path) -> None:
+    reworded = KEEP_HEAD.replace("Something stands there already.", "The name is taken.")
+    assert reworded != KEEP_HEAD
+    recoded = KEEP_HEAD.replace("{id: taken, code", "{id: occupied, code")
+    digests = [
+        # The place of the confirming backend stands in the contract.
+        contract_digest(load(tmp_path / name, head=head.replace("CONFIRMER", "javascript")).contracts[KEEP])
+        for name, head in (("same", KEEP_HEAD), ("reworded", reworded), ("recoded", recoded))
+    ]
+    assert digests[0] == digests[1] != digests[2]

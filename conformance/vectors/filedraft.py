@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from typing import Any, Final
 
 from conformance.codec.illtyped import IllTyped
@@ -160,6 +161,25 @@ class FileDraft:
         if not isinstance(mode, str) or not _MODE.match(mode):
             raise (self.place / "mode").problem("C015", f"mode {mode!r:.40}", "four octal digits, the first 0: 0644")
         return {"path": self.path(body, "path"), "mode": mode}
+
+
+def refuse_unstable(steps: Sequence[object], place: Place) -> None:
+    """Refuse a tree that would freeze the bytes of a database: they hang on the SQLite that wrote them."""
+    databases: dict[str, set[str]] = {}
+    for k, step in enumerate(steps):
+        if isinstance(step, FileStep):
+            written = databases.setdefault(step.body["root"], set())
+            written -= {step.subject} if step.action in ("put", "delete") else set()
+            written |= {step.subject} if "sqlite" in step.body else set()
+        elif isinstance(step, TreeStep):
+            for path in sorted(databases.get(step.root, ())):
+                inner = path if step.path == "." else path.removeprefix(f"{step.path}/")
+                seen = step.path in (".", path) or inner != path
+                inner = "." if step.path == path else inner
+                if seen and not any(fnmatchcase(inner, pattern) for pattern in step.decode):
+                    hint = f"decode it: {{tree: {{decode: {{{inner!r}: sqlite}}}}}}"
+                    message = f"the bytes of the database {path!r} differ from SQLite to SQLite"
+                    raise (place / k).problem("C015", message, hint)
 
 
 def is_volatile(struct: Struct, path: str) -> bool:

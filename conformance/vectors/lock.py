@@ -80,7 +80,10 @@ def release(lock: Lock, tag: str) -> Lock:
 def contract_digest(contract: Contract) -> str:
     """The digest of what a contract says, without prose and comments but with every type resolved."""
     types = {name: _shape(getattr(contract, name)) for name in ("inputs", "outputs", "failure")}
-    return digest({"text": _without_prose(contract.source.value), "types": types})
+    text = _without_prose(contract.source.value)
+    for refusal in text.get("refuses", ()):
+        del refusal["when"]  # a sentence here, and an expression everywhere else
+    return digest({"text": text, "types": types})
 
 
 def _without_prose(value: Any) -> Any:

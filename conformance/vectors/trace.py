@@ -10,7 +10,7 @@ from conformance.contract.expression import Expression
 from conformance.contract.types import HANDLE, Scalar
 from conformance.vectors.case import HarnessStep, RestartStep
 from conformance.vectors.draft import Draft, Place
-from conformance.vectors.filedraft import FileDraft, action_of, is_volatile, roots_of, substituted
+from conformance.vectors.filedraft import FileDraft, action_of, is_volatile, refuse_unstable, roots_of, substituted
 from conformance.vectors.group import Expansion
 from conformance.vectors.matrix import Combination, combinations
 from conformance.vectors.natural import Reference
@@ -63,6 +63,7 @@ def _trace(expansion: Expansion, combination: Combination) -> Question | None:
         replace(step, roots=roots).step(body) if isinstance(step, FileDraft) else step
         for step, body in zip(steps, bodies, strict=True)
     )
+    refuse_unstable(whole, expansion.place / "trace")
     return expansion.question(combination.slug or "trace", whole, expansion.place)
 
 
