@@ -12,6 +12,7 @@ from cel_expr_python import cel
 
 from conformance.contract.canonical import array, canonical, is_rows, rows, text_map
 from conformance.contract.item import encode_item
+from conformance.contract.members import has_member, kind, member, member_names, text
 from conformance.contract.profile import has_canonical, is_canonical
 
 _T = cel.Type
@@ -105,4 +106,9 @@ FUNCTIONS: Final[tuple[Function, ...]] = (
     Function("canonical", [[_T.BYTES]], _T.BYTES, _bytes_of(canonical)),
     Function("is_canonical", [[_T.BYTES]], _T.BOOL, is_canonical),
     Function("has_canonical", [[_T.BYTES]], _T.BOOL, has_canonical),
+    Function("item_kind", [[_T.BYTES]], _T.STRING, kind),
+    Function("item_text", [[_T.BYTES]], _T.STRING, text),
+    Function("has_member", [[_T.BYTES, _T.STRING]], _T.BOOL, has_member),
+    Function("member", [[_T.BYTES, _T.STRING]], _T.BYTES, _bytes_of(member)),
+    Function("member_names", [[_T.BYTES]], _T.List(_T.STRING), member_names),
 )

@@ -161,3 +161,36 @@ def test_bytes_keep_the_profile_or_could(data: str, canonical: bool, has_canonic
 
 def test_null_is_a_value_like_any_other() -> None:
     assert value("hex(item)", item=None) == "f6"
+
+
+@pytest.mark.parametrize(
+    ("item", "kind"),
+    [
+        (None, "null"),
+        (True, "bool"),
+        (2**64 - 1, "uint64"),
+        (-1, "integer"),
+        (1.0, "float"),
+        ("", "text"),
+        (b"", "bytes"),
+        ([], "array"),
+        ({}, "map"),
+    ],
+)
+def test_an_item_is_of_one_kind(item: Any, kind: str) -> None:
+    assert value("item_kind(item)", item=item) == kind
+
+
+def test_a_map_is_looked_into_by_name() -> None:
+    item = {"b": "text", "a": [1]}
+    assert value("member_names(item)", item=item) == ["b", "a"]
+    assert value('hex(member(item, "a"))', item=item) == "8101"
+    assert value('item_text(member(item, "b"))', item=item) == "text"
+    assert value('has_member(item, "b")', item=item) is True
+    assert value('has_member(item, "c")', item=item) is False
+    assert value('has_member(item, "c")', item=[]) is False
+
+
+@pytest.mark.parametrize("text", ['member(item, "c")', "member_names(item)", "item_text(item)"])
+def test_what_is_not_there_has_no_value(text: str) -> None:
+    assert value(text, item=((1, 2),)) is None

@@ -35,6 +35,11 @@ POINT = Struct((Field("x", Scalar("int64")), Field("y", Scalar("uint8"), optiona
         (Value(), {"float": 1}, {"float": "3ff0000000000000"}),
         (
             Value(),
+            {"fields": {"b": {"int": 1}, "a": True}},
+            {"map": [[{"text": "b"}, {"int": "1"}], [{"text": "a"}, True]]},
+        ),
+        (
+            Value(),
             {"map": [[{"text": "k"}, {"array": [{"int": -1}, "null"]}]]},
             {"map": [[{"text": "k"}, {"array": [{"int": "-1"}, None]}]]},
         ),

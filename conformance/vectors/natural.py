@@ -1,7 +1,8 @@
 """Values as people write them in YAML become the JSON wire form of their type.
 
 Integers, floats and booleans stand as YAML numbers and words, byte strings as hex, a tensor's data as a flat list in
-C order, null inside a `value` as the word null (this YAML has no null). What is in wire form already stays as it is.
+C order; inside a `value`, null as the word null (this YAML has no null) and a map from text as `fields`. What is in
+wire form already stays as it is.
 """
 
 from __future__ import annotations
@@ -114,6 +115,8 @@ def _value(value: Any) -> Any:
             return {"float": struct.pack(">d", number).hex()}
         case {"array": list(items)}:
             return {"array": [_value(item) for item in items]}
+        case {"fields": dict(fields), **rest} if not rest:
+            return {"map": [[{"text": key}, _value(item)] for key, item in fields.items()]}
         case {"map": list(pairs)} if all(type(pair) is list for pair in pairs):
             return {"map": [[_value(item) for item in pair] for pair in pairs]}
     return value

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from conformance.contract.types import ListOf, MapOf, Struct, Type
+from conformance.contract.types import ListOf, MapOf, Struct, Type, Value
 
 
 class UnknownPath(Exception):
@@ -16,7 +16,10 @@ class UnknownPath(Exception):
 
 
 def type_at(type_: Type, path: str) -> Type:
-    """The type at a dotted path; map keys and list indices are steps too. Raises UnknownPath."""
+    """The type at a dotted path; map keys and list indices are steps too. Raises UnknownPath.
+
+    What lies inside a self-describing value is one again, whatever its steps.
+    """
     steps = path.split(".")
     for depth, step in enumerate(steps):
         match type_:
@@ -31,6 +34,8 @@ def type_at(type_: Type, path: str) -> Type:
                 type_ = item
             case ListOf(item) if step.isdigit():
                 type_ = item
+            case Value():
+                return type_
             case _:
                 raise UnknownPath(path, f"{'.'.join(steps[:depth])} is {type_}, which has no part {step!r}")
     return type_
