@@ -40,7 +40,7 @@ ordering: {{}}
 state: none
 vectors: [{{group: none-yet, why: The workload is the test., requirement: N01, cases: [{{id: one}}]}}]
 """
-FOLDER = ", ".join(f'"part/{k}": "{bytes([k]).hex() * (30 + k)}"' for k in range(3)) + ', index: "00ff"'
+FOLDER = ", ".join(f'"part/{k}": "{bytes([k]).hex() * (30 + k)}"' for k in range(2)) + ', index: "00ff"'
 SHORT = 'a: "0102030405", b: "a1a2a3"'
 NAMED = "root: {type: root}, name: {type: string}"
 FILES = "files: {type: 'map<string, bytes>'}"

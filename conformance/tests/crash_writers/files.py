@@ -7,10 +7,10 @@ from __future__ import annotations
 import os
 
 
-def write(path: str, content: bytes, durable: bool = True, flags: int = os.O_TRUNC) -> None:
-    """Write a file in two pieces."""
+def write(path: str, content: bytes, durable: bool = True, flags: int = os.O_TRUNC, whole: bool = False) -> None:
+    """Write a file in two pieces, or in one."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | flags, 0o644)
-    middle = len(content) // 2
+    middle = 0 if whole else len(content) // 2
     for piece in (content[:middle], content[middle:]):
         if piece:
             os.write(descriptor, piece)

@@ -1,5 +1,5 @@
 """Saves one file again and again; how, the style says."""
-# ruff: noqa: PTH104, PTH108, PTH110
+# ruff: noqa: PTH102, PTH104, PTH106, PTH108, PTH109, PTH110, PTH119
 # Each line is one system call, and shows which.
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def answer_before_fsync(root: str, path: str, content: bytes) -> None:
 
 
 def link_and_unlink(root: str, path: str, content: bytes) -> None:
-    """Right as well: the old name is taken over by exchanging, and every step is durable before the next."""
+    """Right as well: the first name comes by a link."""
     write(f"{path}.tmp", content)
     if os.path.exists(path):
         os.rename(f"{path}.tmp", path)
@@ -101,6 +101,55 @@ def copied_in_the_kernel(root: str, path: str, content: bytes) -> None:
     sync(root)
 
 
+def many_calls(root: str, path: str, content: bytes) -> None:
+    """The control, by every detour that the model knows: if it misread one, the tree would not be what it expects."""
+    import subprocess
+
+    folder = f"{root}/.folder"
+    os.mkdir(folder)
+    here = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    there = os.open(root, os.O_RDONLY | os.O_DIRECTORY)
+    name = os.path.basename(path)
+    first = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, dir_fd=here)
+    second = os.dup(first)
+    os.writev(first, [content[:3], content[3:5]])
+    os.write(second, content[5:7])
+    os.pwrite(first, content[:2], 0)
+    os.ftruncate(first, len(content) + 9)
+    os.ftruncate(first, 7)
+    os.lseek(first, 0, os.SEEK_END)
+    os.write(second, content[7:9])
+    os.close(first)
+    os.close(second)
+    appended = os.open(f"{folder}/{name}", os.O_WRONLY | os.O_APPEND | os.O_SYNC)
+    os.write(appended, content[9:11])
+    before = os.getcwd()
+    os.chdir(folder)
+    os.link(name, f"{name}.two")
+    rest = "".join(f"\\{byte:03o}" for byte in content[11:13])
+    subprocess.run(["sh", "-c", f"printf '{rest}' >> ../.folder/{name}.two; echo said"], stdout=-3, check=True)
+    os.chdir(before)
+    if (child := os.fork()) == 0:
+        os.write(appended, content[13:])
+        os._exit(0)
+    os.waitpid(child, 0)
+    os.fdatasync(appended)
+    os.close(appended)
+    os.unlink(f"{name}.two", dir_fd=here)
+    os.rename(folder, f"{folder}.moved")
+    os.fsync(here)
+    os.rename(name, name, src_dir_fd=here, dst_dir_fd=there)
+    os.fsync(here)
+    os.fsync(there)
+    os.close(here)
+    os.close(there)
+    os.rmdir(f"{folder}.moved")
+
+
+def wrong_answers(root: str, path: str, content: bytes) -> None:
+    raise Refused("NO_SUCH_CODE")
+
+
 def swallowed_error(root: str, path: str, content: bytes) -> None:
     write(f"{path}.tmp", content, durable=False)
     try:
@@ -122,9 +171,11 @@ STYLES = {
     "truncate-and-write": truncate_and_write,
     "answer-before-fsync": answer_before_fsync,
     "link-and-unlink": link_and_unlink,
+    "many-calls": many_calls,
     "shared-mapping": shared_mapping,
     "copied-in-the-kernel": copied_in_the_kernel,
     "swallowed-error": swallowed_error,
+    "wrong-answers": wrong_answers,
 }
 
 

@@ -36,7 +36,7 @@ def main() -> None:
             if folder != temporary and folder not in folders:
                 os.mkdir(folder)
                 folders.append(folder)
-            write(f"{temporary}/{path}", bytes.fromhex(content), durable="shards" not in without)
+            write(f"{temporary}/{path}", bytes.fromhex(content), durable="shards" not in without, whole=True)
         if "subfolder" not in without:
             for folder in folders:
                 sync(folder)

@@ -35,7 +35,7 @@ def serve(operators: Mapping[str, Operator], after: Callable[[], None] = lambda:
                 except Refused as refused:
                     code = str(refused)
                     data = {"failure_code": code, "failure_operator": method}
-                    answer["error"] = {"code": NUMBERS[code], "message": code, "data": data}
+                    answer["error"] = {"code": NUMBERS.get(code, 0), "message": code, "data": data}
             os.write(1, json.dumps(answer).encode() + b"\n")
             after()
 

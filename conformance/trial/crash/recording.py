@@ -55,7 +55,8 @@ class Stage:
     def driver(self, command: BackendCommand | None = None) -> Driver:
         """A driver of the backend, not traced unless the command says so."""
         questioner = self.questioner
-        return Driver(command or self.command, questioner.dialect, questioner.codebook, self.timeout)
+        # Tolerant: a recovery that crashes on one tree says nothing about the next.
+        return Driver(command or self.command, questioner.dialect, questioner.codebook, self.timeout, tolerant=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,11 +11,12 @@ from dataclasses import dataclass, field
 from conformance.trial.crash.durability import Model
 from conformance.trial.crash.examination import examine
 from conformance.trial.crash.operation import Traced
-from conformance.trial.crash.recording import Stage, record
+from conformance.trial.crash.recording import Recording, Stage, record
 from conformance.trial.crash.replay import Replay
 from conformance.trial.crash.report import BadState
 from conformance.trial.crash.states import CrashState, crash_states, first_states
 from conformance.trial.crash.verdict import OK, Reading, Verdict, judge
+from conformance.trial.crash.volume import Volume
 from conformance.trial.crash.workload import Plan, Step
 from conformance.trial.options import Progress
 
@@ -51,41 +52,44 @@ def interrupt_recoveries(
 ) -> Interruption:
     """Interrupt one recovery of every class, at most so many classes and so many states of each."""
     found = Interruption()
-    states = _representatives(outer, bool(plan.recover))[:most]
-    progress.stage("recoveries interrupted", len(states))
-    for number, state in enumerate(states):
-        _interrupt(stage, plan, models, outer, state, each, f"recovery-{number}", found)
+    begun = _representatives(outer, bool(plan.recover))[:most]
+    calls = plan.recover or tuple(step for step in plan.verify if isinstance(step, Step))
+    progress.stage("recoveries recorded", len(begun))
+    inner: dict[str, _Inner] = {}
+    for number, state in enumerate(begun):
+        recording = record(stage, state.volume(outer.replay), calls, f"recovery-{number}")
+        replay = Replay(recording.initial, recording.operations)
+        states = crash_states(replay, recording.operations, models)
+        tried = first_states(states, each)
+        found.classes += 1
+        found.states += [max(state.model, one.model) for one in states]
+        found.tried += [max(state.model, one.model) for one in tried]
+        inner |= {f"{number}-{k}": _Inner(state, recording, replay, one) for k, one in enumerate(tried)}
+        progress.step()
+    progress.stage("recoveries interrupted", len(inner))
+    names = [step.name for step in plan.verify]
+    for key, reading in examine(stage, plan, [(key, one.volume) for key, one in inner.items()]):
+        one = inner[key]
+        judgement = judge(reading, names, [outer.readings[one.begun.digest].answers], 0, 0)
+        if judgement.verdict is not Verdict.OK:
+            first = BadState(one.begun.model, one.begun, OK, outer.traced)
+            model = max(one.begun.model, one.state.model)
+            found.bad.append(BadState(model, one.state, judgement, one.recording.traced, first))
         progress.step()
     return found
 
 
-def _interrupt(
-    stage: Stage,
-    plan: Plan,
-    models: Sequence[Model],
-    outer: Outer,
-    begun: CrashState,
-    each: int | None,
-    name: str,
-    found: Interruption,
-) -> None:
-    calls = plan.recover or tuple(step for step in plan.verify if isinstance(step, Step))
-    recording = record(stage, begun.volume(outer.replay), calls, name)
-    replay = Replay(recording.initial, recording.operations)
-    states = crash_states(replay, recording.operations, models)
-    tried = first_states(states, each)
-    found.classes += 1
-    found.states += [max(begun.model, state.model) for state in states]
-    found.tried += [max(begun.model, state.model) for state in tried]
-    wanted = outer.readings[begun.digest].answers
-    by_key = {f"{name}-{k}": state for k, state in enumerate(tried)}
-    volumes = [(key, lambda state=state: state.volume(replay)) for key, state in by_key.items()]
-    for key, reading in examine(stage, plan, volumes):
-        judgement = judge(reading, [step.name for step in plan.verify], [wanted], 0, 0)
-        if judgement.verdict is not Verdict.OK:
-            state = by_key[key]
-            first = BadState(begun.model, begun, OK, outer.traced)
-            found.bad.append(BadState(max(begun.model, state.model), state, judgement, recording.traced, first))
+@dataclass(frozen=True, slots=True)
+class _Inner:
+    """A crash state of the recovery that began in a crash state."""
+
+    begun: CrashState
+    recording: Recording
+    replay: Replay
+    state: CrashState
+
+    def volume(self) -> Volume:
+        return self.state.volume(self.replay)
 
 
 def _representatives(outer: Outer, recovers: bool) -> list[CrashState]:

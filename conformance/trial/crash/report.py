@@ -60,13 +60,13 @@ class CrashReport:
     recoveries: int  # recoveries that were interrupted in their turn, one for each class of states
     recovery_states: Mapping[Model, Tally]
     bad: tuple[BadState, ...]
+    full: bool  # whether every state and every class of recoveries was tried
     sweeps: tuple[Sweep, ...] = field(default=())
 
     @property
     def complete(self) -> bool:
         """Whether every state of every model was tried, so that a level can be stated."""
-        tallies = [*self.states.values(), *self.recovery_states.values()]
-        return set(self.states) == set(Model) and all(tally.tried == tally.total for tally in tallies)
+        return self.full and set(self.states) == set(Model)
 
     @property
     def reached(self) -> Model | None:

@@ -118,6 +118,7 @@ class _Trial:
             recoveries=interruption.classes,
             recovery_states=tallies(options.models, interruption.states, interruption.tried, interruption.bad),
             bad=(*bad, *interruption.bad),
+            full=options.full,
             sweeps=tuple(self.sweeps(recording, versions, replay)),
         )
 
