@@ -158,12 +158,13 @@ def test_the_version_of_the_reader_is_reported_on(backend: Backend) -> None:
 
 
 def test_a_header_that_is_no_map_is_reported(backend: Backend) -> None:
-    for header in (None, 7, "header", [], b"\xa0"):
+    no_maps: list[Native] = [None, 7, "header", [], b"\xa0"]
+    for header in no_maps:
         assert errors_of(backend, header) == [("", "WRONG_TYPE")]
 
 
 def test_the_report_is_full_and_sorted(backend: Backend) -> None:
-    header: Header = pinned_header(t=-1, run_id=None, tenant_id=b"t", b=1, aa=2) | {"policy_hash": None}
+    header = pinned_header(t=-1, run_id=None, tenant_id=b"t", b=1, aa=2) | {"policy_hash": None}
     assert errors_of(backend, header) == [
         ("aa", "UNKNOWN_FIELD"),
         ("b", "UNKNOWN_FIELD"),

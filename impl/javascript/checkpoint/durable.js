@@ -22,7 +22,8 @@ export function kindAt(path) {
 
 /** Whether a folder, reached by whatever links, stands at an absolute path. */
 export function isFolder(path) {
-  return path.startsWith("/") && !path.includes("\0") && statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+  if (!path.startsWith("/") || path.includes("\0")) return false;
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 }
 
 /** Makes the entries of a directory durable. */

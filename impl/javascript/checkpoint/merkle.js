@@ -30,9 +30,24 @@ export function merkleRoot(shards) {
 
 /** The three parts of a container that have a root in the header and a digest in the manifest. */
 const PARTS = [
-  { folder: "tensors/", domain: "tensors_root", root: "tensors_root_hash", digest: "weights_manifest_hash" },
-  { folder: "optimizer/", domain: "optimizer_root", root: "optimizer_state_root_hash", digest: "optimizer_manifest_hash" },
-  { folder: "dp/", domain: "dp_accountant_root", root: "dp_accountant_state_root_hash", digest: "dp_accountant_manifest_hash" },
+  {
+    folder: "tensors/",
+    domain: "tensors_root",
+    root: "tensors_root_hash",
+    digest: "weights_manifest_hash",
+  },
+  {
+    folder: "optimizer/",
+    domain: "optimizer_root",
+    root: "optimizer_state_root_hash",
+    digest: "optimizer_manifest_hash",
+  },
+  {
+    folder: "dp/",
+    domain: "dp_accountant_root",
+    root: "dp_accountant_state_root_hash",
+    digest: "dp_accountant_manifest_hash",
+  },
 ];
 
 const shardsOf = ({ folder }, shards) => shards.filter(({ path }) => path.startsWith(folder));

@@ -1,4 +1,4 @@
-/** UML_OS.Checkpoint.ReadContainer_v1: a container's header and files, all of it verified (seed 002 §II.G to §II.I). */
+/** UML_OS.Checkpoint.ReadContainer_v1: a container's header and files, all of it verified (seed 002 §II.G, §II.H). */
 import { join } from "node:path";
 import { sha256 } from "../digest.js";
 import { bytes, list, mapOf, optional, string, struct, value } from "../types.js";
@@ -52,7 +52,8 @@ const isBelow = (path, folders) => [...folders].some((folder) => path === folder
 function readShards(base, shards, tree, findings) {
   const contents = new Map();
   for (const shard of shards) {
-    if (contents.has(shard.path) || shardPathFault(shard.path) !== undefined || isBelow(shard.path, tree.others)) continue;
+    const isJudged = contents.has(shard.path) || shardPathFault(shard.path) !== undefined;
+    if (isJudged || isBelow(shard.path, tree.others)) continue;
     if (!tree.files.has(shard.path)) findings.add(shard.path, "MISSING_SHARD");
     else contents.set(shard.path, readShard(join(base, shard.path), shard, findings));
   }

@@ -1,4 +1,4 @@
-/** UML_OS.Checkpoint.RecoverRun_v1: ends what a crash left open, forward or back (seed 002 §II.J; C38 to C41; CA27). */
+/** UML_OS.Checkpoint.RecoverRun_v1: ends what a crash left open, forward or back (seed 002 §II.J; CA27). */
 import { bytes32, optional, string, struct } from "../types.js";
 import { isFolder } from "./durable.js";
 import { FAILURE, Findings, failureOf } from "./reasons.js";

@@ -33,7 +33,8 @@ export class RunStore {
   /** The first of the run's folders and its pointer that is a link or anything else than it should be. */
   misplaced() {
     const isWrong = (path, kind) => this.kind(path) !== undefined && this.kind(path) !== kind;
-    return ["objects", "wal"].find((path) => isWrong(path, "directory")) ?? (isWrong(COMMITTED, "file") ? COMMITTED : undefined);
+    if (isWrong(COMMITTED, "file")) return COMMITTED;
+    return ["objects", "wal"].find((path) => isWrong(path, "directory"));
   }
 
   makeFolders() {
@@ -66,8 +67,8 @@ export class RunStore {
   /** How many records the log must have, by its highest number; a missing one among them is a gap. */
   recordCount() {
     if (this.kind("wal") === undefined) return 0;
-    const numbers = readdirSync(this.at("wal")).filter((name) => RECORD_NAME.test(name)).map((name) => name.slice(0, 20));
-    return numbers.reduce((count, digits) => Math.max(count, Number(digits) + 1), 0);
+    const names = readdirSync(this.at("wal")).filter((name) => RECORD_NAME.test(name));
+    return names.reduce((count, name) => Math.max(count, Number(name.slice(0, -".rec".length)) + 1), 0);
   }
 
   /** Appends a record, durably; a record that is there already is the same one, of a run begun before. */

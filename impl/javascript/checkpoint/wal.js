@@ -24,7 +24,8 @@ export function readLog(store, operator) {
 
 function follows(record, records) {
   const previous = records.at(-1);
-  const isDue = record.record_type === TYPES[records.length] || (record.record_type === "ROLLBACK" && records.length > 0);
+  const { record_type: type } = record;
+  const isDue = type === TYPES[records.length] || (type === "ROLLBACK" && previous !== undefined);
   if (!isDue || record.wal_seq !== BigInt(records.length)) return false;
   if (previous === undefined) return isSame(record.prev_record_hash, FIRST_PREVIOUS_HASH);
   return (

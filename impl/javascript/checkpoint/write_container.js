@@ -1,4 +1,4 @@
-/** UML_OS.Checkpoint.WriteContainer_v1: a checkpoint as a directory, whole or not there (seed 002 §II.G; C22 to C25). */
+/** UML_OS.Checkpoint.WriteContainer_v1: a checkpoint as a directory, whole or not there (seed 002 §II.G). */
 import { mkdirSync, renameSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { encodeCanonical } from "../cbor.js";

@@ -42,7 +42,7 @@ class Walk {
     this.buffer = buffer;
   }
 
-  /** Checks the item at `start` and returns where it ends. */
+  /** Checks the item at `start`, in the order of the contract, and returns where it ends. */
   item(start, depth, isKey) {
     if (start >= this.buffer.length) throw new Violation("TRUNCATED", start);
     const initial = this.buffer[start];
@@ -111,14 +111,12 @@ class Walk {
 function initialFault(major, info, isKey) {
   if (isKey && major !== TEXT) return "KEY_NOT_TEXT";
   if (major === 6) return "TAG";
-  if (major === 7) return simpleFault(info);
-  if (info === 31 && major >= 2) return "INDEFINITE_LENGTH";
-  return info > 27 ? "RESERVED_LENGTH" : undefined;
-}
-
-function simpleFault(info) {
-  if (info === 25 || info === 26) return "FLOAT_NOT_BINARY64";
-  return (info >= 20 && info <= 22) || info === FLOAT64 ? undefined : "SIMPLE_VALUE";
+  if (major === 7) {
+    if ((info >= 20 && info <= 22) || info === FLOAT64) return undefined;
+    return info === 25 || info === 26 ? "FLOAT_NOT_BINARY64" : "SIMPLE_VALUE";
+  }
+  if (info <= 27) return undefined;
+  return info === 31 && major >= 2 ? "INDEFINITE_LENGTH" : "RESERVED_LENGTH";
 }
 
 /** Why an item has no bytes in the profile: a reason as above, or INTEGER_RANGE; undefined where it has. */
