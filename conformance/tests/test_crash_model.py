@@ -1,0 +1,250 @@
+"""What the crash models promise, on operations written by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from conformance.trial.crash.asking import Answer, Kind
+from conformance.trial.crash.durability import Model, crash_points
+from conformance.trial.crash.operation import (
+    Acknowledge,
+    Create,
+    Link,
+    Operation,
+    Rename,
+    SyncAll,
+    SyncFile,
+    SyncFolder,
+    Truncate,
+    Unlink,
+    Write,
+)
+from conformance.trial.crash.replay import Replay
+from conformance.trial.crash.states import Tier, crash_states, first_states
+from conformance.trial.crash.verdict import Reading, Verdict, judge
+from conformance.trial.crash.volume import TOP, StrangeFile, Volume, materialise, snapshot
+
+EMPTY = Volume({TOP: {}}, {})
+NOTHING: frozenset[int] = frozenset()
+
+
+def pending(operations: Sequence[Operation], model: Model) -> tuple[int, ...]:
+    """What is pending at the end."""
+    *_, last = crash_points(operations, model)
+    return last.pending
+
+
+def trees(operations: Sequence[Operation], model: Model, initial: Volume = EMPTY) -> list[dict[str, bytes]]:
+    """Every tree that a crash can leave, path to content."""
+    replay = Replay(initial, operations)
+    models = [one for one in Model if one <= model]
+    volumes = [state.volume(replay) for state in crash_states(replay, operations, models)]
+    return [{path: v.files.get(inode, b"/") for path, inode in v.paths()} for v in volumes]
+
+
+SAVE: tuple[Operation, ...] = (
+    Create(TOP, "tmp", 1),
+    Write(1, 0, b"new"),
+    Rename(TOP, "tmp", TOP, "kept", 1),
+)
+
+
+def test_a_kill_takes_nothing_back() -> None:
+    assert pending(SAVE, Model.KILL) == ()
+    assert trees(SAVE, Model.KILL) == [{}, {"tmp": b""}, {"tmp": b"new"}, {"kept": b"new"}]
+
+
+def test_in_ext4_entries_survive_in_order_and_content_may_be_missing() -> None:
+    found = trees(SAVE, Model.EXT4)
+    assert {"kept": b""} in found
+    assert {"kept": b"n"} in found
+    assert {"kept": b"new", "tmp": b"new"} not in found
+
+
+def test_in_posix_an_entry_may_survive_without_the_ones_before_it() -> None:
+    made = (Create(TOP, "first", 1), Create(TOP, "second", 2))
+    assert {"second": b""} not in trees(made, Model.EXT4)
+    assert {"second": b""} in trees(made, Model.POSIX)
+
+
+def test_a_rename_that_survives_its_creation_still_leads_to_the_file() -> None:
+    assert {"kept": b"new"} in trees(SAVE, Model.POSIX)
+
+
+def test_fsync_of_a_file_keeps_its_content_and_in_posix_nothing_else() -> None:
+    synced = (*SAVE, SyncFile(1))
+    assert pending(synced, Model.EXT4) == ()
+    assert pending(synced, Model.POSIX) == (0, 2)
+
+
+def test_fsync_of_a_folder_keeps_its_entries_and_in_ext4_all_entries() -> None:
+    made = (Create(TOP, "sub", 1, is_folder=True), Create(1, "inner", 2), Write(2, 0, b"x"), SyncFolder(TOP))
+    assert pending(made, Model.EXT4) == (2,)
+    assert pending(made, Model.POSIX) == (1, 2)
+
+
+def test_a_rename_is_durable_once_either_folder_is() -> None:
+    base = Volume({TOP: {"a": 1, "b": 2}, 1: {"x": 3}, 2: {}}, {3: b"x"})
+    moved = Rename(1, "x", 2, "x", 3)
+    for folder in (1, 2):
+        assert pending((moved, SyncFolder(folder)), Model.POSIX) == ()
+    assert pending((moved, SyncFolder(TOP)), Model.POSIX) == (0,)
+    assert all(("a/x" in tree) != ("b/x" in tree) for tree in trees((moved,), Model.POSIX, base))
+
+
+def test_sync_keeps_everything() -> None:
+    for model in Model:
+        assert pending((*SAVE, SyncAll()), model) == ()
+
+
+def test_fsync_of_another_file_keeps_no_content() -> None:
+    both = (Create(TOP, "a", 1), Write(1, 0, b"a"), Create(TOP, "b", 2), Write(2, 0, b"b"), SyncFile(2))
+    assert pending(both, Model.EXT4) == (1,)
+    assert pending(both, Model.POSIX) == (0, 1, 2)
+
+
+def test_the_last_surviving_write_is_torn_at_one_byte_half_a_sector_and_all_but_one() -> None:
+    long = Write(1, 0, bytes(range(256)) * 6)
+    found = trees((Create(TOP, "f", 1), long), Model.POSIX)
+    assert sorted(len(tree["f"]) for tree in found if "f" in tree) == [0, 1, 768, 1535, 1536]
+    unaligned = trees((Create(TOP, "f", 1), Write(1, 0, bytes(1300))), Model.POSIX)
+    assert sorted(len(tree["f"]) for tree in unaligned if "f" in tree) == [0, 1, 650, 1024, 1299, 1300]
+
+
+def test_up_to_ten_pending_operations_every_subset_is_tried() -> None:
+    files = tuple(Create(TOP, f"{k}", k + 1) for k in range(10))
+    assert len(trees(files, Model.POSIX)) == 1024
+
+
+def test_beyond_ten_the_subsets_are_bounded_and_always_the_same() -> None:
+    files = tuple(Create(TOP, f"{k:02}", k + 1) for k in range(14))
+    found = trees(files, Model.POSIX)
+    assert found == trees(files, Model.POSIX)
+    whole = {f"{k:02}": b"" for k in range(14)}
+    for k in range(14):
+        assert {name: b"" for name in whole if name != f"{k:02}"} in found
+        assert {f"{k:02}": b""} in found
+        assert dict(list(whole.items())[:k]) in found
+    assert 1024 < len(found) < 1024 + 4 * (3 * 14 + 64)
+
+
+def test_prefixes_come_first_then_all_but_one() -> None:
+    operations = (*SAVE, Create(TOP, "other", 2), Acknowledge(1))
+    states = crash_states(Replay(EMPTY, operations), operations, list(Model))
+    tiers = [state.tier for state in first_states(states, None)]
+    assert tiers == sorted(tiers)
+    assert tiers[0] is Tier.PREFIX
+    assert tiers[-1] is Tier.OTHER
+    assert first_states(states, 3) == first_states(states, None)[:3]
+
+
+def test_the_same_tree_before_and_after_an_answer_is_two_states() -> None:
+    before = crash_states(Replay(EMPTY, SAVE), SAVE, [Model.KILL])
+    answered = (*SAVE, Acknowledge(1))
+    after = crash_states(Replay(EMPTY, answered), answered, [Model.KILL])
+    assert [state.answers for state in after] == [*(state.answers for state in before), 1]
+
+
+def test_a_state_belongs_to_the_weakest_model_that_has_it() -> None:
+    operations = (*SAVE, Create(TOP, "other", 2))
+    states = crash_states(Replay(EMPTY, operations), operations, list(Model))
+    assert sum(state.model is Model.KILL for state in states) == 5
+    assert {state.model for state in states} == set(Model)
+    assert len({state.digest for state in states}) == len(states)
+
+
+def test_links_swaps_and_truncations_are_replayed() -> None:
+    base = Volume({TOP: {"a": 1, "b": 2}}, {1: b"aaa", 2: b"bbb"})
+    operations = (
+        Link(TOP, "c", 1),
+        Rename(TOP, "a", TOP, "b", 1, swapped=2),
+        Write(1, 1, b"XYZ"),
+        Truncate(2, 1),
+        Truncate(2, 4),
+        Unlink(TOP, "b", 1),
+        Write(2, 6, b"!"),
+    )
+    whole = Replay(base, operations).whole(len(operations))
+    assert {path: whole.files[inode] for path, inode in whole.paths()} == {"a": b"b\0\0\0\0\0!", "c": b"aXYZ"}
+
+
+def test_a_renamed_folder_takes_its_files_along() -> None:
+    operations = (
+        Create(TOP, "tmp", 1, is_folder=True),
+        Create(1, "in", 2),
+        Rename(TOP, "tmp", TOP, "final", 1),
+        Create(1, "late", 3),
+    )
+    whole = Replay(EMPTY, operations).whole(4)
+    assert [path for path, _ in whole.paths()] == ["final/", "final/in", "final/late"]
+    without = Replay(EMPTY, operations).volume(4, frozenset({2}), None)
+    assert [path for path, _ in without.paths()] == ["tmp/", "tmp/in", "tmp/late"]
+
+
+def test_a_tree_is_written_and_read_back_with_its_links(tmp_path: Path) -> None:
+    volume = Volume({TOP: {"a": 1, "sub": 2}, 2: {"b": 1, "empty": 3}, 3: {}}, {1: b"content"})
+    materialise(volume, tmp_path / "tree")
+    assert (tmp_path / "tree/a").samefile(tmp_path / "tree/sub/b")
+    again = snapshot(tmp_path / "tree")
+    assert again.digests() == volume.digests()
+    assert len(again.files) == 1
+    (tmp_path / "tree/link").symlink_to("a")
+    with pytest.raises(StrangeFile, match="link is neither"):
+        snapshot(tmp_path / "tree")
+
+
+def text(content: str, **more: str) -> Answer:
+    """A result."""
+    return Answer(Kind.RESULT, {"content": content, **more})
+
+
+ABSENT = Answer(Kind.ABSENT)
+VERSIONS = ((ABSENT,), (text("1111"),), (text("2222"),), (text("3333"),))
+
+
+@pytest.mark.parametrize(
+    ("answer", "floor", "ceiling", "verdict"),
+    [
+        (ABSENT, 0, 1, Verdict.OK),
+        (text("1111"), 0, 1, Verdict.OK),
+        (text("2222"), 1, 2, Verdict.OK),
+        (ABSENT, 1, 2, Verdict.LOST),
+        (text("1111"), 2, 3, Verdict.STALE),
+        (text("1122"), 1, 2, Verdict.MIXED),
+        (text("11"), 1, 2, Verdict.TORN),
+        (text("1155"), 1, 2, Verdict.TORN),
+        (Answer(Kind.FAILURE, {"code": "X"}), 1, 2, Verdict.TORN),
+        (Answer(Kind.BAD, "a crash"), 0, 1, Verdict.TORN),
+        (Answer(Kind.UNASKED), 0, 1, Verdict.TORN),
+    ],
+)
+def test_an_answer_is_held_to_the_versions_between_what_was_acknowledged_and_what_was_begun(
+    answer: Answer, floor: int, ceiling: int, verdict: Verdict
+) -> None:
+    reading = Reading((), (answer,), stable=True, changed=False)
+    assert judge(reading, ["load"], VERSIONS, floor, ceiling).verdict is verdict
+
+
+def test_parts_of_two_versions_are_mixed_even_where_each_is_right_alone() -> None:
+    versions = [(text("1"), text("a")), (text("2"), text("b"))]
+    reading = Reading((), (text("1"), text("b")), stable=True, changed=False)
+    assert judge(reading, ["one", "two"], versions, 0, 1).verdict is Verdict.MIXED
+
+
+def test_a_part_that_is_missing_is_torn_not_mixed() -> None:
+    versions = [(text("1", extra="x"),), (text("2", extra="y"),)]
+    reading = Reading((), (text("1"),), stable=True, changed=False)
+    assert judge(reading, ["one"], versions, 0, 1).verdict is Verdict.TORN
+
+
+def test_a_second_recovery_that_differs_is_not_idempotent() -> None:
+    reading = Reading((), (ABSENT,), stable=False, changed=True)
+    assert judge(reading, ["load"], VERSIONS, 0, 1).verdict is Verdict.NOT_IDEMPOTENT
+
+
+def test_a_recovery_that_refuses_is_torn() -> None:
+    reading = Reading((Answer(Kind.FAILURE, {"code": "WAL_CORRUPTION"}),), (ABSENT,), stable=True, changed=False)
+    assert judge(reading, ["load"], VERSIONS, 0, 1).verdict is Verdict.TORN
