@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import conformance.contract.finder
+from conformance.backend.outcome import Failure, Outcome, Result
 from conformance.cli.main import status_of
 from conformance.codec.codebook import codebook_of
+from conformance.codec.dialect import DIALECTS
 from conformance.contract.finder import Layout
 from conformance.contract.library import load_library
 from conformance.tests import crash_store, small_spec
 from conformance.tests.crash_store import CONTRACTS, ERRORS, writer
-from conformance.trial.crash.workload import plans
+from conformance.trial.crash.asking import Kind, Questioner
+from conformance.trial.crash.workload import Step, plans
 from conformance.vectors.draft import Unusable
 
 Capture = pytest.CaptureFixture[str]
@@ -145,3 +149,23 @@ def test_a_mistake_in_a_workload_is_found_at_its_place(old: str, new: str, said:
 def test_the_version_that_must_not_be_lost_is_that_of_the_last_acknowledged_step() -> None:
     plan = crash_store.plan("three-saves")
     assert [plan.floor(answers) for answers in range(4)] == [0, 1, 2, 3]
+
+
+def test_nothing_there_is_said_by_a_code_or_by_fields_of_the_answer() -> None:
+    step = crash_store.plan("three-saves").verify[0]
+    assert isinstance(step, Step)
+    questioner = Questioner(crash_store.codebook(), DIALECTS["json"])
+    record = {"failure_code": "META_MISSING", "failure_operator": "Store.Load_v1"}
+    missing = Failure(1202, "META_MISSING", record)
+
+    def kind(*absent: str | Mapping[str, str], outcome: Outcome = missing) -> Kind:
+        return questioner.answer(replace(step, absent=absent), outcome).kind
+
+    assert kind("META_MISSING") is Kind.ABSENT
+    assert kind({"failure_operator": "Store.Load_v1"}) is Kind.ABSENT
+    assert kind({"failure_operator": "Store.Save_v1"}) is Kind.FAILURE
+    assert kind("CONTRACT_VIOLATION") is Kind.FAILURE
+    assert kind() is Kind.FAILURE
+    assert kind({"content": ""}, outcome=Result({"content": ""})) is Kind.ABSENT
+    assert kind({"content": "00"}, outcome=Result({"content": ""})) is Kind.RESULT
+    assert kind({"content": ""}, outcome=Result({"content": 7})) is Kind.BAD

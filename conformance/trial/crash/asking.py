@@ -107,8 +107,6 @@ def look(step: Look, roots: Roots) -> Answer:
 def _means(said: Answer, sign: str | Mapping[str, Any]) -> bool:
     if isinstance(sign, str):
         return said.kind is Kind.FAILURE and said.value["code"] == sign
-    if said.kind is not Kind.RESULT:
-        return False
     try:
         return all(value_at(said.value, path) == value for path, value in sign.items())
     except KeyError:

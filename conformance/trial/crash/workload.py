@@ -17,7 +17,10 @@ from conformance.vectors.natural import Reference
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One call; `absent` are the answers that mean that nothing is there: codes, or values by output path."""
+    """One call; `absent` are the answers that mean that nothing is there.
+
+    A text is a failure code, a map the fields of a result or of a failure record, by path.
+    """
 
     name: str
     operator: str
