@@ -61,6 +61,23 @@ def text(data: bytes) -> str:
     return item
 
 
+def element_count(data: bytes) -> int:
+    """How many elements an array has; raises for anything else."""
+    return len(_array(data))
+
+
+def element(data: bytes, index: int) -> bytes:
+    """The bytes of one element of an array; raises where there is none."""
+    return encode_item(_array(data)[index])
+
+
+def _array(data: bytes) -> list[Any]:
+    item = cbor2.loads(bytes(data))
+    if not isinstance(item, list):
+        raise TypeError("not an array")
+    return item
+
+
 def _map(data: bytes) -> dict[Any, Any]:
     item = cbor2.loads(bytes(data))
     if not isinstance(item, dict):

@@ -191,6 +191,13 @@ def test_a_map_is_looked_into_by_name() -> None:
     assert value('has_member(item, "c")', item=[]) is False
 
 
-@pytest.mark.parametrize("text", ['member(item, "c")', "member_names(item)", "item_text(item)"])
+def test_an_array_is_looked_into_by_number() -> None:
+    assert value("element_count(item)", item=[b"", "a"]) == 2
+    assert value("hex(element(item, 1u))", item=[b"", "a"]) == "6161"
+
+
+@pytest.mark.parametrize(
+    "text", ["element_count(item)", "element(item, 0u)", 'member(item, "c")', "member_names(item)", "item_text(item)"]
+)
 def test_what_is_not_there_has_no_value(text: str) -> None:
     assert value(text, item=((1, 2),)) is None
