@@ -53,9 +53,10 @@ def _talk(questioner: Questioner, plan: Plan, make: Callable[[], Volume], folder
             fine = all(answer.kind in (Kind.RESULT, Kind.ABSENT) for answer in again)
             return Reading(recovered, answers, fine and after == left, before != after)
         answers = yield from questioner.ask(plan.verify, roots)
-        after = snapshot(folder).digests()
+        if snapshot(folder).digests() == before:
+            return Reading(recovered, answers, stable=True, changed=False)
         second = yield from questioner.ask(plan.verify, roots)
-        return Reading(recovered, answers, answers == second, before != after)
+        return Reading(recovered, answers, answers == second, changed=True)
     except StrangeFile as strange:
         return Reading((Answer(Kind.BAD, str(strange)),), (), True, True)
     finally:

@@ -1,0 +1,35 @@
+"""Every workload of the shipped contracts on the bundled backends: a part of the states, and no level stated.
+
+`python -m nox -s crash` tries all of them and states the level.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from conformance.codec.codebook import codebook_of
+from conformance.contract.finder import find_layout
+from conformance.contract.library import load_library
+from conformance.trial.crash.trial import SOME_STATES, CrashOptions, operators_of, try_workload
+from conformance.trial.crash.workload import plans
+
+
+@pytest.mark.parametrize("backend", ["reference", "javascript"])
+def test_a_bundled_backend_survives_a_crash_at_every_point(backend: str, tool: Callable[[str], str]) -> None:
+    tool("strace")
+    library = load_library(find_layout())
+    codebook = codebook_of(library)
+    # The second derivation is asked little more than whether it keeps the same protocol.
+    options = CrashOptions(backend, states=SOME_STATES if backend == "reference" else SOME_STATES // 10)
+    declared = operators_of(options, codebook)
+    for plan in plans(library, codebook):
+        if not plan.operators <= declared:
+            assert backend != "reference", f"{plan.id} is not implemented by the reference"
+            continue
+        report = try_workload(plan, codebook, options)
+        harshest = report.states[max(report.states)]
+        assert report.satisfied, f"{plan.id}: {report.first_bad}"
+        assert report.level == "", "only a full trial states a level"
+        print(f"{plan.id} ({backend}): {harshest.tried} of {harshest.total} states, none bad")
