@@ -6,7 +6,6 @@ import os
 import re
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -95,16 +94,6 @@ def test_findings_do_not_hang_on_the_hash_seed(tmp_path: Path) -> None:
 
 def test_every_heading_of_the_seed_is_carried_or_excluded_with_a_reason() -> None:
     assert coverage(shipped_library()) == ()
-    first, *more = coverage_lines(shipped_library())
-    assert more == []
-    assert first.startswith("data-next-batch: ")
-    assert "0 without a requirement" in first
-
-
-def test_linting_the_shipped_specification_again_costs_next_to_nothing() -> None:
-    """What a mutated contract shares with the shipped one is evaluated once; the budget of the first pass is 2 s."""
-    subject = shipped_subject()
-    lint(subject)
-    begin = time.process_time()
-    lint(subject)
-    assert time.process_time() - begin < 1.0
+    seeds = [line.split(": ")[0] for line in coverage_lines(shipped_library())]
+    assert seeds == sorted({one.seed for one in shipped_library().requirements.values() if one.headings})
+    assert all("0 without a requirement" in line for line in coverage_lines(shipped_library()))

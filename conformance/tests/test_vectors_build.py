@@ -7,7 +7,6 @@ import os
 import shutil
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -355,10 +354,8 @@ def test_the_bytes_depend_on_neither_hash_seed_nor_jobs(library: Library, seed: 
 # -- the shipped corpus
 
 
-def test_the_shipped_corpus_loads_quickly_and_is_small() -> None:
-    begin = time.perf_counter()
+def test_the_shipped_corpus_loads_whole_and_is_small() -> None:
     corpus = load_corpus(SHIPPED)
-    assert time.perf_counter() - begin < 2.0  # 0.2 s on an idle machine
     assert len(corpus) > 1000
     assert sum(file.stat().st_size for file in SHIPPED.vectors.glob("**/*.json")) < 10_000_000
 
