@@ -51,8 +51,8 @@ class Asker:
             outcomes = self._each_alone(calls, lost.reason)
         except BadHello as error:
             outcomes = iter([error.lost] * len(calls))
-        for call in calls:
-            yield observe(next(outcomes), call.operator, self._codebook, self._dialect)
+        for call, outcome in zip(calls, outcomes, strict=True):
+            yield observe(outcome, call.operator, self._codebook, self._dialect)
 
     def _each_alone(self, calls: Sequence[Call], reason: Lost) -> Iterator[Outcome]:
         guilty = False

@@ -83,7 +83,7 @@ SINS: dict[str, Half] = {
     "wrong_in_a_corner": spoilt(lambda whole, memory: whole >= 100 and whole % 6 == 4),
     "wrong_on_six": spoilt(lambda whole, memory: whole == 6),
     "tires": spoilt(lambda whole, memory: memory.get("calls", 0) >= 30),
-    "remembers": spoilt(lambda whole, memory: memory.get("before", 0) > whole + 20),
+    "remembers": spoilt(lambda whole, memory: memory.get("before", 0) > whole + 5),
     "differs_by_process": spoilt(lambda whole, memory: process_number(memory) % 2 == 1),
     "leaves_when_called": lost(leave, lambda whole, memory: True),
     "leaves_on_six": lost(leave, lambda whole, memory: whole == 6),
@@ -98,10 +98,18 @@ SINS: dict[str, Half] = {
 
 
 def main(
-    sin: str, operators: tuple[str, ...] = (OPERATOR,), only: str = "", backwards: bool = False, count: str = ""
+    sin: str,
+    operators: tuple[str, ...] = (OPERATOR,),
+    only: str = "",
+    backwards: bool = False,
+    count: str = "",
+    starts: int = 0,
+    twice: bool = False,
 ) -> None:
-    """Serve one sin, in one operator alone where `only` names it."""
+    """Serve one sin, in one operator alone where `only` names it; after so many `starts` no process says hello."""
     memory: Memory = {"count": count}
+    if starts and process_number(memory) >= starts:
+        os._exit(5)
     collected: list[Answer] = []
 
     def react(request: Request) -> None:
@@ -109,6 +117,8 @@ def main(
         made = half(int(request["params"]["whole"]), memory)
         member = "error" if "code" in made else "result"
         collected.append({"jsonrpc": "2.0", "id": request["id"], member: made})
+        if twice and request["params"]["whole"] == "6":
+            collected.append(collected[-1])
         if not backwards or len(collected) == 8 or not select.select([0], [], [], 0.01)[0]:
             while collected:
                 say(collected.pop())

@@ -30,6 +30,7 @@ _TEXT = re.compile(r"[\"']([^\"']*)[\"']")
 # One to four bytes in UTF-8, a combining and a private character; a range over all of Unicode takes 3 s to build. NUL
 # stays out, since text with it cannot be judged.
 _CHARACTERS: Final = st.sampled_from("ab zA0_-./\x01\x7f\u00e9\u0301\u20ac\ue000\uffff\U0001f600\U0010ffff")
+_MAGNITUDES: Final = (16, 1 << 8, 1 << 16, 1 << 32)  # a number drawn from all of uint64 is never a likely size
 _LONGEST: Final = 6  # elements of a generated list or map; longer ones come from the frozen cases
 
 
@@ -40,6 +41,7 @@ class Leaf:
     path: Path
     type: Type
     values: Any = field(repr=False)
+    optional: bool = False
 
 
 def leaves_of(contract: Contract, seeds: Sequence[Mapping[str, Any]]) -> tuple[Leaf, ...]:
@@ -83,7 +85,7 @@ class _Maker:
 
     def leaf(self, type_: Type, path: Path, seen: list[Any], optional: bool) -> Leaf:
         values = self.values(type_, seen)
-        return Leaf(path, type_, st.one_of(values, st.just(ABSENT)) if optional else values)
+        return Leaf(path, type_, st.one_of(values, st.just(ABSENT)) if optional else values, optional)
 
     def values(self, type_: Type, seen: Sequence[Any]) -> Any:
         known = _distinct(seen)
@@ -125,9 +127,9 @@ class _Maker:
     def integers(self, name: str, known: Sequence[int]) -> Any:
         low, high = INTEGER_RANGES[name]
         near = {n + d for n in (*self.numbers, *known, low, high) for d in (-1, 0, 1) if low <= n + d <= high}
-        return st.one_of(
-            st.integers(max(low, -16), min(high, 16)), st.sampled_from(sorted(near)), st.integers(low, high)
-        )
+        magnitudes = [limit for limit in _MAGNITUDES if limit < high]
+        ranges = [st.integers(max(low, -limit), limit) for limit in magnitudes]
+        return st.one_of(*ranges, st.sampled_from(sorted(near)), st.integers(low, high))
 
     def struct(self, struct: Struct, known: Sequence[Any]) -> Any:
         required: dict[str, Any] = {}

@@ -1,0 +1,263 @@
+"""Differential fuzzing: what it asks, what it counts, what it finds, and that it finds the same thing again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, cast
+
+import pytest
+
+from conformance.backend.drive import Call
+from conformance.backend.observed import Observed, ObservedFailure, ObservedResult
+from conformance.codec.codebook import Codebook, codebook_of
+from conformance.contract.types import Enum, ListOf, MapOf, Scalar, Type
+from conformance.tests.halving import CASES, asker, codebook, corpus
+from conformance.tests.shipped import shipped_library
+from conformance.tests.small_corpus import OPERATOR, case, halved, step
+from conformance.trial.asker import Asker
+from conformance.trial.check import Kind, Result, Verdict
+from conformance.trial.fuzz import fuzz_operator
+from conformance.trial.fuzz.figures import LEAST_SUCCEEDED, Figures
+from conformance.trial.fuzz.operator import DEFAULT_EXAMPLES
+from conformance.trial.fuzz.seed import ACCEPTED, seeds_of
+from conformance.trial.fuzz.shrink import simpler
+from conformance.trial.options import RunOptions
+from conformance.trial.run import run_trial
+from conformance.vectors.case import Case
+from conformance.vectors.corpus import load_corpus
+
+INTRA_BLOCK = "UML_OS.Data.SeededIntraBlockMap_v1"
+Figures_ = Mapping[str, Any]
+CONTRACTS = sorted(name for name, one in shipped_library().contracts.items() if one.purity == "pure")
+
+
+class Agrees:
+    """Gives every call the same answer, right or not, and remembers what it was asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[Call] = []
+
+    def ask(self, calls: Sequence[Call]) -> Iterator[Observed]:
+        self.asked += calls
+        return iter([ObservedFailure("CONTRACT_VIOLATION", {})] * len(calls))
+
+
+class Halves(Agrees):
+    """Halves without a process; `wrong` numbers are halved wrongly."""
+
+    def __init__(self, *wrong: int) -> None:
+        super().__init__()
+        self.wrong = wrong
+
+    def ask(self, calls: Sequence[Call]) -> Iterator[Observed]:
+        self.asked += calls
+        for call in calls:
+            whole = int(call.inputs["whole"])
+            data = {"failure_code": "CONTRACT_VIOLATION", "failure_operator": OPERATOR}
+            half = str(whole // 2 + (whole in self.wrong))
+            yield ObservedFailure("CONTRACT_VIOLATION", data) if whole % 2 else ObservedResult({"half": half})
+
+
+def fuzzed(
+    backend: object,
+    reference: object | None = None,
+    cases: Sequence[Case] = CASES,
+    forms: Codebook | None = None,
+    operator: str = OPERATOR,
+    **options: Any,
+) -> tuple[Result, Figures_]:
+    forms = forms or codebook()
+    right = reference or Halves()
+    contract = forms[operator].contract
+    return fuzz_operator(contract, cases, cast(Asker, backend), cast(Asker, right), forms, **options)
+
+
+# -- what it asks and counts
+
+
+def test_an_honest_backend_is_asked_what_was_wanted_and_passes() -> None:
+    backend, reference = Halves(), Halves()
+    result, figures = fuzzed(backend, reference, examples=100)
+    assert (result.verdict, result.check.kind, result.check.id) == (Verdict.PASS, Kind.FUZZ, f"{OPERATOR}?fuzz")
+    assert 100 <= len(backend.asked) < 108
+    assert backend.asked == reference.asked
+    assert figures["examples"] == len(backend.asked)
+
+
+def test_the_figures_are_those_of_the_calls() -> None:
+    backend = Halves()
+    _, figures = fuzzed(backend, examples=100)
+    odd = sum(int(call.inputs["whole"]) % 2 for call in backend.asked)
+    even = len(backend.asked) - odd
+    assert figures == {
+        "examples": even + odd,
+        "succeeded": even,
+        "guards": {"even": {"passed": even, "refused": odd}},
+    }
+    assert odd > 5
+    assert even >= LEAST_SUCCEEDED * (even + odd)
+
+
+def test_a_guard_is_only_passed_by_calls_that_reach_it() -> None:
+    contract = codebook_of(shipped_library())[INTRA_BLOCK].contract
+    first, second, *_ = (guard.id for guard in contract.requires)
+    figures = Figures(contract)
+    for side, count in ((ACCEPTED, 6), (first, 3), (second, 1)):
+        for _ in range(count):
+            figures.add(side)
+    record = figures.record()
+    assert (record["examples"], record["succeeded"]) == (10, 6)
+    assert record["guards"][first] == {"passed": 7, "refused": 3}
+    assert record["guards"][second] == {"passed": 6, "refused": 1}
+
+
+def test_the_calls_vary_in_every_input() -> None:
+    backend = Halves()
+    fuzzed(backend, examples=DEFAULT_EXAMPLES)
+    asked = [call.inputs for call in backend.asked]
+    wholes = {int(inputs["whole"]) for inputs in asked}
+    assert len(wholes - set(range(42))) > 15
+    assert max(wholes) > 2**31
+    assert len({inputs["salt"] for inputs in asked}) > 5
+    assert {"label" in inputs for inputs in asked} == {True, False}
+
+
+def test_the_same_seed_asks_the_same_calls_and_another_one_others() -> None:
+    asked = []
+    for seed in ("", "", "x"):
+        backend = Halves()
+        fuzzed(backend, seed=seed, examples=60)
+        asked.append(backend.asked)
+    assert asked[0] == asked[1]
+    assert asked[0] != asked[2]
+
+
+def test_seeds_come_from_traces_too_but_not_what_an_earlier_step_answers() -> None:
+    first = step("first", {"whole": "40"}, {"half": "20"})
+    second = step("second", {"whole": {"from": "first.half"}}, {"half": "10"})
+    third = step("third", {"whole": "44"}, {"half": "22"})
+    seeds = seeds_of(codebook()[OPERATOR], [case("trace", first, second, third)])
+    assert [native["whole"] for native in seeds.all] == [40, 44]
+
+
+# -- too little is not green
+
+
+@pytest.mark.parametrize(
+    ("wholes", "said"),
+    [
+        (range(0, 40, 2), "no call was refused by the guard even"),
+        (range(1, 40, 2), "no call was passed by the guard even"),
+        (range(0), "only 0 of 0 calls succeed"),
+    ],
+)
+def test_a_side_of_a_guard_that_nothing_reaches_is_an_error(wholes: range, said: str) -> None:
+    result, _ = fuzzed(Halves(), cases=[halved(whole) for whole in wholes], examples=60)
+    assert result.verdict is Verdict.ERROR
+    assert result.message.startswith("fuzzing did not reach what it must: ")
+    assert said in result.message
+
+
+@pytest.mark.parametrize("operator", CONTRACTS)
+def test_every_shipped_contract_is_fuzzed_on_both_sides_of_every_guard(operator: str) -> None:
+    shipped = shipped_library()
+    cases = load_corpus(shipped.layout).cases.get(operator, ())
+    result, figures = fuzzed(Agrees(), Agrees(), cases, codebook_of(shipped), operator)
+    assert (result.verdict, result.message) == (Verdict.PASS, "")
+    assert figures["examples"] >= DEFAULT_EXAMPLES
+    assert figures["succeeded"] >= 0.6 * figures["examples"]
+    assert all(min(counts.values()) > 0 for counts in figures["guards"].values())
+
+
+# -- what it finds
+
+
+def test_the_smallest_wrong_call_is_found_and_nothing_else_is_in_it() -> None:
+    result, _ = fuzzed(asker("wrong_in_a_corner"))
+    assert result.verdict is Verdict.FAIL
+    assert result.call is not None
+    assert result.call.inputs == {"whole": "100", "salt": "00" * 16}
+    assert result.difference is not None
+    assert (result.difference.path, result.difference.expected, result.difference.actual) == ("half", "50", "51")
+
+
+def test_what_is_found_is_found_again_the_same() -> None:
+    found = [fuzzed(asker("wrong_in_a_corner")) for _ in range(2)]
+    assert found[0] == found[1]
+
+
+def test_shrinking_does_not_count_as_fuzzing() -> None:
+    backend = Halves(*range(100, 2**12, 2))
+    result, figures = fuzzed(backend)
+    assert result.verdict is Verdict.FAIL
+    assert figures["examples"] < len(backend.asked)
+
+
+def test_a_call_that_ends_the_backend_is_an_error_with_its_input() -> None:
+    with asker("leaves_on_six") as backend:
+        result, _ = fuzzed(backend)
+    assert (result.verdict, result.outcome) == (Verdict.ERROR, "crash")
+    assert result.call is not None
+    assert result.call.inputs["whole"] == "6"
+    assert "it exited with status 9" in result.message
+
+
+def test_a_call_that_silences_the_backend_is_an_error_with_its_input() -> None:
+    with asker("sleeps_on_six", 0.3) as backend:
+        result, _ = fuzzed(backend)
+    assert (result.verdict, result.outcome) == (Verdict.ERROR, "timeout")
+    assert result.call is not None
+    assert result.call.inputs["whole"] == "6"
+
+
+def test_a_reference_without_an_answer_is_no_ones_pass() -> None:
+    with asker("leaves_on_six") as reference:
+        result, _ = fuzzed(Halves(), reference)
+    assert result.verdict is Verdict.ERROR
+    assert "the reference itself gave no proper answer" in result.message
+
+
+def test_fuzzing_finds_what_only_a_corner_of_an_operator_gets_wrong() -> None:
+    shipped = shipped_library()
+    options = RunOptions(
+        backend="python:conformance.tests.fakes.spoilt:WrongInACorner", select=(f"{INTRA_BLOCK}?fuzz",)
+    )
+    runs = [run_trial(shipped, load_corpus(shipped.layout), options) for _ in range(2)]
+    (result,) = runs[0].results
+    assert result.verdict is Verdict.FAIL
+    assert result.call is not None
+    inputs = result.call.inputs
+    assert (inputs["local_pos"], inputs["block_id"]) == ("5", "0")
+    assert int(inputs["block_size"]) == 7
+    assert runs[0] == runs[1]
+    assert corpus().cases[OPERATOR] == CASES
+
+
+@pytest.mark.parametrize(
+    ("type_", "value", "first", "never"),
+    [
+        (Scalar("uint64"), 1000, 0, 1000),
+        (Scalar("int64"), -7, 0, 1),
+        (Scalar("bool"), True, False, True),
+        (Scalar("bytes16"), b"\1" * 16, b"\0" * 16, b""),
+        (Scalar("bytes"), b"\1\2", b"", b"\1\2"),
+        (Scalar("string"), "abc", "", "abc"),
+        (Enum(("a", "b", "c")), "b", "a", "c"),
+        (ListOf(Scalar("uint32")), [1, 2], [], [1, 2]),
+        (MapOf(Scalar("uint32")), {"a": 1}, {}, {"a": 1}),
+    ],
+)
+def test_simpler_values_begin_with_the_simplest_and_stay_of_their_type(
+    type_: Type, value: Any, first: Any, never: Any
+) -> None:
+    assert simpler(type_, value)[0] == first
+    assert never not in simpler(type_, value)
+    assert value not in simpler(type_, value)
+
+
+@pytest.mark.parametrize("number", [17, 100, 2**64 - 1])
+def test_a_number_can_be_made_smaller_by_any_small_step_however_large_it_is(number: int) -> None:
+    found = simpler(Scalar("uint64"), number)
+    assert found == sorted(found)
+    assert {number - step for step in range(1, 9)} <= set(found)
+    assert number // 2 + 1 > next(one for one in found if one > number // 4)
