@@ -131,6 +131,8 @@ def test_full_and_a_number_of_states_exclude_each_other(store: Path, capsys: Cap
         ('path: kept, bytes: "', 'path: kept, bytes: "x', "not hexadecimal"),
         ("{step: second, ", "{step: first, ", "the step 'first' stands twice"),
         ("set: {root: {root: store}, name", "set: {root: {root: /tmp}, name", "the name of a root"),
+        ("step: second, ", "step: second, use: {content: third.size}, ", "names no earlier step"),
+        ("step: second, ", "step: second, use: {content: first.sise}, ", "has no output 'sise'"),
         ("step: again, set: {root: {root: store}, name", "step: again, set: {root: {root: store}, nome", "nome"),
     ],
 )
@@ -149,6 +151,9 @@ def test_a_mistake_in_a_workload_is_found_at_its_place(old: str, new: str, said:
 def test_the_version_that_must_not_be_lost_is_that_of_the_last_acknowledged_step() -> None:
     plan = crash_store.plan("three-saves")
     assert [plan.floor(answers) for answers in range(4)] == [0, 1, 2, 3]
+    first, second, third = plan.steps
+    loose = replace(plan, steps=(first, replace(second, acknowledged=False), third))
+    assert [loose.floor(answers) for answers in range(4)] == [0, 1, 1, 3]
 
 
 def test_nothing_there_is_said_by_a_code_or_by_fields_of_the_answer() -> None:

@@ -19,6 +19,7 @@ from conformance.trial.crash.workload import plans
 @pytest.mark.parametrize("backend", ["reference", "javascript"])
 def test_a_bundled_backend_survives_a_crash_at_every_point(backend: str, tool: Callable[[str], str]) -> None:
     tool("strace")
+    tool("node")
     library = load_library(find_layout())
     codebook = codebook_of(library)
     # The second derivation is asked little more than whether it keeps the same protocol.

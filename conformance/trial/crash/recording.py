@@ -78,7 +78,11 @@ def record(stage: Stage, initial: Volume, steps: Sequence[Step], name: str = "li
     def talk() -> Talk[None]:
         given: dict[str, object] = {}
         for step in steps:
-            (outcome,) = yield [stage.questioner.call(step, roots, given)]
+            try:
+                call = stage.questioner.call(step, roots, given)
+            except KeyError as error:
+                raise BrokenWorkload(f"the step {step.name} uses {error}, which was not answered") from None
+            (outcome,) = yield [call]
             answer = stage.questioner.answer(step, outcome)
             if answer.kind not in FINE:
                 raise BrokenWorkload(f"the step {step.name} is answered by {answer} though nothing interrupts it")
@@ -113,7 +117,11 @@ def interrupt(stage: Stage, initial: Volume, steps: Sequence[Step], injection: I
     def talk() -> Talk[None]:
         given: dict[str, object] = {}
         for step in steps:
-            (outcome,) = yield [stage.questioner.call(step, roots, given)]
+            try:
+                call = stage.questioner.call(step, roots, given)
+            except KeyError:
+                return  # what it needs was not answered: the failure struck earlier
+            (outcome,) = yield [call]
             answers.append(stage.questioner.answer(step, outcome))
             if answers[-1].kind not in FINE:
                 return

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,7 @@ from conformance.contract.types import ROOT, members_of
 from conformance.trial.crash.durability import Model
 from conformance.vectors.draft import Draft, Place
 from conformance.vectors.natural import Reference
+from conformance.vectors.typepath import UnknownPath, type_at
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,14 +90,16 @@ def plans(library: Library, codebook: Codebook) -> Iterator[Plan]:
 
 def plan_of(contract: Contract, workload: Workload, codebook: Codebook) -> Plan:
     """The plan behind one workload; raises Unusable."""
-    builder = _Builder(contract, codebook, Place(contract.source, workload.path))
-    body = workload.body
-    before = tuple(builder.before(body.get("before", ())))
-    steps = tuple(builder.calls("steps", body["steps"]))
-    recover = tuple(builder.calls("recover", body.get("recover", ())))
-    verify = tuple(builder.looks("verify", body["verify"]))
-    level = Model[workload.level.upper()]
-    return Plan(f"{contract.operator}%{workload.name}", workload.why, level, before, steps, recover, verify)
+    builder = _Builder(contract, codebook, Place(contract.source, workload.path), workload.body)
+    return Plan(
+        id=f"{contract.operator}%{workload.name}",
+        why=workload.why,
+        level=Model[workload.level.upper()],
+        before=tuple(step for step in builder.steps("before") if not isinstance(step, Look)),
+        steps=builder.calls("steps"),
+        recover=builder.calls("recover"),
+        verify=tuple(step for step in builder.steps("verify") if not isinstance(step, Put)),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,36 +107,32 @@ class _Builder:
     contract: Contract
     codebook: Codebook
     place: Place
+    body: Mapping[str, Any]
 
-    def before(self, bodies: Sequence[Mapping[str, Any]]) -> Iterator[Step | Put]:
-        for k, body in enumerate(bodies):
+    def steps(self, key: str) -> Iterator[Step | Look | Put]:
+        """The list under a key, in order; a name stands once in it."""
+        earlier: dict[str, str] = {}
+        for k, body in enumerate(self.body.get(key, ())):
+            place = self.place / key / k
             if "put" in body:
-                put, place = body["put"], self.place / "before" / k / "put"
-                try:
-                    content = bytes.fromhex(put["bytes"]) if "bytes" in put else put["text"].encode()
-                except ValueError:
-                    raise (place / "bytes").problem("C009", "not hexadecimal", "two digits for each byte") from None
-                yield Put(put["root"], relative(put["path"], place / "path"), content)
-            else:
-                yield self.step(body, self.place / "before" / k)
-
-    def calls(self, key: str, bodies: Sequence[Mapping[str, Any]]) -> Iterator[Step]:
-        seen: set[str] = set()
-        for k, body in enumerate(bodies):
-            step = self.step(body, self.place / key / k)
-            if step.name in seen:
-                raise (self.place / key / k).problem("C011", f"the step {step.name!r} stands twice", "rename one")
-            seen.add(step.name)
-            yield step
-
-    def looks(self, key: str, bodies: Sequence[Mapping[str, Any]]) -> Iterator[Step | Look]:
-        for k, body in enumerate(bodies):
+                yield put_of(body["put"], place / "put")
+                continue
+            name = body["step"]
+            if name in earlier:
+                raise (place / "step").problem("C011", f"the step {name!r} stands twice", "rename one")
             if "tree" in body:
-                yield Look(body["step"], body["tree"]["root"], body["tree"]["files"])
+                earlier[name] = ""
+                yield Look(name, body["tree"]["root"], body["tree"]["files"])
             else:
-                yield self.step(body, self.place / key / k)
+                step = self.step(body, place, earlier)
+                earlier[name] = step.operator
+                yield step
 
-    def step(self, body: Mapping[str, Any], place: Place) -> Step:
+    def calls(self, key: str) -> tuple[Step, ...]:
+        """The calls under a key."""
+        return tuple(step for step in self.steps(key) if isinstance(step, Step))
+
+    def step(self, body: Mapping[str, Any], place: Place, earlier: Mapping[str, str]) -> Step:
         operator = body.get("call", self.contract.operator)
         if operator not in self.codebook:
             raise (place / "call").problem("C014", f"unknown operator {operator!r}", "name a contract of this library")
@@ -143,6 +142,7 @@ class _Builder:
             draft.base(body["base"], place / "base")
         draft.apply(body, place)
         for path, text in body.get("use", {}).items():
+            self.require_answer(text, earlier, place / "use" / path)
             draft.set(path, Reference(text), place / "use" / path)
         inputs = draft.wire(place)
         roots = {name: inputs[name][ROOT] for name in members_of(contract.inputs, ROOT) if name in inputs}
@@ -154,6 +154,27 @@ class _Builder:
             body.get("acknowledged", True),
             tuple(body.get("absent", ())),
         )
+
+
+    def require_answer(self, text: str, earlier: Mapping[str, str], place: Place) -> None:
+        """Refuse a use of what no earlier step of the same list answers."""
+        step, _, output = text.partition(".")
+        if not earlier.get(step) or not output:
+            known = ", ".join(earlier) or "none"
+            raise place.problem("C010", f"{text!r} names no earlier step", f"write step.output; calls so far: {known}")
+        try:
+            type_at(self.codebook[earlier[step]].contract.outputs, output)
+        except UnknownPath as error:
+            raise place.problem("C010", f"{earlier[step]} has no output {output!r}", error.hint) from None
+
+
+def put_of(body: Mapping[str, Any], place: Place) -> Put:
+    """The file that a `put` writes; raises Unusable."""
+    try:
+        content = bytes.fromhex(body["bytes"]) if "bytes" in body else body["text"].encode()
+    except ValueError:
+        raise (place / "bytes").problem("C009", "not hexadecimal", "two digits for each byte") from None
+    return Put(body["root"], relative(body["path"], place / "path"), content)
 
 
 def relative(path: str, place: Place) -> str:
