@@ -79,6 +79,14 @@ def crash(session: nox.Session) -> None:
 
 
 @nox.session
+def fuzz(session: nox.Session) -> None:
+    """Hold the vectorized backend to the reference on more than 10,000 fuzzed calls, derived from the contracts."""
+    session.install("-e", ".")
+    examples = ["--fuzz-examples", "1500"]  # of every operator
+    session.run("tally", "run", "--backend", "vectorized", "-k", "?fuzz", *examples, *session.posargs)
+
+
+@nox.session
 def golden(session: nox.Session) -> None:
     """Run the golden profile, N = 10^9 and up, on the vectorized backend."""
     session.install("-e", ".")
