@@ -1,0 +1,78 @@
+"""The record of a run is the same bytes, whatever the order, the workers, the hash seed, the answers' own order."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conformance.report.build import record_of
+from conformance.report.record import encode_record, read_record
+from conformance.tests.halving import BOTH, CASES, backend, library, tried, twin_of
+from conformance.tests.small_corpus import halved
+from conformance.trial.check import Verdict
+from conformance.trial.run_result import RunResult
+
+ROOT = Path(__file__).parents[2]
+MANY = [*CASES, *(twin_of(halved(whole)) for whole in range(0, 60, 2))]
+VARIANTS: list[dict[str, Any]] = [{"jobs": 2}, {"jobs": 3, "shuffle": "x"}, {"shuffle": "y"}]
+
+
+def record(run: RunResult) -> bytes:
+    return encode_record(record_of(run, library()))
+
+
+@pytest.mark.parametrize("sin", ["right", "wrong_on_six", "accepts_odd", "leaves_on_six", "ill_typed", "unknown_code"])
+def test_order_and_workers_do_not_reach_the_record(sin: str) -> None:
+    text = backend(sin, operators=BOTH)
+    first = record(tried(text, MANY))
+    for variant in VARIANTS:
+        assert record(tried(text, MANY, **variant)) == first
+
+
+def test_laws_behaviour_and_their_losses_do_not_reach_it_either() -> None:
+    text = backend("leaves_on_six", operators=BOTH)
+    options: dict[str, Any] = {"profile": "standard", "select": ("::", "!")}
+    first = record(tried(text, MANY, **options))
+    assert first == record(tried(text, MANY, jobs=2, shuffle="x", **options))
+
+
+@pytest.mark.parametrize("sin", ["right", "wrong_on_six", "accepts_odd"])
+def test_the_order_of_the_answers_does_not_reach_the_record(sin: str) -> None:
+    options: dict[str, Any] = {"profile": "standard", "select": ("::", "!")}
+    orderly = tried(backend(sin, operators=BOTH), MANY, **options)
+    backwards = tried(backend(sin, operators=BOTH, backwards=True), MANY, **options)
+    assert backwards.backend != orderly.backend
+    assert record(replace(backwards, backend=orderly.backend)) == record(orderly)
+
+
+def test_another_verdict_does_reach_the_record() -> None:
+    right = tried(backend("right"))
+    assert record(right) != record(replace(tried(backend("wrong_on_six")), backend=right.backend))
+
+
+def tally(folder: Path, hash_seed: str, *options: str) -> bytes:
+    """The record of a run in a process of its own."""
+    environment = {**os.environ, "PYTHONHASHSEED": hash_seed, "PYTHONPATH": str(ROOT)}
+    command: Sequence[str] = (sys.executable, "-P", "-m", "conformance.cli.main", "run", *options)
+    subprocess.run(
+        [*command, "--output", str(folder)], env=environment, capture_output=True, check=False, timeout=300, cwd=ROOT
+    )
+    return (folder / "record.json").read_bytes()
+
+
+def test_a_standard_run_with_every_kind_of_check_is_the_same_under_every_hash_seed(tmp_path: Path) -> None:
+    """Vectors, laws, behaviour, fuzzing with its shrinking, and the diagnosis of a mistake."""
+    given = ("--backend", "mutant:cursor-as-array", "--fuzz-examples", "60", "-k", "EncodeCursors_v1")
+    first = tally(tmp_path / "1", "0", *given)
+    assert tally(tmp_path / "2", "1", "--jobs", "2", *given) == first
+    assert tally(tmp_path / "3", "random", "--shuffle", "x", *given) == first
+    read = read_record(first)
+    assert {entry["kind"] for entry in read.entries} == {"vector", "law", "behaviour", "fuzz"}
+    assert {entry["verdict"] for entry in read.entries} == {Verdict.PASS, Verdict.FAIL}
