@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from typing import Any, Final, Protocol
 
 from conformance.codec.item import MAX_ITEMS, IllFormed, Incomplete, ItemReader
 
 MAX_MESSAGE: Final = 64 * 1024 * 1024  # bytes; 2^20 indices are 23 MB as JSON at their widest
+MAX_NESTING: Final = 400  # objects and arrays in one another; a `value` of depth 100 takes three for each map
 _SAMPLE: Final = 200  # bytes
 
 
@@ -71,12 +73,29 @@ def _line_message(line: bytes) -> Mapping[str, Any]:
     except UnicodeDecodeError as error:
         raise Garbage(f"a line that is not UTF-8 at byte {error.start}", line) from None
     except RecursionError:
-        raise Garbage("a line nested too deeply", line) from None
+        raise _too_deep(line) from None
     except ValueError as error:
         raise Garbage(f"a line that is not JSON ({str(error)[:80]})", line) from None
     if type(message) is not dict:
         raise Garbage("a line that is not a JSON object", line)
+    # Long before the interpreter gives up, which it may do later, in whoever looks at the message.
+    if line.count(b"[") + line.count(b"{") > MAX_NESTING and _nesting(message) > MAX_NESTING:
+        raise _too_deep(line)
     return message
+
+
+def _nesting(value: Any) -> int:
+    """How many objects and arrays stand in one another, at most."""
+    deep, level = 0, [value]
+    while level:
+        deep += 1
+        held = chain.from_iterable(one.values() if type(one) is dict else one for one in level)
+        level = [one for one in held if type(one) is dict or type(one) is list]
+    return deep
+
+
+def _too_deep(line: bytes) -> Garbage:
+    return Garbage(f"a line nested too deeply, more than {MAX_NESTING} objects and arrays", line)
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from conformance.codec.dialect import DIALECTS
 from conformance.codec.form import form_of
 from conformance.codec.illtyped import IllTyped, shorten, show_path
 from conformance.codec.item import MAX_DEPTH, MAX_ITEMS, IllFormed, Incomplete, decode
-from conformance.codec.splitter import MAX_MESSAGE, Garbage, Splitter
+from conformance.codec.splitter import MAX_MESSAGE, MAX_NESTING, Garbage, Splitter
 from conformance.contract.types import Enum, Field, ListOf, MapOf, Scalar, Struct, Tensor, Type, Value
 
 POINT = Struct((Field("x", Scalar("uint64")), Field("note", Scalar("string"), optional=True)))
@@ -215,6 +215,19 @@ def test_a_line_that_is_no_message_is_garbage(line: bytes) -> None:
         list(DIALECTS["json"].splitter().feed(line + b"\n"))
     assert len(garbage.value.sample) <= 200
     assert len(garbage.value.reason) < 200
+
+
+@pytest.mark.parametrize(("opening", "closing"), [(b"[", b"]"), (b'{"a":', b"}")])
+def test_a_line_may_nest_as_deeply_as_any_value_and_no_deeper_than_the_harness_can_follow(
+    opening: bytes, closing: bytes
+) -> None:
+    def message(nesting: int) -> bytes:
+        return b'{"id":' + opening * (nesting - 1) + b"1" + closing * (nesting - 1) + b"}\n"
+
+    assert len(list(DIALECTS["json"].splitter().feed(message(MAX_NESTING)))) == 1
+    for nesting in (MAX_NESTING + 1, 900, 950, 980):
+        with pytest.raises(Garbage, match="nested too deeply"):
+            list(DIALECTS["json"].splitter().feed(message(nesting)))
 
 
 @pytest.mark.parametrize(
