@@ -97,7 +97,7 @@ workloads:
     verify:
       - {{step: state, call: Store.Recover_v1, set: {{root: run}}, absent: [{{state: rolled_back}}, {{state: empty}}]}}
       - {{step: current, call: Store.Current_v1, set: {{root: run}}, absent: [META_MISSING]}}
-      - {{step: objects, tree: {{root: run, files: "objects/*"}}}}
+      - {{step: objects, tree: {{root: run, files: "objects/*", where: current}}}}
 """,
     "Recover": HEAD.format(
         name="Recover",

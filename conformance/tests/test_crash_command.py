@@ -131,6 +131,7 @@ def test_full_and_a_number_of_states_exclude_each_other(store: Path, capsys: Cap
         ('path: kept, bytes: "', 'path: kept, bytes: "x', "not hexadecimal"),
         ("{step: second, ", "{step: first, ", "the step 'first' stands twice"),
         ("set: {root: {root: store}, name", "set: {root: {root: /tmp}, name", "the name of a root"),
+        ("{root: store, files: kept}", "{root: store, files: kept, where: lode}", "names no earlier step"),
         ("step: second, ", "step: second, use: {content: third.size}, ", "names no earlier step"),
         ("step: second, ", "step: second, use: {content: first.sise}, ", "has no output 'sise'"),
         ("step: again, set: {root: {root: store}, name", "step: again, set: {root: {root: store}, nome", "nome"),

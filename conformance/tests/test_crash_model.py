@@ -240,6 +240,16 @@ def test_a_part_that_is_missing_is_torn_not_mixed() -> None:
     assert judge(reading, ["one"], versions, 0, 1).verdict is Verdict.TORN
 
 
+def test_of_two_results_the_first_difference_to_the_likest_is_told() -> None:
+    versions = [(text("1" * 100, extra="x"),), (text("2" * 100, extra="y"),)]
+    reading = Reading((), (text("1" * 99 + "3", extra="x"),), stable=True, changed=False)
+    assert judge(reading, ["load"], versions, 0, 1).reason == (
+        f"load is answered by a result in which content is ...{'1' * 40}3'; right is ...{'1' * 41}'"
+    )
+    missing = Reading((), (text("1" * 100),), stable=True, changed=False)
+    assert judge(missing, ["load"], versions, 0, 1).reason.endswith("in which extra is missing; right is 'x'")
+
+
 def test_a_second_recovery_that_differs_is_not_idempotent() -> None:
     reading = Reading((), (ABSENT,), stable=False, changed=True)
     assert judge(reading, ["load"], VERSIONS, 0, 1).verdict is Verdict.NOT_IDEMPOTENT

@@ -62,10 +62,12 @@ class Questioner:
     def ask(self, steps: Sequence[Step | Look], roots: Roots) -> Talk[tuple[Answer, ...]]:
         """Every step in order; a step that needs what an earlier one did not give is not asked."""
         given: dict[str, Any] = {}
-        answers = []
+        answers: list[Answer] = []
+        names = [step.name for step in steps]
         for step in steps:
             if isinstance(step, Look):
-                answers.append(look(step, roots))
+                missing = step.where and answers[names.index(step.where)].kind is Kind.ABSENT
+                answers.append(Answer(Kind.ABSENT) if missing else look(step, roots))
                 continue
             try:
                 call = self.call(step, roots, given)

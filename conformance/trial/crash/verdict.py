@@ -39,6 +39,7 @@ class Judgement:
     reason: str = ""
 
 
+_LONGEST = 80  # characters of a value that a reason shows, around the first that differs
 Version = tuple[Answer, ...]
 OK = Judgement(Verdict.OK)
 
@@ -67,9 +68,24 @@ def _wrong(
         if answer not in wanted:
             older = [version[index] for version in versions[:floor]]
             verdict = _verdict(answer, older, [version[index] for version in versions])
-            expected = " or ".join(dict.fromkeys(map(str, wanted)))
-            return Judgement(verdict, f"{name} is answered by {answer}; right is {expected}")
+            return Judgement(verdict, f"{name} is answered by {_told(answer, wanted)}")
     return Judgement(Verdict.MIXED, f"each of {', '.join(names)} is right alone, together they are of two versions")
+
+
+def _told(answer: Answer, wanted: Sequence[Answer]) -> str:
+    """An answer and what would be right; of two results only the first part in which the likest one differs."""
+    results = [dict(_leaves(one.value)) for one in wanted if one.kind is Kind.RESULT]
+    if answer.kind is not Kind.RESULT or not results:
+        return f"{answer}; right is {' or '.join(dict.fromkeys(map(str, wanted)))}"
+    found = dict(_leaves(answer.value))
+    differing = [[p for p in (*right, *found) if right.get(p) != found.get(p)] for right in results]
+    best = min(range(len(results)), key=lambda k: len(differing[k]))
+    path = differing[best][0]
+    sides = [repr(side[path]) if path in side else "missing" for side in (found, results[best])]
+    alike = next((k for k, pair in enumerate(zip(*sides, strict=False)) if len(set(pair)) > 1), 0)
+    here = max(0, alike - _LONGEST // 2)
+    shown = [f"{'...' * (here > 0)}{side[here : here + _LONGEST]}" for side in sides]
+    return f"a result in which {'.'.join(path)} is {shown[0]}; right is {shown[1]}"
 
 
 def _verdict(answer: Answer, older: Sequence[Answer], every: Sequence[Answer]) -> Verdict:

@@ -38,6 +38,7 @@ class Look:
     name: str
     root: str
     files: str  # a pattern for the whole path below the root, as fnmatch reads it
+    where: str = ""  # an earlier read; where that finds nothing, nothing is looked for
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,8 +122,11 @@ class _Builder:
             if name in earlier:
                 raise (place / "step").problem("C011", f"the step {name!r} stands twice", "rename one")
             if "tree" in body:
+                where = body["tree"].get("where", "")
+                if where and where not in earlier:
+                    raise (place / "tree" / "where").problem("C010", f"{where!r} names no earlier step", "name a read")
                 earlier[name] = ""
-                yield Look(name, body["tree"]["root"], body["tree"]["files"])
+                yield Look(name, body["tree"]["root"], body["tree"]["files"], where)
             else:
                 step = self.step(body, place, earlier)
                 earlier[name] = step.operator
