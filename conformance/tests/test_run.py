@@ -14,7 +14,7 @@ from conformance.tests.small_corpus import OPERATOR, case, halved, step
 from conformance.trial import holding
 from conformance.trial.check import Kind, Verdict
 from conformance.trial.floor import LIMIT
-from conformance.trial.options import RunOptions
+from conformance.trial.options import RunOptions, Selection
 from conformance.trial.run import UnfitBackend, run_trial
 from conformance.trial.run_result import Counts, ExpectedFailure, RunResult
 from conformance.vectors.case import Accumulation, Case, RestartStep
@@ -276,3 +276,11 @@ def test_progress_and_order_do_not_reach_the_result() -> None:
     assert one == other
     assert corpus().index.root == one.vectors
     assert library().contracts.keys() == one.contracts.keys()
+
+
+def test_the_id_of_a_check_selects_that_check_alone() -> None:
+    known = frozenset({"A::sizes::eight", "A::sizes::eight-carry", "B?fuzz"})
+    assert [id_ for id_ in sorted(known) if id_ in Selection(("A::sizes::eight",), known)] == ["A::sizes::eight"]
+    assert sum(id_ in Selection(("sizes::eight",), known) for id_ in known) == 2
+    assert sum(id_ in Selection(("B*",), known) for id_ in known) == 1
+    assert all(id_ in Selection((), known) for id_ in known)

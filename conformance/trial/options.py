@@ -38,11 +38,24 @@ class RunOptions:
         """Whether checks of `profile` belong to this run."""
         return PROFILES.index(profile) <= PROFILES.index(self.profile)
 
-    def selects(self, check_id: str) -> bool:
-        """Whether a check is selected: every check, or those that a pattern or a part of the id names."""
-        if not self.select:
-            return True
-        return any(pattern in check_id or fnmatchcase(check_id, pattern) for pattern in self.select)
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which of the checks that there are a run makes: all, or those that a pattern or a part of the id names.
+
+    A pattern that is the id of a check names that check alone, though other ids may go on from it.
+    """
+
+    patterns: tuple[str, ...]
+    known: frozenset[str]
+
+    def __contains__(self, check_id: str) -> bool:
+        return not self.patterns or any(self._names(pattern, check_id) for pattern in self.patterns)
+
+    def _names(self, pattern: str, check_id: str) -> bool:
+        if pattern in self.known:
+            return pattern == check_id
+        return pattern in check_id or fnmatchcase(check_id, pattern)
 
 
 class Progress(Protocol):

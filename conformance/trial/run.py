@@ -25,7 +25,7 @@ from conformance.trial.fuzz import fuzz_check, fuzz_operator
 from conformance.trial.holding import Held, hold_trials, unasked
 from conformance.trial.mutants_report import FILE as MATRIX_FILE
 from conformance.trial.mutants_report import UnreadableMatrix, read_matrix
-from conformance.trial.options import Progress, RunOptions, Silence
+from conformance.trial.options import Progress, RunOptions, Selection, Silence
 from conformance.trial.plan import Plan, Trial
 from conformance.trial.run_result import BackendIdentity, Counts, Diagnosis, RunResult
 from conformance.vectors.corpus import Corpus
@@ -53,6 +53,7 @@ class _Run:
     progress: Progress
     codebook: Codebook = field(init=False)
     plan: Plan = field(init=False)
+    selection: Selection = field(init=False)
     results: list[Result] = field(default_factory=list)
     unattributed: list[str] = field(default_factory=list)
     stderr_tail: bytes = b""
@@ -61,11 +62,12 @@ class _Run:
     def __post_init__(self) -> None:
         self.codebook = codebook_of(self.library)
         self.plan = Plan(self.library, self.corpus, self.options, self.codebook)
+        self.selection = Selection(self.options.select, frozenset(self.plan.ids))
 
     def result(self) -> RunResult:
         started = time.perf_counter()
         hello = self.hello()
-        selected = [trial for trial in self.plan.trials if any(map(self.options.selects, trial.ids))]
+        selected = [trial for trial in self.plan.trials if any(id_ in self.selection for id_ in trial.ids)]
         apart: dict[bool, list[Trial]] = {True: [], False: []}
         for trial in selected:
             apart[self.plan.applicable(trial, hello.operators)].append(trial)
@@ -166,7 +168,7 @@ class _Run:
 
     def fuzz(self, hello: Hello, hopeless: Mapping[str, str]) -> dict[str, Mapping[str, Any]]:
         """The figures of every operator that is fuzzed; `hopeless` ones are not asked."""
-        contracts = [contract for contract in self.plan.fuzzed if self.options.selects(fuzz_check(contract).id)]
+        contracts = [contract for contract in self.plan.fuzzed if fuzz_check(contract).id in self.selection]
         asked = []
         for contract in contracts:
             if contract.operator not in hello.operators:
