@@ -112,8 +112,11 @@ def _others(alike: Alike) -> Fact:
 
 
 def _remarks(record: Record) -> Iterator[tuple[str, str]]:
-    for loss in record["unattributed"]:
-        yield f"unattributed: the backend was lost, and no check repeats it alone: {loss}", "red"
+    if unknown := sorted({*record["backend"]["operators"]} - {*record["contracts"]}):
+        yield f"declared, but no contract has this name: {', '.join(unknown)}", "yellow"
+    for loss, times in Counter(record["unattributed"]).items():
+        often = f" {times} times" if times > 1 else ""
+        yield f"unattributed: the backend was lost{often}, and no check repeats it alone: {loss}", "red"
     for id_ in record["unexpected_passes"]:
         yield f"listed as an expected failure, but passes: {id_}; take it off the list", "red"
     for pattern in record["unmatched_expectations"]:
@@ -149,4 +152,5 @@ def _last(record: Record) -> str:
         part = " in the selected checks" if record["selection"] else ""
         return f"{CONFORMANT}{part}: {verdicts['pass']} of {counts['run']} checks passed"
     failed = sum(entry["verdict"] == "fail" for entry in bad)
-    return f"{record.verdict}: {failed} of {counts['run']} checks failed, {len(bad) - failed} could not be judged"
+    losses = f", {len(record['unattributed'])} unattributed" if record["unattributed"] else ""
+    return f"{record.verdict}: {failed} of {counts['run']} checks failed, {len(bad) - failed} could not be judged{losses}"

@@ -122,6 +122,19 @@ def test_the_last_line_is_the_verdict() -> None:
         assert page(judged).splitlines()[-1] == last
 
 
+def test_losses_that_nobody_repeats_are_told_once_and_counted_beside_the_verdict() -> None:
+    text = page(record(passed(MAP, "a"), unattributed=("a crash: x", "a crash: x", "a timeout: y")), width=100)
+    assert text.count("no check repeats it alone: a crash: x") == 1
+    assert "lost 2 times" in text
+    assert text.splitlines()[-1] == "NOT CONFORMANT: 0 of 1 checks failed, 0 could not be judged, 3 unattributed"
+
+
+def test_an_operator_that_no_contract_describes_is_named() -> None:
+    told = page(record(passed(MAP, "a"), contracts={MAP: "1.0.0 bb"}))
+    assert f"declared, but no contract has this name: {BATCH}\n" in told
+    assert "no contract has this name" not in page(record(passed(MAP, "a")))
+
+
 def test_a_diagnosis_names_the_mistake_and_its_sources() -> None:
     diagnosis = Diagnosis(True, ("big-endian-seed",), "reads the seed words big-endian", ("N10",), ("NA02",))
     text = page(record(failed(MAP, "a"), diagnosis=diagnosis), width=120)
