@@ -61,7 +61,8 @@ workloads:
     why: A file of equal length is saved over what is there already.
     requirement: N01
     before:
-      - {{put: {{root: store, path: kept, bytes: "{"11" * 40}"}}}}
+      - {{put: {{root: store, path: kept, bytes: "ff"}}}}
+      - {{step: once, set: {{root: store, name: kept, content: "{"11" * 40}"}}}}
       - {{put: {{root: store, path: kept.tmp, text: left by a crash}}}}
     steps:
       - {{step: again, set: {{root: {{root: store}}, name: kept, content: "{"22" * 40}"}}}}

@@ -128,7 +128,7 @@ def test_full_and_a_number_of_states_exclude_each_other(store: Path, capsys: Cap
         ("call: Store.Load_v1", "call: Store.Lode_v1", "unknown operator 'Store.Lode_v1'"),
         ("path: kept.tmp", "path: ../kept.tmp", "leaves its root"),
         ("path: kept.tmp", "path: /kept.tmp", "leaves its root"),
-        ('path: kept, bytes: "', 'path: kept, bytes: "x', "not hexadecimal"),
+        ('bytes: "ff"', 'bytes: "fg"', "not hexadecimal"),
         ("{step: second, ", "{step: first, ", "the step 'first' stands twice"),
         ("set: {root: {root: store}, name", "set: {root: {root: /tmp}, name", "the name of a root"),
         ("{root: store, files: kept}", "{root: store, files: kept, where: lode}", "names no earlier step"),

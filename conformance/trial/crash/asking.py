@@ -15,7 +15,7 @@ from conformance.backend.outcome import Result, describe
 from conformance.codec.codebook import Codebook
 from conformance.codec.dialect import Dialect
 from conformance.trial.crash.volume import snapshot
-from conformance.trial.crash.workload import Look, Step
+from conformance.trial.crash.workload import Look, Put, Step
 from conformance.vectors.typepath import value_at
 
 
@@ -59,14 +59,16 @@ class Questioner:
     codebook: Codebook
     dialect: Dialect
 
-    def ask(self, steps: Sequence[Step | Look], roots: Roots) -> Talk[tuple[Answer, ...]]:
+    def ask(self, steps: Sequence[Step | Look | Put], roots: Roots) -> Talk[tuple[Answer, ...]]:
         """Every step in order; a step that needs what an earlier one did not give is not asked."""
         given: dict[str, Any] = {}
         answers: list[Answer] = []
-        names = [step.name for step in steps]
         for step in steps:
+            if isinstance(step, Put):
+                answers.append(put(step, roots))
+                continue
             if isinstance(step, Look):
-                missing = step.where and answers[names.index(step.where)].kind is Kind.ABSENT
+                missing = step.where and answers[_index(steps, step.where)].kind is Kind.ABSENT
                 answers.append(Answer(Kind.ABSENT) if missing else look(step, roots))
                 continue
             try:
@@ -104,6 +106,18 @@ def look(step: Look, roots: Roots) -> Answer:
     digests = snapshot(roots.path(step.root)).digests()
     found = {path: digest for path, digest in digests.items() if digest and fnmatchcase(path, step.files)}
     return Answer(Kind.RESULT, found) if found else Answer(Kind.ABSENT)
+
+
+def put(step: Put, roots: Roots) -> Answer:
+    """A file written, and the folders above it made."""
+    file = roots.path(step.root) / step.path
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(step.content)
+    return Answer(Kind.RESULT)
+
+
+def _index(steps: Sequence[Step | Look | Put], name: str) -> int:
+    return next(k for k, step in enumerate(steps) if not isinstance(step, Put) and step.name == name)
 
 
 def _means(said: Answer, sign: str | Mapping[str, Any]) -> bool:

@@ -52,7 +52,7 @@ def require_tracing() -> str:
     if strace is None:
         raise NotRun("strace not found")
     with tempfile.NamedTemporaryFile() as log:
-        probe = [strace, "-f", "--seccomp-bpf", "-qq", "-o", log.name, "-e", "trace=write", "--", "echo", "traced"]
+        probe = [strace, "-f", "--seccomp-bpf", "-qq", "-o", log.name, "-e", "trace=write", "--", strace, "-V"]
         try:
             made = subprocess.run(probe, capture_output=True, timeout=20, check=False)
         except (OSError, subprocess.TimeoutExpired) as error:

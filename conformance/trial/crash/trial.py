@@ -27,7 +27,7 @@ from conformance.trial.crash.sweep import Judge, error_sweep, kill_sweep
 from conformance.trial.crash.tracing import require_tracing, scratch
 from conformance.trial.crash.verdict import Judgement, Reading, Verdict, Version, judge
 from conformance.trial.crash.volume import Volume, snapshot
-from conformance.trial.crash.workload import Plan, Put, Step
+from conformance.trial.crash.workload import Plan, Step
 from conformance.trial.options import DEFAULT_TIMEOUT, Progress, Silence
 
 SOME_STATES: Final = 2000  # per workload where not all are asked for
@@ -128,30 +128,17 @@ class _Trial:
         roots = Roots(folder)
         for root in self.plan.roots:
             roots.path(root).mkdir(parents=True)
-        for put in self.plan.before:
-            if isinstance(put, Put):
-                file = roots.path(put.root) / put.path
-                file.parent.mkdir(parents=True, exist_ok=True)
-                file.write_bytes(put.content)
-        steps = [step for step in self.plan.before if isinstance(step, Step)]
-        if steps:
-            self.require_fine(steps, self.held(steps, roots))
-        return snapshot(folder)
 
-    def held(self, steps: Sequence[Step], roots: Roots) -> Sequence[Answer]:
         def talk() -> Talk[tuple[Answer, ...]]:
-            return (yield from self.stage.questioner.ask(steps, roots))
+            return (yield from self.stage.questioner.ask(self.plan.before, roots))
 
         (finished,) = self.stage.driver().hold([Conversation("before", talk, alone=True)])
-        if finished.finding is None:
-            reason = "" if finished.lost is None else describe(finished.lost)
-            raise BrokenWorkload(f"the backend was lost before the recording: {reason}")
-        return finished.finding
-
-    def require_fine(self, steps: Sequence[Step], answers: Sequence[Answer]) -> None:
-        for step, answer in zip(steps, answers, strict=True):
-            if answer.kind not in FINE:
+        if finished.lost is not None:
+            raise BrokenWorkload(f"the backend was lost before the recording: {describe(finished.lost)}")
+        for step, answer in zip(self.plan.before, finished.finding or (), strict=True):
+            if isinstance(step, Step) and answer.kind not in FINE:
                 raise BrokenWorkload(f"the step {step.name} is answered by {answer} though nothing interrupts it")
+        return snapshot(folder)
 
     def versions(self, recording: Recording) -> tuple[Version, ...]:
         """What is read after 0, 1, 2, ... answers when nothing is interrupted; raises BrokenWorkload."""
