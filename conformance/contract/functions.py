@@ -12,7 +12,16 @@ from cel_expr_python import cel
 
 from conformance.contract.canonical import array, canonical, is_rows, rows, text_map
 from conformance.contract.item import encode_item
-from conformance.contract.members import element, element_count, has_member, kind, member, member_names, text
+from conformance.contract.members import (
+    element,
+    element_count,
+    has_member,
+    kind,
+    member,
+    member_names,
+    text,
+    with_member,
+)
 from conformance.contract.profile import has_canonical, is_canonical
 
 _T = cel.Type
@@ -110,6 +119,7 @@ FUNCTIONS: Final[tuple[Function, ...]] = (
     Function("item_text", [[_T.BYTES]], _T.STRING, text),
     Function("has_member", [[_T.BYTES, _T.STRING]], _T.BOOL, has_member),
     Function("member", [[_T.BYTES, _T.STRING]], _T.BYTES, _bytes_of(member)),
+    Function("with_member", [[_T.BYTES, _T.STRING, _T.BYTES]], _T.BYTES, _bytes_of(with_member)),
     Function("element_count", [[_T.BYTES]], _T.UINT, element_count),
     Function("element", [[_T.BYTES, _T.UINT]], _T.BYTES, _bytes_of(element)),
     Function("member_names", [[_T.BYTES]], _T.List(_T.STRING), member_names),

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import cbor2
 
+from conformance.contract.canonical import canonical, text_map
 from conformance.contract.item import encode_item
 
 _MAX_UINT64: Final = 2**64 - 1
@@ -51,6 +52,12 @@ def has_member(data: bytes, name: str) -> bool:
 def member(data: bytes, name: str) -> bytes:
     """The bytes of what a map holds under a text; raises where there is nothing."""
     return encode_item(_map(data)[name])
+
+
+def with_member(data: bytes, name: str, content: bytes) -> bytes:
+    """The canonical bytes of a map from text with something else under one name; raises for anything else."""
+    items = {key: encode_item(item) for key, item in _map(data).items()}
+    return canonical(text_map({**items, name: content}))
 
 
 def text(data: bytes) -> str:

@@ -32,7 +32,7 @@ def corruptions(type_: Type, value: Any, path: str = "") -> Iterator[Wrong]:
             for member in type_.fields:
                 yield from _in_member(member, value, f"{path}.{member.name}" if path else member.name)
         case ListOf(item):
-            for wrong in _lists(value):
+            for wrong in _lists(item, value):
                 if wrong != value:  # a palindrome, or two equal neighbours
                     yield path, wrong
             for k in _ends(len(value)):
@@ -69,7 +69,7 @@ def _ends(length: int) -> list[int]:
     return sorted({*range(min(_PLACES, length)), *range(max(0, length - _PLACES), length)})
 
 
-def _lists(value: list[Any]) -> Iterator[list[Any]]:
+def _lists(item: Type, value: list[Any]) -> Iterator[list[Any]]:
     for k in _ends(len(value)):
         yield value[:k] + value[k + 1 :]  # dropped
         yield [*value[: k + 1], *value[k:]]  # twice
@@ -77,12 +77,12 @@ def _lists(value: list[Any]) -> Iterator[list[Any]]:
             yield [*value[:k], value[k + 1], value[k], *value[k + 2 :]]  # swapped
             yield [*value[:k], value[k + 1], *value[k + 1 :]]  # one in place of another
     # Dropping the greatest leaves a permutation a permutation, and a range a range.
-    if value and all(isinstance(item, int) for item in value):
+    if value and all(isinstance(element, int) for element in value):
         greatest = value.index(max(value))
         yield value[:greatest] + value[greatest + 1 :]
         yield [*value, max(value) + 1]
         yield [*value, 0]
-    elif not value:
+    elif not value and isinstance(item, Scalar) and item.name in INTEGER_RANGES:
         yield from ([0], [0, 0])
     yield value[::-1]
     yield []

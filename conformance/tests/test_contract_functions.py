@@ -191,6 +191,11 @@ def test_a_map_is_looked_into_by_name() -> None:
     assert value('has_member(item, "c")', item=[]) is False
 
 
+def test_a_member_is_replaced_in_canonical_bytes() -> None:
+    assert value('hex(with_member(item, "a", cbor(2u)))', item={"b": None, "a": [1]}) == "a26161026162f6"
+    assert value('with_member(item, "a", cbor(2u))', item=[]) is None
+
+
 def test_an_array_is_looked_into_by_number() -> None:
     assert value("element_count(item)", item=[b"", "a"]) == 2
     assert value("hex(element(item, 1u))", item=[b"", "a"]) == "6161"

@@ -67,9 +67,9 @@ def test_fields_of_a_newer_minor_are_kept() -> None:
 @pytest.mark.parametrize(
     ("version", "level"),
     [
-        ("1.0.0", "exact"),
-        ("1.0.7", "exact"),
-        ("1.1.0", "migrated"),
+        ("1.0.0", "migrated"),
+        ("1.0.7", "migrated"),
+        ("1.1.0", "exact"),
         ("1.2.0", "minor_newer"),
         ("1.10.0", "minor_newer"),
     ],
@@ -84,7 +84,7 @@ def test_the_report_names_the_source_and_the_size() -> None:
     assert type(report.pop("restore_time_ms")) is int
     assert report == {
         "status": "success",
-        "compatibility_level": "exact",
+        "compatibility_level": "migrated",
         "checkpoint_size_bytes": 1_051,
         "trace_record": {
             "schema_version": "1.0.0",

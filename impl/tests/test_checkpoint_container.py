@@ -289,7 +289,7 @@ def test_train_restores_every_file_as_it_was_written(tmp_path: Path) -> None:
     assert answer["files"] == params["files"]
     assert answer["header"] == params["header"]
     assert answer["report"]["restore_profile_id"] == "539da104189fede3"
-    assert answer["report"]["compatibility_level"] == "exact"
+    assert answer["report"]["compatibility_level"] == "migrated"
     assert answer["report"]["checkpoint_size_bytes"] == sum(map(len, tree(tmp_path).values()))
     assert answer["report"]["trace_record"]["status"] == "success"
     assert answer["report"]["trace_record"]["checkpoint_hash"] == manifest_of(tmp_path)["checkpoint_hash"]

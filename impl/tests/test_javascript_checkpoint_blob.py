@@ -134,7 +134,7 @@ def test_a_version_is_three_plain_integers(backend: Backend, version: str) -> No
         ("1.1.0", "1.1.0", False),
         ("1.2.0", "1.1.0", True),
         ("1.10.0", "1.1.0", True),
-        ("1.99999999999999999999999.0", "1.1.0", True),
+        ("1.9999999999999999999.0", "1.1.0", True),
     ],
 )
 def test_an_unknown_field_is_accepted_from_a_newer_minor_only(
@@ -154,7 +154,9 @@ def test_another_major_is_incompatible(backend: Backend, version: str) -> None:
 
 def test_the_version_of_the_reader_is_reported_on(backend: Backend) -> None:
     assert errors_of(backend, pinned_header(), "1") == [("schema_version", "BAD_VERSION")]
-    assert errors_of(backend, pinned_header(), "1.7.0") == [("schema_version", "INCOMPATIBLE_VERSION")]
+    assert errors_of(backend, pinned_header(checkpoint_schema_version="0.1.0"), "0.1.0") == [
+        ("schema_version", "INCOMPATIBLE_VERSION")
+    ]
 
 
 def test_a_header_that_is_no_map_is_reported(backend: Backend) -> None:
@@ -182,12 +184,9 @@ def test_what_has_no_canonical_form_is_not_hashed(backend: Backend, item: Native
     assert_refused(backend, SERIALIZE, {"header": Value(header)}, "NON_CANONICAL", "extra", header)
 
 
-def test_a_repeated_field_is_not_canonical(json_backend: Backend) -> None:
+def test_a_header_with_a_repeated_field_is_no_map(json_backend: Backend) -> None:
     header: Native = (*pinned_header().items(), ("run_id", "other"))
-    assert errors_of(json_backend, header) == [("run_id", "NON_CANONICAL")]
-    assert_refused(
-        json_backend, SERIALIZE, {"header": Value(header)}, "NON_CANONICAL", "run_id", pinned_header()
-    )  # fmt: skip
+    assert errors_of(json_backend, header) == [("", "WRONG_TYPE")]
 
 
 # Serialize and Restore
@@ -214,7 +213,7 @@ def test_the_order_of_insertion_is_irrelevant(backend: Backend) -> None:
 def test_a_restore_returns_the_header_and_its_report(backend: Backend, version: str, level: str) -> None:
     header = pinned_header(checkpoint_schema_version=version, checkpoint_hash_prev=bytes(32))
     blob = serialized(backend, header)
-    result = restored(backend, blob, header)
+    result = restored(backend, blob, {name: header[name] for name in IDENTITY})
     elapsed = result["report"].pop("restore_time_ms")
     assert int(elapsed) < 60_000
     source = cbor_digest(["source_run", "t", "r", header["manifest_hash"]])
@@ -247,20 +246,20 @@ def test_every_truncation_is_detected(json_backend: Backend) -> None:
     blob = serialized(json_backend, pinned_header())
     for length in range(len(blob)):
         params = {"checkpoint_blob": blob[:length], "expected": Value({})}
-        assert_refused(json_backend, RESTORE, params, "NON_CANONICAL", "")
+        assert_refused(json_backend, RESTORE, params, "NON_CANONICAL", "checkpoint_blob")
 
 
 @pytest.mark.parametrize(
     ("blob", "reason", "path"),
     [
-        (b"", "NON_CANONICAL", ""),
-        (blob_of(pinned_header()) + b"\x00", "NON_CANONICAL", ""),
-        (b"\x9b\x10" + bytes(18), "NON_CANONICAL", ""),
-        (b"\x5b\x10" + bytes(18), "NON_CANONICAL", ""),
-        (b"\x81" * 300 + b"\x00", "NON_CANONICAL", ""),
-        (b"\xa0", "WRONG_TYPE", ""),
-        (canonical(["uml_os_checkpoint_v2", {}, bytes(32)]), "WRONG_TYPE", ""),
-        (canonical(["uml_os_checkpoint_v1", {}]), "WRONG_TYPE", ""),
+        (b"", "NON_CANONICAL", "checkpoint_blob"),
+        (blob_of(pinned_header()) + b"\x00", "NON_CANONICAL", "checkpoint_blob"),
+        (b"\x9b\x10" + bytes(18), "NON_CANONICAL", "checkpoint_blob"),
+        (b"\x5b\x10" + bytes(18), "NON_CANONICAL", "checkpoint_blob"),
+        (b"\x81" * 300 + b"\x00", "NON_CANONICAL", "checkpoint_blob"),
+        (b"\xa0", "WRONG_TYPE", "checkpoint_blob"),
+        (canonical(["uml_os_checkpoint_v2", {}, bytes(32)]), "WRONG_TYPE", "checkpoint_blob"),
+        (canonical(["uml_os_checkpoint_v1", {}]), "WRONG_TYPE", "checkpoint_blob"),
         (canonical(["uml_os_checkpoint_v1", [], bytes(32)]), "WRONG_TYPE", ""),
         (canonical(["uml_os_checkpoint_v1", pinned_header(), bytes(31)]), "WRONG_TYPE", "checkpoint_hash"),
         (canonical(["uml_os_checkpoint_v1", pinned_header(), bytes(32)]), "HASH_MISMATCH", "checkpoint_hash"),
@@ -268,7 +267,7 @@ def test_every_truncation_is_detected(json_backend: Backend) -> None:
     ids=lambda part: part if isinstance(part, str) else part[:12].hex(),
 )
 def test_a_blob_of_another_form_is_refused(backend: Backend, blob: bytes, reason: str, path: str) -> None:
-    header = pinned_header() if path else None
+    header = pinned_header() if path == "checkpoint_hash" else None
     params = {"checkpoint_blob": blob, "expected": Value({})}
     assert_refused(backend, RESTORE, params, reason, path, header)
 
@@ -277,7 +276,7 @@ def test_a_blob_of_another_form_is_refused(backend: Backend, blob: bytes, reason
 def test_each_field_of_the_identity_is_compared(backend: Backend, name: str) -> None:
     header = pinned_header()
     other = "other" if name in TEXTS else digest(b"other")
-    params = {"checkpoint_blob": blob_of(header), "expected": Value(header | {name: other})}
+    params = {"checkpoint_blob": blob_of(header), "expected": Value({field: header[field] for field in IDENTITY} | {name: other})}
     assert_refused(backend, RESTORE, params, "IDENTITY_MISMATCH", name, header)
 
 
@@ -288,16 +287,18 @@ def test_of_two_wrong_fields_the_first_of_the_rule_is_named(backend: Backend) ->
     assert_refused(backend, RESTORE, params, "IDENTITY_MISMATCH", "trace_root_hash", header)
 
 
-def test_an_expected_value_of_another_type_differs(backend: Backend) -> None:
+def test_what_could_never_be_compared_is_refused(backend: Backend) -> None:
     header = pinned_header()
-    for wrong in (None, 7, b"t", ["t"]):
-        params = {"checkpoint_blob": blob_of(header), "expected": Value({"tenant_id": wrong})}
-        assert_refused(backend, RESTORE, params, "IDENTITY_MISMATCH", "tenant_id", header)
-
-
-def test_fields_outside_the_rule_are_not_compared(backend: Backend) -> None:
-    expected = {"t": 8, "policy_hash": bytes(32), "unheard_of": 1}
-    assert restored(backend, blob_of(pinned_header()), expected)["report"]["status"] == "success"
+    cases: list[tuple[str, object, str]] = [
+        ("tenant_id", None, "NULL_FIELD"),
+        ("tenant_id", b"t", "WRONG_TYPE"),
+        ("manifest_hash", bytes(31), "WRONG_TYPE"),
+        ("t", 7, "UNKNOWN_FIELD"),
+        ("unheard_of", 1, "UNKNOWN_FIELD"),
+    ]
+    for name, wrong, reason in cases:
+        params = {"checkpoint_blob": blob_of(header), "expected": Value({name: wrong})}
+        assert_refused(backend, RESTORE, params, reason, f"expected.{name}", header)
 
 
 def test_a_chain_of_checkpoints_is_followed(backend: Backend) -> None:
@@ -363,8 +364,8 @@ def test_a_migration_sets_the_version_and_signs_six_fields(backend: Backend) -> 
         ("1.0.0", "1.0", "1.1.0", "BAD_VERSION", "from_version"),
         ("1.0.0", "1.0.0", "x", "BAD_VERSION", "to_version"),
         ("1.0.0", "1.0.0", "2.0.0", "INCOMPATIBLE_VERSION", "to_version"),
-        ("1.0.0", "1.0.0", "1.0.0", "INCOMPATIBLE_VERSION", "from_version"),
-        ("1.1.0", "1.1.0", "1.0.0", "INCOMPATIBLE_VERSION", "from_version"),
+        ("1.0.0", "1.0.0", "1.0.0", "INCOMPATIBLE_VERSION", "to_version"),
+        ("1.1.0", "1.1.0", "1.0.0", "INCOMPATIBLE_VERSION", "to_version"),
         ("1.1.0", "1.0.0", "1.1.0", "INCOMPATIBLE_VERSION", "checkpoint_schema_version"),
     ],
 )

@@ -1,23 +1,25 @@
 /** Holds a header to its schema (requirements C01 to C05, C49; rulings CA10, CA13). */
-import { Pairs } from "../cbor.js";
+import { encodeCanonical } from "../cbor.js";
 import { itemFault } from "../serialization/profile.js";
 import { HEADER_FIELDS } from "./schema.js";
-import { IS_OF_TYPE, fieldOf } from "./subject.js";
+import { IS_OF_TYPE, fieldOf, isNamedMap } from "./subject.js";
 import { isCompatible, isNewerMinor, parseVersion } from "./versions.js";
 
 // A field stands inside the header's map, and that inside the blob's array.
 const DEPTH_IN_BLOB = 2;
 
+export const MAX_HEADER_BYTES = 65_536;
+
 /** Adds everything that is wrong with a header in the eyes of a reader; an unreadable reader version is undefined. */
 export function judgeHeader(header, reader, findings) {
-  if (!(header instanceof Pairs)) {
+  if (!isNamedMap(header)) {
     findings.add("", "WRONG_TYPE");
     return;
   }
   const version = parseVersion(fieldOf(header, "checkpoint_schema_version"));
   const acceptsUnknown = version !== undefined && reader !== undefined && isNewerMinor(version, reader);
   judgePresence(header, findings);
-  for (const [name, item] of firstOfEach(header, findings)) judgeField(name, item, acceptsUnknown, findings);
+  for (const [name, item] of header.entries) judgeField(name, item, acceptsUnknown, findings);
   if (typeof fieldOf(header, "checkpoint_schema_version") === "string") {
     if (version === undefined) findings.add("checkpoint_schema_version", "BAD_VERSION");
     else if (reader !== undefined && !isCompatible(version, reader)) {
@@ -33,17 +35,11 @@ function judgePresence(header, findings) {
   }
 }
 
-/** The fields by name, the first of several; a repeated key or one that is no text is not canonical. */
-function firstOfEach(header, findings) {
-  const fields = new Map();
-  const repeated = new Set();
-  for (const [key, item] of header.entries) {
-    if (typeof key !== "string") repeated.add("");
-    else if (fields.has(key)) repeated.add(key);
-    else fields.set(key, item);
-  }
-  for (const name of repeated) findings.add(name, "NON_CANONICAL");
-  return fields;
+/** Adds a finding where the bytes of a well-formed header are too many; returns them. */
+export function headerBytesOf(header, findings) {
+  const bytes = encodeCanonical(header);
+  if (bytes.length > MAX_HEADER_BYTES) findings.add("", "LIMIT_EXCEEDED");
+  return bytes;
 }
 
 function judgeField(name, item, acceptsUnknown, findings) {

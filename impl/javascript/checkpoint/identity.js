@@ -1,6 +1,5 @@
 /** What a restore must find again (seed 002 §II.I; requirements C12, C34; ruling CA11). */
-import { Pairs } from "../cbor.js";
-import { fieldOf, isSame } from "./subject.js";
+import { IS_OF_TYPE, fieldOf, isNamedMap, isSame } from "./subject.js";
 
 /** The fields of the restore identity rule, in its order. */
 const IDENTITY_FIELDS = [
@@ -16,14 +15,28 @@ const IDENTITY_FIELDS = [
   "determinism_profile_hash",
 ];
 
-/** Adds what is wrong with the expectation itself. */
-export function judgeExpected(expected, findings) {
-  if (!(expected instanceof Pairs)) {
+const STRINGS = new Set(["tenant_id", "run_id"]);
+
+/** Adds what is wrong with the expectation itself: whatever could never be compared (ruling CA11). */
+export function judgeExpected(expected, digests, findings) {
+  if (!isNamedMap(expected)) {
     findings.add("expected", "WRONG_TYPE");
     return;
   }
-  const keys = expected.entries.map(([key]) => key);
-  if (new Set(keys).size !== keys.length) findings.add("expected", "NON_CANONICAL");
+  const comparable = new Set([...IDENTITY_FIELDS, ...digests, "checkpoint_hash_prev"]);
+  for (const [name, item] of expected.entries) {
+    const isTyped = STRINGS.has(name) ? IS_OF_TYPE.string(item) : IS_OF_TYPE.bytes32(item);
+    if (!comparable.has(name)) findings.add(`expected.${name}`, "UNKNOWN_FIELD");
+    else if (item === null) findings.add(`expected.${name}`, "NULL_FIELD");
+    else if (!isTyped) findings.add(`expected.${name}`, "WRONG_TYPE");
+  }
+}
+
+/** Adds each expected digest, by name, that the checkpoint does not have. */
+export function judgeDigests(digests, expected, findings) {
+  for (const [name, digest] of Object.entries(digests)) {
+    if (!isSame(fieldOf(expected, name) ?? digest, digest)) findings.add(name, "HASH_MISMATCH");
+  }
 }
 
 /** Adds the first identity field that differs from the expectation, and a predecessor that differs. */

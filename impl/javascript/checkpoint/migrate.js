@@ -2,7 +2,7 @@
 import { Pairs, decode, encodeCanonical } from "../cbor.js";
 import { sha256 } from "../digest.js";
 import { bytes, bytes32, string, struct, value } from "../types.js";
-import { judgeHeader } from "./header.js";
+import { headerBytesOf, judgeHeader } from "./header.js";
 import { FAILURE, Findings } from "./reasons.js";
 import { MIGRATION_OPERATOR, SCHEMAS } from "./schema.js";
 import { signItem } from "./signature.js";
@@ -16,19 +16,19 @@ const VERSION_FIELD = "checkpoint_schema_version";
 function judgeVersions(header, from, to, findings) {
   if (parseVersion(from) === undefined) findings.add("from_version", "BAD_VERSION");
   if (parseVersion(to) === undefined) findings.add("to_version", "BAD_VERSION");
-  else if (!SCHEMAS.has(to)) findings.add("to_version", "INCOMPATIBLE_VERSION");
-  else if (!SCHEMAS.get(to).includes(from)) findings.add("from_version", "INCOMPATIBLE_VERSION");
-  const stated = fieldOf(header, VERSION_FIELD);
-  if (parseVersion(stated) !== undefined && stated !== from) findings.add(VERSION_FIELD, "INCOMPATIBLE_VERSION");
+  else if (!SCHEMAS.get(to)?.includes(from)) findings.add("to_version", "INCOMPATIBLE_VERSION");
+  if (parseVersion(from) !== undefined && !SCHEMAS.has(from)) findings.add("from_version", "INCOMPATIBLE_VERSION");
+  if (SCHEMAS.has(from) && fieldOf(header, VERSION_FIELD) !== from) findings.add(VERSION_FIELD, "INCOMPATIBLE_VERSION");
 }
 
 function run(inputs) {
   const { header, from_version: from, to_version: to, signing_key: signingKey } = inputs;
   const findings = new Findings();
-  judgeHeader(header, parseVersion(from), findings);
+  if (SCHEMAS.has(from)) judgeHeader(header, parseVersion(from), findings);
   judgeVersions(header, from, to, findings);
   findings.refuse(NAME, header);
-  const source = encodeCanonical(header);
+  const source = headerBytesOf(header, findings);
+  findings.refuse(NAME, header);
   const migrated = new Pairs(header.entries.map(([key, item]) => [key, key === VERSION_FIELD ? to : item]));
   const target = encodeCanonical(migrated);
   const payload = {

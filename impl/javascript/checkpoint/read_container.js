@@ -106,7 +106,7 @@ function run(inputs) {
   const started = performance.now();
   const { root, name, stage, expected } = inputs;
   const findings = new Findings();
-  judgeExpected(expected, findings);
+  judgeExpected(expected, ["checkpoint_hash", "full_checkpoint_hash"], findings);
   judgePlace(root, name, findings);
   if (findings.list.some(({ field_path: path }) => path !== "expected")) findings.refuse(NAME);
   const base = join(root, name);

@@ -3,8 +3,8 @@ import { encodeCanonical } from "../cbor.js";
 import { sha256 } from "../digest.js";
 import { bytes, struct, value } from "../types.js";
 import { readCanonical } from "./canonical_item.js";
-import { judgeHeader } from "./header.js";
-import { judgeExpected, judgeIdentity } from "./identity.js";
+import { MAX_HEADER_BYTES, judgeHeader } from "./header.js";
+import { judgeDigests, judgeExpected, judgeIdentity } from "./identity.js";
 import { FAILURE, Findings } from "./reasons.js";
 import { REPORT, reportOf } from "./report.js";
 import { NEWEST } from "./schema.js";
@@ -13,21 +13,30 @@ import { IS_OF_TYPE } from "./subject.js";
 
 const NAME = "UML_OS.Checkpoint.Restore_v1";
 
+// The array's head, the format's text of 21 bytes and the hash's byte string of 34 stand around the header.
+const MAX_BLOB_BYTES = 1 + 21 + MAX_HEADER_BYTES + 34;
+
 function run({ checkpoint_blob: blob, expected }) {
   const started = performance.now();
   const findings = new Findings();
-  judgeExpected(expected, findings);
-  const item = readCanonical(blob, "", findings);
+  judgeExpected(expected, ["checkpoint_hash"], findings);
+  if (blob.length > MAX_BLOB_BYTES) {
+    findings.add("checkpoint_blob", "LIMIT_EXCEEDED");
+    findings.refuse(NAME);
+  }
+  const item = readCanonical(blob, "checkpoint_blob", findings);
   if (item === undefined) findings.refuse(NAME);
   if (!Array.isArray(item) || item.length !== 3 || item[0] !== BLOB_DOMAIN) {
-    findings.add("", "WRONG_TYPE");
+    findings.add("checkpoint_blob", "WRONG_TYPE");
     findings.refuse(NAME);
   }
   const [, header, statedHash] = item;
-  const checkpointHash = sha256(encodeCanonical(header));
   judgeHeader(header, NEWEST, findings);
   if (!IS_OF_TYPE.bytes32(statedHash)) findings.add("checkpoint_hash", "WRONG_TYPE");
-  else if (!checkpointHash.equals(statedHash)) findings.add("checkpoint_hash", "HASH_MISMATCH");
+  findings.refuse(NAME, header);
+  const checkpointHash = sha256(encodeCanonical(header));
+  if (!checkpointHash.equals(statedHash)) findings.add("checkpoint_hash", "HASH_MISMATCH");
+  judgeDigests({ checkpoint_hash: checkpointHash }, expected, findings);
   judgeIdentity(header, expected, findings);
   findings.refuse(NAME, header);
   return { header, report: reportOf(header, { checkpointHash, size: blob.length, started }) };

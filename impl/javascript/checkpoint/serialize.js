@@ -2,7 +2,7 @@
 import { encodeCanonical } from "../cbor.js";
 import { sha256 } from "../digest.js";
 import { bytes, bytes32, struct, value } from "../types.js";
-import { judgeHeader } from "./header.js";
+import { headerBytesOf, judgeHeader } from "./header.js";
 import { FAILURE, Findings } from "./reasons.js";
 import { NEWEST } from "./schema.js";
 
@@ -15,7 +15,8 @@ function run({ header }) {
   const findings = new Findings();
   judgeHeader(header, NEWEST, findings);
   findings.refuse(NAME, header);
-  const checkpointHash = sha256(encodeCanonical(header));
+  const checkpointHash = sha256(headerBytesOf(header, findings));
+  findings.refuse(NAME, header);
   return {
     checkpoint_blob: encodeCanonical([BLOB_DOMAIN, header, checkpointHash]),
     checkpoint_hash: checkpointHash,

@@ -6,11 +6,11 @@ const NO_TOKEN = Buffer.alloc(32);
 
 /** What the types of header and manifest fields are. */
 export const IS_OF_TYPE = {
-  string: (item) => typeof item === "string",
+  string: (item) => typeof item === "string" && item.isWellFormed(),
   uint64: (item) => typeof item === "bigint" && item >= 0n && item <= MAX_UINT64,
   bytes32: (item) => item instanceof Uint8Array && item.length === 32,
   bool: (item) => typeof item === "boolean",
-  "list<string>": (item) => Array.isArray(item) && item.every((element) => typeof element === "string"),
+  "list<string>": (item) => Array.isArray(item) && item.every((element) => IS_OF_TYPE.string(element)),
   list: (item) => Array.isArray(item),
 };
 
@@ -19,6 +19,13 @@ export function fieldOf(map, name) {
   if (!(map instanceof Pairs)) return undefined;
   const found = map.entries.filter(([key]) => key === name);
   return found.length === 1 ? found[0][1] : undefined;
+}
+
+/** Whether an item is a map from distinct texts. */
+export function isNamedMap(item) {
+  if (!(item instanceof Pairs)) return false;
+  const keys = item.entries.map(([key]) => key);
+  return keys.every((key) => IS_OF_TYPE.string(key)) && new Set(keys).size === keys.length;
 }
 
 /** The step and the replay token that a failure record states: zeros where the header does not hold them (C50). */

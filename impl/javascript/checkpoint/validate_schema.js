@@ -2,14 +2,14 @@
 import { bool, list, string, struct, value } from "../types.js";
 import { judgeHeader } from "./header.js";
 import { FAILURE, Findings } from "./reasons.js";
-import { SCHEMAS } from "./schema.js";
-import { parseVersion } from "./versions.js";
+import { NEWEST } from "./schema.js";
+import { isCompatible, parseVersion } from "./versions.js";
 
 function run({ header, schema_version: schemaVersion }) {
   const findings = new Findings();
   const reader = parseVersion(schemaVersion);
   if (reader === undefined) findings.add("schema_version", "BAD_VERSION");
-  else if (!SCHEMAS.has(schemaVersion)) findings.add("schema_version", "INCOMPATIBLE_VERSION");
+  else if (!isCompatible(reader, NEWEST)) findings.add("schema_version", "INCOMPATIBLE_VERSION");
   judgeHeader(header, reader, findings);
   const errors = findings.sorted();
   return { valid: errors.length === 0, errors };

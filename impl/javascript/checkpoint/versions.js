@@ -1,6 +1,7 @@
 /** Versions of the checkpoint schema: "MAJOR.MINOR.PATCH", integers without leading zeros (ruling CA14). */
 
-const FORM = /^(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)$/;
+// Nineteen digits always fit into 64 bits.
+const FORM = /^(0|[1-9][0-9]{0,18})\.(0|[1-9][0-9]{0,18})\.(0|[1-9][0-9]{0,18})$/;
 
 /** The three integers as decimal digits; undefined for any other text. */
 export function parseVersion(text) {

@@ -6,7 +6,7 @@ from typing import Final, Literal
 
 from impl.reference.canonical_cbor import encode_canonical
 from impl.reference.checkpoint.header import Header, checkpoint_hash_of
-from impl.reference.checkpoint.schema_registry import SCHEMAS
+from impl.reference.checkpoint.schema_registry import NEWEST
 from impl.reference.checkpoint.version import parse_version
 from impl.types import bytes32, uint64
 
@@ -47,17 +47,16 @@ def source_hash_of(header: Header) -> bytes:
 
 
 def compatibility_level_of(header: Header) -> CompatibilityLevel:
-    """Return how a valid header's MAJOR.MINOR stands to the registry.
+    """Return how a valid header's MINOR stands to the newest registered one.
 
-    A newer MINOR than every registered one is minor_newer; one that a registered migration leads to is migrated; the
-    one that it starts from is exact.
+    A header of an older MINOR is read as its migration would leave it: the two differ in nothing but the version.
     """
-    version = parse_version(str(header["checkpoint_schema_version"]))
+    version, newest = parse_version(str(header["checkpoint_schema_version"])), parse_version(NEWEST)
     assert version is not None
-    for schema in SCHEMAS.values():
-        if schema.version.minor == version.minor:
-            return "migrated" if schema.migration_supported_from else "exact"
-    return "minor_newer"
+    assert newest is not None
+    if version.minor == newest.minor:
+        return "exact"
+    return "minor_newer" if version.minor > newest.minor else "migrated"
 
 
 def restore_report(
