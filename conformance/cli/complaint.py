@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import click
 
 
@@ -11,7 +14,7 @@ class Complaint(Exception):
     `status` is 1 where the thing judged is to blame, 2 where there is no judgement. Codes: T001 no such backend,
     T002 no valid hello, T003 no such operator or check, T004 unusable vectors, T005 a file is in the way,
     T006 an option lacks its companion, T007 the backend was lost, T008 no derivation,
-    T009 no specification, T010 contracts with findings.
+    T009 no specification, T010 contracts with findings, T011 a file cannot be written.
     """
 
     def __init__(self, place: str, code: str, message: str, hint: str = "", status: int = 2, extra: str = "") -> None:
@@ -24,6 +27,18 @@ class Complaint(Exception):
         if self.hint:
             lines.append(f"    hint: {self.hint}")
         return "\n".join([*lines, *(f"    | {line}" for line in self.extra.splitlines())])
+
+
+@contextmanager
+def writing(place: str, hint: str) -> Iterator[None]:
+    """Say what the system says where it refuses to write; raises Complaint."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename is not None else ""
+        raise Complaint(place, "T011", f"cannot be written: {where}{error.strerror}", hint) from None
 
 
 def tell(complaint: Complaint) -> None:

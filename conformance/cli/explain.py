@@ -7,6 +7,7 @@ from typing import IO
 
 import click
 
+from conformance.cli.seconds import Seconds
 from conformance.trial.options import DEFAULT_TIMEOUT
 
 
@@ -30,7 +31,7 @@ from conformance.trial.options import DEFAULT_TIMEOUT
     default=None,
     help="A record.json: explain the call that failed CHECK there.",
 )
-@click.option("--timeout", type=click.FloatRange(0.01), default=DEFAULT_TIMEOUT, show_default=True)
+@click.option("--timeout", type=Seconds(0.01), default=DEFAULT_TIMEOUT, show_default=True)
 def command(
     target: str,
     backend: str | None,

@@ -16,7 +16,7 @@ LANGUAGES: Final = ("python", "javascript")
 @click.option("--operator", default=None, help="The operator to begin with; the one with the fewest inputs otherwise.")
 def command(folder: Path, language: str, operator: str | None) -> int:
     """Write the skeleton of a backend into DIR; nothing that exists is overwritten."""
-    from conformance.cli.complaint import Complaint
+    from conformance.cli.complaint import Complaint, writing
     from conformance.cli.skeleton import run_line, skeleton, smallest
     from conformance.cli.specification import contract_named, specification
 
@@ -27,9 +27,10 @@ def command(folder: Path, language: str, operator: str | None) -> int:
     if in_the_way:
         hint = "name a new folder; nothing was written"
         raise Complaint(str(folder / in_the_way[0]), "T005", "this file exists already", hint)
-    folder.mkdir(parents=True, exist_ok=True)
     for name, text in files.items():
-        (folder / name).write_text(text, encoding="utf-8")
+        with writing(str(folder), "name a new folder"):
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_text(text, encoding="utf-8")
         click.echo(f"wrote {folder / name}")
     click.echo(
         f"\nnext: {run_line(language, str(folder), contract)}\nthen: edit {folder / 'operators'}.*; see README.md"

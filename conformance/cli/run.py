@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import click
 
+from conformance.cli.seconds import Seconds
 from conformance.report.writer import WRITERS
 from conformance.trial.options import DEFAULT_TIMEOUT, PROFILES
 
@@ -31,7 +32,7 @@ _BACKEND: Final = (
 @click.option("--jobs", type=click.IntRange(1, 64), default=1, show_default=True, help="Backend processes at a time.")
 @click.option(
     "--timeout",
-    type=click.FloatRange(0.01),
+    type=Seconds(0.01),
     default=DEFAULT_TIMEOUT,
     show_default=True,
     help="Seconds without an answer before a backend counts as hung.",

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Final
 
 import click
 
 from conformance.backend.resolve import BackendNotFound, resolve
-from conformance.cli.complaint import Complaint, tell
+from conformance.cli.complaint import Complaint, tell, writing
 from conformance.cli.expected_failures import dump_expected_failures, load_expected_failures, updated
 from conformance.cli.linting import require_clean_contracts
 from conformance.cli.progress import shown_progress
@@ -26,6 +29,8 @@ from conformance.trial.options import RunOptions
 from conformance.trial.run import UnfitBackend, run_trial
 from conformance.trial.run_result import ExpectedFailure, RunResult
 from conformance.vectors.corpus import Corpus
+
+_ELSEWHERE: Final = "name a folder that can be written"
 
 
 def run_all(
@@ -72,6 +77,7 @@ def run_all(
         same_process=same_process,
         shuffle=shuffle,
     )
+    folders = _folders(output, backends)
     records: list[Record] = []
     unfit = []
     for backend in backends:
@@ -81,8 +87,7 @@ def run_all(
             continue
         if update_expected and expected is not None:
             run = _rewritten(run, expected, reason, issue)
-        folder = output if output is None or len(backends) == 1 else output / folder_name(backend)
-        records.append(_finished(run, library, folder, formats))
+        records.append(_finished(run, library, folders.get(backend), formats))
     if records:
         _print(records, show)
     return exit_status([*unfit, *(record.verdict for record in records)])
@@ -124,8 +129,9 @@ def _rewritten(run: RunResult, file: Path, reason: str, issue: str) -> RunResult
         message = f"{len(added)} failing checks are not listed yet, and a list says why: {added[0].check} ..."
         hint = "add --reason 'why they fail' (10 characters or more) and --issue https://..."
         raise Complaint("--update-expected", "T006", message, hint)
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(dump_expected_failures(entries), encoding="utf-8")
+    with writing(f"--expected-failures {str(file)!r}", "name a file that can be written"):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(dump_expected_failures(entries), encoding="utf-8")
     click.echo(f"{file}: {len(entries)} entries, {len(added)} of them new", err=True)
     counts = replace(run.counts, expected_to_fail=len(entries))
     return replace(run, expected_failures=entries, unexpected_passes=(), unmatched_expectations=(), counts=counts)
@@ -135,12 +141,30 @@ def _finished(run: RunResult, library: Library, folder: Path | None, formats: Se
     # Writers see what a reader of the file would see, and nothing more.
     record = read_record(encode_record(record_of(run, library)))
     if folder is not None:
-        folder.mkdir(parents=True, exist_ok=True)
         observations = observations_of(run.observations)
         for name in dict.fromkeys(["json", *formats]):
-            for file in writer(name).write(record, observations, folder):
+            with writing(f"--output {str(folder)!r}", _ELSEWHERE):
+                files = writer(name).write(record, observations, folder)
+            for file in files:
                 click.echo(f"wrote {file}", err=True)
     return record
+
+
+def _folders(output: Path | None, backends: Sequence[str]) -> dict[str, Path]:
+    """A new or old folder for each backend's reports, made before the run, which may take an hour."""
+    if output is None:
+        return {}
+    folders: dict[str, Path] = {}
+    for backend in backends:
+        folder = output if len(backends) == 1 else output / folder_name(backend)
+        while folder in folders.values():
+            folder = folder.with_name(f"{folder.name}-again")
+        folders[backend] = folder
+        with writing(f"--output {str(output)!r}", _ELSEWHERE):
+            folder.mkdir(parents=True, exist_ok=True)
+            if not os.access(folder, os.W_OK):
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(folder))
+    return folders
 
 
 def _print(records: Sequence[Record], most: int) -> None:

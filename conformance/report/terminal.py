@@ -152,5 +152,5 @@ def _last(record: Record) -> str:
         part = " in the selected checks" if record["selection"] else ""
         return f"{CONFORMANT}{part}: {verdicts['pass']} of {counts['run']} checks passed"
     failed = sum(entry["verdict"] == "fail" for entry in bad)
-    losses = f", {len(record['unattributed'])} unattributed" if record["unattributed"] else ""
-    return f"{record.verdict}: {failed} of {counts['run']} checks failed, {len(bad) - failed} could not be judged{losses}"
+    said = f"{record.verdict}: {failed} of {counts['run']} checks failed, {len(bad) - failed} could not be judged"
+    return f"{said}, {len(record['unattributed'])} unattributed" if record["unattributed"] else said

@@ -115,6 +115,42 @@ def test_every_backend_has_its_own_folder_where_there_are_several(tmp_path: Path
     assert sorted(folder.name for folder in tmp_path.iterdir()) == ["mutant-philox-nine-rounds", "reference"]
 
 
+def test_backends_whose_names_look_alike_do_not_overwrite_each_other(tmp_path: Path) -> None:
+    assert run("--backend", program("pass"), "--backend", program("pass;"), "--output", tmp_path) == 1
+    first, second = sorted(folder.name for folder in tmp_path.iterdir())
+    assert second == f"{first}-again"
+
+
+@pytest.mark.parametrize("folder", ["a-file/reports", "n" * 300])
+def test_reports_that_cannot_be_written_are_known_before_anything_runs(
+    folder: str, tmp_path: Path, capsys: Capture
+) -> None:
+    (tmp_path / "a-file").write_text("mine")
+    assert run("--output", tmp_path / folder) == 2
+    printed = capsys.readouterr()
+    assert "T011 cannot be written" in printed.err
+    assert "Traceback" not in printed.err
+    assert "cases, laws" not in printed.err
+
+
+def test_a_report_that_is_in_the_way_is_a_complaint(tmp_path: Path, capsys: Capture) -> None:
+    (tmp_path / "record.json").mkdir()
+    assert run("--output", tmp_path) == 2
+    assert f"T011 cannot be written: {tmp_path / 'record.json'}" in capsys.readouterr().err
+
+
+def test_a_list_that_cannot_be_written_is_a_complaint(tmp_path: Path, capsys: Capture) -> None:
+    (tmp_path / "a-file").write_text("mine")
+    file = tmp_path / "a-file" / "expected.yaml"
+    assert run("--backend", BAD, "--expected-failures", file, "--update-expected", *WHY) == 2
+    assert "T011 cannot be written" in capsys.readouterr().err
+
+
+def test_a_timeout_is_a_number(capsys: Capture) -> None:
+    assert run("--timeout", "nan") == 2
+    assert "nan is not a number of seconds" in capsys.readouterr().err
+
+
 def test_nothing_is_written_unless_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert run() == 0
