@@ -276,7 +276,8 @@ def test_a_blob_of_another_form_is_refused(backend: Backend, blob: bytes, reason
 def test_each_field_of_the_identity_is_compared(backend: Backend, name: str) -> None:
     header = pinned_header()
     other = "other" if name in TEXTS else digest(b"other")
-    params = {"checkpoint_blob": blob_of(header), "expected": Value({field: header[field] for field in IDENTITY} | {name: other})}
+    expected = Value({field: header[field] for field in IDENTITY} | {name: other})
+    params = {"checkpoint_blob": blob_of(header), "expected": expected}
     assert_refused(backend, RESTORE, params, "IDENTITY_MISMATCH", name, header)
 
 
