@@ -9,6 +9,7 @@ import pytest
 
 from conformance.trial.crash.asking import Answer, Kind
 from conformance.trial.crash.durability import Model, crash_points
+from conformance.trial.crash.listing import listing
 from conformance.trial.crash.operation import (
     Acknowledge,
     Create,
@@ -18,13 +19,15 @@ from conformance.trial.crash.operation import (
     SyncAll,
     SyncFile,
     SyncFolder,
+    Traced,
     Truncate,
     Unlink,
     Write,
 )
 from conformance.trial.crash.replay import Replay
-from conformance.trial.crash.states import Tier, crash_states, first_states
-from conformance.trial.crash.verdict import Reading, Verdict, judge
+from conformance.trial.crash.report import BadState
+from conformance.trial.crash.states import CrashState, Tier, crash_states, first_states
+from conformance.trial.crash.verdict import Judgement, Reading, Verdict, judge
 from conformance.trial.crash.volume import TOP, StrangeFile, Volume, materialise, snapshot
 
 EMPTY = Volume({TOP: {}}, {})
@@ -258,3 +261,19 @@ def test_a_second_recovery_that_differs_is_not_idempotent() -> None:
 def test_a_recovery_that_refuses_is_torn() -> None:
     reading = Reading((Answer(Kind.FAILURE, {"code": "WAL_CORRUPTION"}),), (ABSENT,), stable=True, changed=False)
     assert judge(reading, ["load"], VERSIONS, 0, 1).verdict is Verdict.TORN
+
+
+def test_a_long_list_keeps_what_was_lost_and_counts_the_rest() -> None:
+    operations: list[Operation] = [Create(TOP, f"{k:02}", k + 1) for k in range(60)]
+    traced = [Traced(one, f"create {k:02}", "openat", k + 1) for k, one in enumerate(operations)]
+    state = CrashState(Model.POSIX, Tier.OTHER, 50, (3, 7), tuple(range(50)), None, 0, b"")
+    lines = list(listing(BadState(Model.POSIX, state, Judgement(Verdict.TORN), traced), ("save",)))
+    assert lines[:6] == [
+        "crash at operation 50 of 60, before any answer (model posix)",
+        "        ... 3 operations",
+        "     4  LOST       create 03",
+        "        ... 3 operations",
+        "     8  LOST       create 07",
+        "        ... 22 operations",
+    ]
+    assert lines[6:] == [f"  {k + 1:>4}  survived   create {k:02}" for k in range(30, 50)]
