@@ -151,7 +151,8 @@ def test_an_editable_install_runs_the_checkout_from_any_folder(editable: Path, f
 
 
 def test_a_checkout_that_is_only_on_the_path_runs_from_any_folder(foreign: Path) -> None:
-    command = [sys.executable, "-P", "-m", "conformance.cli.main", "run", *FEW, "--backend", "python:mine"]
+    given = ["--backend", "reference", "--backend", "python:mine"]
+    command = [sys.executable, "-P", "-m", "conformance.cli.main", "run", *FEW, *given]
     done = run(command, foreign, PYTHONPATH=str(ROOT))
     assert done.returncode == 0, done.stdout + done.stderr
 

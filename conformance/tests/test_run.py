@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from conformance.backend import drive
 from conformance.tests.halving import BOTH, CASES, TWIN, backend, corpus, library, result_of, tried, twin_of, verdicts
 from conformance.tests.shipped import shipped_library
 from conformance.tests.small_corpus import OPERATOR, case, halved, step
@@ -173,8 +174,9 @@ def test_a_backend_that_is_silent_in_one_operator_is_judged_in_the_other() -> No
     assert {one.verdict for one in run.results if one.check.operator == OPERATOR} == {ERROR}
 
 
-def test_a_backend_that_crashes_often_is_asked_everything_all_the_same() -> None:
-    """More crashes in a row than it takes to be given up on, where the first few checks came to a verdict."""
+def test_a_backend_that_crashes_often_is_asked_everything_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """More crashes in a row than elsewhere are enough to give a backend up."""
+    monkeypatch.setattr(drive, "GIVE_UP_AFTER", 5)
     cases = [replace(halved(6), id=f"{OPERATOR}::a-crash::{k}") for k in range(40)]
     run = tried(backend("leaves_on_six"), [*CASES, *cases])
     assert sum(one.outcome == "crash" for one in run.results) == 41
@@ -195,6 +197,13 @@ def test_a_backend_that_is_silent_in_every_call_costs_a_few_timeouts() -> None:
     assert run.count(ERROR) == 60
     assert sum(result.outcome == "timeout" for result in run.results) <= 8
     assert run.observations["seconds"] < 20
+
+
+def test_a_backend_that_is_silent_in_every_operator_costs_no_more() -> None:
+    cases = [*CASES, *(twin_of(halved(whole)) for whole in range(0, 60, 2))]
+    run = tried(backend("sleeps_when_called", operators=BOTH), cases, timeout=0.1)
+    assert run.count(ERROR) == len(cases)
+    assert sum(result.outcome == "timeout" for result in run.results) <= 6
 
 
 # -- expected failures

@@ -88,6 +88,7 @@ SINS: dict[str, Half] = {
     "leaves_when_called": lost(leave, lambda whole, memory: True),
     "leaves_on_six": lost(leave, lambda whole, memory: whole == 6),
     "leaves_on_the_fortieth": lost(leave, lambda whole, memory: memory["calls"] == 40),
+    "sleeps_when_called": lost(sleep, lambda whole, memory: True),
     "sleeps_on_six": lost(sleep, lambda whole, memory: whole == 6),
     "ill_typed": lambda whole, memory: {"half": whole // 2} if whole == 2 else right(whole, memory),
     "adds_a_field": lambda whole, memory: {"half": str(whole // 2), "rest": "0"} if whole % 2 == 0 else refusal(),
