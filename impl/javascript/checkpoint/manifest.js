@@ -1,17 +1,20 @@
 /** checkpoint_manifest.cbor: the shard list and what binds it (seed 002 §II.G; requirements C15, C33; ruling CA01). */
-import { Pairs, encodeCanonical } from "../cbor.js";
-import { shardPathFault } from "./layout.js";
+import { encodeCanonical } from "../cbor.js";
+import { MANIFEST, shardPathFault } from "./layout.js";
 import { compareBytewise } from "./reasons.js";
-import { IS_OF_TYPE, fieldOf } from "./subject.js";
+import { IS_OF_TYPE, fieldOf, isNamedMap } from "./subject.js";
 import { parseVersion } from "./versions.js";
 
 export const MANIFEST_VERSION = "1.0.0";
+export const MAX_MANIFEST_BYTES = 2 ** 24;
+export const MAX_SHARDS = 2 ** 16;
+const MAX_SHARD_BYTES = 1n << 40n;
 
 const FIELDS = new Map([
   ["manifest_version", { type: "string" }],
   ["checkpoint_hash", { type: "bytes32" }],
   ["checkpoint_merkle_root", { type: "bytes32" }],
-  ["shards", { type: "list" }],
+  ["shards", { type: "list<map>" }],
   ["dataset_snapshot_id", { type: "string" }],
   ["artifact_index_hash", { type: "bytes32" }],
   ["dp_enabled", { type: "bool", optional: true }],
@@ -39,11 +42,11 @@ export function encodeManifest(given, checkpointHash, root, shards) {
 
 /** The manifest that a canonical item holds, as far as it is well typed; everything else becomes a finding. */
 export function readManifest(item, findings) {
-  if (!(item instanceof Pairs)) {
-    findings.add("manifest", "WRONG_TYPE");
+  if (!isNamedMap(item)) {
+    findings.add(MANIFEST, "WRONG_TYPE");
     return undefined;
   }
-  const manifest = readFields(item, FIELDS, "manifest", findings);
+  const manifest = readFields(item, FIELDS, MANIFEST, findings);
   judgeVersion(manifest.manifest_version, findings);
   if (manifest.shards !== undefined) manifest.shards = readShards(manifest.shards, findings);
   return manifest;
@@ -66,30 +69,45 @@ function readFields(item, declared, prefix, findings) {
 function judgeVersion(text, findings) {
   if (text === undefined || text === MANIFEST_VERSION) return;
   const reason = parseVersion(text) === undefined ? "BAD_VERSION" : "INCOMPATIBLE_VERSION";
-  findings.add("manifest.manifest_version", reason);
+  findings.add(`${MANIFEST}.manifest_version`, reason);
 }
 
-/** The shard list; undefined where an entry is ill typed. Paths are legal, ascending and distinct, or a finding. */
+/** The shard list; undefined where it is too long or an entry is ill typed. Paths ascend, or a finding. */
 function readShards(items, findings) {
-  const shards = items.map((item, index) => {
-    const prefix = `manifest.shards[${index}]`;
-    if (item instanceof Pairs) return readFields(item, SHARD_FIELDS, prefix, findings);
-    findings.add(prefix, "WRONG_TYPE");
-    return {};
-  });
-  if (shards.some((shard) => Object.keys(shard).length !== SHARD_FIELDS.size)) return undefined;
-  judgePaths(shards.map(({ path }) => path), findings);
+  if (items.length > MAX_SHARDS) {
+    findings.add(`${MANIFEST}.shards`, "LIMIT_EXCEEDED");
+    return undefined;
+  }
+  const known = findings.list.length;
+  const shards = items.map((item, index) => readFields(item, SHARD_FIELDS, `${MANIFEST}.shards.${index}`, findings));
+  if (findings.list.length > known) return undefined;
+  const paths = shards.map(({ path }) => path);
+  const isAscending = paths.every((path, index) => index === 0 || compareBytewise(paths[index - 1], path) <= 0);
+  if (!isAscending) findings.add(`${MANIFEST}.shards`, "NON_CANONICAL");
+  for (const { path, size_bytes: size } of shards) if (size > MAX_SHARD_BYTES) findings.add(path, "LIMIT_EXCEEDED");
   return shards;
 }
 
-function judgePaths(paths, findings) {
+/** Adds a finding for each path of a list that stands twice or is none of the layout. */
+export function judgePaths(paths, findings) {
   for (const path of repeatedOf(paths)) findings.add(path, "DUPLICATE_PATH");
   for (const path of new Set(paths)) {
     const fault = shardPathFault(path);
     if (fault !== undefined) findings.add(path, fault);
   }
-  const isAscending = paths.every((path, index) => index === 0 || compareBytewise(paths[index - 1], path) <= 0);
-  if (!isAscending) findings.add("manifest.shards", "NON_CANONICAL");
+}
+
+/** Adds a finding for each path of the partial-restore policy that no shard has, or that stands twice. */
+export function judgePolicy({ partial_restore: policy = [] }, shards, findings) {
+  const listed = new Set(shards.map(({ path }) => path));
+  for (const path of new Set(policy)) if (!listed.has(path)) findings.add(path, "MISSING_SHARD");
+  for (const path of repeatedOf(policy)) findings.add(path, "DUPLICATE_PATH");
+}
+
+/** Adds a finding where privacy is accounted for without a root that binds the account (requirement C21). */
+export function judgeAccountant(manifest, header, findings) {
+  const isBound = fieldOf(header, "dp_accountant_state_root_hash") !== undefined;
+  if (manifest.dp_enabled === true && !isBound) findings.add("dp_accountant_state_root_hash", "MISSING_FIELD");
 }
 
 /** The paths that stand more than once (ruling CA04: without this, three and four shards could share a root). */

@@ -4,12 +4,14 @@ import { sha256 } from "../digest.js";
 import { bytes, list, mapOf, optional, string, struct, value } from "../types.js";
 import { readCanonical } from "./canonical_item.js";
 import { judgeComponents, requiredComponents, restoreProfileId } from "./components.js";
+import { judgeContents } from "./contents.js";
 import { isFolder, kindAt, readRegularFile } from "./durable.js";
-import { judgeHeader } from "./header.js";
-import { judgeExpected, judgeIdentity } from "./identity.js";
-import { HEADER, LINK, MANIFEST, containerNameFault, shardPathFault } from "./layout.js";
-import { judgeLink } from "./link.js";
-import { readManifest, repeatedOf } from "./manifest.js";
+import { MAX_HEADER_BYTES, judgeHeader } from "./header.js";
+import { judgeDigests, judgeExpected, judgeIdentity } from "./identity.js";
+import { HEADER, MANIFEST, containerNameFault, shardPathFault } from "./layout.js";
+import {
+  MAX_MANIFEST_BYTES, MAX_SHARDS, judgeAccountant, judgePaths, judgePolicy, readManifest, repeatedOf,
+} from "./manifest.js";
 import { FAILURE, Findings } from "./reasons.js";
 import { REPORT, reportOf } from "./report.js";
 import { judgeRoots } from "./roots.js";
@@ -19,118 +21,121 @@ import { listTree } from "./tree.js";
 
 const NAME = "UML_OS.Checkpoint.ReadContainer_v1";
 
-// A manifest of a million shards is half as large; a file above 2^31 - 1 bytes fits into no message.
-const MAX_METADATA_BYTES = 2 ** 28;
-const MAX_SHARD_BYTES = 2n ** 31n - 1n;
+const DIGESTS = ["checkpoint_hash", "full_checkpoint_hash"];
 
-/** Adds what is wrong with where the container is said to be. */
-function judgePlace(root, name, findings) {
+// Every shard may stand in a folder of its own, with one folder around it.
+const MAX_ENTRIES = 3 * MAX_SHARDS + 16;
+
+/** Adds what is wrong with where the container is said to be; what is there is listed only where nothing is. */
+function listPlace(root, name, findings) {
+  if (!isFolder(root)) findings.add("root", "BAD_PATH");
   const fault = containerNameFault(name);
   if (fault !== undefined) findings.add("name", fault);
-  if (!isFolder(root)) findings.add("root", "BAD_PATH");
-  if (fault !== undefined || !isFolder(root)) return;
-  const kind = kindAt(join(root, name));
-  if (kind === undefined) findings.add(MANIFEST, "MISSING_COMPONENT");
+  findings.refuse(NAME);
+  const base = join(root, name);
+  const kind = kindAt(base);
+  if (kind === undefined) findings.add(MANIFEST, "MISSING_SHARD");
   else if (kind !== "directory") findings.add("name", "BAD_PATH");
+  findings.refuse(NAME);
+  const tree = listTree(base, MAX_ENTRIES);
+  if (tree === undefined) findings.add("name", "LIMIT_EXCEEDED");
+  else for (const path of tree.others) findings.add(path, "BAD_PATH");
+  findings.refuse(NAME);
+  return tree;
 }
 
-/** The bytes of the header or the manifest; undefined, with a finding, where they cannot be had. */
-function readMetadata(base, path, tree, findings) {
-  if (tree.others.has(path)) return undefined;
+/** The bytes and the item of the header or the manifest; a finding where they cannot be had. */
+function readDocument(base, path, limit, tree, findings) {
   if (!tree.files.has(path)) {
-    findings.add(path, "MISSING_COMPONENT");
-    return undefined;
+    findings.add(path, "MISSING_SHARD");
+    return {};
   }
-  const content = readRegularFile(join(base, path), MAX_METADATA_BYTES);
+  const content = readRegularFile(join(base, path), limit);
   if (content === undefined) findings.add(path, "LIMIT_EXCEEDED");
-  return content;
+  return content === undefined ? {} : { content, item: readCanonical(content, path, findings) };
 }
-
-const isBelow = (path, folders) => [...folders].some((folder) => path === folder || path.startsWith(`${folder}/`));
 
 /** Reads and verifies every shard of the manifest, and looks for files beside them (requirement C17). */
 function readShards(base, shards, tree, findings) {
   const contents = new Map();
   for (const shard of shards) {
-    const isJudged = contents.has(shard.path) || shardPathFault(shard.path) !== undefined;
-    if (isJudged || isBelow(shard.path, tree.others)) continue;
+    if (shardPathFault(shard.path) !== undefined) continue;
     if (!tree.files.has(shard.path)) findings.add(shard.path, "MISSING_SHARD");
-    else contents.set(shard.path, readShard(join(base, shard.path), shard, findings));
+    else readShard(base, shard, contents, findings);
   }
   const listed = new Set([HEADER, MANIFEST, ...shards.map(({ path }) => path)]);
   for (const path of tree.files) if (!listed.has(path)) findings.add(path, "EXTRA_SHARD");
   return contents;
 }
 
-/** The content of one shard; its size is compared first, so that a wrong one is not read at all. */
-function readShard(path, shard, findings) {
-  if (shard.size_bytes > MAX_SHARD_BYTES) {
-    findings.add(shard.path, "LIMIT_EXCEEDED");
-    return Buffer.alloc(0);
-  }
-  const content = readRegularFile(path, Number(shard.size_bytes));
-  const isWhole = content !== undefined && BigInt(content.length) === shard.size_bytes;
-  if (!isWhole || !isSame(sha256(content), shard.sha256)) findings.add(shard.path, "SHARD_MISMATCH");
-  return content ?? Buffer.alloc(0);
+/** Reads one shard; one that is longer than listed is not read at all. */
+function readShard(base, { path, sha256: digest, size_bytes: size }, contents, findings) {
+  const content = readRegularFile(join(base, path), Number(size));
+  const isWhole = content !== undefined && BigInt(content.length) === size && isSame(sha256(content), digest);
+  if (isWhole) contents.set(path, content);
+  else findings.add(path, "SHARD_MISMATCH");
 }
 
 /** Adds what is wrong with a choice of shards: each is in the manifest and declared (requirement C27). */
 function judgeChoice(chosen, manifest, findings) {
   const listed = new Set(manifest.shards.map(({ path }) => path));
-  const declared = new Set(manifest.partial_restore ?? []);
-  for (const path of repeatedOf(chosen)) findings.add(path, "DUPLICATE_PATH");
+  judgePaths(chosen, findings);
   for (const path of chosen) {
-    const fault = shardPathFault(path);
-    if (fault !== undefined) findings.add(path, fault);
-    else if (!listed.has(path)) findings.add(path, "MISSING_SHARD");
-    else if (!declared.has(path)) findings.add(path, "PARTIAL_NOT_DECLARED");
+    if (shardPathFault(path) === undefined && !listed.has(path)) findings.add(path, "MISSING_SHARD");
   }
+  const declared = manifest.partial_restore;
+  if (declared === undefined) findings.add(`${MANIFEST}.partial_restore`, "PARTIAL_NOT_DECLARED");
+  else for (const path of chosen) if (!declared.includes(path)) findings.add(path, "PARTIAL_NOT_DECLARED");
 }
 
-/** Verifies the shards against header and manifest; the chosen contents and the components they make up. */
-function verifyShards(base, { stage, shards: choice }, header, manifest, tree, findings) {
+/** Adds what header, manifest and list say of each other; a list with a path twice has no roots (ruling CA04). */
+function judgeBindings({ header, headerHash, manifest }, findings) {
   const { shards } = manifest;
-  // Three shards and four with the last repeated share a root, so a list with repeated paths has none (CA04).
-  const isDistinct = repeatedOf(shards.map(({ path }) => path)).size === 0;
-  if (isDistinct) judgeRoots(header, manifest, shards, findings);
-  const contents = readShards(base, shards, tree, findings);
-  if (contents.has(LINK)) judgeLink(contents.get(LINK), header, findings);
-  if (choice !== undefined) judgeChoice(choice, manifest, findings);
-  const files = new Map([...contents].filter(([path]) => choice === undefined || choice.includes(path)));
-  const components = requiredComponents(stage, manifest, header);
-  judgeComponents(components, [...files.keys()], findings);
-  return { files, components };
+  if (!isSame(manifest.checkpoint_hash, headerHash)) findings.add(`${MANIFEST}.checkpoint_hash`, "HASH_MISMATCH");
+  if (repeatedOf(shards.map(({ path }) => path)).size === 0) judgeRoots(header, manifest, shards, findings);
+  judgePaths(shards.map(({ path }) => path), findings);
+  judgePolicy(manifest, shards, findings);
+}
+
+/** The shards that a stage restores unless told otherwise: all to train, the parameters to eval and infer. */
+function restoredByDefault(stage, shards) {
+  const paths = shards.map(({ path }) => path);
+  return stage === "train" ? paths : paths.filter((path) => path.startsWith("tensors/"));
 }
 
 function run(inputs) {
   const started = performance.now();
-  const { root, name, stage, expected } = inputs;
+  const { root, name, stage, expected, shards: choice } = inputs;
   const findings = new Findings();
-  judgeExpected(expected, ["checkpoint_hash", "full_checkpoint_hash"], findings);
-  judgePlace(root, name, findings);
-  if (findings.list.some(({ field_path: path }) => path !== "expected")) findings.refuse(NAME);
+  const tree = listPlace(root, name, findings);
   const base = join(root, name);
-  const tree = listTree(base);
-  for (const path of tree.others) findings.add(path, "BAD_PATH");
-  const headerBytes = readMetadata(base, HEADER, tree, findings);
-  const manifestBytes = readMetadata(base, MANIFEST, tree, findings);
-  const header = headerBytes && readCanonical(headerBytes, HEADER, findings);
-  const manifestItem = manifestBytes && readCanonical(manifestBytes, MANIFEST, findings);
-  if (header === undefined || manifestItem === undefined) findings.refuse(NAME, header);
-  judgeHeader(header, NEWEST, findings);
-  judgeIdentity(header, expected, findings);
-  const manifest = readManifest(manifestItem, findings);
-  if (manifest?.shards === undefined) findings.refuse(NAME, header);
-  const checkpointHash = sha256(headerBytes);
-  if (manifest.checkpoint_hash !== undefined && !isSame(manifest.checkpoint_hash, checkpointHash)) {
-    findings.add("manifest.checkpoint_hash", "HASH_MISMATCH");
-  }
-  const { files, components } = verifyShards(base, inputs, header, manifest, tree, findings);
+  judgeExpected(expected, DIGESTS, findings);
+  const { content: headerBytes, item: header } = readDocument(base, HEADER, MAX_HEADER_BYTES, tree, findings);
+  const { content: manifestBytes, item } = readDocument(base, MANIFEST, MAX_MANIFEST_BYTES, tree, findings);
+  if (header !== undefined) judgeHeader(header, NEWEST, findings);
+  const manifest = item === undefined ? undefined : readManifest(item, findings);
   findings.refuse(NAME, header);
+
+  const headerHash = sha256(headerBytes);
+  judgeDigests({ checkpoint_hash: headerHash, full_checkpoint_hash: sha256(manifestBytes) }, expected, findings);
+  judgeBindings({ header, headerHash, manifest }, findings);
+  const contents = readShards(base, manifest.shards, tree, findings);
+  findings.refuse(NAME, header);
+
+  const asked = choice ?? restoredByDefault(stage, manifest.shards);
+  const components = requiredComponents(stage, manifest, header);
+  judgeAccountant(manifest, header, findings);
+  judgeContents(contents, header, findings);
+  judgeComponents(components, asked, findings);
+  if (choice !== undefined) judgeChoice(choice, manifest, findings);
+  judgeIdentity(header, expected, findings);
+  findings.refuse(NAME, header);
+
+  const files = new Map([...contents].filter(([path]) => asked.includes(path)));
   const shardBytes = manifest.shards.reduce((sum, shard) => sum + Number(shard.size_bytes), 0);
   const size = headerBytes.length + manifestBytes.length + shardBytes;
   const profileId = restoreProfileId(stage, components);
-  return { header, files, report: reportOf(header, { checkpointHash, size, started, profileId }) };
+  return { header, files, report: reportOf(header, { checkpointHash: headerHash, size, started, profileId }) };
 }
 
 export const readContainer = {

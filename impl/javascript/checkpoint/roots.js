@@ -1,4 +1,5 @@
 /** Holds the roots that a header and a manifest state to the shards (seed 002 §II.G; requirements C15 to C21). */
+import { MANIFEST } from "./layout.js";
 import { headerRoots, manifestDigests } from "./merkle.js";
 import { IS_OF_TYPE, fieldOf, isSame } from "./subject.js";
 
@@ -12,6 +13,6 @@ export function judgeRoots(header, manifest, shards, findings) {
   const ofManifest = [["checkpoint_merkle_root", roots.get("checkpoint_merkle_root")], ...manifestDigests(shards)];
   for (const [name, digest] of ofManifest) {
     const stated = manifest[name];
-    if (stated !== undefined && !isSame(stated, digest)) findings.add(`manifest.${name}`, "ROOT_MISMATCH");
+    if (stated !== undefined && !isSame(stated, digest)) findings.add(`${MANIFEST}.${name}`, "ROOT_MISMATCH");
   }
 }

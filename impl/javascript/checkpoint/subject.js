@@ -11,7 +11,7 @@ export const IS_OF_TYPE = {
   bytes32: (item) => item instanceof Uint8Array && item.length === 32,
   bool: (item) => typeof item === "boolean",
   "list<string>": (item) => Array.isArray(item) && item.every((element) => IS_OF_TYPE.string(element)),
-  list: (item) => Array.isArray(item),
+  "list<map>": (item) => Array.isArray(item) && item.every(isNamedMap),
 };
 
 /** The field of that name; undefined where there is none, or where it stands twice. */

@@ -2,20 +2,20 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 
-// The layout is three levels deep; what lies deeper is in no manifest and need not be counted out.
-const MAX_LEVELS = 3;
-
-/** The files by path, and the `others`: links, devices and folders deeper than any container's. */
-export function listTree(root) {
+/** The files by path, and the `others`: links, pipes and devices; undefined beyond a number of entries. */
+export function listTree(root, mostEntries) {
   const files = new Set();
   const others = new Set();
-  const pending = [{ prefix: "", level: 1 }];
+  const pending = [""];
+  let count = 0;
   while (pending.length > 0) {
-    const { prefix, level } = pending.pop();
+    const prefix = pending.pop();
     for (const entry of readdirSync(join(root, prefix), { withFileTypes: true })) {
+      count += 1;
+      if (count > mostEntries) return undefined;
       const path = `${prefix}${entry.name}`;
       if (entry.isFile()) files.add(path);
-      else if (entry.isDirectory() && level < MAX_LEVELS) pending.push({ prefix: `${path}/`, level: level + 1 });
+      else if (entry.isDirectory()) pending.push(`${path}/`);
       else others.add(path);
     }
   }

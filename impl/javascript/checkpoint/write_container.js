@@ -1,14 +1,15 @@
 /** UML_OS.Checkpoint.WriteContainer_v1: a checkpoint as a directory, whole or not there (seed 002 §II.G). */
 import { mkdirSync, renameSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { encodeCanonical } from "../cbor.js";
 import { sha256 } from "../digest.js";
 import { bool, bytes, bytes32, list, mapOf, optional, string, struct, value } from "../types.js";
+import { judgeContents } from "./contents.js";
 import { isFolder, kindAt, removeTree, syncDirectory, writeNewFile } from "./durable.js";
-import { judgeHeader } from "./header.js";
-import { HEADER, LINK, MANIFEST, containerNameFault, shardPathFault, temporaryName } from "./layout.js";
-import { judgeLink } from "./link.js";
-import { encodeManifest } from "./manifest.js";
+import { headerBytesOf, judgeHeader } from "./header.js";
+import { HEADER, MANIFEST, containerNameFault, temporaryName } from "./layout.js";
+import {
+  MAX_MANIFEST_BYTES, MAX_SHARDS, encodeManifest, judgeAccountant, judgePaths, judgePolicy,
+} from "./manifest.js";
 import { merkleRoot, sortedShards } from "./merkle.js";
 import { FAILURE, Findings } from "./reasons.js";
 import { judgeRoots } from "./roots.js";
@@ -16,19 +17,24 @@ import { NEWEST } from "./schema.js";
 
 const NAME = "UML_OS.Checkpoint.WriteContainer_v1";
 
-/** Adds everything for which the container may not be written. */
-function judge({ root, name, header, files, manifest }, shards, findings) {
-  judgeHeader(header, NEWEST, findings);
-  judgeRoots(header, manifest, shards, findings);
-  for (const path of files.keys()) {
-    const fault = shardPathFault(path);
-    if (fault !== undefined) findings.add(path, fault);
-  }
-  if (files.has(LINK)) judgeLink(files.get(LINK), header, findings);
+/** Refuses whatever is wrong with the form of place, header, paths and policy: nothing of it is hashed. */
+function judgeForm({ root, name, header, files }, findings) {
+  if (!isFolder(root)) findings.add("root", "BAD_PATH");
   const nameFault = containerNameFault(name);
   if (nameFault !== undefined) findings.add("name", nameFault);
-  if (!isFolder(root)) findings.add("root", "BAD_PATH");
-  else if (nameFault === undefined && kindAt(join(root, name)) !== undefined) findings.add("name", "TARGET_EXISTS");
+  judgeHeader(header, NEWEST, findings);
+  judgePaths([...files.keys()], findings);
+  if (files.size > MAX_SHARDS) findings.add("files", "LIMIT_EXCEEDED");
+  findings.refuse(NAME, header);
+}
+
+/** Adds everything else for which the container may not be written. */
+function judge({ root, name, header, files, manifest }, shards, findings) {
+  judgeAccountant(manifest, header, findings);
+  judgePolicy(manifest, shards, findings);
+  judgeRoots(header, manifest, shards, findings);
+  judgeContents(files, header, findings);
+  if (kindAt(join(root, name)) !== undefined) findings.add("name", "TARGET_EXISTS");
 }
 
 /** Every folder above the paths, each before what it holds. */
@@ -60,15 +66,17 @@ function build(root, name, contents) {
 function run(inputs) {
   const { root, name, header, files, manifest } = inputs;
   const findings = new Findings();
+  judgeForm(inputs, findings);
   const shards = sortedShards(
     Array.from(files, ([path, content]) => ({ path, sha256: sha256(content), size_bytes: BigInt(content.length) })),
   );
   judge(inputs, shards, findings);
-  findings.refuse(NAME, header);
-  const headerBytes = encodeCanonical(header);
+  const headerBytes = headerBytesOf(header, findings);
   const checkpointHash = sha256(headerBytes);
   const checkpointRoot = merkleRoot(shards);
   const manifestBytes = encodeManifest(manifest, checkpointHash, checkpointRoot, shards);
+  if (manifestBytes.length > MAX_MANIFEST_BYTES) findings.add(MANIFEST, "LIMIT_EXCEEDED");
+  findings.refuse(NAME, header);
   const members = shards.map(({ path }) => [path, files.get(path)]);
   build(root, name, new Map([...members, [HEADER, headerBytes], [MANIFEST, manifestBytes]]));
   return {

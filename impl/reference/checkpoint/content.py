@@ -23,8 +23,6 @@ def content_faults(files: Mapping[str, bytes], header: Mapping[str, object]) -> 
     for path, content in files.items():
         if path.endswith(".cbor"):
             yield from _shard_faults(path, content, header)
-    if LINK_PATH not in files:
-        yield Fault(LINK_PATH, "MISSING_SHARD")
 
 
 def _shard_faults(path: str, content: bytes, header: Mapping[str, object]) -> Iterator[Fault]:
