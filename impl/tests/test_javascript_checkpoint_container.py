@@ -610,7 +610,9 @@ def test_a_link_to_another_trace_is_refused(backend: Backend, tmp_path: Path, ch
     link = canonical({name: held for name, held in fields.items() if held is not None})
     files = all_files() | {LINK: link}
     header = header_for(files)
-    assert_refused(backend, WRITE, writing(tmp_path, files, header), "LINK_MISMATCH", f"{LINK}.{next(iter(change))}", header)
+    assert_refused(
+        backend, WRITE, writing(tmp_path, files, header), "LINK_MISMATCH", f"{LINK}.{next(iter(change))}", header
+    )
     put(tmp_path, files, header)
     assert_refused(backend, READ, reading(tmp_path), "LINK_MISMATCH", f"{LINK}.{next(iter(change))}", header)
 
@@ -618,7 +620,9 @@ def test_a_link_to_another_trace_is_refused(backend: Backend, tmp_path: Path, ch
 def test_a_link_lacks_nothing_that_the_header_has(backend: Backend, tmp_path: Path) -> None:
     files = all_files()
     header = header_for(files, checkpoint_hash_prev=bytes(32))
-    assert_refused(backend, WRITE, writing(tmp_path, files, header), "LINK_MISMATCH", f"{LINK}.checkpoint_hash_prev", header)
+    assert_refused(
+        backend, WRITE, writing(tmp_path, files, header), "LINK_MISMATCH", f"{LINK}.checkpoint_hash_prev", header
+    )
 
 
 def test_a_link_that_is_not_canonical_is_refused(backend: Backend, tmp_path: Path) -> None:
