@@ -87,7 +87,8 @@ def _unforeseen(error: Exception) -> int:
 
     if isinstance(error, MalformedContract):
         click.echo(str(error), err=True)
-        click.echo(f"{len(error.problems)} problems in the specification: nothing was judged or written", err=True)
+        count = len(error.problems)
+        click.echo(f"{count} problem{'s' * (count != 1)}: nothing was judged or written", err=True)
         return NO_JUDGEMENT
     traceback.print_exc()
     said = "tally: T000 this is a mistake in tally itself: no judgement\n    hint: report it with the lines above"

@@ -45,7 +45,10 @@ def frozen_vectors(library: Library, least: int = 0) -> Corpus:
     except CorruptedCorpus as error:
         place, said, hint = parted(str(error))
         raise Complaint(place, "T004", said, hint) from None
+    place = library.layout.shown(library.layout.vectors)
+    if least and (orphans := sorted(corpus.cases.keys() - library.contracts.keys())):
+        hint = "restore the contract, or run `tally vectors build`"
+        raise Complaint(place, "T004", f"there are cases of {orphans[0]}, but no contract", hint)
     if len(corpus) < least:
-        place = library.layout.shown(library.layout.vectors)
         raise Complaint(place, "T004", "no case is frozen here: nothing to judge by", "run `tally vectors build`")
     return corpus

@@ -6,12 +6,13 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path as FilePath
-from typing import Any
+from typing import Any, Final
 
 import yaml
 
 from conformance.contract.position import MalformedContract, Path, Position, Problem
 
+MAX_NESTING: Final = 256  # lists and maps in one another; the deepest case has 98
 # YAML 1.2 core schema without null: what is not one of these is a string.
 _INTEGER = re.compile(r"[-+]?(?:0|[1-9][0-9]*)\Z|0x[0-9a-fA-F]+\Z")
 _FLOAT = re.compile(r"[-+]?(?:0|[1-9][0-9]*)(?:\.[0-9]+(?:[eE][-+]?[0-9]+)?|[eE][-+]?[0-9]+)\Z")
@@ -85,7 +86,7 @@ class _Builder:
         next(events)
         first = next(events)
         if not isinstance(first, yaml.DocumentStartEvent):
-            raise _malformed(Position(self.name, 1, 1), "the file is empty", "begin with `contract: NAME`")
+            raise _malformed(Position(self.name, 1, 1), "the file is empty", "restore it; [] is an empty list")
         value = self.node(next(events), events, ())
         next(events)
         extra = next(events)
@@ -102,6 +103,8 @@ class _Builder:
             raise _malformed(position, "anchors and aliases are refused", "write the value out")
         if event.tag is not None and event.tag != "!":
             raise _malformed(position, f"tag {event.tag} is refused", "remove the tag; types are declared")
+        if len(path) > MAX_NESTING:
+            raise _malformed(position, f"more than {MAX_NESTING} lists and maps in one another", "a '[' may be open")
         self.values[path] = position
         if isinstance(event, yaml.ScalarEvent):
             return self.scalar(event, position)

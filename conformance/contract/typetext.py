@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from conformance.contract.position import MalformedContract, Path, Problem
 from conformance.contract.source import Source
@@ -27,6 +27,7 @@ from conformance.contract.types import (
 _LIST = re.compile(r"list<(.+)>\Z")
 _MAP = re.compile(r"map<\s*string\s*,\s*(.+)>\Z")
 _TENSOR = re.compile(r"tensor<(\w+)>\Z")
+MAX_NESTING: Final = 16  # of list<..> and map<string, ..> in one another
 NamedTypes = Mapping[str, Type]
 
 
@@ -68,6 +69,8 @@ def type_at(source: Source, path: Path, named: NamedTypes) -> Type:
 def parse_type(text: str, source: Source, path: Path, named: NamedTypes) -> Type:
     """The type that a type expression names; raises MalformedContract at `path` when it names none."""
     text = text.strip()
+    if text.count("<") > MAX_NESTING:
+        raise _unknown(source, path, f"a type of more than {MAX_NESTING} types in one another", "name an inner struct")
     if text in SCALARS or text in PLACES:
         return Scalar(text)
     if text == "value":

@@ -113,7 +113,8 @@ def _others(alike: Alike) -> Fact:
 
 def _remarks(record: Record) -> Iterator[tuple[str, str]]:
     if unknown := sorted({*record["backend"]["operators"]} - {*record["contracts"]}):
-        yield f"declared, but no contract has this name: {', '.join(unknown)}", "yellow"
+        more = f" and {len(unknown) - 3} more" if len(unknown) > 3 else ""
+        yield f"declared, but no contract has this name: {', '.join(unknown[:3])}{more}", "yellow"
     for loss, times in Counter(record["unattributed"]).items():
         often = f" {times} times" if times > 1 else ""
         yield f"unattributed: the backend was lost{often}, and no check repeats it alone: {loss}", "red"

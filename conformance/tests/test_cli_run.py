@@ -208,6 +208,7 @@ def spoiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, old: str
     ("old", "new", "said"),
     [
         ("type: bytes16", "type: bytes17", "C003 unknown type 'bytes17'"),
+        ("type: bytes16", f"type: {'list<' * 3000}uint8{'>' * 3000}", "C003 a type of more than 16 types"),
         ("else: CONTRACT_VIOLATION", "else: CONTRACT_VIOLATION, else: X", "C001 duplicate key 'else'"),
         ('"num_blocks > 0u"', '"num_blocks > 0"', "C004"),
         ("purity: pure", "purity: [pure", "C001 bad YAML"),
@@ -229,6 +230,28 @@ def test_an_altered_vector_stops_everything(tmp_path: Path, monkeypatch: pytest.
     spoiled(tmp_path, monkeypatch, f"vectors/data/{OPERATOR}.json", '"0"', '"1"')
     assert run() == 2
     assert f"vectors/data/{OPERATOR}.json: T004 case" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "{}", "[" * 100_000])
+def test_an_index_that_is_none_stops_everything(
+    text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    spoiled(tmp_path, monkeypatch, "vectors/index.json", "{", "{")
+    (tmp_path / "vectors" / "index.json").write_text(text)
+    assert run() == 2
+    said = capsys.readouterr().err
+    assert "vectors/index.json: T004 " in said
+    assert "Traceback" not in said
+
+
+def test_cases_without_a_contract_stop_everything(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    spoiled(tmp_path, monkeypatch, "vectors/index.json", "{", "{")
+    (tmp_path / "spec" / "data" / f"{OPERATOR}.yaml").unlink()
+    assert run() == 2
+    said = capsys.readouterr().err
+    assert f"vectors: T004 there are cases of {OPERATOR}, but no contract" in said
 
 
 def test_an_empty_corpus_is_no_judgement(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:

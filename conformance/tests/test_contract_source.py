@@ -44,6 +44,15 @@ def test_a_scalar_is_a_bool_a_number_or_text(text: str, value: Any) -> None:
     assert type(found) is type(value)
 
 
+@pytest.mark.parametrize("text", ["[" * 20_000, "a: " + "[" * 300 + "]" * 300, "{a: " * 300 + "1" + "}" * 300])
+def test_what_nests_too_deeply_is_refused_at_its_place(text: str) -> None:
+    with pytest.raises(MalformedContract) as refused:
+        parse(text, "x.yaml")
+    (problem,) = refused.value.problems
+    assert str(problem).startswith("x.yaml:1:")
+    assert "in one another" in problem.message
+
+
 def test_every_value_and_key_knows_its_line_and_column() -> None:
     source = parse("a: 1\nb:\n  - {c: two, d: [3, 4]}\n", "x.yaml")
     assert str(source.at(("a",))) == "x.yaml:1:4"

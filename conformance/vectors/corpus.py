@@ -48,6 +48,8 @@ def load_corpus(layout: Layout) -> Corpus:
     if not index_file.is_file():
         return Corpus({}, Index({}))
     record = _read(index_file, shown)
+    if not isinstance(record, dict):
+        raise _corrupted(shown, "the index is not an object")
     try:
         index = index_from(record)
         root = record["digest"]
@@ -97,7 +99,7 @@ def _operator_cases(layout: Layout, index: Index, operator: str) -> tuple[Case, 
 def _read(file: Path, shown: str) -> Any:
     try:
         return json.loads(file.read_bytes())
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise _corrupted(shown, f"it is not JSON ({error})") from None
 
 
