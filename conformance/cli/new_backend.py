@@ -17,7 +17,7 @@ LANGUAGES: Final = ("python", "javascript")
 def command(folder: Path, language: str, operator: str | None) -> int:
     """Write the skeleton of a backend into DIR; nothing that exists is overwritten."""
     from conformance.cli.complaint import Complaint, writing
-    from conformance.cli.skeleton import run_line, skeleton, smallest
+    from conformance.cli.skeleton import run_line, skeleton, smallest, workplace
     from conformance.cli.specification import contract_named, specification
 
     library = specification()
@@ -33,6 +33,6 @@ def command(folder: Path, language: str, operator: str | None) -> int:
             (folder / name).write_text(text, encoding="utf-8")
         click.echo(f"wrote {folder / name}")
     click.echo(
-        f"\nnext: {run_line(language, str(folder), contract)}\nthen: edit {folder / 'operators'}.*; see README.md"
+        f"\nnext: {run_line(language, str(folder), contract)}\nthen: edit {folder / workplace(language)}; see README.md"
     )
     return 0

@@ -51,6 +51,11 @@ def skeleton(
     return {**texts, "README.md": fill(_FOLDER / "README.md.txt")}
 
 
+def workplace(language: str) -> str:
+    """The file that the user fills in."""
+    return _FILES[language][1]
+
+
 def run_line(language: str, folder: str, contract: Contract) -> str:
     """The command that tries the new backend."""
     program = shlex.join([_PROGRAM[language], PurePath(folder, _FILES[language][0]).as_posix()])
@@ -60,6 +65,8 @@ def run_line(language: str, folder: str, contract: Contract) -> str:
 def _signature(contract: Contract, errors: Mapping[str, ErrorCode], prefix: str) -> Iterator[str]:
     lines = ["params:", *(f"    {_field(field)}" for field in contract.inputs.fields)]
     lines += ["result:", *(f"    {_field(field)}" for field in contract.outputs.fields)]
+    if lets := _lets(contract):
+        lines += ["let:", *lets]
     lines += ["refused where one of these is not true, the first that is not decides:"]
     lines += [
         f"    {guard.expression.text}  else {guard.code} ({_number(guard.code, errors)})" for guard in contract.requires
@@ -72,6 +79,17 @@ def _signature(contract: Contract, errors: Mapping[str, ErrorCode], prefix: str)
         indent = " " * (len(line) - len(line.lstrip()) + 4)
         wrapped = textwrap.wrap(line, 110, subsequent_indent=indent, drop_whitespace=True, break_long_words=False)
         yield from (f"{prefix}{piece}".rstrip() for piece in wrapped)
+
+
+def _lets(contract: Contract) -> list[str]:
+    """The intermediate values that the guards use, in their order."""
+    words = set(re.findall(r"\w+", " ".join(guard.expression.text for guard in contract.requires)))
+    lines: list[str] = []
+    for let in reversed(contract.environment.lets):
+        if let.name in words:
+            words.update(re.findall(r"\w+", let.expression.text))
+            lines.append(f"    {let.name} = {let.expression.text}")
+    return lines[::-1]
 
 
 def _field(field: Field) -> str:

@@ -47,7 +47,8 @@ def test_a_skeleton_says_hello_and_names_what_is_not_written(language: str, tmp_
     assert hello["result"]["operators"] == [OPERATOR]
     assert hello["result"]["name"] == "mine"
     assert refusal["id"] == 1
-    assert f"{OPERATOR} is not written yet" in refusal["error"]["message"]
+    suffix, function = ("py", "seeded_intra_block_map") if language == "python" else ("js", "seededIntraBlockMap")
+    assert refusal["error"]["message"] == f"not written yet: {function} in operators.{suffix}"
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -56,6 +57,8 @@ def test_the_contract_stands_in_the_comment(language: str, tmp_path: Path) -> No
     text = next(tmp_path.glob("operators.*")).read_text("utf-8")
     for fact in ("block_id: uint64", "original_index: uint64", "block_size > 0u  else CONTRACT_VIOLATION (1801)"):
         assert fact in text
+    assert "m = min(block_size, cardinality - block_start)" in text
+    assert text.index("block_start = block_id * block_size") < text.index("m = min(")
     assert "@" not in text.replace("@Override", "")
 
 

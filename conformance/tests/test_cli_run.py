@@ -84,7 +84,7 @@ def test_a_backend_that_declares_none_of_the_selected_operators_is_no_judgement(
 def test_a_new_backend_fails_its_first_vector_and_says_what_is_missing(tmp_path: Path, capsys: Capture) -> None:
     assert status_of(["new-backend", "--language", "python", "--operator", OPERATOR, str(tmp_path)]) == 0
     assert run("--backend", shlex.join([sys.executable, str(tmp_path / "backend.py")])) == 1
-    assert f"{OPERATOR} is not written yet" in capsys.readouterr().out.replace("\n            ", " ")
+    assert "'not written yet: seeded_block_permute in operators.py'" in capsys.readouterr().out
 
 
 def test_several_backends_get_a_column_each_and_the_worst_status(capsys: Capture) -> None:
