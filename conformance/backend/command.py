@@ -126,6 +126,8 @@ class Process:
         except LostBackend as lost:
             if isinstance(lost.reason, ProtocolError):
                 raise
+            if begun := self._splitter.unfinished():
+                raise LostBackend(ProtocolError(f"the beginning of a message after tally.bye: {begun!r}")) from None
             return True
         finally:
             self.kill()

@@ -166,8 +166,9 @@ def test_a_backend_that_ignores_bye_is_ended() -> None:
     assert by._grace < 0.2
 
 
-def test_words_after_bye_lose_the_conversation_or_stay_unattributed() -> None:
-    by = driver("talks_after_bye")
+@pytest.mark.parametrize("end", ["\n", ""])
+def test_words_after_bye_lose_the_conversation_or_stay_unattributed(end: str) -> None:
+    by = driver("talks_after_bye", end)
     held = hold(by, [asking(1), restarting("a")])
     assert held.findings == {"1": "1"}
     assert "Goodbye" in str(held.lost["a"])
