@@ -20,7 +20,28 @@ def specification() -> Library:
     if not layout.spec.is_dir():
         hint = "a checkout has it beside conformance/, a wheel inside it: install tallystick again"
         raise Complaint(str(layout.spec), "T009", "the specification is not there", hint)
-    return load_library(layout)
+    library = load_library(layout)
+    _known_codes(library)
+    return library
+
+
+def _known_codes(library: Library) -> None:
+    """Raise MalformedContract where a contract refuses with a code that errors.yaml does not have.
+
+    Here and not where contracts are loaded, so that lint can hold faulty copies with such codes to its rule L102.
+    """
+    from conformance.cli.complaint import nearest
+    from conformance.contract.position import MalformedContract, Problem
+
+    problems = []
+    for _, contract in sorted(library.contracts.items()):
+        refused = [(guard.position, guard.code) for guard in contract.requires]
+        for position, code in [*refused, *((one.position, one.code) for one in contract.refuses)]:
+            if code not in library.errors:
+                hint = nearest(code, sorted(library.errors), "the codes stand in spec/errors.yaml")
+                problems.append(Problem(position, "C003", f"unknown failure code {code!r}", hint))
+    if problems:
+        raise MalformedContract(problems)
 
 
 def contract_named(library: Library, operator: str) -> Contract:

@@ -209,6 +209,7 @@ def spoiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, old: str
     [
         ("type: bytes16", "type: bytes17", "C003 unknown type 'bytes17'"),
         ("type: bytes16", f"type: {'list<' * 3000}uint8{'>' * 3000}", "C003 a type of more than 16 types"),
+        ("else: CONTRACT_VIOLATION", "else: CONTRACT_VIOLATON", "did you mean CONTRACT_VIOLATION"),
         ("else: CONTRACT_VIOLATION", "else: CONTRACT_VIOLATION, else: X", "C001 duplicate key 'else'"),
         ('"num_blocks > 0u"', '"num_blocks > 0"', "C004"),
         ("purity: pure", "purity: [pure", "C001 bad YAML"),
