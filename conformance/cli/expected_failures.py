@@ -47,11 +47,15 @@ def _twice(source: Source) -> list[Problem]:
 
 
 def updated(
-    listed: Sequence[ExpectedFailure], failing: Iterable[str], reason: str, issue: str
+    listed: Sequence[ExpectedFailure],
+    failing: Iterable[str],
+    reason: str,
+    issue: str,
+    untried: Sequence[ExpectedFailure] = (),
 ) -> tuple[ExpectedFailure, ...]:
-    """The list that excuses exactly the failing checks: entries that still match stay as they are worded."""
+    """The list that excuses exactly the failing checks: entries that still match, or were not tried, stay as worded."""
     failing = sorted(failing)
-    kept = [entry for entry in listed if any(fnmatchcase(id_, entry.check) for id_ in failing)]
+    kept = [one for one in listed if one in untried or any(fnmatchcase(id_, one.check) for id_ in failing)]
     new = [id_ for id_ in failing if not any(fnmatchcase(id_, entry.check) for entry in kept)]
     added = [ExpectedFailure(id_, reason, issue) for id_ in new]
     return tuple(sorted([*kept, *added], key=lambda entry: entry.check))

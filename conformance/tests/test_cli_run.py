@@ -178,6 +178,18 @@ def test_a_list_excuses_what_it_names_and_nothing_else(tmp_path: Path, capsys: C
     assert f"{OPERATOR}::pinned-orders::eight\n" in printed
 
 
+def test_an_update_of_a_part_keeps_what_it_did_not_try(tmp_path: Path) -> None:
+    file = tmp_path / "expected.yaml"
+    assert run("--backend", BAD, "--expected-failures", file, "--update-expected", *WHY) == 0
+    whole = file.read_text()
+    assert whole.count("- check:") == 3
+    eight = ("--profile", "quick", "-k", f"{OPERATOR}::pinned-orders::eight")
+    assert run("--backend", BAD, "--expected-failures", file, "--update-expected", *eight, few=False) == 0
+    assert file.read_text() == whole
+    assert run("--backend", "reference", "--expected-failures", file, "--update-expected", *eight, few=False) == 0
+    assert file.read_text().count("- check:") == 2
+
+
 def test_a_malformed_list_is_named_with_its_place_and_nothing_runs(tmp_path: Path, capsys: Capture) -> None:
     file = tmp_path / "expected.yaml"
     file.write_text("- check: A::b\n  reason: short\n  issue: none\n")
