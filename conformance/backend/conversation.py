@@ -30,11 +30,15 @@ Talk = Generator[Sequence[Call] | Restart, Sequence[Outcome], T]
 
 @dataclass(frozen=True, slots=True)
 class Conversation(Generic[T]):
-    """A named talk that can be held again from the start; `alone` where it restarts the process."""
+    """A named talk that can be held again from the start; `alone` where it restarts the process.
+
+    Those that do and may share their processes are held `in_step`: each carries all of them on to their next restart.
+    """
 
     key: str
     start: Callable[[], Talk[T]]
     alone: bool = False
+    in_step: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from conformance.backend.conversation import RESTART, Call, Conversation, Finish
 from conformance.backend.hello import BadHello, Hello
 from conformance.backend.inprocess import InProcess
 from conformance.backend.outcome import Lost, LostBackend, Outcome, ProtocolError, Timeout
-from conformance.backend.pipeline import Pipeline, outcomes_of
+from conformance.backend.pipeline import Held, Pipeline, outcomes_of
 from conformance.backend.resolve import BackendCommand
 from conformance.codec.codebook import Codebook
 from conformance.codec.dialect import Dialect
@@ -73,11 +73,14 @@ class Driver:
     def hold(self, conversations: Iterable[Conversation[T]]) -> Iterator[Finished[T]]:
         """Hold every conversation; each is finished exactly once, in no particular order; no loss is raised."""
         together: deque[Conversation[T]] = deque()
+        in_step: deque[Conversation[T]] = deque()
         apart: deque[Conversation[T]] = deque()
         for conversation in conversations:
-            (apart if conversation.alone else together).append(conversation)
+            restarting = in_step if conversation.in_step else apart
+            (restarting if conversation.alone else together).append(conversation)
         while together and self._resignation is None:
             yield from self._hold_together(together)
+        yield from self._hold_in_step(in_step)
         for conversation in (*together, *apart):
             yield self._hold_alone(conversation)
 
@@ -112,6 +115,37 @@ class Driver:
             yield from self._blame(self._counted(lost.reason), pipeline.victims(), waiting)
         finally:
             self._end(carrier)
+
+    def _hold_in_step(self, conversations: Iterable[Conversation[T]]) -> Iterator[Finished[T]]:
+        """Hold conversations that restart the process, as many processes as the one with the most restarts needs."""
+        unfinished = {conversation.key: conversation for conversation in conversations}
+        waiting, resumed = deque(unfinished.values()), list[Held[T]]()
+        reason: Lost | None = None
+        while (waiting or resumed) and reason is None and self._resignation is None:
+            carrier: Carrier | None = None
+            try:
+                carrier, hello = self.start()
+                pipeline: Pipeline[T] = Pipeline(carrier, self._submit, hello.max_in_flight)
+                for finished in pipeline.hold(waiting, resumed):
+                    self._lost_in_a_row = self._silences = 0
+                    del unfinished[finished.key]
+                    yield finished
+                self._settle(carrier)
+                resumed = pipeline.resting
+            except LostBackend as lost:
+                reason = self._counted(lost.reason)
+            except BadHello as error:
+                reason = self._counted(error.lost)
+            finally:
+                if carrier is not None:
+                    self._end(carrier)
+        guilty = False
+        for conversation in unfinished.values():
+            finished = self._hold_alone(conversation)
+            guilty = guilty or finished.lost is not None
+            yield finished
+        if reason is not None and not guilty:
+            self.unattributed.append(reason)
 
     def _blame(
         self, reason: Lost, victims: Sequence[Conversation[T]], waiting: deque[Conversation[T]]

@@ -13,10 +13,10 @@ from conformance.backend.outcome import Outcome
 _ENOUGH: Final = 1 << 20  # bytes of requests that may queue; beyond it, asking more would only fill memory
 
 
-class _Held(Generic[T]):
+class Held(Generic[T]):
     """A conversation in progress."""
 
-    __slots__ = ("conversation", "missing", "outcomes", "talk", "unsent")
+    __slots__ = ("begun", "conversation", "missing", "outcomes", "talk", "unsent")
 
     def __init__(self, conversation: Conversation[T]) -> None:
         self.conversation = conversation
@@ -24,17 +24,20 @@ class _Held(Generic[T]):
         self.unsent: deque[tuple[int, Call]] = deque()
         self.outcomes: list[Any] = []
         self.missing = 0
+        self.begun = False
 
-    def advance(self) -> Finished[T] | None:
-        """Send the talk what it waits for until it asks something or ends."""
+    def advance(self) -> Finished[T] | Restart | None:
+        """Send the talk what it waits for until it asks something, wishes for a new process or ends."""
         try:
-            wish = self.talk.send(self.outcomes) if self.outcomes else next(self.talk)
+            wish = self.talk.send(self.outcomes) if self.begun else next(self.talk)
+            self.begun = True
             while not wish and not isinstance(wish, Restart):
                 wish = self.talk.send([])
         except StopIteration as end:
             return Finished(self.conversation.key, end.value)
         if isinstance(wish, Restart):
-            raise AssertionError(f"{self.conversation.key} restarts the process but is not declared `alone`")
+            self.outcomes = []
+            return wish
         self.unsent.extend(enumerate(wish))
         self.outcomes = [None] * len(wish)
         self.missing = len(wish)
@@ -46,12 +49,16 @@ class Pipeline(Generic[T]):
 
     def __init__(self, carrier: Carrier, submit: Callable[[Carrier, Call], int], limit: int) -> None:
         self._carrier, self._submit, self._limit = carrier, submit, limit
-        self._asked: dict[int, tuple[_Held[T], int]] = {}  # by request, the oldest first
-        self._ready: deque[_Held[T]] = deque()
-        self._held: dict[_Held[T], None] = {}
+        self._asked: dict[int, tuple[Held[T], int]] = {}  # by request, the oldest first
+        self._ready: deque[Held[T]] = deque()
+        self._held: dict[Held[T], None] = {}
+        self.resting: list[Held[T]] = []  # they wish for a new process
 
-    def hold(self, waiting: deque[Conversation[T]]) -> Iterator[Finished[T]]:
-        """Hold every waiting conversation; raises LostBackend."""
+    def hold(self, waiting: deque[Conversation[T]], resumed: Sequence[Held[T]] = ()) -> Iterator[Finished[T]]:
+        """Hold every waiting conversation, and those that wished for this process; raises LostBackend."""
+        for held in resumed:
+            if (finished := self._advance(held)) is not None:
+                yield finished
         while waiting or self._held:
             yield from self._ask(waiting)
             if self._asked:
@@ -68,7 +75,7 @@ class Pipeline(Generic[T]):
     def _ask(self, waiting: deque[Conversation[T]]) -> Iterator[Finished[T]]:
         while len(self._asked) < self._limit and (self._ready or waiting) and self._carrier.backlog < _ENOUGH:
             if not self._ready:
-                if (finished := self._advance(_Held(waiting.popleft()))) is not None:
+                if (finished := self._advance(Held(waiting.popleft()))) is not None:
                     yield finished
                 continue
             held = self._ready[0]
@@ -84,14 +91,19 @@ class Pipeline(Generic[T]):
         if not held.missing and (finished := self._advance(held)) is not None:
             yield finished
 
-    def _advance(self, held: _Held[T]) -> Finished[T] | None:
-        finished = held.advance()
-        if finished is None:
+    def _advance(self, held: Held[T]) -> Finished[T] | None:
+        came = held.advance()
+        if came is None:
             self._held[held] = None
             self._ready.append(held)
-        else:
-            self._held.pop(held, None)
-        return finished
+            return None
+        self._held.pop(held, None)
+        if isinstance(came, Finished):
+            return came
+        if not held.conversation.in_step:
+            raise AssertionError(f"{held.conversation.key} restarts the process but is not declared to")
+        self.resting.append(held)
+        return None
 
 
 def outcomes_of(carrier: Carrier, submit: Callable[[Carrier, Call], int], calls: Sequence[Call]) -> list[Outcome]:

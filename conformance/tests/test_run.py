@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -256,12 +257,46 @@ def test_an_expected_failure_excuses_no_loss_that_nobody_repeats() -> None:
 # -- what a case may ask for
 
 
-def test_a_case_that_restarts_the_process_is_tried_in_processes_of_its_own() -> None:
-    first, second = (step(name, {"whole": "2"}, {"half": "1"}) for name in ("first", "second"))
-    restarted = case("restarted", first, RestartStep(), second)  # type: ignore[arg-type]
-    run = tried(backend("right"), [*CASES, restarted])
+def restarted(name: str, whole: int, restarts: int = 2) -> Case:
+    """A case that asks the half of a number in so many processes and one more."""
+    asked = step("call", {"whole": str(whole)}, {"half": str(whole // 2)})
+    steps: list[Any] = [replace(asked, name="call-0")]
+    for number in range(1, restarts + 1):
+        steps += [RestartStep(), replace(asked, name=f"call-{number}")]
+    return case(name, *steps)
+
+
+def test_cases_that_restart_the_process_do_so_together(tmp_path: Path) -> None:
+    counted = tmp_path / "count"
+    cases = [restarted(f"restarted-{k}", 2 * k, restarts=3) for k in range(12)]
+    run = tried(backend("counts", count=str(counted)), cases)
     assert run.conformant
-    assert result_of(run, "restarted").verdict is Verdict.PASS
+    # Four processes for the first few cases, four for all the others.
+    assert len(counted.read_bytes()) == 8
+
+
+def test_a_restart_is_a_new_process(tmp_path: Path) -> None:
+    counted = tmp_path / "count"
+    run = tried(backend("differs_by_process", count=str(counted)), [restarted("restarted", 4, restarts=1)])
+    found = result_of(run, "restarted")
+    assert (found.verdict, found.step) == (FAIL, "call-1")
+    assert counted.read_bytes() == b".."
+
+
+@pytest.mark.parametrize(("sin", "timeout"), [("leaves_on_six", 10.0), ("sleeps_on_six", 0.3)])
+def test_a_loss_among_cases_that_restart_together_stays_with_its_case(sin: str, timeout: float) -> None:
+    restarting = [restarted(f"restarted-{k}", 2 * k) for k in range(8)]
+    run = tried(backend(sin), [*CASES, *restarting], timeout=timeout)
+    assert verdicts(run) == {"whole=6": ERROR, "restarted-3": ERROR}
+    assert run.unattributed == ()
+    assert tried(backend(sin), [*CASES, *restarting], timeout=timeout, jobs=2, shuffle="x") == run
+
+
+def test_a_loss_among_them_that_none_repeats_makes_the_run_red() -> None:
+    restarting = [restarted(f"restarted-{k}", 2 * k, restarts=1) for k in range(43)]
+    run = tried(backend("leaves_on_the_fortieth"), restarting)
+    assert verdicts(run) == {}
+    assert set(run.unattributed) == {"a crash: it exited with status 9"}
 
 
 def test_an_accumulated_case_that_ends_early_is_no_pass() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -60,7 +60,7 @@ class Plan:
         dialect = DIALECTS[self.options.wire]
         runner = CaseRunner(self.codebook, dialect)
         cases = [case for case in self.corpus if self.options.includes(case.profile)]
-        trials = [_single(check_of(case), runner.conversation(case)) for case in cases]
+        trials = [_single(check_of(case), runner.conversation(case), self._pure(case.operators)) for case in cases]
         if self.options.includes("standard"):
             rules = BehaviourRules(self.codebook, dialect)
             trials += [_behaviour(one, rules, cases) for one in self.contracts if rules.applies(one, cases)]
@@ -93,6 +93,9 @@ class Plan:
             return {check.operator, *known_laws()[check.group].calls} <= operators
         return check.operator in operators
 
+    def _pure(self, operators: Iterable[str]) -> bool:
+        return all(name in self.codebook and self.codebook[name].contract.purity == "pure" for name in operators)
+
     def _laws(self, tools: Tools) -> Iterator[Trial]:
         for contract in self.contracts:
             for use in contract.laws:
@@ -103,15 +106,17 @@ class Plan:
                     id_ = f"{contract.operator}#{law.name}::{instance.slug}"
                     kind, operator = Kind.LAW, contract.operator
                     check = Check(id_, kind, operator, law.name, law.sentence, use.requirements, use.rulings)
-                    yield _single(check, _law_conversation(check, instance))
+                    yield _single(check, _law_conversation(check, instance), self._pure({operator, *law.calls}))
 
 
-def _single(check: Check, conversation: Conversation[Result]) -> Trial:
+def _single(check: Check, conversation: Conversation[Result], pure: bool) -> Trial:
+    """The trial of one check; what keeps no state may restart its processes together with others."""
+
     def start() -> Any:
         finding = yield from conversation.start()
         return [finding]
 
-    return Trial((check,), Conversation(conversation.key, start, conversation.alone))
+    return Trial((check,), Conversation(conversation.key, start, conversation.alone, in_step=pure))
 
 
 def _behaviour(contract: Contract, rules: BehaviourRules, cases: Sequence[Case]) -> Trial:

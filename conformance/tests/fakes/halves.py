@@ -85,6 +85,7 @@ SINS: dict[str, Half] = {
     "tires": spoilt(lambda whole, memory: memory.get("calls", 0) >= 30),
     "remembers": spoilt(lambda whole, memory: memory.get("before", 0) > whole + 5),
     "differs_by_process": spoilt(lambda whole, memory: process_number(memory) % 2 == 1),
+    "counts": spoilt(lambda whole, memory: process_number(memory) < 0),
     "leaves_when_called": lost(leave, lambda whole, memory: True),
     "leaves_on_six": lost(leave, lambda whole, memory: whole == 6),
     "leaves_on_the_fortieth": lost(leave, lambda whole, memory: memory["calls"] == 40),
