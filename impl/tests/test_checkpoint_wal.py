@@ -120,7 +120,7 @@ def torn(run: Path, harm: str) -> None:
     [
         ("torn", RECORDS[3]),
         ("empty", RECORDS[3]),
-        ("gap", RECORDS[2]),
+        ("gap", RECORDS[1]),
         ("foreign", "wal"),
         ("order", RECORDS[3]),
         ("chain", RECORDS[3]),

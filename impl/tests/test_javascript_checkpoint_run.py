@@ -170,21 +170,18 @@ def test_a_run_is_committed_once(backend: Backend, tmp_path: Path) -> None:
     assert tree(tmp_path) == COMMITTED
 
 
-def test_a_commit_does_not_overwrite_the_log_of_another(backend: Backend, tmp_path: Path) -> None:
-    put(tmp_path, {record_path(0): LOG[record_path(0)], record_path(1): log(["PREPARE", "ROLLBACK"])[1][1]})
+@pytest.mark.parametrize("count", range(1, 4))
+def test_a_log_is_recovered_before_anything_is_committed(backend: Backend, tmp_path: Path, count: int) -> None:
+    put(tmp_path, {record_path(sequence): LOG[record_path(sequence)] for sequence in range(count)})
     before = tree(tmp_path)
-    assert_refused(backend, COMMIT, commitment(tmp_path), "TARGET_EXISTS", record_path(1))
-    assert_refused(backend, COMMIT, commitment(tmp_path, run_id="other"), "TARGET_EXISTS", record_path(0))
+    assert_refused(backend, COMMIT, commitment(tmp_path), "TARGET_EXISTS", "wal")
+    assert_refused(backend, COMMIT, commitment(tmp_path, run_id="other"), "TARGET_EXISTS", "wal")
     assert tree(tmp_path) == before
 
 
-@pytest.mark.parametrize("count", range(1, 4))
-def test_the_same_commit_is_taken_up_where_it_ended(backend: Backend, tmp_path: Path, count: int) -> None:
-    put(tmp_path, {record_path(sequence): LOG[record_path(sequence)] for sequence in range(count)})
-    put(tmp_path, {object_path(CONTENT["trace"]): CONTENT["trace"], "objects/.left.tmp": b"t", ".COMMITTED.tmp": b"t"})
-    backend.call(COMMIT, commitment(tmp_path))
-    assert backend.call(RECOVER, recovery(tmp_path)) == {"state": "committed"}
-    assert tree(tmp_path) == COMMITTED
+@pytest.mark.parametrize("name", ["tenant_id", "run_id"])
+def test_a_name_has_at_most_4096_bytes(backend: Backend, tmp_path: Path, name: str) -> None:
+    assert_refused(backend, COMMIT, commitment(tmp_path, **{name: "n" * 4097}), "LIMIT_EXCEEDED", name)
 
 
 def test_an_object_is_immutable(backend: Backend, tmp_path: Path) -> None:

@@ -4,11 +4,21 @@ import { bytes, bytes32, string, struct } from "../types.js";
 import { isFolder } from "./durable.js";
 import { FAILURE, Findings, failureOf } from "./reasons.js";
 import { COMMITTED, planCommit } from "./run_plan.js";
-import { RunStore, objectPath, recordPath } from "./run_store.js";
+import { RunStore, objectPath } from "./run_store.js";
+import { IS_OF_TYPE } from "./subject.js";
 
 const NAME = "UML_OS.Checkpoint.CommitRun_v1";
 
-/** Adds everything for which the run may not be committed in this place. */
+// Two names and a few hashes always fit in a record, a pointer and a certificate.
+const MAX_ID_BYTES = 4096;
+
+/** Adds what is wrong with a name. */
+function judgeId(name, text, findings) {
+  if (!IS_OF_TYPE.string(text)) findings.add(name, "WRONG_TYPE");
+  else if (Buffer.byteLength(text) > MAX_ID_BYTES) findings.add(name, "LIMIT_EXCEEDED");
+}
+
+/** Adds everything for which the run may not be committed in this place; an interrupted commit is recovered first. */
 function judge(store, plan, findings) {
   const misplaced = store.misplaced();
   if (misplaced !== undefined) {
@@ -16,23 +26,12 @@ function judge(store, plan, findings) {
     return;
   }
   if (store.kind(COMMITTED) !== undefined) findings.add(COMMITTED, "TARGET_EXISTS");
-  judgeLog(store, plan.records, findings);
+  if (store.recordCount() > 0) findings.add("wal", "TARGET_EXISTS");
   for (const content of [...plan.contents, plan.certificate]) {
     const path = objectPath(sha256(content));
     const isDamaged = store.kind(path) !== undefined && store.readObject(sha256(content)).content === undefined;
     if (isDamaged) findings.add(path, "HASH_MISMATCH");
   }
-}
-
-/** A log that is there must be the beginning of this very commit, whose end a crash prevented. */
-function judgeLog(store, records, findings) {
-  for (let sequence = 0; sequence < Math.min(store.recordCount(), records.length); sequence += 1) {
-    const framed = store.readRecord(sequence);
-    if (framed === undefined || !framed.equals(records[sequence].framed)) {
-      findings.add(recordPath(sequence), "TARGET_EXISTS");
-    }
-  }
-  if (store.recordCount() > records.length) findings.add(recordPath(records.length), "TARGET_EXISTS");
 }
 
 /** Writes the commit; each step is durable before the next begins (seed 002 §II.J; ruling CA26). */
@@ -53,6 +52,7 @@ function commit(store, plan) {
 function run(inputs) {
   const findings = new Findings();
   if (!isFolder(inputs.root)) findings.add("root", "BAD_PATH");
+  for (const name of ["tenant_id", "run_id"]) judgeId(name, inputs[name], findings);
   findings.refuse(NAME);
   const store = new RunStore(inputs.root);
   const plan = planCommit(inputs);

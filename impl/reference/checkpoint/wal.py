@@ -59,8 +59,11 @@ def read_records(root: Path) -> list[WalRecord]:
     """
     records: list[WalRecord] = []
     for name in _names(root):
+        due = record_name(len(records))
+        if name != due:
+            raise InvalidRecord(f"{FOLDER}/{due}")
         record = _read_record(root, name)
-        if name != record_name(len(records)) or record != next_record(records, record):
+        if record != next_record(records, record):
             raise InvalidRecord(f"{FOLDER}/{name}")
         if not _may_follow(records, record):
             raise InvalidRecord(f"{FOLDER}/{name}")
