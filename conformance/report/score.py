@@ -38,7 +38,7 @@ class Score:
             return "FAIL"
         if self.ran:
             return "pass" if not self.excused else "excused"
-        return "undeclared" if self.undeclared else "not run"
+        return "n/a" if self.undeclared else "not run"
 
 
 def score_of(entries: Iterable[Entry]) -> Score:

@@ -14,12 +14,13 @@ from conformance.report.record import Record
 from conformance.report.score import KINDS, Score, by_operator, score_of, scores
 
 _TITLES: Final = {"vector": "vectors", "law": "laws", "behaviour": "behaviour", "fuzz": "fuzz"}
-_STYLES: Final = {"FAIL": "bold red", "pass": "green", "excused": "yellow", "undeclared": "dim", "not run": "dim"}
+_STYLES: Final = {"FAIL": "bold red", "pass": "green", "excused": "yellow", "n/a": "dim", "not run": "dim"}
 
 
 def verdict_table(records: Sequence[Record]) -> Table:
     """A row per operator; of one backend a column per kind of check, of several a column each."""
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
+    # Nothing to spare: beside the longest operator's name the columns fill 80 characters.
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=0, header_style="bold")
     table.add_column("operator", overflow="fold")
     if len(records) == 1:
         _by_kind(table, records[0])

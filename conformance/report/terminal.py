@@ -57,6 +57,7 @@ def show(records: Sequence[Record], console: Console, most: int = MOST_FAILURES)
     table = verdict_table(records)
     if table.row_count:
         console.print(table)
+        line()
     for record in records:
         if len(records) > 1:
             line()

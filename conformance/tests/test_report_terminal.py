@@ -102,6 +102,16 @@ def test_the_table_has_a_row_per_operator_and_a_column_per_kind() -> None:
     assert rows[MAP] == ["1/1", "pass"]
 
 
+def test_an_operator_with_a_long_name_keeps_to_its_line_in_80_columns() -> None:
+    name = "UML_OS.Serialization.ValidateCanonical_v1"
+    kinds = {Kind.VECTOR: 100, Kind.LAW: 100, Kind.BEHAVIOUR: 2, Kind.FUZZ: 1}
+    many = [passed(name, f"{kind}-{k}", kind) for kind, count in kinds.items() for k in range(count)]
+    table = page(record(*many, Result(check(ORDER, "absent"), Verdict.NOT_APPLICABLE)))
+    (row,) = [line for line in table.splitlines() if line.startswith(name)]
+    assert row.split()[1:] == ["100/100", "100/100", "2/2", "1/1", "pass"]
+    assert all(len(line) <= 80 for line in table.splitlines())
+
+
 def test_several_backends_stand_side_by_side() -> None:
     text = page(record(failed(MAP, "a"), backend="mine"), record(passed(MAP, "a"), backend="reference"))
     row = next(line for line in text.splitlines() if line.strip().startswith(MAP))
