@@ -71,8 +71,7 @@ def test_a_standard_run_with_every_kind_of_check_is_the_same_under_every_hash_se
     """Vectors, laws, behaviour, fuzzing with its shrinking, and the diagnosis of a mistake."""
     given = ("--backend", "mutant:cursor-as-array", "--fuzz-examples", "60", "-k", "EncodeCursors_v1")
     first = tally(tmp_path / "1", "0", *given)
-    assert tally(tmp_path / "2", "1", "--jobs", "2", *given) == first
-    assert tally(tmp_path / "3", "random", "--shuffle", "x", *given) == first
+    assert tally(tmp_path / "2", "random", "--jobs", "2", "--shuffle", "x", *given) == first
     read = read_record(first)
     assert {entry["kind"] for entry in read.entries} == {"vector", "law", "behaviour", "fuzz"}
     assert {entry["verdict"] for entry in read.entries} == {Verdict.PASS, Verdict.FAIL}

@@ -113,14 +113,13 @@ def test_a_backend_that_reports_success_for_everything_fails_every_refusal() -> 
     assert wrong == {f"whole={whole}": FAIL for whole in range(1, 40, 2)}
 
 
-@pytest.mark.parametrize("name", ["zero", "always_fail"])
-def test_a_trivial_backend_passes_less_than_the_limit_of_the_shipped_corpus(name: str) -> None:
+def test_a_backend_that_reports_success_for_everything_stays_below_the_limit_of_the_shipped_corpus() -> None:
     """Over one case in eight; `tally mutants` measures all of them, and every trivial backend."""
     shipped = shipped_library()
     frozen = load_corpus(shipped.layout)
     wanted = [one for one in frozen if one.profile == "quick"]
     chosen = tuple(one.id for one in sorted(wanted, key=lambda one: one.digest)[::8])
-    run = run_trial(shipped, frozen, few(*chosen, backend=f"python:conformance.trial.trivial:{name}"))
+    run = run_trial(shipped, frozen, few(*chosen, backend="python:conformance.trial.trivial:zero"))
     assert run.counts.run >= len(chosen)
     assert not run.conformant
     assert Fraction(run.count(Verdict.PASS), run.counts.run) < LIMIT
