@@ -12,6 +12,7 @@ from conformance.codec.illtyped import shorten
 PROTOCOL: Final = 1
 DEFAULT_IN_FLIGHT: Final = 1
 MAX_IN_FLIGHT: Final = 1024
+_LONGEST: Final = 200  # characters
 
 
 class BadHello(Exception):
@@ -57,6 +58,9 @@ def hello_from(result: Any) -> Hello:
     texts = [result.get(key, "") for key in ("name", "version", "language")]
     if not isinstance(texts[0], str) or not texts[0] or not all(isinstance(text, str) for text in texts):
         raise BadHello("`name` must be text, `version` and `language` text where they are given")
+    if not all(text.isprintable() and len(text) <= _LONGEST for text in texts):
+        # It stands in reports, where a line of its own could pass for the verdict.
+        raise BadHello(f"`name`, `version` and `language` are one line each, of at most {_LONGEST} printable characters")
     return Hello(
         name=texts[0],
         version=texts[1],

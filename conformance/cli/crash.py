@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from conformance.cli.seconds import Seconds
 from conformance.trial.options import DEFAULT_TIMEOUT
 
 _BACKEND = "A bundled name, python:module[:object], or a command line; repeat it to try several."
@@ -39,7 +40,7 @@ _BACKEND = "A bundled name, python:module[:object], or a command line; repeat it
     help="Also kill the backend at every call, or let every fsync, write and unlink fail, one in each run.",
 )
 @click.option("--wire", type=click.Choice(["json", "cbor"]), default="json", show_default=True)
-@click.option("--timeout", type=click.FloatRange(0.01), default=DEFAULT_TIMEOUT, show_default=True, metavar="SECONDS")
+@click.option("--timeout", type=Seconds(0.01), default=DEFAULT_TIMEOUT, show_default=True, metavar="SECONDS")
 @click.option(
     "--output", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Also write the figures as JSON."
 )
