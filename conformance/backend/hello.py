@@ -60,7 +60,7 @@ def hello_from(result: Any) -> Hello:
         raise BadHello("`name` must be text, `version` and `language` text where they are given")
     if not all(text.isprintable() and len(text) <= _LONGEST for text in texts):
         # It stands in reports, where a line of its own could pass for the verdict.
-        raise BadHello(f"`name`, `version` and `language` are one line each, of at most {_LONGEST} printable characters")
+        raise BadHello(f"`name`, `version` and `language` are each one line of at most {_LONGEST} characters")
     return Hello(
         name=texts[0],
         version=texts[1],
