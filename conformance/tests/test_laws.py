@@ -13,6 +13,7 @@ from conformance.contract.position import MalformedContract, Position
 from conformance.tests.spoilt_backend import JSON, Wrong, codebook, findings, library
 from conformance.tests.test_laws_batches import BATCHES
 from conformance.tests.test_laws_blocks import BLOCKS
+from conformance.tests.test_laws_checkpoint import CHECKPOINT
 from conformance.tests.test_laws_checkpoint_canonical import CANONICAL
 from conformance.tests.test_laws_records import DECODE, ENCODE, RECORDS
 from conformance.trial.laws.data_records import derived_cursors
@@ -30,7 +31,7 @@ def test_a_backend_with_no_mistake_keeps_the_law(law: str) -> None:
 
 
 def test_every_law_has_a_wrong_backend_that_breaks_it() -> None:
-    assert {law for law, *_ in (*BATCHES, *BLOCKS, *CANONICAL, *RECORDS)} == set(known_laws())
+    assert {law for law, *_ in (*BATCHES, *BLOCKS, *CANONICAL, *CHECKPOINT, *RECORDS)} == set(known_laws())
 
 
 @pytest.mark.parametrize(("contract", "use"), USES, ids=[f"{c.operator}#{use.law}" for c, use in USES])

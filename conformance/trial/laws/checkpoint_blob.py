@@ -58,6 +58,7 @@ def _round_trip(tools: Tools, header: dict[str, Any]) -> LawTalk:
 
 def _blob_damage(tools: Tools, header: dict[str, Any], mask: int) -> LawTalk:
     blob: bytes = (yield from _saved(tools, header))["checkpoint_blob"]
+    yield from tools.ask([tools.call(RESTORE, {"checkpoint_blob": blob, "expected": {}})])
     places = range(len(blob))
     damaged = [blob[:at] + bytes([blob[at] ^ mask]) + blob[at + 1 :] for at in places]
     damaged += [*(blob[:at] for at in places), blob + b"\0"]
