@@ -31,7 +31,7 @@ def first_of(count: int) -> Any:
     """The blob is looked at up to a number of bytes; the rest is taken from a blob that was right."""
 
     def question(inputs: Native, memory: Memory) -> Native:
-        blob = memory.setdefault("blob", inputs["checkpoint_blob"])
+        blob: bytes = memory.setdefault("blob", inputs["checkpoint_blob"]) or b""
         return {**inputs, "checkpoint_blob": inputs["checkpoint_blob"][:count] + blob[count:]}
 
     return question
