@@ -42,7 +42,7 @@ class Backend:
         self.machines = machines
         self.explanations = explanations
         self._announced = sorted([*operators, *machines])
-        self._methods = {**operators, **{name: m for table in machines.values() for name, m in table.items()}}
+        self._tables = (operators, *machines.values())
         self._arrays = arrays
         self._native = Calls(self, NativeForm())
 
@@ -69,10 +69,10 @@ class Backend:
 
     def method(self, name: str) -> Operator:
         """Return the operator or machine method of that name; UnknownMethod."""
-        try:
-            return self._methods[name]
-        except KeyError:
-            raise UnknownMethod(name) from None
+        for table in self._tables:
+            if name in table:
+                return table[name]
+        raise UnknownMethod(name)
 
 
 class Calls:

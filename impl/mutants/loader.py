@@ -75,4 +75,14 @@ def patched_sources(mutant: Mutant, reference: Path) -> dict[Path, bytes]:
         if not file.is_relative_to(reference.resolve()) or not file.is_file():
             raise UnusableMutant(f"{patch.file}: no such file in the reference")
         sources[file] = patch.apply(sources.get(file) or file.read_text("utf-8"))
+    for file, source in sources.items():
+        _check_syntax(file.name, source)
     return {file: source.encode("utf-8") for file, source in sources.items()}
+
+
+def _check_syntax(name: str, source: str) -> None:
+    """Refuse a patch that leaves no Python at once, not when the module is first asked for."""
+    try:
+        compile(source, name, "exec")
+    except SyntaxError as mistake:
+        raise UnusableMutant(f"{name}: the patched source is no Python: {mistake}") from mistake
