@@ -268,19 +268,19 @@ SPLICES: st.SearchStrategy[bytes] = st.builds(
 )
 
 
-@settings(deadline=None, max_examples=1_000)
+@settings(deadline=None, max_examples=200)
 @given(SPLICES)
 def test_any_splice_is_refused_with_a_contract_code(blob: bytes) -> None:
     assert blob == BLOB or is_refused(blob)
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=60)
 @given(VALUES, VALUES)
 def test_any_three_parts_around_any_header_are_refused(header: object, checkpoint_hash: object) -> None:
     assert is_refused(encode_canonical(["uml_os_checkpoint_v1", header, checkpoint_hash]))
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=60)
 @given(VALUES)
 def test_any_expectation_is_met_or_refused(expected: object) -> None:
     try:
@@ -291,7 +291,7 @@ def test_any_expectation_is_met_or_refused(expected: object) -> None:
         assert expected == {}
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=40)
 @given(st.dictionaries(st.text(max_size=3), VALUES, max_size=3))
 def test_any_header_is_serialized_or_refused(changes: dict[str, Any]) -> None:
     header = {**pinned_header(checkpoint_schema_version="1.5.0"), **changes}

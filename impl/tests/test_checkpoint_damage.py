@@ -253,7 +253,7 @@ def test_the_first_reason_of_the_list_decides(folder: Path) -> None:
     assert found(folder) == ("HASH_MISMATCH", f"{MANIFEST}.checkpoint_hash")
 
 
-@settings(deadline=None, max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.sampled_from([HEADER, MANIFEST, "trace/link.cbor", "rng/state.cbor"]), VALUES)
 def test_any_item_in_the_place_of_a_document_is_refused(folder: Path, path: str, item: object) -> None:
     content = (folder / path).read_bytes()
@@ -265,7 +265,7 @@ def test_any_item_in_the_place_of_a_document_is_refused(folder: Path, path: str,
         (folder / path).write_bytes(content)
 
 
-@settings(deadline=None, max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.dictionaries(
         st.sampled_from(["shards", "partial_restore", "dp_enabled", "manifest_version"]), VALUES, min_size=1

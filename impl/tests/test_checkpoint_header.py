@@ -139,13 +139,13 @@ def test_an_accepted_unknown_field_must_have_canonical_bytes(content: object, re
     assert errors(pinned_header(checkpoint_schema_version="1.2.0", added=content)) == [("added", reason)]
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=40)
 @given(VALUES, st.text())
 def test_any_value_gets_a_report(header: object, schema_version: str) -> None:
     errors(header, schema_version)
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=40)
 @given(st.dictionaries(st.sampled_from([*HEADER.required, *HEADER.optional, "x"]), VALUES))
 def test_any_change_of_the_pinned_header_gets_a_report(changes: dict[str, Any]) -> None:
     errors({**pinned_header(), **changes})

@@ -129,7 +129,7 @@ def test_a_failure_is_the_record_of_the_family() -> None:
 VERSIONS = st.sampled_from(["1.0.0", "1.1.0", "", "1.2.0"]) | st.text()
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=40)
 @given(VALUES, VERSIONS, VERSIONS)
 def test_any_header_and_versions_are_migrated_or_refused(header: object, from_version: str, to_version: str) -> None:
     with pytest.raises(ContractFailure):

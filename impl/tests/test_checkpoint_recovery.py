@@ -201,7 +201,7 @@ def test_a_crash_inside_recovery_is_recovered_to_the_same_end(
         assert tree(root) == tree(tmp_path / "uninterrupted")
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=40)
 @given(st.dictionaries(st.sampled_from(["COMMITTED", *RECORDS]), st.binary(max_size=200), max_size=3))
 def test_any_bytes_in_a_run_are_recovered_or_refused(files: dict[str, bytes]) -> None:
     with tempfile.TemporaryDirectory() as folder:

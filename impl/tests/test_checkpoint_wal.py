@@ -59,7 +59,7 @@ def test_any_change_of_a_frame_makes_it_no_record() -> None:
     assert unframe(framed + b"\x00") is None
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=40)
 @given(st.binary(max_size=60))
 def test_no_bytes_at_random_are_a_record(data: bytes) -> None:
     assert unframe(data) is None

@@ -141,20 +141,20 @@ def test_every_violation_has_a_name_of_its_own() -> None:
     assert sorted(VIOLATIONS.values()) == sorted(get_args(Violation))
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=40)
 @given(VALUES)
 def test_what_is_encoded_is_canonical_under_the_same_digest(item: object) -> None:
     answer = backend.call(ENCODE, {"item": item})
     assert backend.call(VALIDATE, {"candidate": answer["canonical"]}) == {"valid": True, "digest": answer["digest"]}
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=40)
 @given(st.dictionaries(st.text(), SCALARS, min_size=2, max_size=6))
 def test_the_order_of_insertion_is_irrelevant(item: dict[str, object]) -> None:
     assert encoded(dict(reversed(item.items()))) == encoded(item)
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=40)
 @given(st.binary(max_size=40))
 def test_any_bytes_are_either_canonical_or_have_a_violation(candidate: bytes) -> None:
     answer = backend.call(VALIDATE, {"candidate": candidate})
