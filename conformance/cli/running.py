@@ -14,7 +14,7 @@ from typing import Final
 import click
 
 from conformance.backend.resolve import BackendNotFound, resolve
-from conformance.cli.complaint import Complaint, tell, writing
+from conformance.cli.complaint import Complaint, nearest, tell, writing
 from conformance.cli.expected_failures import dump_expected_failures, load_expected_failures, updated
 from conformance.cli.linting import require_clean_contracts
 from conformance.cli.progress import shown_progress
@@ -60,10 +60,12 @@ def run_all(
         raise click.UsageError("--update-expected needs --expected-failures FILE, and one backend")
     if same_process and any(not backend.startswith("python:") for backend in backends):
         raise click.UsageError("--same-process is for python:module backends only")
+    if any(not pattern.strip() for pattern in select):
+        raise click.UsageError("-k needs a pattern: an empty one would select everything")
     library = specification()
     corpus = frozen_vectors(library, least=1)
     for backend in backends:
-        _startable(backend, wire)
+        _startable(backend, wire, library)
     if profile != "quick" and not select:
         require_clean_contracts()
     options = RunOptions(
@@ -94,7 +96,12 @@ def run_all(
     return exit_status([*unfit, *(record.verdict for record in records)])
 
 
-def _startable(backend: str, wire: str) -> None:
+def _startable(backend: str, wire: str, library: Library) -> None:
+    if (mutant := backend.removeprefix("mutant:")) != backend:
+        known = list(library.mutants)
+        if mutant not in known:
+            hint = nearest(mutant, known, "`tally mutants` names them all")
+            raise Complaint(f"--backend {backend!r}", "T001", f"there is no mutant {mutant!r}", hint)
     try:
         resolve(backend, wire)
     except BackendNotFound as error:

@@ -59,6 +59,24 @@ def test_a_command_that_does_not_exist_is_no_judgement(capsys: Capture) -> None:
     assert "--backend 'no-such-program --fast': T001 command not found" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("backend", "said"),
+    [
+        ("mutant:xyz", "there is no mutant 'xyz'"),
+        ("mutant:seed-words-big", "did you mean seed-words-big-endian?"),
+        ("python:no_such_module", "there is no module 'no_such_module'"),
+    ],
+)
+def test_a_backend_that_is_not_there_is_no_judgement(backend: str, said: str, capsys: Capture) -> None:
+    assert status_of(["run", "--backend", backend, "--profile", "quick"]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_an_empty_pattern_is_a_usage_error(capsys: Capture) -> None:
+    assert status_of(["run", "-k", ""]) == 2
+    assert "-k needs a pattern" in capsys.readouterr().err
+
+
 def test_a_backend_that_says_no_hello_is_red_and_its_stderr_is_shown(capsys: Capture) -> None:
     backend = program("import sys; sys.stderr.write('no licence\\n'); sys.exit(3)")
     assert run("--backend", backend) == 1

@@ -63,6 +63,12 @@ def test_a_parameter_that_the_law_does_not_know_is_refused_at_its_place() -> Non
         axes(law_use(blocksize=7), {"block_size": 3})
 
 
+@pytest.mark.parametrize("seeds", ["three", -1, True, 1.5, [2, "x"], []])
+def test_a_value_that_the_law_cannot_take_is_refused_at_its_place(seeds: Any) -> None:
+    with pytest.raises(MalformedContract, match=r"spec/data/x\.yaml:7:5: C004 the law block-bijection cannot take"):
+        axes(law_use(seeds=seeds), {"seeds": [1, 3]})
+
+
 def test_a_parameter_that_the_contract_leaves_out_has_its_default() -> None:
     assert axes(law_use(seeds=2), {"block_size": [3, 7], "seeds": 8}) == {"block_size": (3, 7), "seeds": (2,)}
 

@@ -11,12 +11,13 @@ from conformance.backend.drive import Conversation
 from conformance.codec.codebook import Codebook
 from conformance.codec.dialect import DIALECTS
 from conformance.contract.library import Library
-from conformance.contract.model import Contract
+from conformance.contract.model import Contract, LawUse
+from conformance.contract.position import MalformedContract, Problem
 from conformance.trial.behaviour import BehaviourRules
 from conformance.trial.cases import CaseRunner, check_of
 from conformance.trial.check import Check, Kind, Result, Verdict
 from conformance.trial.fuzz import fuzz_check
-from conformance.trial.laws.law import Instance, LawBroken, LawTalk, Tools, known_laws
+from conformance.trial.laws.law import Instance, Law, LawBroken, LawTalk, Tools, known_laws
 from conformance.trial.options import PROFILES, RunOptions
 from conformance.vectors.case import Case
 from conformance.vectors.corpus import Corpus
@@ -101,7 +102,7 @@ class Plan:
             for use in contract.laws:
                 if not self.options.includes(use.profile):
                     continue
-                law = known_laws()[use.law]
+                law = _known_law(use)
                 for instance in law.instances(tools, contract, use):
                     id_ = f"{contract.operator}#{law.name}::{instance.slug}"
                     kind, operator = Kind.LAW, contract.operator
@@ -117,6 +118,13 @@ def _single(check: Check, conversation: Conversation[Result], pure: bool) -> Tri
         return [finding]
 
     return Trial((check,), Conversation(conversation.key, start, conversation.alone, in_step=pure))
+
+
+def _known_law(use: LawUse) -> Law:
+    if use.law not in known_laws():
+        hint = "the laws are those of conformance/trial/laws; `tally lint` names the nearest"
+        raise MalformedContract([Problem(use.position, "C004", f"there is no law {use.law!r}", hint)])
+    return known_laws()[use.law]
 
 
 def _behaviour(contract: Contract, rules: BehaviourRules, cases: Sequence[Case]) -> Trial:
