@@ -155,8 +155,12 @@ class Backend:
         return json.loads(self.output.readline()) if self.wire == "json" else self.items.decode()
 
     def ask(self, method: str, params: Native) -> Json:
+        return self.ask_form(method, self.form(params))
+
+    def ask_form(self, method: str, params: Json) -> Json:
+        """Ask with params that are in the form of the wire already."""
         identifier = next(self.ids)
-        self.send(self.request(identifier, method, params))
+        self.send(self.encode({"jsonrpc": "2.0", "id": identifier, "method": method, "params": params}))
         answer = self.receive()
         assert (answer["jsonrpc"], answer["id"]) == ("2.0", identifier)
         return answer
