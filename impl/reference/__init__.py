@@ -1,6 +1,6 @@
 """The reference: each module reads like the contract it answers for, correct before fast."""
 
 from impl.backend import Backend
-from impl.reference.operators import EXPLANATIONS, OPERATORS
+from impl.reference.operators import EXPLANATIONS, MACHINES, OPERATORS
 
-backend = Backend("reference", OPERATORS, explanations=EXPLANATIONS)
+backend = Backend("reference", OPERATORS, machines=MACHINES, explanations=EXPLANATIONS)

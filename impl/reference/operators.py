@@ -1,10 +1,12 @@
 """Every operator that the reference answers for, and where it stands below this package."""
 
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any, Final
 
 from impl.backend import Explanation
 from impl.entries import Entries
+from impl.machine import Machine
 
 OPERATORS: Final[Mapping[str, Callable[..., Any]]] = Entries(
     "impl.reference",
@@ -35,7 +37,29 @@ OPERATORS: Final[Mapping[str, Callable[..., Any]]] = Entries(
         "Batch.AttentionMasks": "batch.attention_masks:attention_masks",
         "Batch.Build": "batch.build:build",
         "Batch.LoadDatabase": "batch.load.load_database:load_database",
+        "Stream.FiringCounts": "stream.firing_counts:firing_counts",
     },
+)
+
+MACHINES: Final[Mapping[str, Mapping[str, Callable[..., Any]]]] = MappingProxyType(
+    {
+        "Stream": Machine(
+            "impl.reference.stream.machine:StreamMachine",
+            {
+                "Stream.Open": "open",
+                "Stream.NextChunk": "next_chunk",
+                "Stream.Advance": "advance",
+                "Stream.Reset": "reset",
+                "Stream.Position": "position",
+                "Stream.Cursor": "cursor",
+                "Stream.Push": "push",
+                "Stream.EndInput": "end_input",
+                "Stream.Checkpoint": "checkpoint",
+                "Stream.Restore": "restore",
+                "Stream.Close": "close",
+            },
+        ),
+    }
 )
 
 EXPLANATIONS: Final[Mapping[str, Explanation]] = Entries(

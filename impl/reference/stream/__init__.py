@@ -1,0 +1,1 @@
+"""The context stream: tokens in the order of their source, chunk by chunk (seed 003)."""

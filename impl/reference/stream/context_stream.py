@@ -1,0 +1,135 @@
+"""The context stream: chunks of consecutive tokens for one rank, and the cursor from which it goes on."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from impl.failure import default_failure
+from impl.reference.stream.chunk_size import is_schedule, is_too_small
+from impl.reference.stream.content_hash import content_hash
+from impl.reference.stream.stream_cursor import MAX_UINT64, StreamCursor
+from impl.reference.stream.token_chunk import TokenChunk
+from impl.reference.stream.token_source import TokenSource
+
+NEXT_CHUNK: Final = "Stream.NextChunk"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Stand before a token: the pass over the data, and the token's index in it (ruling SA01)."""
+
+    pass_number: int
+    index: int
+
+
+class ContextStream:
+    """Serve the chunks of one rank, in the order of the source, each once (seed 003 §Stream).
+
+    In a round every rank serves one chunk of the same size: rank r skips r chunks, serves one and skips the rest, so
+    that all ranks stand at the same place between two rounds (requirement S32; rulings SA18, SA19).
+    """
+
+    def __init__(
+        self, source: TokenSource, *, rank: int = 0, world_size: int = 1, cms_frequencies: Sequence[int] = (1,)
+    ) -> None:
+        """Begin at 0 with pulse 0; ValueError where the rank or the frequencies make no sense."""
+        if rank >= world_size or not is_schedule(cms_frequencies):
+            raise ValueError("rank, world_size or cms_frequencies")
+        self.source = source
+        self.cms_frequencies = tuple(cms_frequencies)
+        self.is_mid_step = False
+        self._rank = rank
+        self._world_size = world_size
+        self._place = Place(0, 0)
+        self._chunk_id = 0
+        self._pulse_id = 0
+        self._last_tokens: Sequence[int] = ()
+        self._last_hash = 0
+        self._last_start = 0
+        self._last_len = 0
+
+    def next_chunk(self, chunk_size: int) -> TokenChunk | None:
+        """Return the rank's chunk of the next round and open a step, None where the data have ended.
+
+        A chunk is shorter than asked only at the end of the data, where it ends too. An interactive source that has
+        neither the whole round nor its end yet gives None as well, and nothing changes. CHUNK_TOO_SMALL, STEP_OPEN,
+        COUNTER_OVERFLOW where no further chunk has a number (requirements S01-S03, S20; rulings SA02-SA07).
+        """
+        if is_too_small(chunk_size, self.cms_frequencies):
+            raise default_failure("CHUNK_TOO_SMALL", NEXT_CHUNK)
+        if self.is_mid_step:
+            raise default_failure("STEP_OPEN", NEXT_CHUNK)
+        if not self.source.is_ready(self._place.index + chunk_size * self._world_size):
+            return None
+        chunk_id = self._chunk_id + self._world_size if self._chunk_id else self._rank + 1
+        if chunk_id > MAX_UINT64:
+            raise default_failure("COUNTER_OVERFLOW", NEXT_CHUNK)
+        own = self._after_chunks(self._place, chunk_size, self._rank)
+        end = self.source.reach(own.pass_number, own.index + chunk_size)
+        chunk = self._serve(own, end, chunk_id) if end > own.index else None
+        self._place = self._after_chunks(own, chunk_size, self._world_size - self._rank)
+        return chunk
+
+    def advance(self, pulse_id: int) -> None:
+        """End the step: what was observed so far belongs to a pulse (requirement S20)."""
+        self._pulse_id = pulse_id
+        self.is_mid_step = False
+
+    def reset(self) -> None:
+        """Stand at 0 of the current pass for a new context; chunk ids, pulse and content hash go on (ruling SA03)."""
+        self.source.restart(self._place.index)
+        self._place = Place(self._place.pass_number, 0)
+
+    def position(self) -> int:
+        """Return the index of the token at which the next round begins (requirement S04; rulings SA01, SA18)."""
+        return self._place.index
+
+    def cursor(self) -> StreamCursor:
+        """Return where the stream stands; only here the content is hashed (requirements S22, S29-S31)."""
+        if self._last_tokens:
+            self._last_hash = content_hash(self._last_tokens)
+            self._last_tokens = ()
+        return StreamCursor(
+            dataset_index=self._place.index,
+            chunk_id=self._chunk_id,
+            pulse_id=self._pulse_id,
+            rng_state=self.source.rng_state(self._place.pass_number),
+            content_hash=self._last_hash,
+            last_chunk_start=self._last_start,
+            last_chunk_len=self._last_len,
+            total_tokens=self.source.total_tokens,
+            rank=self._rank,
+            world_size=self._world_size,
+        )
+
+    def resume(self, cursor: StreamCursor, pass_number: int) -> None:
+        """Go on where a cursor stands, whose every field was checked."""
+        self.source.resume(pass_number, cursor.dataset_index)
+        self._place = Place(pass_number, cursor.dataset_index)
+        self._chunk_id = cursor.chunk_id
+        self._pulse_id = cursor.pulse_id
+        self._last_tokens = ()
+        self._last_hash = cursor.content_hash
+        self._last_start = cursor.last_chunk_start
+        self._last_len = cursor.last_chunk_len
+
+    def _serve(self, own: Place, end: int, chunk_id: int) -> TokenChunk:
+        # Asked first: a source that cannot go back forgets what it has given.
+        boundary = self.source.crosses(own.pass_number, own.index, end)
+        tokens = self.source.read(own.pass_number, own.index, end)
+        self._last_tokens, self._last_start, self._last_len = tokens, own.index, len(tokens)
+        self._chunk_id = chunk_id
+        self.is_mid_step = True
+        return TokenChunk(tokens, chunk_id, boundary)
+
+    def _after_chunks(self, place: Place, chunk_size: int, count: int) -> Place:
+        for _ in range(count):
+            place = self._after_chunk(place, chunk_size)
+        return place
+
+    def _after_chunk(self, place: Place, chunk_size: int) -> Place:
+        """Return where the chunk behind the one at a place begins; a chunk never spans the end (ruling SA05)."""
+        end = self.source.reach(place.pass_number, place.index + chunk_size)
+        if end > place.index and self.source.on_end == "wrap" and self.source.is_over(place.pass_number, end):
+            return Place(place.pass_number + 1, 0)
+        return Place(place.pass_number, end)

@@ -1,0 +1,137 @@
+"""From a checkpoint back to a model and a stream, or to the reason why they must not go on together."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from impl.failure import ContractFailure, default_failure
+from impl.reference.canonical_cbor import NotCanonical, decode_canonical
+from impl.reference.stream.content_hash import content_hash
+from impl.reference.stream.context_stream import ContextStream
+from impl.reference.stream.declaration import SourceDeclaration
+from impl.reference.stream.durable_file import UnusablePlace, read_file
+from impl.reference.stream.open_source import open_source
+from impl.reference.stream.stream_checkpoint import Model, OpenedCheckpoint, Unreadable, open_checkpoint
+from impl.reference.stream.stream_cursor import StreamCursor, read_cursor
+from impl.reference.stream.token_file import UnusableFile
+from impl.reference.stream.token_source import TokenSource
+
+OPERATOR: Final = "Stream.Restore"
+OUT_OF_SYNC: Final = "Model and stream are out of sync. Cannot resume."
+
+
+class StreamModelMismatch(ContractFailure):
+    """Model and stream were saved at different pulses (requirement S26)."""
+
+    def __init__(self, stream_pulse: int, model_pulse: int) -> None:
+        super().__init__(
+            "STREAM_MODEL_MISMATCH",
+            {
+                "failure_code": "STREAM_MODEL_MISMATCH",
+                "failure_operator": OPERATOR,
+                "stream_pulse": stream_pulse,
+                "model_pulse": model_pulse,
+                "message": OUT_OF_SYNC,
+            },
+        )
+        self.stream_pulse = stream_pulse
+        self.model_pulse = model_pulse
+        self.message = OUT_OF_SYNC
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """Hold the model's state, the stream, and whether the source was held to the content hash."""
+
+    model: Model
+    stream: ContextStream
+    content_checked: bool
+
+
+def restore_checkpoint(
+    source: SourceDeclaration | TokenSource,
+    root: str,
+    name: str,
+    *,
+    rank: int = 0,
+    world_size: int = 1,
+    cms_frequencies: Sequence[int] = (1,),
+) -> Restored:
+    """Restore what `save_checkpoint` wrote, judging in the order of ruling SA12 and changing nothing before.
+
+    CONTRACT_VIOLATION for what is no checkpoint, or a source that cannot be opened; CURSOR_MISSING,
+    STREAM_MODEL_MISMATCH, DATASET_MISMATCH, CONFIG_MISMATCH, POSITION_OUT_OF_BOUNDS, CONTENT_MISMATCH (requirements
+    S25-S29; rulings SA12-SA16, SA18).
+    """
+    opened = _read(root, name)
+    if opened.stream_cursor is None:
+        raise default_failure("CURSOR_MISSING", OPERATOR)
+    cursor = read_cursor(opened.stream_cursor)
+    if cursor is None:
+        raise default_failure("CONTRACT_VIOLATION", OPERATOR)
+    if cursor.pulse_id != opened.model.pulse_id:
+        raise StreamModelMismatch(cursor.pulse_id, opened.model.pulse_id)
+    tokens = _open(source, root)
+    if cursor.total_tokens != tokens.total_tokens:
+        raise default_failure("DATASET_MISMATCH", OPERATOR)
+    pass_number = _pass_of(cursor)
+    if (cursor.rank, cursor.world_size) != (rank, world_size) or tokens.rng_state(pass_number) != cursor.rng_state:
+        raise default_failure("CONFIG_MISMATCH", OPERATOR)
+    if not _is_within(cursor.dataset_index, tokens):
+        raise default_failure("POSITION_OUT_OF_BOUNDS", OPERATOR)
+    if tokens.is_seekable and not _has_content(cursor, tokens, pass_number):
+        raise default_failure("CONTENT_MISMATCH", OPERATOR)
+    stream = ContextStream(tokens, rank=rank, world_size=world_size, cms_frequencies=cms_frequencies)
+    stream.resume(cursor, pass_number)
+    return Restored(opened.model, stream, tokens.is_seekable)
+
+
+def _read(root: str, name: str) -> OpenedCheckpoint:
+    try:
+        return open_checkpoint(read_file(root, name))
+    except (UnusablePlace, Unreadable):
+        raise default_failure("CONTRACT_VIOLATION", OPERATOR) from None
+
+
+def _open(source: SourceDeclaration | TokenSource, root: str) -> TokenSource:
+    if not isinstance(source, SourceDeclaration):
+        return source
+    try:
+        return open_source(source, root)
+    except UnusableFile:
+        raise default_failure("CONTRACT_VIOLATION", OPERATOR) from None
+
+
+def _pass_of(cursor: StreamCursor) -> int:
+    """Return the pass that the random state says, 0 where it says none."""
+    try:
+        state = decode_canonical(cursor.rng_state) if cursor.rng_state is not None else None
+    except NotCanonical:
+        return 0
+    if not isinstance(state, list) or len(state) != 2 or type(state[1]) is not int or state[1] < 0:
+        return 0
+    return state[1]
+
+
+def _is_within(position: int, tokens: TokenSource) -> bool:
+    """Tell whether a stream can stand at a position (ruling SA14)."""
+    total = tokens.total_tokens
+    if total is None or position == 0:
+        return True
+    return position < total if tokens.on_end == "wrap" else position <= total
+
+
+def _has_content(cursor: StreamCursor, tokens: TokenSource, pass_number: int) -> bool:
+    """Tell whether the source still has the last chunk, in the cursor's pass or one that the last round was in.
+
+    A round has at most as many wraps as ranks, so that the chunk may stand so many passes earlier.
+    """
+    passes = range(pass_number, max(0, pass_number - cursor.world_size) - 1, -1)
+    return any(_hash_in(cursor, tokens, number) == cursor.content_hash for number in passes)
+
+
+def _hash_in(cursor: StreamCursor, tokens: TokenSource, pass_number: int) -> int | None:
+    start, end = cursor.last_chunk_start, cursor.last_chunk_start + cursor.last_chunk_len
+    if tokens.reach(pass_number, end) < end:
+        return None
+    return content_hash(tokens.read(pass_number, start, end))

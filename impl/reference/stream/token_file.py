@@ -1,0 +1,103 @@
+"""Tokens in a file: raw little-endian words, or a one-dimensional `.npy` array of them."""
+
+import ast
+import mmap
+import os
+import stat
+import sys
+from array import array
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final, Literal, TypeAlias
+
+from impl.reference.stream.fixed_tokens import FixedTokens
+from impl.reference.stream.token_source import OnEnd
+
+DType: TypeAlias = Literal["u16", "u32"]
+
+TYPE_CODES: Final = MappingProxyType({"u16": "H", "u32": "I"})
+NPY_DTYPES: Final = MappingProxyType({"<u2": "u16", "<u4": "u32"})
+NPY_MAGIC: Final = b"\x93NUMPY"
+
+
+class UnusableFile(Exception):
+    """A token file is not there, or is not what its declaration says."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Say how wide the words of a file are, and at which byte the first one stands."""
+
+    dtype: str
+    offset: int
+
+
+class TokenFile(FixedTokens):
+    """Serve the tokens of a file through a memory map; the file must not change meanwhile (requirement S15)."""
+
+    def __init__(
+        self, path: Path, dtype: DType | None = None, boundaries: Sequence[int] = (), on_end: OnEnd = "wrap"
+    ) -> None:
+        """Open a file; a path that ends in `.npy` is an array, any other is raw and needs a dtype; UnusableFile."""
+        content = _map(path)
+        layout = _npy_layout(content) if path.suffix == ".npy" else _raw_layout(dtype)
+        if dtype is not None and dtype != layout.dtype:
+            raise UnusableFile(f"{path.name} holds {layout.dtype}, not {dtype}")
+        self._code = TYPE_CODES[layout.dtype]
+        self._width = array(self._code).itemsize
+        self._words = memoryview(content)[layout.offset :]
+        if len(self._words) % self._width:
+            raise UnusableFile(f"{path.name} ends within a word")
+        super().__init__(len(self._words) // self._width, boundaries, on_end)
+
+    def read(self, pass_number: int, start: int, end: int) -> list[int]:
+        """Return the tokens in [start, end)."""
+        tokens = array(self._code)
+        tokens.frombytes(self._words[start * self._width : end * self._width])
+        if sys.byteorder == "big":
+            tokens.byteswap()
+        return tokens.tolist()
+
+
+def _map(path: Path) -> mmap.mmap | bytes:
+    try:
+        # Without O_NONBLOCK a pipe under the file's name would hold the reader for ever.
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except (OSError, ValueError) as error:
+        raise UnusableFile(str(error)) from None
+    try:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise UnusableFile(f"{path.name} is not a regular file")
+        if status.st_size == 0:
+            return b""
+        content = mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ)
+    finally:
+        os.close(descriptor)
+    content.madvise(mmap.MADV_SEQUENTIAL)
+    return content
+
+
+def _raw_layout(dtype: DType | None) -> Layout:
+    if dtype is None:
+        raise UnusableFile("a raw file does not say how wide its words are")
+    return Layout(dtype, 0)
+
+
+def _npy_layout(content: mmap.mmap | bytes) -> Layout:
+    """Read the header of a `.npy` file, versions 1 to 3."""
+    if content[:6] != NPY_MAGIC or content[6:8] not in (b"\x01\x00", b"\x02\x00", b"\x03\x00"):
+        raise UnusableFile("not a .npy file")
+    start = 10 if content[6] == 1 else 12
+    offset = start + int.from_bytes(content[8:start], "little")
+    try:
+        header = ast.literal_eval(content[start:offset].decode("ascii").strip())
+        dtype = NPY_DTYPES[header["descr"]]
+        (count,) = header["shape"]
+    except (ValueError, SyntaxError, KeyError, TypeError, RecursionError, MemoryError):
+        raise UnusableFile("not a .npy file of one dimension of u16 or u32") from None
+    if type(count) is not int or len(content) - offset != count * array(TYPE_CODES[dtype]).itemsize:
+        raise UnusableFile("the .npy file has another length than its header says")
+    return Layout(dtype, offset)
