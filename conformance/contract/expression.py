@@ -106,6 +106,7 @@ class Environment:
     engine: Any = field(repr=False, compare=False)
     lets: tuple[Let, ...] = ()
     silent: Mapping[str, str] = field(default_factory=dict)  # what has a name and no value here, and why
+    after: tuple[Let, ...] = ()  # what follows from inputs and result: the state of a machine after the call
 
     def compile(self, text: str, expected: Any = cel.Type.BOOL) -> Expression:
         """Compile an expression and hold its type to `expected` (None: any); raises BadExpression."""
@@ -126,6 +127,17 @@ class Environment:
             )
         return Expression(text, compiled)
 
+    def compile_as(self, text: str, type_: Type) -> Expression:
+        """Compile an expression whose value is of a contract type; raises BadExpression."""
+        if isinstance(type_, ListOf | MapOf):
+            found, kind = self.compile(text, None), "LIST" if isinstance(type_, ListOf) else "MAP"
+            returned = found.compiled.return_type()
+            # An empty list or map is of no type of elements.
+            if not (returned == _cel_type(type_) or (returned.name().startswith(kind) and "DYN" in returned.name())):
+                raise BadExpression(f"the expression is of type {returned.name()}, not {_cel_type(type_).name()}")
+            return found
+        return self.compile(text, _cel_type(type_))
+
     def _unspoken(self, text: str) -> BadExpression | None:
         """The complaint about text that does not compile because it mentions what has no value."""
         for name, reason in self.silent.items():
@@ -139,17 +151,28 @@ class Environment:
 
         A `let` that does not evaluate stays unbound, so that what uses it is not true.
         """
-        return self.engine.Activation({**self.known(values), **({} if result is None else self.answered(result))})
+        return self.joined(self.known(values), result)
+
+    def joined(self, known: Mapping[str, Any], result: Any = None) -> Any:
+        """The activation for what `known` answered and, for postconditions, the native result."""
+        if result is None:
+            return self.engine.Activation(dict(known))
+        data = {**known, **self.answered(result)}
+        self._follow(data, self.after)
+        return self.engine.Activation(data)
 
     def known(self, values: Any) -> dict[str, Any]:
         """What the variables over native inputs, and the lets, stand for."""
         data = {variable.name: variable.read(values) for variable in self.variables if not variable.of_result}
-        for let in self.lets:
+        self._follow(data, self.lets)
+        return data
+
+    def _follow(self, data: dict[str, Any], lets: Sequence[Let]) -> None:
+        for let in lets:
             needed = {name: data[name] for name in let.needs if name in data}
             value = let.expression.evaluate(self.engine.Activation(needed))
             if value is not None:
                 data[let.name] = value
-        return data
 
     def answered(self, result: Any) -> dict[str, Any]:
         """What the variables over a native result stand for."""
@@ -161,13 +184,20 @@ def environment(
     outputs: Struct | None,
     lets: Sequence[tuple[str, str]],
     functions: Sequence[Function] = FUNCTIONS,
+    after: Sequence[tuple[str, str, Type]] = (),
+    silent: Mapping[str, str] | None = None,
 ) -> Environment:
-    """The environment of a contract: inputs, `result.*` outputs and the `let` names in order; raises BadLet."""
+    """The environment of a contract: inputs, `result.*` outputs and the `let` names in order; raises BadLet.
+
+    `after` names what follows from all of these, each with its text and type; `silent` more names without a value.
+    """
     variables = list(_flatten("", inputs, lambda value: value))
     if outputs is not None:
         variables += _flatten("result", outputs, lambda value: value)
     types = {variable.name: variable.type for variable in variables}
-    silent = dict(_silent("", inputs)) | ({} if outputs is None else dict(_silent("result", outputs)))
+    silent = {**dict(_silent("", inputs)), **(silent or {})}
+    if outputs is not None:
+        silent |= dict(_silent("result", outputs))
     for name, text in lets:
         try:
             engine = _engine(types, functions)
@@ -175,13 +205,24 @@ def environment(
         except BadExpression as error:
             raise BadLet(name, error) from None
         types[name] = expression.compiled.return_type()
+    if after:
+        before = Environment(tuple(variables), _engine(types, functions), silent=silent)
+        for name, text, type_ in after:
+            try:
+                before.compile_as(text, type_)
+            except BadExpression as error:
+                raise BadLet(name, error) from None
+        types |= {name: _cel_type(type_) for name, _, type_ in after}
     # A function call evaluates only under the engine that compiled it, so the lets are compiled again in the last one.
     last = Environment(tuple(variables), _engine(types, functions), silent=silent)
-    bound = tuple(
-        Let(name, last.compile(text, expected=None), tuple(known for known in types if known in "".join(text.split())))
-        for name, text in lets
+    bound, following = (
+        tuple(
+            Let(name, last.compile(text, None), tuple(known for known in types if known in "".join(text.split())))
+            for name, text in some
+        )
+        for some in (lets, [(name, text) for name, text, _ in after])
     )
-    return Environment(last.variables, last.engine, bound, silent)
+    return Environment(last.variables, last.engine, bound, silent, following)
 
 
 def _engine(types: Mapping[str, Any], functions: Sequence[Function]) -> Any:

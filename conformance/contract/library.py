@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from conformance.contract.finder import Layout
 from conformance.contract.functions import FUNCTIONS, Function
+from conformance.contract.machine_source import parts_of
 from conformance.contract.model import Contract
 from conformance.contract.mutant import Mutant, mutants_from
 from conformance.contract.parse import contract_from
@@ -29,7 +30,7 @@ class Library:
     """Everything that `spec/` says."""
 
     layout: Layout
-    contracts: Mapping[str, Contract]
+    contracts: Mapping[str, Contract]  # by operator; a machine stands under its own name and under its methods'
     types: Mapping[str, Type]
     errors: Mapping[str, ErrorCode]
     requirements: Mapping[str, Requirements]  # by family
@@ -91,6 +92,8 @@ class _Loader:
         except MalformedContract as error:
             self.problems += error.problems
             return None
+        if schema == "contract" and isinstance(source.value, dict) and "machine" in source.value:
+            schema = "machine"
         found = list(violations(source, self.layout.spec / "schema" / f"{schema}.schema.json"))
         self.problems += found
         return None if found else source
@@ -121,15 +124,24 @@ class _Loader:
         source = self.checked(file, "contract")
         if source is None:
             return
-        try:
-            contract = contract_from(source, family, types, functions)
-        except MalformedContract as error:
-            self.problems += error.problems
-            return
+        parts = parts_of(source) if "machine" in source.value else (source,)
+        machine = None
+        for part in parts:
+            try:
+                contract = contract_from(part, family, types, functions, machine)
+            except MalformedContract as error:
+                self.problems += error.problems
+                if machine is None:
+                    return
+                continue
+            machine = machine or contract.machine
+            self.add_parsed(contracts, contract)
+
+    def add_parsed(self, contracts: dict[str, Contract], contract: Contract) -> None:
         if contract.operator in contracts:
             first = contracts[contract.operator].position
             hint = f"it stands at {first} already"
-            self.problems.append(source.problem(("contract",), "C005", f"{contract.operator} twice", hint))
+            self.problems.append(contract.source.problem(("contract",), "C005", f"{contract.operator} twice", hint))
         contracts[contract.operator] = contract
 
     def add_unique(self, known: dict[str, _Entry], new: Mapping[str, _Entry]) -> None:

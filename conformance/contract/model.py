@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from conformance.contract.expression import Environment, Expression
+from conformance.contract.machine import Machine, Mentions, Method, State, known, next_state
 from conformance.contract.position import Path, Position
 from conformance.contract.source import Source
 from conformance.contract.types import Struct
@@ -159,6 +160,11 @@ class Contract:
     groups: tuple[Group, ...]
     workloads: tuple[Workload, ...]
     source: Source = field(repr=False)
+    machine: Machine | None = None  # of a machine's own contract, and of those of its methods
+    method: Method | None = None
+    mentions: Mentions = field(default_factory=lambda: Mentions({}), repr=False)
+    invariants: tuple[Clause, ...] = ()  # of a machine's own contract: over the state after every operation
+    state_environment: Environment | None = field(default=None, repr=False)
 
     @property
     def position(self) -> Position:
@@ -184,6 +190,24 @@ class Contract:
         """The guard that decides the failure for native inputs, None where every guard is true."""
         activation = self.environment.bind(inputs)
         return next((guard for guard in self.requires if not guard.expression.holds(activation)), None)
+
+    def foresees(self, inputs: Mapping[str, Any]) -> bool:
+        """Whether the state of native inputs is known as far as any guard, postcondition or edge case hangs on it."""
+        return self.method is None or known(self.method.needs[""], inputs.get("state"))
+
+    def next_state(self, inputs: Mapping[str, Any], result: Mapping[str, Any]) -> State:
+        """The state that a machine's method leaves where it succeeds on native inputs, unknown variables left out."""
+        assert self.machine is not None
+        assert self.method is not None
+        return next_state(self.method, self.result_environment, inputs, result, self.machine.state)
+
+    def broken_invariants(self, state: State) -> tuple[Clause, ...]:
+        """The invariants of a machine that a state breaks; those that hang on what is not known are left out."""
+        if self.state_environment is None:
+            return ()
+        activation = self.state_environment.bind({"state": state})
+        judged = (one for one in self.invariants if known(self.mentions.of(one.expression.text), state))
+        return tuple(one for one in judged if not one.expression.holds(activation))
 
     def in_domain(self, inputs: Mapping[str, Any]) -> bool:
         """Whether an input that no guard refuses is of a size that the operator is judged at."""

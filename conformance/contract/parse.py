@@ -7,6 +7,7 @@ from typing import Any
 
 from conformance.contract.expression import BadExpression, BadLet, Environment, Expression, environment
 from conformance.contract.functions import Function
+from conformance.contract.machine import Machine, Mentions, Method
 from conformance.contract.model import (
     Clause,
     Contract,
@@ -20,17 +21,27 @@ from conformance.contract.model import (
     Update,
     Workload,
 )
+from conformance.contract.parse_machine import Words, machine_from, method_from, words_of
 from conformance.contract.position import MalformedContract, Path, Position, Problem
 from conformance.contract.source import Source
-from conformance.contract.types import ROOT, Scalar, Struct, is_place, walk
+from conformance.contract.types import ROOT, Field, Scalar, Struct, is_place, walk
 from conformance.contract.typetext import NamedTypes, struct_at
 
 DEFAULT_FAILURE = "default_failure"
 
 
-def contract_from(source: Source, family: str, named: NamedTypes, functions: Sequence[Function]) -> Contract:
-    """The contract that a schema-valid source holds; raises MalformedContract with every bad expression."""
-    return _Parser(source, family, named, functions).contract()
+def contract_from(
+    source: Source,
+    family: str,
+    named: NamedTypes,
+    functions: Sequence[Function],
+    machine: Machine | None = None,
+) -> Contract:
+    """The contract that a schema-valid source holds; raises MalformedContract with every bad expression.
+
+    `machine` is the one whose method the source words; a source with `methods` words a machine as a whole.
+    """
+    return _Parser(source, family, named, functions, machine).contract()
 
 
 def names(body: Mapping[str, Any], key: str) -> tuple[str, ...]:
@@ -41,9 +52,16 @@ def names(body: Mapping[str, Any], key: str) -> tuple[str, ...]:
 
 class _Parser:
     def __init__(
-        self, source: Source, family: str, named: NamedTypes, functions: Sequence[Function]
+        self,
+        source: Source,
+        family: str,
+        named: NamedTypes,
+        functions: Sequence[Function],
+        machine: Machine | None = None,
     ) -> None:
         self.source, self.family, self.named, self.functions = source, family, named, functions
+        self.machine = machine
+        self.words: Words | None = None
         self.problems: list[Problem] = []
         self.body: dict[str, Any] = source.value
 
@@ -52,8 +70,16 @@ class _Parser:
         inputs = struct_at(self.source, ("inputs",), self.named)
         outputs = struct_at(self.source, ("outputs",), self.named)
         self.places(inputs, outputs)
+        if "methods" in body:
+            self.machine = machine_from(self.source, self.named, self.problems)
+        elif self.machine is not None:
+            self.words = words_of(self.source, self.machine, inputs, outputs, self.problems)
+        if self.problems:
+            raise MalformedContract(self.problems)
         before = self.environment(inputs, None)
         after = self.environment(inputs, outputs)
+        method, mentions = self.method(after)
+        invariants, over_state = self.invariants()
         requires = tuple(self.guard(k, before) for k in range(len(body["requires"])))
         ensures = tuple(self.clause(("ensures", k), after) for k in range(len(body.get("ensures", ()))))
         self.unique("requires", [guard.id for guard in requires])
@@ -95,6 +121,11 @@ class _Parser:
             groups=tuple(self.group(k, before) for k in range(len(body["vectors"]))),
             workloads=tuple(self.workload(k) for k in range(len(body.get("workloads", ())))),
             source=self.source,
+            machine=self.machine,
+            method=method,
+            mentions=mentions,
+            invariants=invariants,
+            state_environment=over_state,
         )
         if self.problems:
             raise MalformedContract(self.problems)
@@ -117,11 +148,29 @@ class _Parser:
             raise MalformedContract(self.problems)
 
     def environment(self, inputs: Struct, outputs: Struct | None) -> Environment:
-        lets = list(self.body.get("let", {}).items())
+        lets, words = list(self.body.get("let", {}).items()), self.words
+        seen, silent = (inputs, None) if words is None else (words.seen(inputs), words.silent)
+        following = words.following if words is not None and outputs is not None else []
         try:
-            return environment(inputs, outputs, lets, self.functions)
+            return environment(seen, outputs, lets, self.functions, following, silent)
         except BadLet as error:
-            raise MalformedContract([self.bad(("let", error.name), error)]) from None
+            name = error.name.removeprefix("next.")
+            raise MalformedContract([self.bad(("let" if name == error.name else "becomes", name), error)]) from None
+
+    def method(self, after: Environment) -> tuple[Method | None, Mentions]:
+        lets = self.body.get("let", {})
+        return (None, Mentions(lets)) if self.words is None else method_from(self.words, self.body, lets, after)
+
+    def invariants(self) -> tuple[tuple[Clause, ...], Environment | None]:
+        """What holds after every operation of a machine, over its state alone."""
+        bodies = self.body.get("invariants", ())
+        if self.machine is None or not bodies:
+            return (), None
+        self.unique("invariants", [body["id"] for body in bodies])
+        silent = {f"state.{one.name}": "it is opaque" for one in self.machine.variables if one.opaque}
+        seen = Struct((Field("state", self.machine.state, optional=True),))
+        env = environment(seen, None, [], self.functions, silent=silent)
+        return tuple(self.clause(("invariants", k), env) for k in range(len(bodies))), env
 
     def expression(self, path: Path, env: Environment, expected: Any = ...) -> Expression:
         text = self.at(path)
@@ -194,7 +243,7 @@ class _Parser:
         return Rng(**text, through=tuple(body.get("through", ())))
 
     def state(self, env: Environment) -> tuple[StateVariable, ...]:
-        if self.body["state"] == "none":
+        if self.machine is not None or self.body["state"] == "none":
             return ()
         return tuple(self.variable(("state", k), env) for k in range(len(self.body["state"])))
 

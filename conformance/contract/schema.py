@@ -10,6 +10,7 @@ from typing import Any
 
 import jsonschema
 from jsonschema.exceptions import ValidationError, best_match
+from referencing import Registry, Resource
 
 from conformance.contract.position import Path, Problem
 from conformance.contract.source import Source
@@ -17,7 +18,9 @@ from conformance.contract.source import Source
 
 @cache
 def _validator(file: FilePath) -> Any:
-    return jsonschema.Draft202012Validator(json.loads(file.read_text(encoding="utf-8")))
+    schemas = [json.loads(one.read_text(encoding="utf-8")) for one in sorted(file.parent.glob("*.schema.json"))]
+    known = Registry().with_resources((schema["$id"], Resource.from_contents(schema)) for schema in schemas)
+    return jsonschema.Draft202012Validator(json.loads(file.read_text(encoding="utf-8")), registry=known)
 
 
 def violations(source: Source, schema: FilePath) -> Iterator[Problem]:

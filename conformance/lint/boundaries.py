@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from conformance.contract.model import Guard
+from conformance.contract.syntax import Comparison, comparisons
 from conformance.lint.call import Call
 from conformance.lint.desk import Desk
 from conformance.lint.finding import Finding
 from conformance.lint.subject import Subject
-from conformance.lint.syntax import Comparison, comparisons
 
 # What left - right is in the nearest case where the comparison is true, and in the nearest where it is not.
 _NEIGHBOURS: Final[Mapping[str, tuple[int, int]]] = {"<": (-1, 0), "<=": (0, 1), ">": (1, 0), ">=": (0, -1)}

@@ -7,13 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from conformance.contract.model import Clause, Contract
+from conformance.contract.syntax import conjuncts, dotted_names, equation
 from conformance.lint.call import Call
 from conformance.lint.corruption import corruptions
 from conformance.lint.desk import Desk
 from conformance.lint.finding import Finding
 from conformance.lint.subject import Subject
 from conformance.lint.symbols import place
-from conformance.lint.syntax import conjuncts, dotted_names, equation
 
 _CALLS: Final = 16  # successful calls of an operator whose results are corrupted
 _OTHERS: Final = 12  # answers to other questions that are tried as wrong results

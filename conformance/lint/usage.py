@@ -8,9 +8,9 @@ from pathlib import PurePosixPath
 from typing import Final
 
 from conformance.contract.model import Contract
+from conformance.contract.syntax import dotted_names
 from conformance.lint.finding import Finding
 from conformance.lint.subject import Subject
-from conformance.lint.syntax import dotted_names
 
 
 class GroupsHaveCases:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from conformance.lint.syntax import comparisons, conjuncts, dotted_names, equation, parse
+from conformance.contract.syntax import comparisons, conjuncts, dotted_names, equation, parse
 from conformance.tests.shipped import shipped_library
 
 
