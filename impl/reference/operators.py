@@ -1,14 +1,12 @@
 """Every operator that the reference answers for, and where it stands below this package."""
 
-from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Final
 
-from impl.backend import Explanation
 from impl.entries import Entries
 from impl.machine import Machine
 
-OPERATORS: Final[Mapping[str, Callable[..., Any]]] = Entries(
+OPERATORS: Final = Entries(
     "impl.reference",
     {
         "UML_OS.Data.NextBatch_v2": "data.next_batch:next_batch",
@@ -41,7 +39,7 @@ OPERATORS: Final[Mapping[str, Callable[..., Any]]] = Entries(
     },
 )
 
-MACHINES: Final[Mapping[str, Mapping[str, Callable[..., Any]]]] = MappingProxyType(
+MACHINES: Final = MappingProxyType(
     {
         "Stream": Machine(
             "impl.reference.stream.machine:StreamMachine",
@@ -59,10 +57,31 @@ MACHINES: Final[Mapping[str, Mapping[str, Callable[..., Any]]]] = MappingProxyTy
                 "Stream.Close": "close",
             },
         ),
+        "Pipeline.Provider": Machine(
+            "impl.reference.pipeline.provider_machine:ProviderMachine",
+            {
+                "Pipeline.Provider.Open": "open",
+                "Pipeline.Provider.Produce": "produce",
+                "Pipeline.Provider.Close": "close",
+            },
+        ),
+        "Pipeline.Consumer": Machine(
+            "impl.reference.pipeline.consumer_machine:ConsumerMachine",
+            {
+                "Pipeline.Consumer.Open": "open",
+                "Pipeline.Consumer.GetBatch": "get_batch",
+                "Pipeline.Consumer.WaitForData": "wait_for_data",
+                "Pipeline.Consumer.SetBatchSize": "set_batch_size",
+                "Pipeline.Consumer.ResetState": "reset_state",
+                "Pipeline.Consumer.Stats": "stats",
+                "Pipeline.Consumer.Schema": "schema",
+                "Pipeline.Consumer.Close": "close",
+            },
+        ),
     }
 )
 
-EXPLANATIONS: Final[Mapping[str, Explanation]] = Entries(
+EXPLANATIONS: Final = Entries(
     "impl.reference",
     {
         "Batch.CollectRows": "batch.explain:explain_collect_rows",

@@ -1,0 +1,145 @@
+"""Batch files without torch: a stored zip of `metadata.json` and one `<field>.npy` for each field."""
+
+import ast
+import io
+import json
+import re
+import zipfile
+from types import MappingProxyType
+from typing import Any, Final
+
+from impl.reference.pipeline.batch_file import BatchFile, metadata_of
+from impl.reference.pipeline.field_spec import is_field_name
+from impl.reference.pipeline.refusal import Corrupt
+from impl.reference.pipeline.tensors import is_whole
+from impl.types import Tensor
+
+METADATA: Final = "metadata.json"
+_ENDING: Final = ".npy"
+_MAGIC: Final = b"\x93NUMPY\x01\x00"
+_ALIGNMENT: Final = 64
+_NO_DATE: Final = (1980, 1, 1, 0, 0, 0)
+_MAX_HEADER: Final = 4096
+_DESCRIPTIONS: Final = MappingProxyType(
+    {
+        "bool": "|b1",
+        "uint8": "|u1",
+        "uint16": "<u2",
+        "uint32": "<u4",
+        "uint64": "<u8",
+        "int8": "|i1",
+        "int16": "<i2",
+        "int32": "<i4",
+        "int64": "<i8",
+        "float16": "<f2",
+        "float32": "<f4",
+        "float64": "<f8",
+    }
+)
+_DTYPES: Final = MappingProxyType({description: dtype for dtype, description in _DESCRIPTIONS.items()})
+_HEADER: Final = re.compile(
+    r"\{'descr': '([|<][a-z][0-9])', 'fortran_order': (False|True), 'shape': (\([0-9, ]*\)), \} *\n"
+)
+
+
+class NpzCodec:
+    """Write and read `.npz`, which any NumPy can read as well."""
+
+    ending = ".npz"
+
+    def encode(self, file: BatchFile) -> bytes:
+        """Return the archive: no compression, no dates, members in schema order."""
+        assert file.metadata is not None
+        target = io.BytesIO()
+        with zipfile.ZipFile(target, "w", zipfile.ZIP_STORED) as archive:
+            archive.writestr(_member(METADATA), metadata_text(file.metadata.as_map()))
+            for field in file.metadata.schema:
+                archive.writestr(_member(field.name + _ENDING), _npy(file.tensors[field.name]))
+        return target.getvalue()
+
+    def decode(self, content: bytes) -> BatchFile:
+        """Read an archive, which never unfolds into more bytes than it has; Corrupt."""
+        members = _members(content)
+        text = members.pop(METADATA, None)
+        if text is None:
+            raise Corrupt(f"there is no {METADATA}")
+        return BatchFile(metadata=metadata_of(_json(text)), tensors=_tensors(members))
+
+    def decode_legacy(self, content: bytes) -> BatchFile:
+        """Read the arrays of an archive; Corrupt."""
+        members = _members(content)
+        members.pop(METADATA, None)
+        return BatchFile(metadata=None, tensors=_tensors(members))
+
+
+def metadata_text(described: dict[str, Any]) -> str:
+    """Return the one text of a metadata map: keys in the seed's order, no blanks, ASCII."""
+    return json.dumps(described, separators=(",", ":"))
+
+
+def _member(name: str) -> zipfile.ZipInfo:
+    info = zipfile.ZipInfo(name, _NO_DATE)
+    info.create_system, info.external_attr = 3, 0o600 << 16
+    return info
+
+
+def _members(content: bytes) -> dict[str, bytes]:
+    members: dict[str, bytes] = {}
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            for info in archive.infolist():
+                # A stored member cannot be larger than the archive, so that no file unfolds into more than it is.
+                if info.compress_type != zipfile.ZIP_STORED or info.file_size > len(content) or info.flag_bits & 1:
+                    raise Corrupt(f"the member {info.filename!r} is not stored plainly")
+                if info.filename in members:
+                    raise Corrupt(f"the member {info.filename!r} stands twice")
+                members[info.filename] = archive.read(info)
+    except Corrupt:
+        raise
+    except Exception as error:  # a damaged zip fails in a dozen ways, struct.error and RuntimeError among them
+        raise Corrupt(f"it is no zip archive: {type(error).__name__}") from None
+    return members
+
+
+def _tensors(members: dict[str, bytes]) -> dict[str, Tensor]:
+    tensors = {}
+    for name, data in members.items():
+        field = name.removesuffix(_ENDING)
+        if not name.endswith(_ENDING) or not is_field_name(field):
+            raise Corrupt(f"the member {name!r} is no field")
+        tensors[field] = _tensor(data)
+    return tensors
+
+
+def _json(text: bytes) -> object:
+    try:
+        return json.loads(text.decode("utf-8"))
+    except (ValueError, RecursionError):
+        raise Corrupt(f"{METADATA} is no JSON") from None
+
+
+def _npy(tensor: Tensor) -> bytes:
+    shape = f"({tensor.shape[0]},)" if len(tensor.shape) == 1 else f"({', '.join(map(str, tensor.shape))})"
+    header = f"{{'descr': '{_DESCRIPTIONS[tensor.dtype]}', 'fortran_order': False, 'shape': {shape}, }}"
+    padding = -(len(_MAGIC) + 2 + len(header) + 1) % _ALIGNMENT
+    header += " " * padding + "\n"
+    return _MAGIC + len(header).to_bytes(2, "little") + header.encode("latin-1") + tensor.data
+
+
+def _tensor(content: bytes) -> Tensor:
+    size = int.from_bytes(content[8:10], "little")
+    if content[:8] != _MAGIC or size > _MAX_HEADER:
+        raise Corrupt("a member is no array of NPY version 1.0")
+    header = _HEADER.fullmatch(content[10 : 10 + size].decode("latin-1"))
+    if header is None or header[1] not in _DTYPES or header[2] != "False":
+        raise Corrupt("an array has another header, dtype or order")
+    try:
+        shape = ast.literal_eval(header[3])
+    except (SyntaxError, ValueError):
+        raise Corrupt("an array has no shape") from None
+    if not isinstance(shape, tuple):
+        raise Corrupt("an array has no shape")
+    tensor = Tensor(_DTYPES[header[1]], shape, content[10 + size :])
+    if not is_whole(tensor):
+        raise Corrupt("an array has not the bytes of its shape")
+    return tensor

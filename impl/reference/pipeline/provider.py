@@ -1,0 +1,254 @@
+"""The base class of every provider: a dataset says what a batch is, this writes the files."""
+
+import errno
+import logging
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from os import PathLike
+from pathlib import Path
+from shutil import rmtree
+from typing import Any, Final
+
+from impl.reference.checkpoint import disk
+from impl.reference.pipeline.batch_file import BatchFile, Metadata
+from impl.reference.pipeline.batch_name import final_name, is_split, temporary_name
+from impl.reference.pipeline.codec import codec_named
+from impl.reference.pipeline.field_spec import FieldSpec
+from impl.reference.pipeline.file_seed import MODULUS, FileRandom, file_seed
+from impl.reference.pipeline.meta import check_meta, schema_in
+from impl.reference.pipeline.meta_file import NAME as META_NAME
+from impl.reference.pipeline.meta_file import read_meta, write_meta
+from impl.reference.pipeline.plain_value import invalid
+from impl.reference.pipeline.provider_config import ProviderConfig
+from impl.reference.pipeline.queue_folder import QUEUE, QueueFolder
+from impl.reference.pipeline.refusal import Refusal
+from impl.reference.pipeline.tensors import NotATensor, concatenate, tensor_of
+from impl.types import Tensor
+
+log: Final = logging.getLogger("tallystick.pipeline.provider")
+
+_FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
+
+Sleep = Callable[[float], None]
+
+
+class DataProviderBase(ABC):
+    """Fill a queue with batch files, at most `max_backlog_files` in each split (seed 001, DataProvider Base API).
+
+    A dataset overrides `build_meta` and `sample_batch`. One provider at a time works on a root. `now_ms` and `sleep`
+    are the clock; a test gives its own.
+    """
+
+    def __init__(
+        self,
+        data_dir: str | PathLike[str],
+        batch_size: int,
+        block_size: int | None = None,
+        target_size: int | None = None,
+        batches_per_file: int = 100,
+        max_backlog_files: int = 2,
+        sleep_seconds: float = 2.0,
+        seed: int = 1337,
+        verbose: bool = False,
+        *,
+        codec: str = "npz",
+        now_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
+        sleep: Sleep = time.sleep,
+    ) -> None:
+        self.config = ProviderConfig(
+            batch_size, block_size, target_size, batches_per_file, max_backlog_files, sleep_seconds, seed
+        )
+        self.root = Path(data_dir)
+        self.verbose = verbose
+        self._codec = codec_named(codec)
+        self._now_ms = now_ms
+        self._sleep = sleep
+        self._schema: tuple[FieldSpec, ...] = ()
+        self._next_seq: dict[str, int] = {}
+        self._last_ms: dict[str, int] = {}
+        self._stopped = False
+
+    @abstractmethod
+    def build_meta(self) -> dict[str, Any]:
+        """Return the metadata; batch_size, block_size and target_size are added from the constructor where missing."""
+
+    @abstractmethod
+    def sample_batch(self, split: str, rng: FileRandom) -> Mapping[str, Any]:
+        """Return one batch: an array of shape [batch_size, ...] for each field of batch_schema, of its dtype."""
+
+    def on_start(self) -> None:  # noqa: B027 (a hook: most datasets need none)
+        """Do what has to be done once before the first file."""
+
+    def on_stop(self) -> None:  # noqa: B027
+        """Do what has to be done once after the last file."""
+
+    def run(self, splits: Sequence[str] = ("train", "val"), until: Callable[[], bool] = lambda: False) -> None:
+        """Produce until `stop` is called or `until` answers true, asked before every turn.
+
+        Sleeps only when no split wanted a file, so that a full split holds up no other (requirement Q12). A full disk
+        is waited for like a full queue; every other error of the disk ends the run.
+        """
+        self.open(splits)
+        self.on_start()
+        try:
+            while not self._stopped and not until():
+                produced = [self._turn_or_wait(split) for split in splits]
+                if not any(produced):
+                    self._sleep(self.config.sleep_seconds)
+        finally:
+            self.on_stop()
+
+    def stop(self) -> None:
+        """Let `run` end after the turn it is in."""
+        self._stopped = True
+
+    def open(self, splits: Iterable[str] = ("train", "val")) -> None:
+        """Make the folders, clear away what a killed provider left, write or judge meta.pkl, and find the next seq."""
+        splits = list(splits)
+        if not splits or not all(is_split(split) for split in splits):
+            raise Refusal("CONFIG_INVALID", f"{splits!r} are not splits")
+        meta = self.complete_meta(self.build_meta())
+        existing = self.load_meta_if_exists()
+        if existing is not None and existing != meta:
+            raise invalid("meta.pkl was written by a provider with another configuration")
+        self.ensure_dirs(splits)
+        if existing is None:
+            self.write_meta(meta)
+        self._schema = schema_in(meta)
+        for split in splits:
+            folder = self._folder(split)
+            for temporary in folder.temporaries():
+                disk.remove_leftover(temporary)
+            visible = folder.visible()
+            self._next_seq[split] = 1 + max((name.seq for name in visible), default=-1)
+            self._last_ms[split] = max((name.timestamp for name in visible), default=0)
+
+    def turn(self, split: str, now_ms: int) -> Path | None:
+        """Take one turn of the loop: write one file and return its path, or None where the backlog is full."""
+        if split not in self._next_seq:
+            raise Refusal("CONFIG_INVALID", f"{split!r} is no split of this provider")
+        if self.backlog_size(split) >= self.config.max_backlog_files:
+            if self.verbose:
+                log.info("%s: the backlog is full", split)
+            return None
+        self._last_ms[split] = max(now_ms, self._last_ms[split])
+        return self.produce_one_file(split, self._next_seq[split])
+
+    def produce_one_file(self, split: str, seq: int) -> Path:
+        """Sample batches_per_file batches, write them under a temporary name and rename; return the path.
+
+        COUNTER_OVERFLOW where seq has no 64 bits; SCHEMA_MISMATCH where a batch is not what batch_schema says. Where
+        the disk refuses, the temporary file is removed, and the same seq is tried the next time.
+        """
+        if seq >= MODULUS:
+            raise Refusal("COUNTER_OVERFLOW", f"{split} has used the last seq")
+        produced_at = self._last_ms[split]
+        num_batches = self.config.batches_per_file
+        metadata = Metadata(self.config.batch_size, num_batches, seq, split, produced_at, self._schema)
+        rng = FileRandom(file_seed(self.config.seed, split, seq))
+        content = self._codec.encode(BatchFile(metadata, self._sample(split, rng)))
+        folder = self._folder(split).path
+        temporary = folder / temporary_name(produced_at, seq, self._codec.ending)
+        final = folder / final_name(produced_at, seq, num_batches, self._codec.ending)
+        self._publish(temporary, final, content)
+        self._next_seq[split] = seq + 1
+        log.info("produced %s/%s, %d bytes", split, final.name, len(content))
+        return final
+
+    def backlog_size(self, split: str) -> int:
+        """Count the files that wait for the consumer; temporary ones are not there yet."""
+        return self._folder(split).backlog()
+
+    def ensure_dirs(self, splits: Iterable[str] = ("train", "val")) -> None:
+        """Make the root and the folder of each split."""
+        for split in splits:
+            self._folder(split).make()
+
+    def write_meta(self, meta: Mapping[str, Any]) -> None:
+        """Judge the metadata and write meta.pkl, whole or not at all."""
+        self.validate_meta(meta)
+        write_meta(self.root, meta)
+
+    def load_meta_if_exists(self) -> Any:
+        """Return what meta.pkl holds, None where there is none; META_INVALID for a damaged one."""
+        try:
+            return read_meta(self.root)
+        except Refusal as refusal:
+            if refusal.code != "META_MISSING":
+                raise
+            return None
+
+    def validate_meta(self, meta: object) -> None:
+        """Raise META_INVALID where a key is missing or ill typed, or differs from the constructor (requirement Q16)."""
+        checked = check_meta(meta)
+        for name in ("batch_size", "block_size", "target_size"):
+            given = getattr(self.config, name)
+            if given is not None and checked.get(name) != given:
+                raise invalid(f"the metadata's {name} is {checked.get(name)!r}, the constructor's {given}")
+
+    def complete_meta(self, meta: Mapping[str, Any]) -> dict[str, Any]:
+        """Add the constructor's sizes where they are missing, and judge the whole; META_INVALID."""
+        completed = dict(meta) if isinstance(meta, Mapping) else meta
+        for name in ("batch_size", "block_size", "target_size"):
+            given = getattr(self.config, name)
+            if given is not None and isinstance(completed, dict):
+                completed.setdefault(name, given)
+        self.validate_meta(completed)
+        return completed
+
+    def purge(self) -> None:
+        """Delete everything below `queue`, and meta.pkl with it, so that the dataset is made anew (requirement Q19)."""
+        # The metadata goes last: without it a consumer refuses to start over a queue that is half gone.
+        if disk.is_folder(self.root / QUEUE):
+            rmtree(self.root / QUEUE)
+        disk.remove(self.root / META_NAME)
+
+    def _turn_or_wait(self, split: str) -> bool:
+        try:
+            return self.turn(split, self._now_ms()) is not None
+        except OSError as error:
+            if error.errno not in _FULL:
+                raise
+            log.warning("%s: the disk is full", split)
+            return False
+
+    def _sample(self, split: str, rng: FileRandom) -> dict[str, Tensor]:
+        batches = []
+        for index in range(self.config.batches_per_file):
+            rng.batch_index = index
+            batches.append(self._batch(self.sample_batch(split, rng)))
+        return {field.name: concatenate([batch[field.name] for batch in batches]) for field in self._schema}
+
+    def _batch(self, sampled: Mapping[str, Any]) -> dict[str, Tensor]:
+        if sampled.keys() != {field.name for field in self._schema}:
+            raise Refusal("SCHEMA_MISMATCH", f"sample_batch gave {sorted(sampled)}")
+        return {field.name: self._rows(field, sampled[field.name]) for field in self._schema}
+
+    def _rows(self, field: FieldSpec, array: Any) -> Tensor:
+        try:
+            tensor = tensor_of(array)
+        except NotATensor as reason:
+            raise Refusal("SCHEMA_MISMATCH", f"{field.name}: {reason}") from None
+        if tensor.dtype != field.dtype or tensor.shape != (self.config.batch_size, *field.shape):
+            raise Refusal("SCHEMA_MISMATCH", f"{field.name} has the dtype {tensor.dtype} and the shape {tensor.shape}")
+        return tensor
+
+    def _publish(self, temporary: Path, final: Path, content: bytes) -> None:
+        try:
+            with disk.new_file(temporary) as file:
+                disk.write(file, content)
+                disk.sync(file)
+            temporary.replace(final)
+        except OSError:
+            with suppress(OSError):
+                disk.remove(temporary)
+            raise
+        disk.sync_folder(final.parent)
+
+    def _folder(self, split: str) -> QueueFolder:
+        return QueueFolder(self.root, split, self._codec.ending)
+
+
+DataProvider = DataProviderBase
