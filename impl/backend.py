@@ -1,6 +1,6 @@
 """A backend as an object: it says hello, answers calls and may explain an answer."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -25,7 +25,8 @@ class UnknownMethod(Exception):
 class Backend:
     """Serve a table of operators, and machines with their methods, in any form of the wire.
 
-    `machines` maps a machine's name, which hello lists, to its methods by their full names.
+    `machines` maps a machine's name, which hello lists, to its methods by their full names. `changed` are the operators
+    and methods in which a mutant can differ from the reference.
     """
 
     def __init__(
@@ -36,6 +37,7 @@ class Backend:
         machines: Mapping[str, Table] = NONE,
         explanations: Mapping[str, Explanation] = NONE,
         arrays: str | None = None,
+        changed: Sequence[str] | None = None,
     ) -> None:
         self.name = name
         self.operators = operators
@@ -44,6 +46,7 @@ class Backend:
         self._announced = sorted([*operators, *machines])
         self._tables = (operators, *machines.values())
         self._arrays = arrays
+        self._changed = changed
         self._native = Calls(self, NativeForm())
 
     def hello(self) -> dict[str, Any]:
@@ -61,6 +64,8 @@ class Backend:
             greeting["explain"] = True
         if self._arrays is not None:
             greeting["arrays"] = self._arrays
+        if self._changed is not None:
+            greeting["changed"] = list(self._changed)
         return greeting
 
     def call(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:

@@ -17,9 +17,12 @@ class Entries(Mapping[str, Callable[..., Any]]):
         self._places = dict(places)
 
     def __getitem__(self, name: str) -> Callable[..., Any]:
-        module, _, function = self._places[name].partition(":")
-        found: Callable[..., Any] = getattr(import_module(f"{self._package}.{module}"), function)
+        found: Callable[..., Any] = getattr(import_module(self.module(name)), self._places[name].partition(":")[2])
         return found
+
+    def module(self, name: str) -> str:
+        """Return the full name of the module that holds a callable."""
+        return f"{self._package}.{self._places[name].partition(':')[0]}"
 
     def __contains__(self, name: object) -> bool:
         return name in self._places

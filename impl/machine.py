@@ -24,6 +24,10 @@ class Machine(Mapping[str, Callable[..., Any]]):
         method: Callable[..., Any] = getattr(self._state, attribute)
         return method
 
+    def module(self, name: str) -> str:
+        """Return the full name of the module that holds the class, the same for every method."""
+        return self._place.partition(":")[0]
+
     def __contains__(self, name: object) -> bool:
         return name in self._methods
 

@@ -38,6 +38,7 @@ class Hello:
     operators: frozenset[str]
     max_in_flight: int
     explains: bool
+    changed: frozenset[str] | None = None  # of a mutant: what its mistake can reach
 
 
 def hello_from(result: Any) -> Hello:
@@ -61,6 +62,9 @@ def hello_from(result: Any) -> Hello:
     if not all(text.isprintable() and len(text) <= _LONGEST for text in texts):
         # It stands in reports, where a line of its own could pass for the verdict.
         raise BadHello(f"`name`, `version` and `language` are each one line of at most {_LONGEST} characters")
+    changed = result.get("changed")
+    if changed is not None and not (isinstance(changed, list) and all(isinstance(name, str) for name in changed)):
+        raise BadHello("`changed` must be a list of operator names")
     return Hello(
         name=texts[0],
         version=texts[1],
@@ -69,4 +73,5 @@ def hello_from(result: Any) -> Hello:
         operators=frozenset(operators),
         max_in_flight=min(in_flight, MAX_IN_FLIGHT),
         explains=result.get("explain") is True,
+        changed=None if changed is None else frozenset(changed),
     )

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from conformance.backend.drive import Call, Conversation, Driver, Restart
-from conformance.backend.outcome import Lost, Outcome, describe
+from conformance.backend.hello import BadHello
+from conformance.backend.outcome import Lost, LostBackend, Outcome, describe
 from conformance.backend.resolve import resolve
 from conformance.codec.codebook import Codebook
 from conformance.codec.dialect import DIALECTS
@@ -57,6 +58,19 @@ def attempt(backend: str, cases: Sequence[Case], codebook: Codebook, timeout: fl
     if driver.unattributed:
         return Attempt({}, describe(driver.unattributed[0]), tail)
     return Attempt(dict(sorted(results.items())), "", tail)
+
+
+def reachable(backend: str, cases: Sequence[Case], codebook: Codebook) -> Sequence[Case]:
+    """The cases that a mutant's mistake can reach, by its own hello; all of them where it says nothing of that.
+
+    The others are answered by the unchanged reference, whose answers they hold.
+    """
+    try:
+        process, hello = Driver(resolve(backend), DIALECTS["json"], codebook, DEFAULT_TIMEOUT).start()
+    except (BadHello, LostBackend):
+        return cases  # asking them tells why
+    process.kill()
+    return cases if hello.changed is None else [case for case in cases if case.operators & hello.changed]
 
 
 def behaviour(result: Result) -> str:

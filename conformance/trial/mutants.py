@@ -11,7 +11,7 @@ from typing import Final
 from conformance.codec.codebook import Codebook, codebook_of
 from conformance.contract.library import Library
 from conformance.contract.mutant import Mutant
-from conformance.trial.attempt import Attempt, attempt, behaviour
+from conformance.trial.attempt import Attempt, attempt, behaviour, reachable
 from conformance.trial.mutants_matrix import KillMatrix, MutantRow, Status
 from conformance.trial.options import Progress, Silence
 from conformance.vectors.case import Case
@@ -51,7 +51,8 @@ def deciding_cases(cases: Iterable[Case]) -> tuple[Case, ...]:
 
 
 def _row(mutant: Mutant, cases: Sequence[Case], codebook: Codebook) -> MutantRow:
-    tried = attempt(mutant.backend, cases, codebook)
+    asked = cases if mutant.control else reachable(mutant.backend, cases, codebook)
+    tried = attempt(mutant.backend, asked, codebook)
     if tried.refusal:
         status = Status.NOT_APPLIED if _UNUSABLE in tried.refusal else Status.DOES_NOT_RUN
         said = tried.stderr_tail.strip().splitlines()

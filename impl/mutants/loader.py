@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Mapping, Sequence
+from importlib import import_module
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Never
 from impl.backend import Backend
 from impl.mutants import UnusableMutant
 from impl.mutants.catalogue import Mutant, find_mutant, spec_directory
+from impl.mutants.reach import reached
 
 PACKAGE = "impl.reference"
 REFERENCE = Path(__file__).parents[1] / "reference"
@@ -59,11 +61,21 @@ def load_mutant(identity: str) -> Backend:
     if loaded:
         raise UnusableMutant("the reference is loaded already in this process")
     mutant = find_mutant(identity, spec_directory())
-    sys.meta_path.insert(0, PatchedFinder(patched_sources(mutant, REFERENCE)))
+    sources = patched_sources(mutant, REFERENCE)
+    sys.meta_path.insert(0, PatchedFinder(sources))
     from impl.reference import backend
+    from impl.reference.operators import MACHINES, OPERATORS
 
+    for file in sources:
+        # Operators are imported when they are asked for; a patch that leaves no module must not wait for that.
+        import_module(".".join([PACKAGE, *file.relative_to(REFERENCE.resolve()).with_suffix("").parts]))
+    modules = {name: table.module(name) for table in (OPERATORS, *MACHINES.values()) for name in table}
     return Backend(
-        f"mutant:{identity}", backend.operators, machines=backend.machines, explanations=backend.explanations
+        f"mutant:{identity}",
+        backend.operators,
+        machines=backend.machines,
+        explanations=backend.explanations,
+        changed=reached(modules, sources, REFERENCE),
     )
 
 
@@ -75,14 +87,4 @@ def patched_sources(mutant: Mutant, reference: Path) -> dict[Path, bytes]:
         if not file.is_relative_to(reference.resolve()) or not file.is_file():
             raise UnusableMutant(f"{patch.file}: no such file in the reference")
         sources[file] = patch.apply(sources.get(file) or file.read_text("utf-8"))
-    for file, source in sources.items():
-        _check_syntax(file.name, source)
     return {file: source.encode("utf-8") for file, source in sources.items()}
-
-
-def _check_syntax(name: str, source: str) -> None:
-    """Refuse a patch that leaves no Python at once, not when the module is first asked for."""
-    try:
-        compile(source, name, "exec")
-    except SyntaxError as mistake:
-        raise UnusableMutant(f"{name}: the patched source is no Python: {mistake}") from mistake

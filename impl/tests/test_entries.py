@@ -6,15 +6,14 @@ import sys
 import pytest
 
 from impl.entries import Entries
-from impl.mutants import UnusableMutant
-from impl.mutants.catalogue import Mutant, Patch
-from impl.mutants.loader import REFERENCE, patched_sources
-from impl.reference import backend
-from impl.reference.operators import EXPLANATIONS, OPERATORS
+from impl.machine import Machine
+from impl.mutants.loader import REFERENCE
+from impl.mutants.reach import reached
+from impl.reference.operators import EXPLANATIONS, MACHINES, OPERATORS
 
 
-@pytest.mark.parametrize("table", [OPERATORS, EXPLANATIONS, *backend.machines.values()])
-def test_every_place_of_the_reference_holds_a_callable(table: Entries) -> None:
+@pytest.mark.parametrize("table", [OPERATORS, EXPLANATIONS, *MACHINES.values()])
+def test_every_place_of_the_reference_holds_a_callable(table: Entries | Machine) -> None:
     assert all(callable(table[name]) for name in table)
 
 
@@ -36,9 +35,24 @@ def test_a_call_imports_its_own_family_only() -> None:
     assert "batch" not in found.stdout
 
 
-def test_a_patch_that_leaves_no_python_is_refused_before_anything_is_served() -> None:
-    file = next(path for path in REFERENCE.rglob("emit.py"))
-    patch = Patch(str(file.relative_to(REFERENCE)), "def emit(", "def def emit(")
-    mutant = Mutant("broken", (patch,))
-    with pytest.raises(UnusableMutant, match="no Python"):
-        patched_sources(mutant, REFERENCE)
+def test_a_machine_is_reached_through_its_module() -> None:
+    modules = {name: table.module(name) for table in (OPERATORS, *MACHINES.values()) for name in table}
+    found = reached(modules, [(REFERENCE / "stream" / "machine.py").resolve()], REFERENCE)
+    assert found == sorted(MACHINES["Stream"])
+
+
+def test_a_shared_module_reaches_every_family_that_imports_it() -> None:
+    modules = {name: OPERATORS.module(name) for name in OPERATORS}
+    found = reached(modules, [(REFERENCE / "canonical_cbor.py").resolve()], REFERENCE)
+    assert {"UML_OS.Data.NextBatch_v2", "UML_OS.Checkpoint.Restore_v1", "UML_OS.Error.Emit_v1"} <= set(found)
+    assert "Batch.Permutations" not in found
+
+
+def test_a_mutant_says_which_operators_it_changes() -> None:
+    program = """if True:
+        from impl.mutants.loader import load_mutant
+        print(load_mutant("philox-nine-rounds").hello()["changed"])
+    """
+    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert "UML_OS.Data.NextBatch_v2" in found.stdout
+    assert "UML_OS.Checkpoint" not in found.stdout
