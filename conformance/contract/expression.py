@@ -305,6 +305,7 @@ def _variables(path: str, type_: Type, get: _Read) -> list[Variable]:
         return [
             Variable(f"{path}.shape", cel.Type.List(cel.Type.INT), lambda v: list(get(v).shape)),
             Variable(f"{path}.dtype", cel.Type.STRING, lambda v: get(v).dtype.name),
+            Variable(f"{path}.data", cel.Type.BYTES, lambda v: _little_endian(get(v))),
         ]
     if isinstance(type_, ListOf | MapOf) and isinstance(type_.item, Struct):
         wrap = cel.Type.List if isinstance(type_, ListOf) else (lambda item: cel.Type.Map(cel.Type.STRING, item))
@@ -366,6 +367,11 @@ def _conversion(type_: Type) -> tuple[Any, _Read]:
         case Scalar(name) if name in FLOAT_BYTES:
             return 0.0, float
     return "", _text
+
+
+def _little_endian(array: Any) -> bytearray:
+    """A tensor's elements in C order, as they travel."""
+    return bytearray(array.astype(array.dtype.newbyteorder("<"), copy=False).tobytes(order="C"))
 
 
 def _same(value: Any) -> Any:

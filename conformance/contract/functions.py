@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from cel_expr_python import cel
 
+from conformance.contract import arrays
 from conformance.contract.canonical import array, canonical, is_rows, rows, text_map
 from conformance.contract.item import encode_item
 from conformance.contract.members import (
@@ -26,6 +27,9 @@ from conformance.contract.profile import has_canonical, is_canonical
 
 _T = cel.Type
 _UINTS = _T.List(_T.UINT)
+_ANY = _T.List(_T.DYN)
+_INTS = _T.List(_T.INT)
+_NUMBERS = _T.List(_T.DOUBLE)
 _ROWS = _T.List(_T.Map(_T.STRING, _T.UINT))
 
 
@@ -40,7 +44,7 @@ class Function:
 
 
 def _is_permutation(items: Sequence[int]) -> bool:
-    return len(items) == len(set(items)) and all(item < len(items) for item in items)
+    return len(items) == len(set(items)) and all(0 <= item < len(items) for item in items)
 
 
 def _distinct(items: Sequence[Any]) -> bool:
@@ -93,8 +97,8 @@ def _bytes_of(call: Callable[..., bytes]) -> Callable[..., bytearray]:
 
 
 FUNCTIONS: Final[tuple[Function, ...]] = (
-    Function("is_permutation", [[_UINTS]], _T.BOOL, _is_permutation),
-    Function("distinct", [[_UINTS]], _T.BOOL, _distinct),
+    Function("is_permutation", [[_ANY]], _T.BOOL, _is_permutation),
+    Function("distinct", [[_ANY]], _T.BOOL, _distinct),
     Function("all_below", [[_UINTS, _T.UINT]], _T.BOOL, _all_below),
     Function("count_below", [[_UINTS, _T.UINT]], _T.UINT, _count_below),
     Function("consecutive", [[_UINTS, _T.UINT]], _T.BOOL, _consecutive),
@@ -123,4 +127,20 @@ FUNCTIONS: Final[tuple[Function, ...]] = (
     Function("element_count", [[_T.BYTES]], _T.UINT, element_count),
     Function("element", [[_T.BYTES, _T.UINT]], _T.BYTES, _bytes_of(element)),
     Function("member_names", [[_T.BYTES]], _T.List(_T.STRING), member_names),
+    Function("indices", [[_ANY]], _INTS, arrays.indices),
+    Function("integers", [[_T.STRING, _T.BYTES]], _INTS, arrays.integers),
+    Function("numbers", [[_T.STRING, _T.BYTES]], _NUMBERS, arrays.numbers),
+    Function("flattened", [[_T.List(_ANY)]], _ANY, arrays.flattened),
+    Function("parts", [[_INTS, _T.INT]], _T.List(_INTS), arrays.parts),
+    Function("where", [[_ANY, _INTS]], _ANY, arrays.where),
+    Function("where_not", [[_ANY, _INTS]], _ANY, arrays.where_not),
+    Function("blanked", [[_INTS, _INTS]], _INTS, arrays.blanked),
+    Function("members", [[_ANY, _ANY]], _INTS, arrays.members),
+    Function("gather", [[_ANY, _ANY]], _ANY, arrays.gather),
+    Function("unique", [[_INTS]], _INTS, arrays.unique),
+    Function("is_ascending", [[_INTS]], _T.BOOL, arrays.is_ascending),
+    Function("is_grouped", [[_INTS]], _T.BOOL, arrays.is_grouped),
+    Function("all_within", [[_ANY, _T.INT, _T.UINT]], _T.BOOL, arrays.all_within),
+    Function("all_finite", [[_NUMBERS]], _T.BOOL, arrays.all_finite),
+    Function("scores", [[_NUMBERS, _T.DOUBLE, _T.DOUBLE]], _NUMBERS, arrays.scores),
 )

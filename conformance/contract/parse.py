@@ -221,9 +221,6 @@ class _Parser:
     def refusal(self, index: int) -> Refusal:
         path: Path = ("refuses", index)
         body = self.at(path)
-        if self.body["purity"] == "pure":
-            hint = "what a pure operator refuses hangs on its inputs: write a guard"
-            self.problems.append(self.source.problem(path, "C002", "a pure operator with a `refuses`", hint))
         requirements, rulings = names(body, "requirement"), names(body, "ruling")
         return Refusal(body["id"], body["code"], body["when"], requirements, rulings, self.source.at(path))
 

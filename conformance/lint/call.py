@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import base64
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
+
+import numpy as np
 
 from conformance.codec.codebook import Codebook, OperatorForms
 from conformance.codec.illtyped import IllTyped
-from conformance.contract.types import ListOf, MapOf, Struct, Type
+from conformance.contract.types import ListOf, MapOf, Struct, Tensor, Type
 from conformance.vectors.case import Accumulation, CallStep, Case, ExpectedResult
 from conformance.vectors.generate import inputs_of
 from conformance.vectors.typepath import value_at
+
+_LIST_MARKER: Final = frozenset({"count", "sha256", "head", "tail"})
+_TENSOR_MARKER: Final = frozenset({"dtype", "shape", "sha256"})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -19,7 +26,8 @@ class Call:
     """One call of a frozen case.
 
     `result` is the native result where the call succeeds and the result is frozen; `elided` names the outputs of it
-    that are frozen as a digest only, which stand as empty lists. `code` is the failure that must come back.
+    that are frozen as a digest only, which stand as empty lists and as tensors of zeros. `code` is the failure that
+    must come back.
     """
 
     case: Case
@@ -118,9 +126,16 @@ def _resolved(value: Any, answers: Mapping[str, Any]) -> Any:
 def _answer(reference: str, answers: Mapping[str, Any]) -> Any:
     name, _, path = reference.partition(".")
     value = value_at(answers[name], path)
-    if isinstance(value, Mapping) and value.keys() == {"count", "sha256", "head", "tail"}:
+    if _is_elided(value):
         raise LookupError(reference)
     return value
+
+
+def _is_elided(value: Any) -> bool:
+    """Whether a frozen value holds anything as a digest only."""
+    if isinstance(value, Mapping):
+        return value.keys() in (_LIST_MARKER, _TENSOR_MARKER) or any(map(_is_elided, value.values()))
+    return isinstance(value, list) and any(map(_is_elided, value))
 
 
 def _native_result(forms: OperatorForms, fields: Mapping[str, Any]) -> tuple[Mapping[str, Any], frozenset[str]]:
@@ -142,6 +157,10 @@ def _filled(type_: Type, wire: Any, path: str, elided: list[str]) -> Any:
     if isinstance(type_, ListOf) and isinstance(wire, Mapping):
         elided.append(path)
         return []
+    if isinstance(type_, Tensor) and isinstance(wire, Mapping) and wire.keys() == _TENSOR_MARKER:
+        elided.append(path)
+        size = math.prod(wire["shape"]) * np.dtype(wire["dtype"]).itemsize
+        return {"dtype": wire["dtype"], "shape": wire["shape"], "data": base64.b64encode(bytes(size)).decode()}
     if isinstance(type_, ListOf) and isinstance(wire, list):
         return [_filled(type_.item, item, path, elided) for item in wire]
     if isinstance(type_, MapOf) and isinstance(wire, Mapping):

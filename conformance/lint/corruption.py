@@ -20,6 +20,7 @@ from conformance.contract.types import (
     Type,
     Value,
 )
+from conformance.lint.likeness import alike
 
 _PLACES: Final = 4  # list positions tried from each end
 Wrong = tuple[str, Any]  # the dotted path of what was changed, and the whole value with that change
@@ -33,7 +34,7 @@ def corruptions(type_: Type, value: Any, path: str = "") -> Iterator[Wrong]:
                 yield from _in_member(member, value, f"{path}.{member.name}" if path else member.name)
         case ListOf(item):
             for wrong in _lists(item, value):
-                if wrong != value:  # a palindrome, or two equal neighbours
+                if not alike(wrong, value):  # a palindrome, or two equal neighbours
                     yield path, wrong
             for k in _ends(len(value)):
                 for where, wrong in corruptions(item, value[k], path):

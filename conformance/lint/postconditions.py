@@ -12,6 +12,7 @@ from conformance.lint.call import Call
 from conformance.lint.corruption import corruptions
 from conformance.lint.desk import Desk
 from conformance.lint.finding import Finding
+from conformance.lint.likeness import alike
 from conformance.lint.subject import Subject
 from conformance.lint.symbols import place
 
@@ -98,7 +99,8 @@ class _Trial:
         self._witnesses()
         results = [call.result for call in self.calls if call.result is not None]
         for k, call in enumerate(_spread(self.calls, _CALLS)):
-            others = [other for other in _spread(results[k + 1 :] + results[:k], _OTHERS) if other != call.result]
+            around = _spread(results[k + 1 :] + results[:k], _OTHERS)
+            others = [other for other in around if not alike(other, call.result)]
             wrongs = [*corruptions(self.contract.outputs, call.result), *(("", other) for other in others)]
             for path, wrong in wrongs:
                 if not self.pending:
