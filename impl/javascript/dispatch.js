@@ -1,6 +1,6 @@
 /** From one message to its answer: hello, bye, the operators, and JSON-RPC's own errors. */
 import { ContractFailure } from "./errors.js";
-import { OPERATORS } from "./operators.js";
+import { ANNOUNCED, OPERATORS } from "./operators.js";
 import { int32, list, string, struct, uint32 } from "./types.js";
 
 const HELLO = struct({
@@ -19,7 +19,7 @@ const hello = {
   version: "1.0.0",
   language: "JavaScript",
   wires: ["json", "cbor"],
-  operators: [...OPERATORS.keys()],
+  operators: ANNOUNCED,
   max_in_flight: 64n,
 };
 

@@ -1,0 +1,140 @@
+/** The machine `Stream`: every method, over the streams that are open in this process. */
+import { defaultFailure } from "../errors.js";
+import { bool, list, optional, string, struct, uint32, uint64, uint64List } from "../types.js";
+import { writeCheckpoint } from "./checkpoint.js";
+import { isSchedule, warningsFor } from "./frequencies.js";
+import { InteractiveSource } from "./interactive_source.js";
+import { isComplete, openSource } from "./open_source.js";
+import { restore } from "./restore.js";
+import { Stream } from "./stream.js";
+import { UnusableFile } from "./token_file.js";
+import { CHUNK, CURSOR, FAILURE, MODEL, SOURCE, tokenList } from "./types.js";
+
+const HANDLE = { handle: string };
+
+/** Open streams by handle. */
+class Streams {
+  #open = new Map();
+  #count = 0;
+
+  keep(stream) {
+    this.#count += 1;
+    const handle = `open-${this.#count}`;
+    this.#open.set(handle, stream);
+    return handle;
+  }
+
+  get(handle) {
+    return this.#open.get(handle);
+  }
+
+  drop(handle) {
+    this.#open.delete(handle);
+  }
+}
+
+const streams = new Streams();
+
+const violation = (operator) => defaultFailure("CONTRACT_VIOLATION", operator);
+
+function judgeInputs({ source, rank, world_size: worldSize, cms_frequencies: frequencies }, name) {
+  if (rank >= worldSize || !isSchedule(frequencies) || !isComplete(source)) throw violation(name);
+}
+
+function streamOver(source, { rank, world_size: worldSize, cms_frequencies: frequencies }) {
+  return new Stream(source, { rank, worldSize, frequencies });
+}
+
+function openStream(inputs, name) {
+  judgeInputs(inputs, name);
+  try {
+    return { handle: streams.keep(streamOver(openSource(inputs.source, inputs.root), inputs)) };
+  } catch (error) {
+    throw error instanceof UnusableFile ? violation(name) : error;
+  }
+}
+
+function restoreStream(inputs, name) {
+  judgeInputs(inputs, name);
+  const { model, source, cursor, pass, contentChecked } = restore(inputs);
+  const stream = streamOver(source, inputs);
+  stream.resume(cursor, pass);
+  return { handle: streams.keep(stream), model, content_checked: contentChecked };
+}
+
+function nextChunk(stream, { chunk_size: size }) {
+  const chunk = stream.nextChunk(size);
+  const warnings = warningsFor(size, stream.frequencies);
+  return chunk === undefined ? { warnings } : { chunk, warnings };
+}
+
+function inputOf(stream, name) {
+  if (!(stream.source instanceof InteractiveSource)) throw violation(name);
+  return stream.source;
+}
+
+function push(stream, { tokens, boundary }, name) {
+  const input = inputOf(stream, name);
+  if (input.hasEnded) throw violation(name);
+  input.push(tokens, boundary);
+  return {};
+}
+
+function endInput(stream, inputs, name) {
+  inputOf(stream, name).hasEnded = true;
+  return {};
+}
+
+function checkpoint(stream, { root, name: file, model }, name) {
+  if (stream.isStepOpen) throw defaultFailure("CHECKPOINT_MID_STEP", name);
+  if (!writeCheckpoint(root, file, model, stream.cursor())) throw violation(name);
+  return {};
+}
+
+function close(stream, { handle }) {
+  streams.drop(handle);
+  stream.source.close();
+  return {};
+}
+
+function method(name, inputs, outputs, run) {
+  return {
+    name,
+    inputs: struct(inputs),
+    outputs: struct(outputs),
+    failure: FAILURE,
+    run: (given) => run(given, name),
+  };
+}
+
+/** A method of one stream, which its handle names. */
+function handled(name, inputs, outputs, run) {
+  return method(name, { ...HANDLE, ...inputs }, outputs, (given) => {
+    const stream = streams.get(given.handle);
+    if (stream === undefined) throw violation(name);
+    return run(stream, given, name);
+  });
+}
+
+const PLACE = { rank: uint32, world_size: uint32, cms_frequencies: uint64List };
+const RESTORED = { ...HANDLE, model: MODEL, content_checked: bool };
+
+export const STREAM_METHODS = [
+  method("Stream.Open", { source: SOURCE, ...PLACE, root: optional(string) }, HANDLE, openStream),
+  method("Stream.Restore", { source: SOURCE, root: string, name: string, ...PLACE }, RESTORED, restoreStream),
+  handled("Stream.NextChunk", { chunk_size: uint64 }, { chunk: optional(CHUNK), warnings: list(string) }, nextChunk),
+  handled("Stream.Advance", { pulse_id: uint64 }, {}, (stream, { pulse_id: pulseId }) => {
+    stream.advance(pulseId);
+    return {};
+  }),
+  handled("Stream.Reset", {}, {}, (stream) => {
+    stream.reset();
+    return {};
+  }),
+  handled("Stream.Position", {}, { position: uint64 }, (stream) => ({ position: stream.place.index })),
+  handled("Stream.Cursor", {}, { cursor: CURSOR }, (stream) => ({ cursor: stream.cursor() })),
+  handled("Stream.Push", { tokens: tokenList, boundary: bool }, {}, push),
+  handled("Stream.EndInput", {}, {}, endInput),
+  handled("Stream.Checkpoint", { root: string, name: string, model: MODEL }, {}, checkpoint),
+  handled("Stream.Close", {}, {}, close),
+];
