@@ -1,36 +1,18 @@
 """The provider whose rows anybody can compute, so that two providers in two languages fill equal files."""
 
-import struct
 from collections.abc import Mapping
 from math import prod
-from types import MappingProxyType
 from typing import Any, Final
 from zlib import crc32
 
 from impl.reference.pipeline.file_seed import FileRandom
 from impl.reference.pipeline.meta import schema_in
 from impl.reference.pipeline.provider import DataProviderBase
+from impl.reference.pipeline.tensors import packed
 from impl.types import Tensor
 
 # A prime that every dtype can hold: no count is lost in a cast, float16 and int8 included.
 MODULUS: Final = 127
-
-_CODES: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "bool": "?",
-        "uint8": "B",
-        "uint16": "H",
-        "uint32": "I",
-        "uint64": "Q",
-        "int8": "b",
-        "int16": "h",
-        "int32": "i",
-        "int64": "q",
-        "float16": "e",
-        "float32": "f",
-        "float64": "d",
-    }
-)
 
 
 def counts(seed: int, field: str, start: int, count: int) -> list[int]:
@@ -57,6 +39,5 @@ class CountingProvider(DataProviderBase):
         for field in schema_in(self._meta):
             size = self.config.batch_size * prod(field.shape)
             numbers = counts(rng.file_seed, field.name, rng.batch_index * size, size)
-            data = struct.pack(f"<{size}{_CODES[field.dtype]}", *numbers)
-            batch[field.name] = Tensor(field.dtype, (self.config.batch_size, *field.shape), data)
+            batch[field.name] = packed(field.dtype, (self.config.batch_size, *field.shape), numbers)
         return batch

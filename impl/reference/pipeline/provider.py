@@ -6,6 +6,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from itertools import cycle
 from os import PathLike
 from pathlib import Path
 from shutil import rmtree
@@ -69,6 +70,7 @@ class DataProviderBase(ABC):
         self._next_seq: dict[str, int] = {}
         self._last_ms: dict[str, int] = {}
         self._stopped = False
+        self.produced = 0
 
     @abstractmethod
     def build_meta(self) -> dict[str, Any]:
@@ -92,11 +94,15 @@ class DataProviderBase(ABC):
         """
         self.open(splits)
         self.on_start()
+        idle = 0
         try:
-            while not self._stopped and not until():
-                produced = [self._turn_or_wait(split) for split in splits]
-                if not any(produced):
+            for split in cycle(splits):
+                if self._stopped or until():
+                    return
+                idle = 0 if self._turn_or_wait(split) else idle + 1
+                if idle == len(splits):
                     self._sleep(self.config.sleep_seconds)
+                    idle = 0
         finally:
             self.on_stop()
 
@@ -154,6 +160,7 @@ class DataProviderBase(ABC):
         final = folder / final_name(produced_at, seq, num_batches, self._codec.ending)
         self._publish(temporary, final, content)
         self._next_seq[split] = seq + 1
+        self.produced += 1
         log.info("produced %s/%s, %d bytes", split, final.name, len(content))
         return final
 

@@ -1,5 +1,6 @@
 """Tensors as rows: how wide a row is, what is cut out, repeated and joined."""
 
+import struct
 import sys
 from collections.abc import Sequence
 from math import prod
@@ -25,11 +26,19 @@ WIDTHS: Final = MappingProxyType(
         "float64": 8,
     }
 )
+# The letters of `struct`, by dtype name.
+_CODES: Final = MappingProxyType(dict(zip(WIDTHS, "?BHIQbhiqefd", strict=True)))
 _KINDS: Final = {"?": "bool", "e": "float", "f": "float", "d": "float"}
 
 
 class NotATensor(Exception):
     """An object has no elements of a known dtype; says why."""
+
+
+def packed(dtype: str, shape: Sequence[int], elements: Sequence[float]) -> Tensor:
+    """Make a tensor of numbers in C order."""
+    data = struct.pack(f"<{prod(shape)}{_CODES[dtype]}", *elements)
+    return Tensor(dtype, tuple(shape), data)
 
 
 def row_bytes(dtype: str, shape: Sequence[int]) -> int:
