@@ -11,6 +11,8 @@ from types import TracebackType
 from typing import Any, Final
 
 _PREFIX: Final = "tally-root-"
+_MEMORY: Final = "/dev/shm"  # noqa: S108 (mkdtemp makes a private folder in it)
+_ROOM: Final = 1 << 28  # bytes
 
 
 class Rooms:
@@ -39,7 +41,7 @@ class Rooms:
     def path(self, name: str) -> Path:
         """The absolute directory of a root, without symbolic links in it."""
         if name not in self._paths:
-            self._paths[name] = Path(os.path.realpath(tempfile.mkdtemp(prefix=_PREFIX)))
+            self._paths[name] = Path(os.path.realpath(tempfile.mkdtemp(prefix=_PREFIX, dir=memory_folder())))
         return self._paths[name]
 
     def masked(self, value: Any) -> Any:
@@ -55,6 +57,17 @@ class Rooms:
         if isinstance(value, list):
             return [self.masked(part) for part in value]
         return value
+
+
+def memory_folder() -> str | None:
+    """A folder in memory where there is one with room, unless TMPDIR says where to go; None for the usual place.
+
+    A frozen case asks what a backend leaves, not what survives a power cut: on a disk its fsyncs are four fifths of the
+    time that 700 cases with files take (measured: 27 s against 6 s).
+    """
+    if "TMPDIR" in os.environ or not os.access(_MEMORY, os.W_OK | os.X_OK):
+        return None
+    return _MEMORY if shutil.disk_usage(_MEMORY).free >= _ROOM else None
 
 
 def _remove(path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 import tempfile
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from conformance.backend.resolve import BackendCommand
+from conformance.vectors.room import memory_folder
 
 MODELLED: Final = (
     *("open", "openat", "openat2", "creat", "close", "dup", "dup2", "dup3", "fcntl", "lseek", "chdir", "fchdir"),
@@ -87,6 +87,4 @@ def _under(command: BackendCommand, strace: Sequence[str]) -> BackendCommand:
 
 def scratch() -> tempfile.TemporaryDirectory[str]:
     """A temporary folder in memory where the system has one: rebuilding 20 files there takes under a millisecond."""
-    memory = "/dev/shm"  # noqa: S108 (mkdtemp makes a private folder in it)
-    usable = os.path.isdir(memory) and os.access(memory, os.W_OK | os.X_OK)  # noqa: PTH112
-    return tempfile.TemporaryDirectory(prefix="tally-crash-", dir=memory if usable else None)
+    return tempfile.TemporaryDirectory(prefix="tally-crash-", dir=memory_folder())
