@@ -138,7 +138,7 @@ FUNCTIONS: Final[tuple[Function, ...]] = (
     Function("members", [[_ANY, _ANY]], _INTS, arrays.members),
     Function("gather", [[_ANY, _ANY]], _ANY, arrays.gather),
     Function("unique", [[_INTS]], _INTS, arrays.unique),
-    Function("is_ascending", [[_INTS]], _T.BOOL, arrays.is_ascending),
+    Function("is_ascending", [[_ANY]], _T.BOOL, arrays.is_ascending),
     Function("is_grouped", [[_INTS]], _T.BOOL, arrays.is_grouped),
     Function("all_within", [[_ANY, _T.INT, _T.UINT]], _T.BOOL, arrays.all_within),
     Function("all_finite", [[_NUMBERS]], _T.BOOL, arrays.all_finite),
