@@ -102,6 +102,11 @@ def test_count_below_counts_elements() -> None:
     assert value("count_below(numbers, 3u)", numbers=[0, 5, 2, 3]) == 2
 
 
+@pytest.mark.parametrize(("numbers", "ascends"), [([], True), ([0, 3, 3, 8], True), ([3, 8, 7], False)])
+def test_an_ascending_list_may_repeat_a_number(numbers: list[int], ascends: bool) -> None:
+    assert value("is_ascending(numbers)", numbers=numbers) is ascends
+
+
 @pytest.mark.parametrize(("numbers", "fits"), [([2**64 - 2, 1], True), ([2**64 - 1, 1], False)])
 def test_a_total_fits_up_to_the_last_number_of_uint64(numbers: list[int], fits: bool) -> None:
     assert value("total_fits(numbers)", numbers=numbers) is fits

@@ -27,9 +27,9 @@ export class Stream {
     if (isBelowFirst(size, this.frequencies)) throw defaultFailure("CHUNK_TOO_SMALL", NEXT_CHUNK);
     if (this.isStepOpen) throw defaultFailure("STEP_OPEN", NEXT_CHUNK);
     const { source, place, worldSize, rank } = this;
-    if (!source.isReady(place.index + size * worldSize)) return undefined;
     const chunkId = this.chunkId === 0n ? rank + 1n : this.chunkId + worldSize;
     if (chunkId > MAX_UINT64) throw defaultFailure("COUNTER_OVERFLOW", NEXT_CHUNK);
+    if (!source.isReady(place.index + size * worldSize)) return undefined;
     const next = placeAfter(source, place, size, worldSize);
     const chunk = this.#serve(placeAfter(source, place, size, rank), size, chunkId);
     this.place = next;

@@ -59,11 +59,11 @@ class ContextStream:
             raise default_failure("CHUNK_TOO_SMALL", NEXT_CHUNK)
         if self.is_mid_step:
             raise default_failure("STEP_OPEN", NEXT_CHUNK)
-        if not self.source.is_ready(self._place.index + chunk_size * self._world_size):
-            return None
         chunk_id = self._chunk_id + self._world_size if self._chunk_id else self._rank + 1
         if chunk_id > MAX_UINT64:
             raise default_failure("COUNTER_OVERFLOW", NEXT_CHUNK)
+        if not self.source.is_ready(self._place.index + chunk_size * self._world_size):
+            return None
         own = self._after_chunks(self._place, chunk_size, self._rank)
         end = self.source.reach(own.pass_number, own.index + chunk_size)
         chunk = self._serve(own, end, chunk_id) if end > own.index else None
