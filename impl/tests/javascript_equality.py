@@ -1,4 +1,4 @@
-"""One call answered by the JavaScript backend and by the reference: what frozen cases cannot list, both must agree on."""
+"""One call answered by the JavaScript backend and by the reference: they must agree where no frozen case looks."""
 
 import json
 from collections.abc import Mapping

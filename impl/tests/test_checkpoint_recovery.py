@@ -86,9 +86,6 @@ def dangling(run: Path, harm: str) -> None:
         (run / "objects" / objects["trace"].hex()).write_bytes(b"other")
     elif harm == "pointer-empty":
         (run / "COMMITTED").write_bytes(b"")
-    elif harm == "objects-a-link":
-        (run / "objects").rename(run.parent / "outside")
-        (run / "objects").symlink_to(run.parent / "outside")
     elif harm == "object-a-link":
         file = run / "objects" / objects["trace"].hex()
         file.rename(run.parent / "outside")
@@ -102,7 +99,6 @@ HARMS = {
     "certificate-missing": ("MISSING_COMPONENT", None),
     "object-altered": ("HASH_MISMATCH", object_of(b"trace")),
     "object-a-link": ("MISSING_COMPONENT", object_of(b"trace")),
-    "objects-a-link": ("MISSING_COMPONENT", None),
     "pointer-empty": ("MISSING_COMPONENT", "COMMITTED"),
     "run_id": ("HASH_MISMATCH", "COMMITTED.run_id"),
     "trace": ("HASH_MISMATCH", "COMMITTED.trace"),

@@ -136,14 +136,14 @@ def test_the_longest_names_are_committed_and_recovered(tmp_path: Path) -> None:
     assert recovered(tmp_path / "run") == COMMITTED
 
 
-@pytest.mark.parametrize("folder", ["wal", "objects"])
-def test_a_link_in_the_place_of_a_folder_is_refused(tmp_path: Path, folder: str) -> None:
+@pytest.mark.parametrize("name", ["wal", "objects", "COMMITTED"])
+def test_a_link_in_the_place_of_a_folder_or_the_pointer_is_refused(tmp_path: Path, name: str) -> None:
     root, outside = tmp_path / "root", tmp_path / "outside"
     root.mkdir()
     outside.mkdir()
-    (root / folder).symlink_to(outside)
-    found = ("TARGET_EXISTS", "wal") if folder == "wal" else ("BAD_PATH", "root")
-    assert reason("CommitRun", **commit_params(root)) == found
+    (root / name).symlink_to(outside)
+    assert reason("CommitRun", **commit_params(root)) == ("BAD_PATH", name)
+    assert reason("RecoverRun", root=str(root), public_key=PUBLIC_KEY) == ("BAD_PATH", name)
     assert list(outside.iterdir()) == []
 
 

@@ -91,8 +91,12 @@ def torn(run: Path, harm: str) -> None:
         last.write_bytes(b"")
     elif harm == "gap":
         (run / RECORDS[1]).unlink()
-    elif harm == "foreign":
-        (run / "wal" / "notes").touch()
+    elif harm == "another-certificate":
+        foreign = {"certificate_hash": bytes(32)}
+        last.write_bytes(frame(WalRecord("t", "r", 3, "FINALIZE", record(run, 2)["record_hash"], foreign)))
+    elif harm == "beside-a-pointer":
+        last.unlink()
+        (run / RECORDS[2]).unlink()
     elif harm == "order":
         last.write_bytes((run / RECORDS[2]).read_bytes())
     elif harm == "chain":
@@ -110,9 +114,6 @@ def torn(run: Path, harm: str) -> None:
         last.write_bytes(bytes(70_000))
     elif harm == "no-log":
         shutil.rmtree(run / "wal")
-    elif harm == "log-a-link":
-        (run / "wal").rename(run.parent / "wal")
-        (run / "wal").symlink_to(run.parent / "wal")
 
 
 @pytest.mark.parametrize(
@@ -121,15 +122,15 @@ def torn(run: Path, harm: str) -> None:
         ("torn", RECORDS[3]),
         ("empty", RECORDS[3]),
         ("gap", RECORDS[1]),
-        ("foreign", "wal"),
+        ("another-certificate", RECORDS[3]),
+        ("beside-a-pointer", RECORDS[2]),
         ("order", RECORDS[3]),
         ("chain", RECORDS[3]),
         ("after-the-end", f"wal/{4:020}.rec"),
         ("other-run", RECORDS[3]),
         ("link", RECORDS[3]),
         ("huge", RECORDS[3]),
-        ("no-log", "wal"),
-        ("log-a-link", "wal"),
+        ("no-log", RECORDS[0]),
     ],
 )
 def test_a_corrupt_log_is_refused_and_left_as_it_is(run: Path, harm: str, path: str) -> None:

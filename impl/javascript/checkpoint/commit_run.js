@@ -1,10 +1,9 @@
 /** UML_OS.Checkpoint.CommitRun_v1: four objects become visible at once, or not at all (seed 002 §II.J; C35, C40). */
-import { sha256 } from "../digest.js";
 import { bytes, bytes32, string, struct } from "../types.js";
 import { isFolder } from "./durable.js";
 import { FAILURE, Findings, failureOf } from "./reasons.js";
 import { COMMITTED, planCommit } from "./run_plan.js";
-import { RunStore, objectPath } from "./run_store.js";
+import { RunStore } from "./run_store.js";
 import { IS_OF_TYPE } from "./subject.js";
 
 const NAME = "UML_OS.Checkpoint.CommitRun_v1";
@@ -19,7 +18,7 @@ function judgeId(name, text, findings) {
 }
 
 /** Adds everything for which the run may not be committed in this place; an interrupted commit is recovered first. */
-function judge(store, plan, findings) {
+function judge(store, findings) {
   const misplaced = store.misplaced();
   if (misplaced !== undefined) {
     findings.add(misplaced, "BAD_PATH");
@@ -27,11 +26,6 @@ function judge(store, plan, findings) {
   }
   if (store.kind(COMMITTED) !== undefined) findings.add(COMMITTED, "TARGET_EXISTS");
   if (store.recordCount() > 0) findings.add("wal", "TARGET_EXISTS");
-  for (const content of [...plan.contents, plan.certificate]) {
-    const path = objectPath(sha256(content));
-    const isDamaged = store.kind(path) !== undefined && store.readObject(sha256(content)).content === undefined;
-    if (isDamaged) findings.add(path, "HASH_MISMATCH");
-  }
 }
 
 /** Writes the commit; each step is durable before the next begins (seed 002 §II.J; ruling CA26). */
@@ -56,7 +50,7 @@ function run(inputs) {
   findings.refuse(NAME);
   const store = new RunStore(inputs.root);
   const plan = planCommit(inputs);
-  judge(store, plan, findings);
+  judge(store, findings);
   findings.refuse(NAME);
   commit(store, plan);
   return { certificate_hash: plan.certificateHash, wal_terminal_hash: plan.terminalHash };

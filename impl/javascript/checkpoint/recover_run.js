@@ -3,12 +3,11 @@ import { bytes32, optional, string, struct } from "../types.js";
 import { isFolder } from "./durable.js";
 import { FAILURE, Findings, failureOf } from "./reasons.js";
 import { COMMITTED, nextRecord } from "./run_plan.js";
-import { verifyPointer } from "./run_pointer.js";
+import { SIGNED_LENGTH, verifyPointer } from "./run_pointer.js";
 import { RunStore, recordPath } from "./run_store.js";
 import { readLog } from "./wal.js";
 
 const NAME = "UML_OS.Checkpoint.RecoverRun_v1";
-const FINALIZE = 3;
 
 /**
  * What a rolled back run says, however often it is asked (requirement C39).
@@ -29,25 +28,24 @@ function rollBack(store, log) {
 }
 
 /** A valid pointer is a commit: FINALIZE is appended, byte for byte what the commit would have written (CA28). */
-function rollForward(store, log, records) {
-  if (log.length < FINALIZE) {
-    throw failureOf(NAME, { field_path: recordPath(log.length), reason: "WAL_RECORD_INVALID" });
-  }
+function rollForward(store, log, final) {
   store.settle();
-  store.appendRecord(FINALIZE, records[FINALIZE].framed);
+  store.appendRecord(SIGNED_LENGTH, final.framed);
   return { state: "committed" };
 }
 
 /** Decides by the log and the pointer; a wrong key is refused and changes nothing (requirement C37). */
 function settleRun(store, log, publicKey) {
-  const isPointed = store.kind(COMMITTED) !== undefined;
-  if (log.length === 0 && !isPointed) return { state: "empty" };
-  if (log.length === 0) throw failureOf(NAME, { field_path: recordPath(0), reason: "WAL_RECORD_INVALID" });
-  if (log.at(-1).record_type === "ROLLBACK") return rollBack(store, log);
-  const { findings, records } = verifyPointer(store, log, publicKey);
+  if (log.at(-1)?.record_type === "ROLLBACK") return rollBack(store, log);
+  if (log.length < SIGNED_LENGTH) {
+    if (store.kind(COMMITTED) === undefined) return log.length === 0 ? { state: "empty" } : rollBack(store, log);
+    // The pointer is created after all records but the last: one of them is missing.
+    throw failureOf(NAME, { field_path: recordPath(log.length), reason: "WAL_RECORD_INVALID" });
+  }
+  const { findings, final } = verifyPointer(store, log, publicKey);
   const isFinal = log.at(-1).record_type === "FINALIZE";
   if (isFinal || findings.first()?.reason === "SIGNATURE_INVALID") findings.refuse(NAME);
-  return findings.list.length === 0 ? rollForward(store, log, records) : rollBack(store, log);
+  return findings.list.length === 0 ? rollForward(store, log, final) : rollBack(store, log);
 }
 
 function run({ root, public_key: publicKey }) {

@@ -2,7 +2,7 @@
 import { Pairs, decode } from "../cbor.js";
 import { violationOf } from "../serialization/profile.js";
 import { Findings } from "./reasons.js";
-import { CERTIFICATE_DOMAIN, COMMITTED, commitRecords } from "./run_plan.js";
+import { CERTIFICATE_DOMAIN, COMMITTED, nextRecord } from "./run_plan.js";
 import { objectPath } from "./run_store.js";
 import { isSigned } from "./signature.js";
 import { IS_OF_TYPE, fieldOf, isSame } from "./subject.js";
@@ -15,77 +15,77 @@ const POINTER = {
   certificate: "bytes32",
   wal_terminal_hash: "bytes32",
 };
-const PAYLOAD = {
-  tenant_id: "string",
-  run_id: "string",
-  trace_tail_hash: "bytes32",
-  checkpoint_merkle_root: "bytes32",
-  lineage_root_hash: "bytes32",
-  trace: "bytes32",
-  checkpoint: "bytes32",
-  lineage: "bytes32",
-};
 const OBJECTS = ["trace", "checkpoint", "lineage"];
+const MAX_CERTIFICATE_BYTES = 2 ** 16;
 
-/** The fields of canonical bytes that hold a map of exactly these types; undefined, with a finding, otherwise. */
-function readMap(content, types, fieldPath, findings) {
-  if (violationOf(content) !== undefined) {
-    findings.add(fieldPath, "NON_CANONICAL");
-    return undefined;
-  }
-  const fields = fieldsOf(decode(content), types);
-  if (fields === undefined) findings.add(fieldPath, "WRONG_TYPE");
-  return fields;
-}
+/** The records of a log that is signed for; FINALIZE may follow. */
+export const SIGNED_LENGTH = 3;
 
-function fieldsOf(item, types) {
-  const names = Object.keys(types);
-  const isTyped = item instanceof Pairs && names.every((name) => IS_OF_TYPE[types[name]](fieldOf(item, name)));
+/** The pointer; undefined for bytes that are not the canonical ones of a map of exactly its fields. */
+function readPointer(store) {
+  const content = store.readPointer();
+  if (content === undefined || violationOf(content) !== undefined) return undefined;
+  const item = decode(content);
+  const names = Object.keys(POINTER);
+  const isTyped = item instanceof Pairs && names.every((name) => IS_OF_TYPE[POINTER[name]](fieldOf(item, name)));
   return isTyped && item.entries.length === names.length ? Object.fromEntries(item.entries) : undefined;
 }
 
-/** An object's content; undefined, with a finding, where it is missing or another. */
-function readObject(store, hash, findings) {
-  const { content, isMissing } = store.readObject(hash);
-  if (content === undefined) findings.add(objectPath(hash), isMissing ? "MISSING_COMPONENT" : "HASH_MISMATCH");
-  return content;
-}
-
-/** The signed payload of a certificate. */
-function readCertificate(content, fieldPath, publicKey, findings) {
-  if (violationOf(content) !== undefined) {
-    findings.add(fieldPath, "NON_CANONICAL");
-    return undefined;
-  }
+/** The signed payload of a certificate; undefined where it is none that the owner of the key signed. */
+function signedPayload(content, publicKey) {
+  if (content.length > MAX_CERTIFICATE_BYTES || violationOf(content) !== undefined) return undefined;
   const item = decode(content);
   const isCertificate = Array.isArray(item) && item.length === 3 && item[0] === CERTIFICATE_DOMAIN;
-  const payload = isCertificate && item[2] instanceof Uint8Array ? fieldsOf(item[1], PAYLOAD) : undefined;
-  if (payload === undefined) findings.add(fieldPath, "WRONG_TYPE");
-  else if (!isSigned(item[1], item[2], publicKey)) findings.add(fieldPath, "SIGNATURE_INVALID");
-  return payload;
+  if (!isCertificate || !(item[1] instanceof Pairs) || !(item[2] instanceof Uint8Array)) return undefined;
+  return isSigned(item[1], item[2], publicKey) ? item[1] : undefined;
 }
 
-/** What is wrong with the pointer and all that it binds, and the records that its commit has. */
+/** Adds each field of the pointer that is not what the log says. */
+function judgeFields(pointer, log, final, findings) {
+  const [, { trace, checkpoint, lineage }, { certificate_hash: certificate }] = log;
+  const said = { run_id: log[0].run_id, trace, checkpoint, lineage, certificate, wal_terminal_hash: final.hash };
+  for (const [name, held] of Object.entries(said)) {
+    if (!isSame(pointer[name], held)) findings.add(`${COMMITTED}.${name}`, "HASH_MISMATCH");
+  }
+}
+
+/** The contents of what the pointer names, with a finding for each that is missing or another. */
+function readObjects(store, pointer, findings) {
+  return [...OBJECTS, "certificate"].map((name) => {
+    const { content, isMissing } = store.readObject(pointer[name]);
+    if (content === undefined) findings.add(objectPath(pointer[name]), isMissing ? "MISSING_COMPONENT" : "HASH_MISMATCH");
+    return content;
+  });
+}
+
+/** Adds what is wrong with the certificate: not signed, or bound to another run or object. */
+function judgeCertificate(content, pointer, log, publicKey, findings) {
+  const path = objectPath(pointer.certificate);
+  const payload = signedPayload(content, publicKey);
+  if (payload === undefined) {
+    findings.add(path, "SIGNATURE_INVALID");
+    return;
+  }
+  const bound = { tenant_id: log[0].tenant_id, run_id: log[0].run_id };
+  for (const name of OBJECTS) bound[name] = pointer[name];
+  for (const [name, held] of Object.entries(bound)) {
+    if (!isSame(fieldOf(payload, name), held)) findings.add(`${path}.${name}`, "HASH_MISMATCH");
+  }
+}
+
+/** What keeps a log of at least three records from being a commit, and the FINALIZE that it has or is due. */
 export function verifyPointer(store, log, publicKey) {
   const findings = new Findings();
-  const content = store.readPointer();
-  if (content === undefined) {
-    findings.add(COMMITTED, store.kind(COMMITTED) === undefined ? "MISSING_COMPONENT" : "LIMIT_EXCEEDED");
-    return { findings };
+  const due = log.slice(0, SIGNED_LENGTH);
+  const final = nextRecord(log[0], due, "FINALIZE", { certificate_hash: log[2].certificate_hash });
+  const pointer = readPointer(store);
+  if (pointer === undefined) {
+    findings.add(COMMITTED, "MISSING_COMPONENT");
+    return { findings, final };
   }
-  const pointer = readMap(content, POINTER, COMMITTED, findings);
-  if (pointer === undefined) return { findings };
-  for (const name of OBJECTS) readObject(store, pointer[name], findings);
-  const certificate = readObject(store, pointer.certificate, findings);
-  if (certificate === undefined) return { findings };
-  const payload = readCertificate(certificate, objectPath(pointer.certificate), publicKey, findings);
-  if (payload === undefined) return { findings };
-  const isBound = ["run_id", ...OBJECTS].every((name) => isSame(payload[name], pointer[name]));
-  if (!isBound) findings.add(COMMITTED, "HASH_MISMATCH");
-  const records = commitRecords(payload, payload, pointer.certificate);
-  const isChained =
-    isSame(records.at(-1).hash, pointer.wal_terminal_hash) &&
-    log.every((record, sequence) => isSame(record.hash, records[sequence]?.hash));
-  if (!isChained) findings.add(COMMITTED, "CHAIN_MISMATCH");
-  return { findings, records };
+  judgeFields(pointer, log, final, findings);
+  const contents = readObjects(store, pointer, findings);
+  const isWhole = contents.every((content) => content !== undefined);
+  if (isWhole) judgeCertificate(contents.at(-1), pointer, log, publicKey, findings);
+  return { findings, final };
 }

@@ -8,10 +8,11 @@ import {
 import { temporaryName } from "./layout.js";
 import { COMMITTED } from "./run_plan.js";
 
-const MAX_RECORD_BYTES = 2 ** 20;
+const MAX_RECORD_BYTES = 2 ** 16;
 const MAX_OBJECT_BYTES = 2 ** 31 - 1;
-const MAX_POINTER_BYTES = 2 ** 20;
+const MAX_POINTER_BYTES = 2 ** 16;
 const RECORD_NAME = /^[0-9]{20}\.rec$/;
+const TEMPORARY_NAME = /^\.([0-9a-f]{64}|[0-9]{20}\.rec|COMMITTED)\.tmp$/;
 
 export const objectPath = (hash) => `objects/${Buffer.from(hash).toString("hex")}`;
 export const recordPath = (sequence) => `wal/${String(sequence).padStart(20, "0")}.rec`;
@@ -45,19 +46,14 @@ export class RunStore {
   /** The content of an object, if it is there and is what its name says; `isMissing` where nothing is there. */
   readObject(hash) {
     const content = readRegularFile(this.at(objectPath(hash)), MAX_OBJECT_BYTES);
-    if (content === undefined) return { isMissing: this.kind(objectPath(hash)) === undefined };
+    if (content === undefined) return { isMissing: this.kind(objectPath(hash)) !== "file" };
     return sha256(content).equals(hash) ? { content } : { isMissing: false };
   }
 
-  /** Writes an object, durably; one that is there already only becomes durable, because objects never change. */
+  /** Writes an object, durably, also where one stands under its name: that one may be torn. */
   writeObject(content) {
     const path = objectPath(sha256(content));
-    if (this.kind(path) === undefined) {
-      publish(this.at(path), this.#temporary(path), content);
-    } else {
-      syncFile(this.at(path));
-      syncDirectory(this.at("objects"));
-    }
+    publish(this.at(path), this.#temporary(path), content);
   }
 
   readRecord(sequence) {
@@ -107,7 +103,7 @@ export class RunStore {
   removeTemporaries() {
     for (const folder of ["objects", "wal", "."]) {
       if (this.kind(folder) !== "directory") continue;
-      const names = readdirSync(this.at(folder)).filter((name) => name.endsWith(".tmp"));
+      const names = readdirSync(this.at(folder)).filter((name) => TEMPORARY_NAME.test(name));
       const leftovers = names.map((name) => join(this.at(folder), name)).filter((path) => kindAt(path) !== "directory");
       for (const path of leftovers) unlinkSync(path);
       if (leftovers.length > 0) syncDirectory(this.at(folder));

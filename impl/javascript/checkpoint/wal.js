@@ -28,6 +28,7 @@ function follows(record, records) {
   const isDue = type === TYPES[records.length] || (type === "ROLLBACK" && previous !== undefined);
   if (!isDue || record.wal_seq !== BigInt(records.length)) return false;
   if (previous === undefined) return isSame(record.prev_record_hash, FIRST_PREVIOUS_HASH);
+  if (type === "FINALIZE" && !isSame(record.certificate_hash, previous.certificate_hash)) return false;
   return (
     !TERMINAL.has(previous.record_type) &&
     isSame(record.prev_record_hash, previous.hash) &&

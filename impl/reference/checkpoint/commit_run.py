@@ -12,6 +12,7 @@ from impl.reference.checkpoint.pointer import Pointer, create_pointer
 from impl.reference.checkpoint.reason import Fault, refuse, refuse_any
 from impl.reference.checkpoint.run_certificate import Run, encode_run_certificate
 from impl.reference.checkpoint.run_object import object_hash_of, write_objects
+from impl.reference.checkpoint.run_place import run_faults
 from impl.reference.checkpoint.wal_record import RecordType, WalRecord, record_hash_of
 from impl.types import bytes32
 
@@ -60,6 +61,7 @@ def commit_run(
     )
     certificate = encode_run_certificate(run, signing_key)
     with usable(OPERATOR):
+        refuse_any(OPERATOR, run_faults(Path(root)))
         refuse_any(OPERATOR, _target_faults(Path(root)))
         return _commit(Path(root), run, [trace, checkpoint, lineage], certificate)
 

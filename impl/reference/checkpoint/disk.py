@@ -71,6 +71,14 @@ def is_folder(path: Path) -> bool:
         return False
 
 
+def is_file(path: Path) -> bool:
+    """Tell whether a name is there and a regular file itself, not a link to one."""
+    try:
+        return stat.S_ISREG(path.lstat().st_mode)
+    except FileNotFoundError:
+        return False
+
+
 @contextmanager
 def new_file(path: Path) -> Iterator[int]:
     """Open a file that does not exist yet for writing."""

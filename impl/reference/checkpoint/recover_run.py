@@ -16,6 +16,7 @@ from impl.reference.checkpoint.place import root_faults, usable
 from impl.reference.checkpoint.pointer import Pointer, read_pointer
 from impl.reference.checkpoint.reason import Fault, first_fault, refuse, refuse_any
 from impl.reference.checkpoint.run_object import object_fault, object_path
+from impl.reference.checkpoint.run_place import run_faults
 from impl.reference.checkpoint.wal_record import WalRecord, record_hash_of
 from impl.types import bytes32
 
@@ -52,6 +53,7 @@ def recover_run(*, root: str, public_key: bytes32) -> RecoveredRun:
     """
     refuse_any(OPERATOR, root_faults(root))
     with usable(OPERATOR):
+        refuse_any(OPERATOR, run_faults(Path(root)))
         return _recover(Path(root), public_key)
 
 
@@ -60,12 +62,16 @@ def _recover(root: Path, public_key: bytes) -> RecoveredRun:
         records = wal.read_records(root)
     except wal.InvalidRecord as invalid:
         refuse(OPERATOR, [Fault(invalid.path, "WAL_RECORD_INVALID")])
-    if not records:
-        return _nothing_begun(root)
-    last = records[-1].record_type
-    if last == "ROLLBACK":
+    if records and records[-1].record_type == "ROLLBACK":
         _take_back(root)
         return ROLLED_BACK
+    if disk.exists(root / pointer.NAME) and len(records) < len(wal.SEQUENCE) - 1:
+        # The pointer is created after all records but the last: one of them is missing.
+        refuse(OPERATOR, [Fault(f"{wal.FOLDER}/{wal.record_name(len(records))}", "WAL_RECORD_INVALID")])
+    if not records:
+        _remove_temporaries(root)
+        return RecoveredRun("empty")
+    last = records[-1].record_type
     faults = list(_commit_faults(root, records, public_key))
     if not faults:
         if last != "FINALIZE":
@@ -86,13 +92,6 @@ def _recover(root: Path, public_key: bytes) -> RecoveredRun:
 def _withdraw(committed: Path) -> None:
     disk.remove(committed)
     disk.sync_folder(committed.parent)
-
-
-def _nothing_begun(root: Path) -> RecoveredRun:
-    if disk.exists(root / pointer.NAME):
-        refuse(OPERATOR, [Fault(wal.FOLDER, "WAL_RECORD_INVALID")])
-    _remove_temporaries(root)
-    return RecoveredRun("empty")
 
 
 def _take_back(root: Path) -> None:
@@ -119,7 +118,7 @@ def _finalize(records: list[WalRecord]) -> WalRecord:
 def _commit_faults(root: Path, records: list[WalRecord], public_key: bytes) -> Iterator[Fault]:
     """Yield what keeps a run from being committed: its pointer, an object, or what they say of each other."""
     committed = read_pointer(root)
-    if committed is None or len(records) < len(wal.SEQUENCE) - 1:
+    if committed is None:
         yield Fault(pointer.NAME, "MISSING_COMPONENT")
         return
     yield from _pointer_faults(committed, records)

@@ -54,8 +54,8 @@ def append(root: Path, record: WalRecord) -> None:
 def read_records(root: Path) -> list[WalRecord]:
     """Return the records of a log in order, none where there is no log; InvalidRecord.
 
-    Temporary files are ignored. Because a record is renamed into place, a torn one is corruption, the last one too
-    (ruling CA31).
+    What has not the name of a record is ignored. Because a record is renamed into place, a torn one is corruption, the
+    last one too (ruling CA31).
     """
     records: list[WalRecord] = []
     for name in _names(root):
@@ -73,15 +73,9 @@ def read_records(root: Path) -> list[WalRecord]:
 
 def _names(root: Path) -> list[str]:
     folder = root / FOLDER
-    if not disk.exists(folder):
-        return []
     if not disk.is_folder(folder):
-        raise InvalidRecord(FOLDER)
-    names = sorted(name for name in disk.names(folder) if not TEMPORARY_NAME.fullmatch(name))
-    for name in names:
-        if not RECORD_NAME.fullmatch(name):
-            raise InvalidRecord(FOLDER)
-    return names
+        return []
+    return sorted(name for name in disk.names(folder) if RECORD_NAME.fullmatch(name))
 
 
 def _read_record(root: Path, name: str) -> WalRecord:
@@ -102,15 +96,14 @@ def _may_follow(records: Sequence[WalRecord], record: WalRecord) -> bool:
         return False
     if record.record_type == "ROLLBACK":
         return bool(records)
+    if record.record_type == "FINALIZE" and record.details != records[-1].details:
+        return False
     return record.record_type == SEQUENCE[len(records)]
 
 
 def is_started(root: Path) -> bool:
-    """Tell whether a log holds anything but temporary files, or is no folder at all."""
-    folder = root / FOLDER
-    if not disk.is_folder(folder):
-        return disk.exists(folder)
-    return any(not TEMPORARY_NAME.fullmatch(name) for name in disk.names(folder))
+    """Tell whether a log holds a record."""
+    return bool(_names(root))
 
 
 def remove_temporaries(root: Path) -> None:
