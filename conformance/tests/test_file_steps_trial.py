@@ -38,6 +38,7 @@ def rooms(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder where roots are made, which every test must leave empty."""
     folder = tmp_path / "temporary"
     folder.mkdir()
+    monkeypatch.setenv("TMPDIR", str(folder))
     monkeypatch.setattr(tempfile, "tempdir", str(folder))
     return folder
 
@@ -115,6 +116,7 @@ def test_the_digest_does_not_hang_on_where_roots_are_made(
     first = the_case(frozen(tmp_path / "1", TRACE)).digest
     deep = rooms / "deep" / "er"
     deep.mkdir(parents=True)
+    monkeypatch.setenv("TMPDIR", str(deep))
     monkeypatch.setattr(tempfile, "tempdir", str(deep))
     assert the_case(frozen(tmp_path / "2", TRACE)).digest == first
 
@@ -281,6 +283,7 @@ def test_the_record_is_the_same_whatever_the_place_order_and_number_of_workers(
     first = small.record(sin)
     deep = tmp_path / "another" / "place"
     deep.mkdir(parents=True)
+    monkeypatch.setenv("TMPDIR", str(deep))
     monkeypatch.setattr(tempfile, "tempdir", str(deep))
     assert small.record(sin, jobs=2, shuffle="x") == first
     assert b"tally-root" not in first
