@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Final
 
 from conformance.backend.carrier import GRACE, Carrier
@@ -63,6 +64,7 @@ class Driver:
         carrier = self._carrier()
         try:
             hello = carrier.hello()
+            hello = replace(hello, operators=self.codebook.promised(hello.operators))
         except BaseException:
             self._failed_starts += 1
             self._end(carrier)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -41,6 +41,12 @@ class Codebook:
 
     def __contains__(self, operator: object) -> bool:
         return operator in self.forms
+
+    def promised(self, names: Iterable[str]) -> frozenset[str]:
+        """What a backend that declares these names promises: a machine stands for all of its methods (DESIGN 6)."""
+        declared = frozenset(names)
+        machines = [self[name].contract.machine for name in declared if name in self]
+        return declared.union(*(one.methods for one in machines if one is not None and one.name in declared))
 
 
 def codebook_of(library: Library) -> Codebook:

@@ -94,6 +94,7 @@ def _built(
     cases: dict[str, tuple[Case, ...]] = {
         operator: tuple(_reworded(question, known[question.id][0]) for question in some if question.id in known)
         for operator, some in sorted(questions.items())
+        if codebook[operator].contract.method is None  # a machine's cases stand under the machine
     }
     contracts = {operator: codebook[operator].contract for operator in cases}
     files = {operator: vector_file(contract.family, operator) for operator, contract in contracts.items()}

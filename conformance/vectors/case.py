@@ -71,7 +71,7 @@ class TreeStep:
     root: str
     path: str
     decode: Mapping[str, str]
-    expected: Mapping[str, Any] | None = None  # None: not frozen yet
+    expected: Mapping[str, Any] | None = None  # None: not frozen yet; in a question, what the contract pins
 
     action = "tree"
 

@@ -69,8 +69,8 @@ def accumulation_difference(own: Accumulated, theirs: Accumulated, apart: Gap) -
 
 
 def pinned_whole(question: Question, answers: Answers) -> bool:
-    """Whether the pins of a question fix every answer completely; no pin fixes what stands in files."""
-    if any(isinstance(step, TreeStep) for step in question.steps):
+    """Whether the pins of a question fix every answer, and every look at files, completely."""
+    if any(isinstance(step, TreeStep) and step.expected is None for step in question.steps):
         return False
     for step in question.calls:
         answer = answers.expected[step.name]

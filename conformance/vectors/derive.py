@@ -15,13 +15,13 @@ from conformance.codec.dialect import DIALECTS
 from conformance.vectors.accumulate import Accumulated, accumulate, window_of
 from conformance.vectors.case import Accumulation, Expected, ExpectedFailure, ExpectedResult
 from conformance.vectors.compact import compact
-from conformance.vectors.exchange import Exchange, Held, exchanges, restarts
+from conformance.vectors.exchange import Held, exchanges, restarts
 from conformance.vectors.question import Question
 from conformance.vectors.tree import undecodable
 
 WINDOWS: Final = 64  # calls of a long run that the reference confirms (DESIGN 5)
 PATIENCE: Final = 120.0  # seconds without an answer; the slowest single call of the corpus takes the reference 4
-Judge = Callable[[Question, Exchange], None]
+Judge = Callable[[Question, Held], None]
 Tick = Callable[[int], None]
 
 
@@ -64,7 +64,7 @@ def derive(
     judge: Judge | None = None,
     tick: Tick | None = None,
 ) -> Derivation:
-    """Ask one backend; questions with operators that it does not declare are left out. `judge` sees whole results."""
+    """Ask one backend; questions with operators that it does not declare are left out. `judge` sees whole answers."""
     asked = [question for question in questions if question.operators <= hello.operators]
     answers: dict[str, Answers] = {}
     accumulated: dict[str, Accumulated] = {}
@@ -86,8 +86,7 @@ def derive(
             question = by_id[finished.key]
             answers[finished.key] = _answers(question, finished.finding, codebook)
             if judge is not None:
-                for exchange in finished.finding.exchanges:
-                    judge(question, exchange)
+                judge(question, finished.finding)
         if tick is not None:
             tick(1)
 

@@ -9,6 +9,7 @@ from conformance.codec.codebook import Codebook
 from conformance.contract.model import Contract
 from conformance.contract.position import MalformedContract, Problem
 from conformance.contract.types import is_place
+from conformance.vectors.derived import derived
 from conformance.vectors.group import Expansion
 from conformance.vectors.matrix import Combination
 from conformance.vectors.question import Asked, Question
@@ -57,6 +58,8 @@ def _questions(expansion: Expansion) -> Iterator[Question]:
     body = expansion.body
     if "trace" in body:
         return traces(expansion)
+    if "derive" in body:
+        return derived(expansion)
     if "chain" in body:
         return chains(expansion)
     if "accumulate" in body:

@@ -75,7 +75,8 @@ class FileDraft:
         root = here.root(own, "root") if "root" in own else here.only_root()
         if action == "tree":
             path = own.get("path", ".")
-            return TreeStep(root, path if path == "." else here.path(own, "path"), own.get("decode", {}))
+            below = path if path == "." else here.path(own, "path")
+            return TreeStep(root, below, own.get("decode", {}), own.get("pin"))
         return FileStep(action, {"root": root, **getattr(here, f"_{action}")(own)})
 
     def only_root(self) -> str:

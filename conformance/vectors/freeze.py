@@ -6,7 +6,7 @@ Nothing here writes; what cannot be frozen comes back as problems, each naming i
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Final
@@ -18,12 +18,14 @@ from conformance.vectors.accumulate import Accumulated, gap
 from conformance.vectors.case import Case
 from conformance.vectors.confirm import accumulation_difference, explicit_difference, frozen_case, pinned_whole
 from conformance.vectors.derive import Answers, Derivation, confirm_windows, derive, introduce
-from conformance.vectors.exchange import Exchange
-from conformance.vectors.judge import complaints, lasting_forms
+from conformance.vectors.exchange import Held
+from conformance.vectors.judge import complaints, lasting_forms, tree_complaints
 from conformance.vectors.question import Question
+from conformance.vectors.situation import follows, situations
 
 REFERENCE: Final = "reference"
 PIN: Final = "pin"  # what index.json names where a pinned value is the second derivation
+CONTRACT: Final = "contract"  # the same where every answer follows from the contract of a machine
 Progress = Callable[[str, int, int], None]  # backend, questions done, questions in all
 
 
@@ -57,9 +59,16 @@ def freeze(
     lasting_outputs = lasting_forms(codebook)
     judging = threading.Lock()  # the expression engine makes no promise about threads
 
-    def judge(question: Question, exchange: Exchange) -> None:
+    sure: set[str] = set()
+
+    def judge(question: Question, held: Held) -> None:
         with judging:
-            problems.extend(complaints(question, exchange, codebook, lasting_outputs))
+            found = tuple(situations(question, held, codebook, lasting_outputs))
+            for situation in found:
+                problems.extend(complaints(question, situation, codebook))
+            problems.extend(tree_complaints(question, held))
+            if follows(question, held, found, codebook):
+                sure.add(question.id)
 
     tasks: list[tuple[str, Sequence[Question]]] = []
     for name in hellos:
@@ -74,7 +83,7 @@ def freeze(
             for name, some in tasks
         ]
         derivations = _merged([future.result() for future in futures])
-    return _Freezer(codebook, derivations, hellos, reference, problems).frozen(questions)
+    return _Freezer(codebook, derivations, hellos, reference, problems, sure).frozen(questions)
 
 
 def _asked_of(name: str, question: Question, codebook: Codebook, reference: str) -> bool:
@@ -126,9 +135,10 @@ class _Freezer:
         hellos: Mapping[str, Hello],
         reference: str,
         problems: list[Problem],
+        sure: Collection[str],
     ) -> None:
         self.codebook, self.derivations, self.hellos = codebook, derivations, hellos
-        self.reference, self.problems = reference, problems
+        self.reference, self.problems, self.sure = reference, problems, sure
         self.cases: dict[str, Case] = {}
         self.confirmed_by: dict[str, tuple[str, ...]] = {}
 
@@ -167,6 +177,7 @@ class _Freezer:
                 confirmed.append(other.backend)
         pinned = pinned_whole(question, answers)
         confirmed += [PIN] if pinned else []
+        confirmed += [CONTRACT] if question.id in self.sure else []
         self.note(question, frozen_case(question, answers, None, pinned), confirmed, disputed)
 
     def accumulated(self, question: Question) -> None:

@@ -11,18 +11,20 @@ from conformance.codec.form import Form
 from conformance.codec.illtyped import show_path
 from conformance.contract.position import Problem
 from conformance.contract.types import ListOf, Type
+from conformance.vectors.case import TreeStep, label
 from conformance.vectors.compact import compact_list
 from conformance.vectors.difference import first_difference
-from conformance.vectors.exchange import Exchange
+from conformance.vectors.exchange import Exchange, Held
 from conformance.vectors.pin import MARKER_KEYS
 from conformance.vectors.question import Asked, Pin, Question
+from conformance.vectors.situation import Situation
+from conformance.vectors.tree import tree_difference
 from conformance.vectors.typepath import type_at, value_at
 
 
-def complaints(
-    question: Question, exchange: Exchange, codebook: Codebook, lasting_outputs: Mapping[str, Form]
-) -> Iterator[Problem]:
-    """What the reference's answer to one call contradicts; `lasting_outputs` is `lasting_forms(codebook)`."""
+def complaints(question: Question, situation: Situation, codebook: Codebook) -> Iterator[Problem]:
+    """What the reference's answer to one call contradicts."""
+    exchange = situation.exchange
     forms = codebook[exchange.operator]
     contract, observed = forms.contract, exchange.observed
     where = f"{question.id}, step {exchange.step}"
@@ -30,7 +32,9 @@ def complaints(
     yield from pin_complaints(question, asked, exchange, codebook)
     if not isinstance(observed, ObservedResult | ObservedFailure):
         return
-    inputs = forms.inputs.to_native(exchange.inputs)
+    inputs = situation.inputs
+    if not contract.foresees(inputs):
+        return
     guard = contract.refusal(inputs)
     if isinstance(observed, ObservedFailure):
         foreseen = contract.later_codes if guard is None else {guard.code}
@@ -46,10 +50,24 @@ def complaints(
     if not contract.in_domain(inputs):
         hint = "an input that no guard refuses is judged only inside the contract's `domain`"
         yield Problem(question.position, "V006", f"{where}: the inputs lie outside the domain", hint)
-    result = lasting_outputs[exchange.operator].to_native(observed.fields)
-    for clause in contract.broken_postconditions(inputs, result):
+    for clause in contract.broken_postconditions(inputs, situation.result or {}):
         message = f"{where}: the reference's result breaks the postcondition {clause.id} ({clause.position})"
         yield Problem(question.position, "V004", message, f"the result is {observed.fields!r:.300}")
+    for clause in situation.broken:
+        message = f"{where}: the state afterwards breaks the invariant {clause.id} ({clause.position})"
+        yield Problem(question.position, "V004", message, f"the state is {situation.after!r:.300}")
+
+
+def tree_complaints(question: Question, held: Held) -> Iterator[Problem]:
+    """Where the files that the reference leaves are not what the contract pins."""
+    for number, step in enumerate(question.steps, start=1):
+        name = label(step, number) if isinstance(step, TreeStep) else ""
+        if not isinstance(step, TreeStep) or step.expected is None or name not in held.trees:
+            continue
+        if (apart := tree_difference(step, step.expected, held.trees[name])) is not None:
+            shown = f"{apart.expected!r:.200}, the reference leaves {apart.actual!r:.200}"
+            message = f"{question.id}, {name}: {show_path(apart.path)} is pinned as {shown}"
+            yield Problem(question.position, "V002", message)
 
 
 def lasting_forms(codebook: Codebook) -> dict[str, Form]:
@@ -102,7 +120,8 @@ def fixes(pin: Pin, result: Mapping[str, Any]) -> bool:
     """Whether a pin fixes the whole of an answer: a failure's code, or every part of a result."""
     if pin.failure:
         return True
-    return all(any(path == name or name.startswith(f"{path}.") for path in pin.values) for name in _leaves(result))
+    leaves = _leaves(result) if result else ()
+    return all(any(path == name or name.startswith(f"{path}.") for path in pin.values) for name in leaves)
 
 
 def _leaves(value: Any, path: str = "") -> Iterator[str]:

@@ -51,7 +51,7 @@ def _trace(expansion: Expansion, combination: Combination) -> Question | None:
             if not expansion.wanted(draft):
                 return None
         earlier = {name: asked.operator for name, asked in calls.items()}
-        for path, text in body.get("use", {}).items():
+        for path, text in used(expansion, operator, body, earlier).items():
             refer(expansion, draft, path, text, earlier, place / "use" / path)
         if body["step"] in earlier:
             raise (place / "step").problem("C011", f"the step {body['step']!r} stands twice", "rename one")
@@ -71,9 +71,11 @@ def _step_draft(
     expansion: Expansion, combination: Combination, body: Mapping[str, Any], place: Place
 ) -> tuple[Draft, str]:
     """The inputs of one step without what it uses of others: a step's own values win over the group's and the axes'."""
-    operator = body.get("call", expansion.contract.operator)
-    if operator not in expansion.codebook.forms:
-        hint = "name a contract of this library"
+    operator, machine = body.get("call", expansion.contract.operator), expansion.contract.machine
+    if machine is not None:
+        operator = machine.full_name(operator)
+    if operator not in expansion.codebook.forms or (machine is not None and operator == machine.name):
+        hint = f"operations: {', '.join(machine.methods)}" if machine is not None else "name a contract of this library"
         raise (place / "call").problem("C014", f"unknown operator {operator!r}", hint)
     if operator == expansion.contract.operator:
         draft = expansion.draft(body, place)
@@ -84,6 +86,24 @@ def _step_draft(
             draft.base(body["base"], place / "base")
     draft.apply(body, place)
     return draft, operator
+
+
+def used(
+    expansion: Expansion, operator: str, body: Mapping[str, Any], earlier: Mapping[str, str]
+) -> Mapping[str, str]:
+    """What a step takes from earlier ones; a handle that it does not mention is the last that its machine gave."""
+    use: Mapping[str, str] = body.get("use", {})
+    contract = expansion.codebook[operator].contract
+    if contract.machine is None or contract.method is None:
+        return use
+    takes = contract.method.takes
+    if not takes or takes in use or takes in body.get("set", {}):
+        return use
+    for step, other in reversed(list(earlier.items())):
+        method = expansion.codebook[other].contract.method
+        if other in contract.machine.methods and method is not None and method.opens:
+            return {takes: f"{step}.{method.opens}", **use}
+    return use
 
 
 def refer(

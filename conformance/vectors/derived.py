@@ -1,0 +1,298 @@
+"""Groups whose traces the harness derives from a machine: a bounded, deterministic search through its states."""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from conformance.contract.machine import State
+from conformance.contract.position import Problem
+from conformance.vectors.case import HarnessStep, RestartStep
+from conformance.vectors.filedraft import FileDraft, roots_of
+from conformance.vectors.group import Expansion
+from conformance.vectors.ledger import NOBODY
+from conformance.vectors.model_walk import SUCCEEDS, UNSURE, Model, Move, Reached
+from conformance.vectors.question import Asked, Question
+
+DEPTH: Final = 6  # successful calls from an opening one to a state
+MOST_STATES: Final = 200
+TOUR: Final = 20  # calls of a trace that goes through pairs of operations
+_HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A state that can be reached, by the shortest way to it that the search found."""
+
+    state: State | None
+    path: tuple[Move, ...] = ()
+    edges: list[tuple[Move, str]] = field(default_factory=list)  # moves that succeed, and where they lead
+
+
+@dataclass(slots=True)
+class Walk:
+    """A trace under construction: its steps in order, and its calls by name."""
+
+    expansion: Expansion
+    steps: list[Asked | HarnessStep] = field(default_factory=list)
+    calls: dict[str, Asked] = field(default_factory=dict)
+
+    def ask(self, move: Move, handle: Any = None) -> str:
+        """Add a call; the name of the step."""
+        contract = self.expansion.codebook[move.operator].contract
+        method = contract.method
+        assert method is not None
+        name = f"{kebab(method.name)}-{len(self.calls) + 1}"
+        wire = dict(move.wire) if handle is None or not method.takes else {**move.wire, method.takes: handle}
+        self.calls[name] = Asked(name, move.operator, wire)
+        self.steps.append(self.calls[name])
+        return name
+
+    def question(self, slug: str) -> Question:
+        """The trace behind the file steps that the machine is given."""
+        machine, source = self.expansion.contract.machine, self.expansion.place
+        roots, given = roots_of(self.expansion, self.calls), machine.given if machine is not None else ()
+        at = type(source)(source.source, ("given",))
+        before = [FileDraft(self.expansion, at / k, roots, {}).step(body) for k, body in enumerate(given)]
+        return self.expansion.question(slug, (*before, *self.steps), source)
+
+
+def derived(expansion: Expansion) -> Iterator[Question]:
+    """The traces of a `derive` group; none, and a problem, where nothing can be opened with the examples."""
+    body = expansion.body["derive"]
+    search: list[_Search] = []
+
+    def begin() -> None:
+        model = Model(expansion.contract, expansion.codebook, body.get("operations", ()))
+        search.append(_Search(expansion, model, body))
+
+    yield from expansion.attempt(begin)
+    for one in search:
+        for make in one.makers():
+            yield from expansion.attempt(make)
+
+
+class _Search:
+    def __init__(self, expansion: Expansion, model: Model, wishes: Mapping[str, Any]) -> None:
+        self.expansion, self.model, self.wishes = expansion, model, wishes
+        self.depth: int = wishes.get("depth", DEPTH)
+        self.nodes: dict[str, Node] = {}
+        self.first: dict[tuple[str, str], tuple[Node, Move]] = {}  # (operator, what it shows) -> the shortest way
+        self.openings: list[tuple[Move, str]] = []
+        self.paths: list[tuple[Move, ...]] = []  # of the tours
+        self.toured: set[tuple[str, int]] = set()  # operator and number of every call in them
+        self.shown: list[tuple[tuple[Move, ...], Move]] = []
+        self.explore()
+
+    def explore(self) -> None:
+        """Breadth first from every opening call."""
+        waiting: deque[str] = deque()
+        outside = Node(None)
+        for operator in filter(self.model.opening, self.model.moves):
+            for move in self.model.moves[operator]:
+                reached = self.see(outside, move)
+                if reached.side == SUCCEEDS and reached.after is not None:
+                    key = self.arrive(outside, move, reached.after, waiting)
+                    self.openings.append((move, key))
+        while waiting:
+            node = self.nodes[waiting.popleft()]
+            for operator, moves in self.model.moves.items():
+                for move in () if self.model.opening(operator) else moves:
+                    reached = self.see(node, move)
+                    if reached.side == SUCCEEDS and reached.after is not None and len(node.path) <= self.depth:
+                        node.edges.append((move, self.arrive(node, move, reached.after, waiting)))
+
+    def see(self, node: Node, move: Move) -> Reached:
+        """What a move does at a node, noted if nothing showed that before."""
+        reached = self.model.reach(move, node.state)
+        shown = [reached.side, *sorted(reached.touched)]
+        if reached.side == SUCCEEDS:
+            shown.append(f"call {move.number}")
+        for what in shown:
+            if what != UNSURE:
+                self.first.setdefault((move.operator, what), (node, move))
+        return reached
+
+    def arrive(self, node: Node, move: Move, state: State, waiting: deque[str]) -> str:
+        """The key of the state that a move leads to."""
+        key = repr(sorted(state.items()))
+        if key not in self.nodes and len(self.nodes) < MOST_STATES:
+            self.nodes[key] = Node(state, (*node.path, move))
+            waiting.append(key)
+        return key
+
+    def makers(self) -> Iterator[Any]:
+        """What makes each trace, in order of their names."""
+        if not self.openings:
+            hint = "give every operation that opens a handle `examples` that its guards let through"
+            place = self.expansion.place
+            self.expansion.problems.append(Problem(place.position, "C017", "no example opens a handle", hint))
+            return
+        yield from self.tours()
+        yield from self.singles()
+        yield lambda: self.after("unknown-handle", lambda _: NOBODY)
+        if closers := [name for name in self.model.moves if self.model.closes(name)]:
+            yield lambda: self.after("closed-handle", None, closing=self.model.moves[closers[0]][0])
+        if self.wishes.get("restart", True):
+            yield lambda: self.after("handle-of-an-earlier-process", None, restart=True)
+        if self.wishes.get("two_handles", True):
+            yield self.two_handles
+
+    # -- the traces
+
+    def singles(self) -> Iterator[Any]:
+        """One trace for everything that a call can show and no tour has shown."""
+        for (operator, what), (node, move) in sorted(self.first.items(), key=lambda item: item[0]):
+            method = kebab(operator.rsplit(".", 1)[-1])
+            if what == SUCCEEDS or (what.startswith("call ") and (operator, move.number) in self.toured):
+                continue
+            if what.startswith("call "):
+                slug = f"{method}-example-{move.number + 1}"
+            elif "/" in what:
+                slug = f"{method}-{what.replace('/', '-')}"
+            else:
+                slug = f"{method}-refused-{what}"
+            if (node.path, move) in self.shown:
+                continue
+            self.shown.append((node.path, move))
+            yield lambda slug=slug, node=node, move=move: self.single(slug, node, move)
+
+    def single(self, slug: str, node: Node, move: Move) -> Question:
+        """The way to a node, the call, what can be read afterwards, and the end."""
+        walk = Walk(self.expansion)
+        handle, state = self.follow(walk, node.path)
+        reached = self.model.reach(move, state)
+        name = walk.ask(move, handle)
+        if self.model.opening(move.operator) and reached.side == SUCCEEDS:
+            handle = {"from": f"{name}.{self.opened(move)}"}
+        self.finish(walk, handle, reached.after)
+        return walk.question(slug)
+
+    def follow(self, walk: Walk, path: Sequence[Move]) -> tuple[Any, State | None]:
+        """Make the calls of a path; the handle and its state."""
+        handle: Any = None
+        state: State | None = None
+        for move in path:
+            state = self.model.reach(move, state).after
+            name = walk.ask(move, handle)
+            if self.model.opening(move.operator):
+                handle = {"from": f"{name}.{self.opened(move)}"}
+        return handle, state
+
+    def opened(self, move: Move) -> str:
+        """The output that is the handle."""
+        method = self.model.contracts[move.operator].method
+        return method.opens if method is not None else ""
+
+    def finish(self, walk: Walk, handle: Any, state: State | None) -> None:
+        """Read everything that can be read, then close."""
+        if handle is None or state is None:
+            return
+        self.read(walk, handle, state)
+        for operator, moves in self.model.moves.items():
+            if self.model.closes(operator) and self.model.reach(moves[0], state).side == SUCCEEDS:
+                walk.ask(moves[0], handle)
+                return
+
+    def read(self, walk: Walk, handle: Any, state: State) -> None:
+        """Every call that only answers, in a state where its guards hold."""
+        for operator, moves in self.model.moves.items():
+            if self.model.reads(operator) and self.model.reach(moves[0], state).side == SUCCEEDS:
+                walk.ask(moves[0], handle)
+
+    def after(
+        self, slug: str, stranger: Any, closing: Move | None = None, restart: bool = False
+    ) -> Question:
+        """Every operation with a handle that nobody holds: never given, closed, or of a process that is gone."""
+        walk = Walk(self.expansion)
+        handle, state = self.follow(walk, [self.openings[0][0]])
+        if closing is not None:
+            walk.ask(closing, handle)
+        if restart:
+            walk.steps.append(RestartStep())
+        for operator, moves in self.model.moves.items():
+            if not self.model.opening(operator):
+                walk.ask(moves[0], handle if stranger is None else stranger(handle))
+        if stranger is not None:
+            self.finish(walk, handle, state)
+        return walk.question(slug)
+
+    def tours(self) -> Iterator[Any]:
+        """Traces in which every operation follows every other that it can follow, as far as the search has seen."""
+        done: set[tuple[str, str]] = set()
+        for opening, start in self.openings:
+            if start not in self.nodes:
+                continue
+            while True:
+                path = self.tour(opening, start, done)
+                if len(path) < 2:
+                    break
+                self.paths.append(path)
+                slug = f"tour-{len(self.paths)}"
+                yield lambda slug=slug, path=path: self.toured_question(slug, path)
+        for path in self.paths:
+            self.toured |= {(move.operator, move.number) for move in path}
+
+    def toured_question(self, slug: str, path: Sequence[Move]) -> Question:
+        walk = Walk(self.expansion)
+        self.finish(walk, *self.follow(walk, path))
+        return walk.question(slug)
+
+    def tour(self, opening: Move, start: str, done: set[tuple[str, str]]) -> tuple[Move, ...]:
+        path, key = [opening], start
+        while len(path) < TOUR:
+            more = self.towards(path[-1].operator, key, done)
+            if not more:
+                break
+            for move, to in more:
+                done.add((path[-1].operator, move.operator))
+                path.append(move)
+                key = to
+        return tuple(path)
+
+    def towards(self, last: str, key: str, done: set[tuple[str, str]]) -> list[tuple[Move, str]]:
+        """The shortest way on that ends in a pair of operations not yet done."""
+        waiting: deque[tuple[str, str, list[tuple[Move, str]]]] = deque([(last, key, [])])
+        seen = {(last, key)}
+        while waiting:
+            operator, at, way = waiting.popleft()
+            for move, to in self.nodes[at].edges if at in self.nodes else ():
+                if to not in self.nodes:
+                    continue
+                further = [*way, (move, to)]
+                if (operator, move.operator) not in done:
+                    return further
+                if (move.operator, to) not in seen and len(further) < self.depth:
+                    seen.add((move.operator, to))
+                    waiting.append((move.operator, to, further))
+        return []
+
+    def two_handles(self) -> Question:
+        """One tour on two handles by turns: what happens to one must not be seen through the other."""
+        walk = Walk(self.expansion)
+        path = self.paths[0][1:] if self.paths else ()
+        moves = [self.openings[0][0], self.openings[-1][0]]
+        handles, states = [], []
+        for move in moves:
+            handle, state = self.follow(walk, [move])
+            handles.append(handle)
+            states.append(state)
+        for k, move in enumerate(path[: TOUR // 2]):
+            # The second handle lags behind, so that the two are never in the same state for long.
+            for n, turn in ((0, move), (1, path[k - 1] if k else None)):
+                if turn is not None and not self.model.closes(turn.operator):
+                    reached = self.model.reach(turn, states[n])
+                    walk.ask(turn, handles[n])
+                    states[n] = reached.after if reached.side == SUCCEEDS else states[n]
+        self.read(walk, handles[0], states[0] or {})
+        self.finish(walk, handles[1], states[1])
+        self.finish(walk, handles[0], states[0])
+        return walk.question("two-handles")
+
+
+def kebab(name: str) -> str:
+    """`NextChunk` as `next-chunk`."""
+    return _HUMP.sub("-", name).lower()

@@ -1,0 +1,155 @@
+"""A machine explored by its contract alone: which calls there are in a state, on which side of the guards each lies."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from conformance.codec.codebook import Codebook, OperatorForms
+from conformance.contract.expression import BadExpression, Expression
+from conformance.contract.machine import State, known
+from conformance.contract.model import Contract
+from conformance.contract.syntax import comparisons
+from conformance.vectors.draft import Draft, Place
+from conformance.vectors.ledger import NOBODY
+
+SUCCEEDS: Final = ""  # the side that no guard refuses
+UNSURE: Final = "?"  # the side where a guard hangs on what nobody knows
+MOST_CALLS: Final = 64  # combinations of an operation's examples
+# What left - right is in the nearest case where a comparison is true, and in the nearest where it is not.
+_NEIGHBOURS: Final[Mapping[str, tuple[int, int]]] = {"<": (-1, 0), "<=": (0, 1), ">": (1, 0), ">=": (0, -1)}
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """One call that can be made: an operation with inputs, its handle left out."""
+
+    operator: str
+    wire: Mapping[str, Any] = field(hash=False)
+    native: Mapping[str, Any] = field(hash=False, repr=False)
+    number: int = 0  # among the calls of the operation, from 0
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """What a move does in a state, as the contract says: its side, the boundaries that it touches, the state after."""
+
+    side: str  # id of the guard that refuses, SUCCEEDS or UNSURE
+    touched: frozenset[str] = frozenset()  # `guard/number of comparison/side`
+    after: State | None = None  # None: no handle is open
+
+
+@dataclass(frozen=True, slots=True)
+class _Boundary:
+    guard: str
+    number: int
+    sign: str
+    left: Expression
+    right: Expression
+
+
+class Model:
+    """The moves of a machine and what they do; only what its contracts say is asked, no backend."""
+
+    def __init__(self, whole: Contract, codebook: Codebook, operations: Sequence[str] = ()) -> None:
+        assert whole.machine is not None
+        self.codebook = codebook
+        machine = whole.machine
+        wanted = {machine.full_name(name) for name in operations} or set(machine.methods)
+        self.contracts = {name: codebook[name].contract for name in machine.methods if name in wanted}
+        self.moves = {name: tuple(_moves(one, codebook[name])) for name, one in self.contracts.items()}
+        self._boundaries = {name: tuple(_boundaries(one)) for name, one in self.contracts.items()}
+
+    def opening(self, operator: str) -> bool:
+        """Whether an operation gives a handle and takes none."""
+        method = self.contracts[operator].method
+        return method is not None and bool(method.opens) and not method.takes
+
+    def reads(self, operator: str) -> bool:
+        """Whether an operation takes a handle, answers something and changes nothing."""
+        contract = self.contracts[operator]
+        method = contract.method
+        return method is not None and bool(method.takes) and not method.changes and bool(contract.outputs.fields)
+
+    def closes(self, operator: str) -> bool:
+        """Whether an operation ends its handle."""
+        method = self.contracts[operator].method
+        return method is not None and method.closes
+
+    def reach(self, move: Move, state: State | None) -> Reached:
+        """What a move does where the handle that it takes stands for `state`."""
+        contract = self.contracts[move.operator]
+        method = contract.method
+        assert method is not None
+        inputs = dict(move.native) if state is None or not method.takes else {**move.native, "state": state}
+        activation = contract.environment.bind(inputs)
+        touched: set[str] = set()
+        for guard in contract.requires:
+            if not known(contract.mentions.of(guard.expression.text), inputs.get("state")):
+                return Reached(UNSURE, frozenset(touched), state)
+            touched.update(self._touched(move.operator, guard.id, activation))
+            if not guard.expression.holds(activation):
+                return Reached(guard.id, frozenset(touched), state)
+        if not contract.in_domain(inputs):
+            return Reached(UNSURE, frozenset(touched), state)
+        if method.closes:
+            return Reached(SUCCEEDS, frozenset(touched), None)
+        return Reached(SUCCEEDS, frozenset(touched), self._after(contract, inputs))
+
+    def _after(self, contract: Contract, inputs: Mapping[str, Any]) -> State:
+        """The state after a success: what hangs on the answer is not known before it is there."""
+        after = dict(contract.next_state(inputs, {}))
+        for name, text in contract.mentions.becomes.items():
+            if "result." in text:
+                after.pop(name, None)
+        return after
+
+    def _touched(self, operator: str, guard: str, activation: Any) -> Iterator[str]:
+        for one in self._boundaries[operator]:
+            if one.guard != guard:
+                continue
+            left, right = one.left.evaluate(activation), one.right.evaluate(activation)
+            true, false = _NEIGHBOURS[one.sign]
+            apart = left - right if _is_integer(left) and _is_integer(right) else None
+            if apart in (true, false):
+                yield f"{guard}/{one.number}/{'inside' if apart == true else 'outside'}"
+
+
+def _is_integer(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _boundaries(contract: Contract) -> Iterator[_Boundary]:
+    for guard in contract.requires:
+        try:
+            found = comparisons(guard.expression.text)
+        except ValueError:  # a construct that the reader does not know; the engine has accepted the text
+            continue
+        for number, one in enumerate(found):
+            if one.sign not in _NEIGHBOURS:
+                continue
+            try:
+                sides = [contract.environment.compile(side, None) for side in (one.left, one.right)]
+            except BadExpression:
+                continue
+            yield _Boundary(guard.id, number, one.sign, *sides)
+
+
+def _moves(contract: Contract, forms: OperatorForms) -> Iterator[Move]:
+    """The combinations of an operation's examples, the first of every path first."""
+    place = Place(contract.source, ("examples",))
+    examples: Mapping[str, Sequence[Any]] = contract.source.value.get("examples", {})
+    takes = contract.method.takes if contract.method is not None else ""
+    rows = itertools.islice(itertools.product(*examples.values()), MOST_CALLS)
+    for number, row in enumerate(rows):
+        draft = Draft(contract)
+        for path, value in zip(examples, row, strict=True):
+            draft.set(path, value, place / path)
+        if takes and takes not in examples:
+            draft.set(takes, NOBODY, place)
+        wire = draft.wire(place)
+        yield Move(contract.operator, wire, forms.inputs.to_native(wire), number)
+
+
