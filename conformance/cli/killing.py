@@ -16,7 +16,7 @@ from conformance.trial import floor as floors
 from conformance.trial import mutants_report as matrices
 from conformance.trial.floor import Floor
 from conformance.trial.mutants import kill_matrix
-from conformance.trial.mutants_matrix import KillMatrix, problems
+from conformance.trial.mutants_matrix import KillMatrix, problems, undeclared_classes
 
 FINE, BAD = 0, 1
 
@@ -32,7 +32,9 @@ def judge_mutants(ids: Sequence[str], write: bool) -> int:
         matrix = kill_matrix(library, corpus, ids, progress=progress)
         floor = None if ids else floors.measure_floor(library, corpus, progress)
     click.echo("\n".join(_matrix_lines(matrix, verbose=bool(ids))))
-    bad = list(problems(matrix, {id_: m for id_, m in library.mutants.items() if not ids or id_ in ids}))
+    bad = list(problems(matrix, library.mutants))
+    for alike in undeclared_classes(matrix, library.mutants):
+        bad.append(f"{', '.join(alike)} answer every case alike: add a case that tells them apart, or `equivalent_to`")
     if floor is not None:
         click.echo("\n".join(_floor_lines(floor)))
         bad += floors.floor_problems(floor)

@@ -12,18 +12,25 @@ from typing import Final
 from conformance.contract.library import Library
 from conformance.contract.model import Contract
 from conformance.contract.registry import ErrorCode
-from conformance.contract.types import Field
+from conformance.contract.types import Field, Scalar
 
 _FOLDER: Final = Path(__file__).with_name("skeletons")
 _FILES: Final = {"python": ("backend.py", "operators.py"), "javascript": ("backend.js", "operators.js")}
 _PROGRAM: Final = {"python": "python", "javascript": "node"}
 _NAMES: Final = {"python": "Python", "javascript": "JavaScript"}
+_TO_PARSE: Final = ("bytes", "value", "root", "handle")
 _COMMENT: Final = {"python": "    ", "javascript": "// "}
 
 
 def smallest(library: Library) -> Contract:
-    """The operator with the fewest inputs, the first by name where there are several."""
-    return min(library.contracts.values(), key=lambda contract: (len(contract.inputs.fields), contract.operator))
+    """The operator that is easiest to begin with: pure, with nothing to parse, then the fewest inputs, then by name."""
+    return min(library.contracts.values(), key=_effort)
+
+
+def _effort(contract: Contract) -> tuple[bool, bool, int, str]:
+    inputs = contract.inputs.fields
+    ready = all(isinstance(field.type, Scalar) and field.type.name not in _TO_PARSE for field in inputs)
+    return (contract.purity != "pure", not ready, len(inputs), contract.operator)
 
 
 def skeleton(

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from conformance.cli.main import status_of
+from conformance.cli.skeleton import smallest
+from conformance.tests.shipped import shipped_library
 
 OPERATOR = "UML_OS.Data.SeededIntraBlockMap_v1"
-NODE = shutil.which("node")
-PROGRAMS = {"python": [sys.executable, "backend.py"], "javascript": [NODE or "node", "backend.js"]}
-LANGUAGES = [
-    "python",
-    pytest.param("javascript", marks=pytest.mark.skipif(NODE is None, reason="node is not installed")),
-]
+PROGRAMS = {"python": (sys.executable, "backend.py"), "javascript": ("node", "backend.js")}
 
 
 def talk(folder: Path, language: str, *requests: tuple[str, Any]) -> list[dict[str, Any]]:
@@ -40,8 +37,11 @@ def talk(folder: Path, language: str, *requests: tuple[str, Any]) -> list[dict[s
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_a_skeleton_says_hello_and_names_what_is_not_written(language: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("language", PROGRAMS)
+def test_a_skeleton_says_hello_and_names_what_is_not_written(
+    language: str, tmp_path: Path, tool: Callable[[str], str]
+) -> None:
+    tool(PROGRAMS[language][0])
     assert status_of(["new-backend", "--language", language, "--operator", OPERATOR, str(tmp_path / "mine")]) == 0
     hello, refusal = talk(tmp_path / "mine", language, ("tally.hello", {"protocol": 1}), (OPERATOR, {}))
     assert hello["result"]["operators"] == [OPERATOR]
@@ -51,7 +51,7 @@ def test_a_skeleton_says_hello_and_names_what_is_not_written(language: str, tmp_
     assert refusal["error"]["message"] == f"not written yet: {function} in operators.{suffix}"
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("language", PROGRAMS)
 def test_the_contract_stands_in_the_comment(language: str, tmp_path: Path) -> None:
     assert status_of(["new-backend", "--language", language, "--operator", OPERATOR, str(tmp_path)]) == 0
     text = next(tmp_path.glob("operators.*")).read_text("utf-8")
@@ -75,3 +75,9 @@ def test_the_command_that_is_printed_names_the_backend(tmp_path: Path, capsys: p
     assert (
         f"tally run --backend 'python {tmp_path}/backend.py' --profile quick -k {OPERATOR}" in capsys.readouterr().out
     )
+
+
+def test_the_first_operator_has_nothing_to_parse() -> None:
+    chosen = smallest(shipped_library())
+    assert chosen.purity == "pure"
+    assert {str(field.type) for field in chosen.inputs.fields} <= {"uint64", "uint32", "bytes16", "bytes32", "bool"}

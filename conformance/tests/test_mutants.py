@@ -192,6 +192,12 @@ def test_a_class_declared_with_nobody_is_red() -> None:
     ]
 
 
+def test_a_run_of_some_mutants_does_not_miss_the_others_of_a_class() -> None:
+    mutants = {"x": mutant("x"), "y": mutant("y", "x")}
+    assert list(problems(matrix_of(row("y", "a")), mutants)) == []
+    assert list(problems(matrix_of(row("x", "a")), mutants)) == []
+
+
 def test_mutants_that_answer_alike_are_found_unless_declared() -> None:
     alike = matrix_of(row("x", "a", behaviour="same"), row("y", "a", behaviour="same"), row("z", "a"))
     assert undeclared_classes(alike, {id_: mutant(id_) for id_ in "xyz"}) == (("x", "y"),)

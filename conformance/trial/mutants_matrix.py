@@ -83,7 +83,7 @@ class KillMatrix:
 
 
 def problems(matrix: KillMatrix, mutants: Mapping[str, Mutant]) -> Iterator[str]:
-    """One sentence for each thing about a matrix that is red."""
+    """One sentence for each thing about a matrix, of all mutants or some, that is red."""
     if not matrix.cases:
         yield "there is no case to kill a mutant with"
     for row in matrix.rows.values():
@@ -95,15 +95,16 @@ def problems(matrix: KillMatrix, mutants: Mapping[str, Mutant]) -> Iterator[str]
             case Status.NOT_APPLIED | Status.DOES_NOT_RUN:
                 yield f"{row.id} {row.status.value}: {row.reason}"
     for mutant in mutants.values():
-        if mutant.equivalent_to:
+        if mutant.equivalent_to not in mutants and mutant.equivalent_to:
+            yield f"{mutant.id} is declared equivalent to {mutant.equivalent_to}, which is no mutant"
+        elif mutant.equivalent_to:
             yield from _broken_class(matrix, mutant)
 
 
 def _broken_class(matrix: KillMatrix, mutant: Mutant) -> Iterator[str]:
     this, other = matrix.rows.get(mutant.id), matrix.rows.get(mutant.equivalent_to)
-    if other is None:
-        yield f"{mutant.id} is declared equivalent to {mutant.equivalent_to}, which is no mutant"
-    elif this is not None and this.behaviour != other.behaviour:
+    # A run of some mutants only may leave one of the two out.
+    if this is not None and other is not None and this.behaviour != other.behaviour:
         told = min(this.killed ^ other.killed, default="a case that kills both, with other answers")
         yield f"{mutant.id} is declared equivalent to {other.id}, but {told} tells them apart"
 

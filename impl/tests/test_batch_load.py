@@ -1,10 +1,7 @@
 """Database files as databases: numbering, semantic types, keys and what is refused."""
 
 import sqlite3
-from collections.abc import Mapping, Sequence
-from importlib import import_module
-from importlib.util import find_spec
-from os import environ
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -537,13 +534,8 @@ def test_any_schema_is_read_without_code(tmp_path: Path, made: list[str], words:
     agreed("Batch.BuildGraph", {"database": held})
 
 
-def test_a_duckdb_file_gives_what_the_same_sqlite_file_gives(tmp_path: Path) -> None:
-    if find_spec("duckdb") is None:
-        reason = "not run: duckdb not found"
-        if environ.get("TALLY_REQUIRE_TOOLS") == "1":
-            pytest.fail(reason)
-        pytest.skip(reason)
-    duckdb: Any = import_module("duckdb")
+def test_a_duckdb_file_gives_what_the_same_sqlite_file_gives(tmp_path: Path, package: Callable[[str], Any]) -> None:
+    duckdb = package("duckdb")
     made = (
         """CREATE TABLE customers (id INTEGER PRIMARY KEY, name TEXT, vip BOOLEAN, joined DATE)""",
         """CREATE TABLE orders (id BIGINT PRIMARY KEY, customer INT REFERENCES customers, total DOUBLE,
