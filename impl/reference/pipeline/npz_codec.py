@@ -17,6 +17,7 @@ from impl.types import Tensor
 METADATA: Final = "metadata.json"
 _ENDING: Final = ".npy"
 _MAGIC: Final = b"\x93NUMPY\x01\x00"
+_LAST_RECORD: Final = b"PK\x05\x06"
 _ALIGNMENT: Final = 64
 _NO_DATE: Final = (1980, 1, 1, 0, 0, 0)
 _MAX_HEADER: Final = 4096
@@ -87,7 +88,11 @@ def _members(content: bytes) -> dict[str, bytes]:
     members: dict[str, bytes] = {}
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            for info in archive.infolist():
+            entries = archive.infolist()
+            # The reader itself does not count: a damaged directory would only seem shorter.
+            if content[-22:-18] != _LAST_RECORD or int.from_bytes(content[-12:-10], "little") != len(entries):
+                raise Corrupt("the archive has lost members")
+            for info in entries:
                 # A stored member cannot be larger than the archive, so that no file unfolds into more than it is.
                 if info.compress_type != zipfile.ZIP_STORED or info.file_size > len(content) or info.flag_bits & 1:
                     raise Corrupt(f"the member {info.filename!r} is not stored plainly")

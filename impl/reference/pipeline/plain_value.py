@@ -4,7 +4,7 @@ from typing import Final
 
 from impl.reference.pipeline.refusal import Refusal
 
-MAX_ITEMS: Final = 2**22
+MAX_ITEMS: Final = 2**21
 MAX_DEPTH: Final = 64
 
 

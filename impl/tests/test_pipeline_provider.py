@@ -1,0 +1,297 @@
+"""The provider: backpressure, seq, time, metadata, and what is refused before anything is written."""
+
+import logging
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from impl.reference.pipeline.file_seed import FileRandom
+from impl.reference.pipeline.npz_codec import NpzCodec
+from impl.reference.pipeline.provider import DataProviderBase
+from impl.reference.pipeline.refusal import Refusal
+from impl.tests.pipeline_queue import ROW, XY, meta_of, names_in, provider_of
+
+
+class Rows(DataProviderBase):
+    """A dataset of random rows, which notes what is asked of it."""
+
+    def __init__(self, *arguments: Any, schema: Any = ROW, **config: Any) -> None:
+        super().__init__(*arguments, **config)
+        self.asked: list[str] = []
+        self.schema = schema
+
+    def build_meta(self) -> dict[str, Any]:
+        meta = meta_of(self.schema)
+        del meta["batch_size"]
+        return meta
+
+    def sample_batch(self, split: str, rng: FileRandom) -> Mapping[str, Any]:
+        self.asked.append(f"{split}{rng.batch_index}")
+        return {"row": np.array([rng.below(1000) for _ in range(self.config.batch_size)], dtype=np.int64)}
+
+    def on_start(self) -> None:
+        self.asked.append("start")
+
+    def on_stop(self) -> None:
+        self.asked.append("stop")
+
+
+def rows(path: Path) -> list[int]:
+    data = NpzCodec().decode(path.read_bytes()).tensors["row"].data
+    return [int(row) for row in np.frombuffer(data, "<i8")]
+
+
+def test_a_file_holds_its_batches_in_call_order_and_says_what_it_is(tmp_path: Path) -> None:
+    provider = Rows(tmp_path, 3, batches_per_file=2)
+    provider.open()
+    path = provider.turn("val", 1700000000000)
+    assert path == tmp_path / "queue/val/1700000000000-000000-2.npz"
+    file = NpzCodec().decode(path.read_bytes())
+    assert file.metadata is not None
+    assert file.metadata.as_map() == {
+        "batch_size": 3,
+        "num_batches": 2,
+        "file_idx": 0,
+        "split": "val",
+        "produced_at": 1700000000000,
+        "schema": ROW,
+    }
+    rng = FileRandom(3631134094)
+    assert rows(path) == [rng.below(1000) for _ in range(6)]
+    assert provider.asked == ["val0", "val1"]
+
+
+def test_counted_rows_are_the_ones_of_the_contract(tmp_path: Path) -> None:
+    provider = provider_of(tmp_path, batches_per_file=3)
+    provider.open()
+    path = provider.turn("train", 5)
+    assert path is not None
+    tensors = NpzCodec().decode(path.read_bytes()).tensors
+    start = 332917576 + 2363233923  # crc32("x")
+    assert np.frombuffer(tensors["x"].data, "<u2").tolist() == [(start + k) % 127 for k in range(18)]
+    assert np.frombuffer(tensors["y"].data, "<i8").tolist() == [(332917576 + 4225443349 + k) % 127 for k in range(6)]
+
+
+def test_no_file_is_written_under_backpressure_and_the_other_split_goes_on(tmp_path: Path) -> None:
+    provider = provider_of(tmp_path, max_backlog_files=2)
+    provider.open()
+    (tmp_path / "queue/train/.tmp-1-000009.npz").touch()
+    (tmp_path / "queue/train/notes.txt").touch()
+    assert [provider.turn("train", now) is not None for now in range(4)] == [True, True, False, False]
+    assert provider.backlog_size("train") == 2
+    assert provider.turn("val", 9) is not None
+    (tmp_path / "queue/train/0-000000-2.npz").unlink()
+    path = provider.turn("train", 9)
+    assert path is not None
+    assert path.name == "9-000002-2.npz"
+
+
+def test_a_restarted_provider_goes_on_behind_the_largest_seq(tmp_path: Path) -> None:
+    first = provider_of(tmp_path)
+    first.open()
+    for name in ("3-000041-2.npz", "9-000007-2.npz", "1-000099-2.pt", ".tmp-1-000100.npz"):
+        (tmp_path / "queue/train" / name).touch()
+    again = provider_of(tmp_path)
+    again.open()
+    assert names_in(tmp_path / "queue/train") == ["1-000099-2.pt", "3-000041-2.npz", "9-000007-2.npz"]
+    path = again.turn("train", 4)
+    assert path is not None
+    assert path.name == "9-000042-2.npz"
+
+
+def test_a_restart_over_an_empty_queue_repeats_the_first_file(tmp_path: Path) -> None:
+    def restarted(now: int) -> tuple[str, bytes]:
+        provider = provider_of(tmp_path)
+        provider.open()
+        path = provider.turn("train", now)
+        assert path is not None
+        content = NpzCodec().decode(path.read_bytes()).tensors["x"].data
+        for file in path.parent.iterdir():
+            file.unlink()
+        return path.name, content
+
+    (first, content), (second, repeated) = restarted(1), restarted(2)
+    assert (first, second) == ("1-000000-2.npz", "2-000000-2.npz")
+    assert content == repeated
+
+
+def test_a_clock_that_steps_back_does_not_step_the_names_back(tmp_path: Path) -> None:
+    provider = provider_of(tmp_path)
+    provider.open()
+    for now in (10, 4, 11):
+        provider.turn("train", now)
+    assert names_in(tmp_path / "queue/train") == ["10-000000-2.npz", "10-000001-2.npz", "11-000002-2.npz"]
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        {"batch_size": 0},
+        {"batch_size": True},
+        {"batches_per_file": 0},
+        {"batches_per_file": -1},
+        {"batches_per_file": 1.5},
+        {"max_backlog_files": 0},
+        {"block_size": 0},
+        {"target_size": 0},
+        {"sleep_seconds": 0},
+        {"sleep_seconds": -1.0},
+        {"sleep_seconds": float("nan")},
+        {"sleep_seconds": float("inf")},
+        {"sleep_seconds": "2"},
+        {"seed": -1},
+        {"seed": 2**64},
+        {"seed": None},
+        {"codec": "csv"},
+    ],
+    ids=str,
+)
+def test_an_impossible_number_is_refused_before_anything_is_made(tmp_path: Path, config: dict[str, Any]) -> None:
+    with pytest.raises(Refusal) as caught:
+        provider_of(tmp_path / "new", **config)
+    assert caught.value.code == "CONFIG_INVALID"
+    assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize("splits", [[], ["quarantine"], ["train", "../val"], ["test"]])
+def test_a_split_that_is_none_is_refused(tmp_path: Path, splits: list[str]) -> None:
+    with pytest.raises(Refusal) as caught:
+        provider_of(tmp_path / "new").open(splits)
+    assert caught.value.code == "CONFIG_INVALID"
+    provider = provider_of(tmp_path)
+    provider.open(["train"])
+    with pytest.raises(Refusal):
+        provider.turn("val", 0)
+
+
+def test_metadata_is_completed_and_written_before_the_first_file(tmp_path: Path) -> None:
+    provider = Rows(tmp_path, 3, block_size=8)
+    provider.open()
+    meta = provider.load_meta_if_exists()
+    assert (meta["batch_size"], meta["block_size"], "target_size" in meta) == (3, 8, False)
+    assert names_in(tmp_path / "queue/train") == []
+
+
+@pytest.mark.parametrize("changes", [{"dataset_name": "other"}, {"stoi": {}}, {"batch_size": 3}])
+def test_metadata_of_another_configuration_is_neither_accepted_nor_overwritten(
+    tmp_path: Path, changes: dict[str, Any]
+) -> None:
+    provider_of(tmp_path).open()
+    before = (tmp_path / "meta.pkl").read_bytes()
+    with pytest.raises(Refusal) as caught:
+        provider_of(tmp_path, meta={**meta_of(XY), **changes}, batch_size=changes.get("batch_size", 2)).open()
+    assert caught.value.code == "META_INVALID"
+    assert (tmp_path / "meta.pkl").read_bytes() == before
+    provider_of(tmp_path).open()
+
+
+def test_metadata_that_contradicts_the_constructor_is_invalid(tmp_path: Path) -> None:
+    with pytest.raises(Refusal, match="batch_size") as caught:
+        provider_of(tmp_path / "new", meta=meta_of(batch_size=3)).open()
+    assert caught.value.code == "META_INVALID"
+    assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize(
+    "batch",
+    [
+        {},
+        {"row": np.zeros(2, np.int64), "more": np.zeros(2, np.int64)},
+        {"row": np.zeros(2, np.int32)},
+        {"row": np.zeros(3, np.int64)},
+        {"row": np.zeros((2, 1), np.int64)},
+        {"row": [1, 2]},
+    ],
+    ids=str,
+)
+def test_a_batch_that_is_not_what_the_schema_says_is_refused(tmp_path: Path, batch: dict[str, Any]) -> None:
+    class Wrong(Rows):
+        def sample_batch(self, split: str, rng: FileRandom) -> Mapping[str, Any]:
+            return batch
+
+    provider = Wrong(tmp_path, 2)
+    provider.open()
+    with pytest.raises(Refusal) as caught:
+        provider.turn("train", 0)
+    assert caught.value.code == "SCHEMA_MISMATCH"
+    assert names_in(tmp_path / "queue/train") == []
+
+
+def test_the_last_seq_is_used_once(tmp_path: Path) -> None:
+    provider = provider_of(tmp_path)
+    provider.open()
+    (tmp_path / f"queue/train/1-{2**64 - 2}-2.npz").touch()
+    last = provider_of(tmp_path)
+    last.open()
+    path = last.turn("train", 1)
+    assert path is not None
+    assert path.name == f"1-{2**64 - 1}-2.npz"
+    with pytest.raises(Refusal) as caught:
+        last.turn("train", 1)
+    assert caught.value.code == "COUNTER_OVERFLOW"
+
+
+def test_run_sleeps_only_when_no_split_wants_a_file_and_calls_each_hook_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    slept: list[float] = []
+
+    def sleep(seconds: float) -> None:
+        slept.append(seconds)
+        if len(slept) == 3:
+            provider.stop()
+        else:
+            (tmp_path / "queue/val" / min(names_in(tmp_path / "queue/val"))).unlink()
+
+    provider = Rows(tmp_path, 2, batches_per_file=2, max_backlog_files=2, sleep_seconds=7.5, sleep=sleep)
+    provider.run()
+    assert slept == [7.5, 7.5, 7.5]
+    assert (provider.asked[0], provider.asked[-1]) == ("start", "stop")
+    assert provider.asked.count("start") == provider.asked.count("stop") == 1
+    assert provider.asked[1:9] == ["train0", "train1", "val0", "val1"] * 2
+    assert [len(names_in(tmp_path / "queue" / split)) for split in ("train", "val")] == [2, 2]
+    produced = [record for record in caplog.records if "produced" in record.message]
+    assert len(produced) == provider.produced == 6
+    assert len(caplog.records) == 6
+
+
+def test_run_ends_when_asked_and_stops_the_dataset_also_after_an_error(tmp_path: Path) -> None:
+    provider = Rows(tmp_path, 2, batches_per_file=1)
+    provider.run(until=lambda: provider.produced == 1)
+    assert provider.produced == 1
+
+    class Broken(Rows):
+        def sample_batch(self, split: str, rng: FileRandom) -> Mapping[str, Any]:
+            raise ArithmeticError
+
+    broken = Broken(tmp_path, 2)
+    with pytest.raises(ArithmeticError):
+        broken.run()
+    assert broken.asked == ["start", "stop"]
+
+
+def test_purge_makes_the_dataset_anew(tmp_path: Path) -> None:
+    provider = provider_of(tmp_path)
+    provider.open()
+    provider.turn("train", 5)
+    (tmp_path / "queue/quarantine/train").mkdir(parents=True)
+    (tmp_path / "input.txt").touch()
+    provider.purge()
+    assert names_in(tmp_path) == ["input.txt"]
+    provider.purge()
+    provider_of(tmp_path, meta=meta_of(XY, dataset_name="other")).open()
+
+
+def test_ranks_have_folders_of_their_own(tmp_path: Path) -> None:
+    provider = provider_of(tmp_path, max_backlog_files=1)
+    provider.open(["train_rank0", "train_rank1"])
+    assert provider.turn("train_rank0", 5) is not None
+    assert provider.turn("train_rank0", 5) is None
+    assert provider.turn("train_rank1", 5) is not None
+    first, second = ((tmp_path / f"queue/train_rank{rank}/5-000000-2.npz").read_bytes() for rank in (0, 1))
+    assert first != second
+    assert names_in(tmp_path / "queue") == ["train_rank0", "train_rank1"]
