@@ -23,6 +23,7 @@ from conformance.vectors.stage import ANSWERED
 from conformance.vectors.typepath import UnknownPath, type_at
 
 FILE_STEPS: Final = (*ACTIONS, "tree")
+_AS_PUT: Final = frozenset({"npz", "pickle2", "cbor"})  # what a put of these codecs is worded as, a look at them finds
 _MODE: Final = re.compile(r"0[0-7]{3}\Z")
 _IN_PATHS: Final = frozenset({"string", "bytes", *FIXED_BYTES, "uint8", "uint16", "uint32", "uint64"})
 
@@ -76,8 +77,23 @@ class FileDraft:
         if action == "tree":
             path = own.get("path", ".")
             below = path if path == "." else here.path(own, "path")
-            return TreeStep(root, below, own.get("decode", {}), own.get("pin"))
+            decode = own.get("decode", {})
+            return TreeStep(root, below, decode, here.pinned(own["pin"], decode) if "pin" in own else None)
         return FileStep(action, {"root": root, **getattr(here, f"_{action}")(own)})
+
+    def pinned(self, tree: Mapping[str, Any], decode: Mapping[str, str]) -> dict[str, Any]:
+        """The entries of a pinned tree, in wire form; what a codec decodes may be written as for a `put`."""
+        entries = {}
+        for path, entry in tree.items():
+            codec = next((codec for pattern, codec in decode.items() if fnmatchcase(path, pattern)), None)
+            if codec in _AS_PUT and isinstance(entry, Mapping) and entry.keys() == {"decoded"}:
+                try:
+                    entry = {"decoded": _content(codec, entry["decoded"])}
+                except IllTyped as error:
+                    here = self.place / "pin" / path
+                    raise here.problem("C009", f"ill-typed content: {error}", "see spec/README.md") from None
+            entries[path] = entry
+        return entries
 
     def only_root(self) -> str:
         """The root of the trace where there is but one."""
