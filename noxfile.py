@@ -11,10 +11,11 @@ from pathlib import Path
 import nox
 
 nox.needs_version = ">=2024.4"
-nox.options.sessions = ["conform", "tests", "lint", "vectors"]
+nox.options.sessions = ["conform", "tests", "lint", "vectors", "torch"]
 nox.options.reuse_existing_virtualenvs = True
 
 BACKENDS = ["--backend", "reference", "--backend", "javascript"]
+TORCH_PYTHON = "3.11"
 PYTHONS = ["3.11", "3.12", "3.13", "3.14"]
 
 
@@ -30,6 +31,13 @@ def tests(session: nox.Session) -> None:
     """Run the test suite; what needs an absent tool says so in the summary."""
     session.install("-e", ".[dev]")
     session.run("pytest", *(session.posargs or ["-q", "-n", "2"]), env=in_memory())
+
+
+@nox.session(python=TORCH_PYTHON)
+def torch(session: nox.Session) -> None:
+    """Run the tests that need torch: .pt batch files, and the PyTorch wrappers of the examples."""
+    session.install("-e", ".[dev,torch]")
+    session.run("pytest", "-q", "impl/tests/torch", *session.posargs, env=in_memory())
 
 
 @nox.session

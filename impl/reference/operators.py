@@ -1,5 +1,6 @@
 """Every operator that the reference answers for, and where it stands below this package."""
 
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
@@ -39,7 +40,7 @@ OPERATORS: Final = Entries(
     },
 )
 
-MACHINES: Final = MappingProxyType(
+MACHINES: Final[Mapping[str, Machine]] = MappingProxyType(
     {
         "Stream": Machine(
             "impl.reference.stream.machine:StreamMachine",
