@@ -10,6 +10,8 @@ from types import ModuleType
 from typing import Never
 
 from impl.backend import Backend
+from impl.entries import Entries
+from impl.machine import Machine
 from impl.mutants import UnusableMutant
 from impl.mutants.catalogue import Mutant, find_mutant, spec_directory
 from impl.mutants.reach import reached
@@ -69,7 +71,8 @@ def load_mutant(identity: str) -> Backend:
     for file in sources:
         # Operators are imported when they are asked for; a patch that leaves no module must not wait for that.
         import_module(".".join([PACKAGE, *file.relative_to(REFERENCE.resolve()).with_suffix("").parts]))
-    modules = {name: table.module(name) for table in (OPERATORS, *MACHINES.values()) for name in table}
+    tables: list[Entries | Machine] = [OPERATORS, *MACHINES.values()]
+    modules = {name: table.module(name) for table in tables for name in table}
     return Backend(
         f"mutant:{identity}",
         backend.operators,
