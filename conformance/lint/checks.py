@@ -56,6 +56,7 @@ _WORDS = {
     "edge": "edge case",
     "law": "law",
     "group": "group",
+    "workload": "workload",
 }
 
 

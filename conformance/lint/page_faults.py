@@ -41,7 +41,7 @@ def _row_edits(k: int, row: Requirement) -> Iterator[tuple[str, str, Edit]]:
     checks = ("requirements", k, "checks")
     for n, text in enumerate(row.checks):
         yield "L106", f"{text} misspelt", put((*checks, n), f"{text}x")
-        if check_of(text).kind in ("guard", "ensures", "law", "group"):
+        if check_of(text).kind in ("guard", "ensures", "law", "group", "workload"):
             yield "L107", f"{text} left out", drop((*checks, n))
     yield "L104", "renumbered", put(("requirements", k, "id"), "ZZ98")
     yield "L402", "a row under no heading", put(("requirements", k, "id"), "ZZ98")
@@ -68,6 +68,7 @@ def _heading_edits(k: int) -> Iterator[tuple[str, Edit]]:
 def _deletions(subject: Subject, contract: Contract) -> Iterator[Fault]:
     """What a requirement rests on, deleted from its contract."""
     keys = {"guard": "requires", "ensures": "ensures", "edge": "edge_cases", "law": "laws", "group": "vectors"}
+    keys |= {"workload": "workloads"}
     counts: dict[str, int] = {}
     for kind, name, _, _ in claimable(contract):
         k = counts.setdefault(kind, 0)

@@ -77,6 +77,8 @@ def claimable(contract: Contract) -> Iterator[tuple[str, str, tuple[str, ...] | 
         yield "law", use.law, use.requirements, use.position
     for group in contract.groups:
         yield "group", group.name, group.requirements, group.position
+    for workload in contract.workloads:
+        yield "workload", workload.name, workload.requirements, workload.position
 
 
 def _edge_requirements(contract: Contract, index: int) -> tuple[str, ...] | None:
