@@ -12,9 +12,11 @@ import numpy as np
 
 from conformance.codec.codebook import Codebook, OperatorForms
 from conformance.codec.illtyped import IllTyped
+from conformance.contract.machine import State
 from conformance.contract.types import ListOf, MapOf, Struct, Tensor, Type
-from conformance.vectors.case import Accumulation, CallStep, Case, ExpectedResult
+from conformance.vectors.case import Accumulation, CallStep, Case, ExpectedResult, RestartStep
 from conformance.vectors.generate import inputs_of
+from conformance.vectors.ledger import Ledger
 from conformance.vectors.typepath import value_at
 
 _LIST_MARKER: Final = frozenset({"count", "sha256", "head", "tail"})
@@ -38,6 +40,7 @@ class Call:
     elided: frozenset[str] = frozenset()
     code: str = ""
     record: Mapping[str, Any] = field(default_factory=dict)
+    after: State | None = None  # of a machine, where the handle is still open; `inputs` hold the `state` before
 
     @property
     def succeeds(self) -> bool:
@@ -87,7 +90,10 @@ def _accumulated(case: Case, run: Accumulation, codebook: Codebook) -> Iterator[
 
 def _stepped(case: Case, codebook: Codebook) -> Iterator[Call]:
     answers: dict[str, Any] = {}
+    ledger = Ledger(codebook)
     for step in case.steps:
+        if isinstance(step, RestartStep):
+            ledger.restart()
         if not isinstance(step, CallStep):
             continue
         expected = step.expected
@@ -98,11 +104,14 @@ def _stepped(case: Case, codebook: Codebook) -> Iterator[Call]:
         try:
             inputs = _resolved(_placed(step.inputs, forms), answers)
         except LookupError:
+            ledger.lose(step.name, step.operator, step.inputs)
             continue
-        native = forms.inputs.to_native(forms.inputs.check(inputs))
+        plain = forms.inputs.to_native(forms.inputs.check(inputs))
+        native = ledger.situated(step.operator, step.inputs, plain)
         if isinstance(expected, ExpectedResult):
             result, elided = _native_result(forms, expected.fields)
-            yield Call(case, step.name, step.operator, native, result, elided)
+            after = ledger.note(step.name, step.operator, step.inputs, native, result, elided)
+            yield Call(case, step.name, step.operator, native, result, elided, after=after)
         else:
             yield Call(case, step.name, step.operator, native, code=expected.code, record=expected.data)
 

@@ -54,9 +54,9 @@ _WORDS = {
     "ensures": "postcondition",
     "state": "state variable",
     "edge": "edge case",
+    "invariant": "invariant",
     "law": "law",
     "group": "group",
-    "workload": "workload",
 }
 
 

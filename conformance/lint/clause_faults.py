@@ -34,6 +34,7 @@ def _edits(subject: Subject, contract: Contract) -> _Edits:
     yield from _guards(contract)
     yield from _postconditions(contract)
     yield from _state(contract)
+    yield from _memory(contract)
     yield from _prose(contract)
 
 
@@ -85,10 +86,12 @@ def _usage(contract: Contract) -> _Edits:
     yield "L109", "a base that no case uses", put(("bases", "unused-base"), {})
     yield "L110", "another MAJOR", put(("version",), f"{contract.major + 1}.0.0")
     yield "L110", "a let in camel case", put(("let", "camelCase"), "1u")
-    yield "L110", "an operator in another's file", put(("contract",), contract.operator + "0")
+    if contract.method is None:
+        yield "L110", "an operator in another's file", put(("contract",), contract.operator + "0")
     if contract.requires:
         yield "L110", "a guard that says nothing", put(("requires", 0, "id"), "check-1")
-    yield "L110", "a group that says nothing", put(("vectors", 0, "group"), "misc")
+    if contract.groups:
+        yield "L110", "a group that says nothing", put(("vectors", 0, "group"), "misc")
 
 
 def _ordering(contract: Contract) -> _Edits:
@@ -97,7 +100,7 @@ def _ordering(contract: Contract) -> _Edits:
         yield "L201", f"order of {path} misspelt", partial(_moved, path)
     if contract.rng and contract.rng.ordering:
         yield "L201", "order of the draws dropped", drop(("rng", "ordering"))
-    if not set(list_paths(contract.outputs)):
+    if contract.outputs.fields and not set(list_paths(contract.outputs)):
         first = contract.outputs.fields[0].name
         yield "L201", "an order of what is no list", put(("ordering", first), "ascending")
 
@@ -146,7 +149,8 @@ def _postconditions(contract: Contract) -> _Edits:
         yield "L306", f"postcondition {clause.id} twice", add(("ensures",), again)
     empty = {"id": "empty", "that": "true", "requirement": "N30"}
     yield "L306", "a postcondition that is true of anything", add(("ensures",), empty)
-    yield "L305", "a domain without its cases", put(("domain",), ["false"])
+    if contract.machine is None:  # not every method has a call that succeeds in a state that is known
+        yield "L305", "a domain without its cases", put(("domain",), ["false"])
 
 
 def _stateless(tree: Tree) -> Tree:
@@ -154,7 +158,8 @@ def _stateless(tree: Tree) -> Tree:
 
 
 def _state(contract: Contract) -> _Edits:
-    yield "L202", "stateful without state", _stateless
+    if contract.machine is None:
+        yield "L202", "stateful without state", _stateless
     for k, variable in enumerate(contract.state):
         for n, update in enumerate(variable.updates):
             path = ("state", k, "updates", n)
@@ -167,6 +172,42 @@ def _state(contract: Contract) -> _Edits:
                 yield "L202", f"{name} becomes what the next does", put((*path, "becomes"), swap)
         if len(contract.state) > 1:
             yield "L202", f"{variable.name} undeclared", drop(("state", k))
+
+
+def _memory(contract: Contract) -> _Edits:
+    """Faults in what a machine remembers."""
+    method = contract.method
+    for k, clause in enumerate(contract.invariants):
+        path = ("invariants", k, "that")
+        yield "L305", f"invariant {clause.id} negated", put(path, f"!({clause.expression.text})")
+        yield "L306", f"invariant {clause.id} made empty", put(path, f"({clause.expression.text}) || true")
+        again = {"id": f"{clause.id}-again", "that": clause.expression.text, "requirement": list(clause.requirements)}
+        yield "L306", f"invariant {clause.id} twice", add(("invariants",), again)
+    if contract.machine is not None and method is None:
+        yield "L202", "a variable that nothing looks at", put(("state", "idle"), {"type": "uint64"})
+    if contract.machine is None or method is None or method.closes:
+        return
+    for one in contract.machine.variables:
+        if one.name in contract.source.value.get("becomes", {}):
+            yield "L202", f"{contract.operator} says nothing of {one.name}", partial(_left_out, one.name)
+            if not method.opens:
+                yield "L202", f"{one.name} both becomes and stays", partial(_kept_too, one.name)
+            if not method.opens and one.name in method.becomes:
+                yield "L202", f"{one.name} becomes what it was", put(("becomes", one.name), f"state.{one.name}")
+        elif one.name in method.keeps:
+            yield "L202", f"{contract.operator} forgets to keep {one.name}", partial(_dropped, one.name)
+
+
+def _left_out(name: str, tree: Tree) -> Tree:
+    return tree.drop(("becomes", name))
+
+
+def _kept_too(name: str, tree: Tree) -> Tree:
+    return tree.add(("keeps",), name)
+
+
+def _dropped(name: str, tree: Tree) -> Tree:
+    return tree.put(("keeps",), [one for one in tree.at(("keeps",)) if one != name])
 
 
 def _prose(contract: Contract) -> _Edits:

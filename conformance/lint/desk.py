@@ -32,6 +32,7 @@ class Desk:
             contract.inputs == mine.inputs
             and contract.outputs == mine.outputs
             and contract.source.value.get("let") == mine.source.value.get("let")
+            and memory_of(contract) == memory_of(mine)
         )
 
     def value(self, text: str, call: Call) -> Any:
@@ -62,8 +63,7 @@ class Desk:
         environment = self.contract.result_environment
         if call not in self._known:
             self._known[call] = environment.known(call.inputs)
-        answered = {} if result is None else environment.answered(result)
-        return environment.engine.Activation({**self._known[call], **answered})
+        return environment.joined(self._known[call], result)
 
     def refusal(self, guards: tuple[Guard, ...], call: Call) -> Guard | None:
         """The first guard that is not true for a call."""
@@ -71,6 +71,8 @@ class Desk:
 
     def judges(self, text: str, call: Call) -> bool:
         """Whether the call's frozen result holds everything that an expression over the result mentions."""
+        if call.elided and self.contract.method is not None:
+            text += "".join(self.contract.mentions.becomes.values()) if "next." in text else ""
         return call.result is not None and not any(
             re.search(rf"\bresult\.{re.escape(path)}\b", text) for path in call.elided
         )
@@ -87,3 +89,12 @@ class Desk:
             except BadExpression:
                 self._compiled[text] = None
         return self._compiled[text]
+
+
+def memory_of(contract: Contract) -> object:
+    """What a contract says of the state of its machine, in comparable form; None for an operator that is no method."""
+    if contract.machine is None:
+        return None
+    body = contract.source.value
+    variables = [(one.name, one.type) for one in contract.machine.variables]
+    return variables, body.get("becomes"), body.get("keeps"), body.get("opens"), body.get("closes")

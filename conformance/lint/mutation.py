@@ -84,7 +84,8 @@ def with_contract(subject: Subject, contract: Contract, edit: Edit) -> Subject:
     source = replace(contract.source, value=edit(Tree(contract.source.value)).value)
     library = subject.library
     functions = (*FUNCTIONS, *registry_functions(library.errors))
-    changed = contract_from(source, contract.family, library.types, functions)
+    machine = contract.machine if contract.method is not None else None
+    changed = contract_from(source, contract.family, library.types, functions, machine)
     # An operator keeps its place under its old name when the edit renames it: the rules judge the contract's own.
     contracts = {**library.contracts, contract.operator: changed}
     return subject.derive(library=replace(library, contracts=contracts), only={contract.operator})

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 
+from conformance.contract.machine import OPEN_HANDLE
 from conformance.contract.model import Contract
 from conformance.contract.requirement import Requirement
 from conformance.lint.mutation import Edit, Fault, drop, put, with_contract, with_library, with_requirements
@@ -41,7 +42,7 @@ def _row_edits(k: int, row: Requirement) -> Iterator[tuple[str, str, Edit]]:
     checks = ("requirements", k, "checks")
     for n, text in enumerate(row.checks):
         yield "L106", f"{text} misspelt", put((*checks, n), f"{text}x")
-        if check_of(text).kind in ("guard", "ensures", "law", "group", "workload"):
+        if check_of(text).kind in ("guard", "ensures", "law", "group"):
             yield "L107", f"{text} left out", drop((*checks, n))
     yield "L104", "renumbered", put(("requirements", k, "id"), "ZZ98")
     yield "L402", "a row under no heading", put(("requirements", k, "id"), "ZZ98")
@@ -68,11 +69,12 @@ def _heading_edits(k: int) -> Iterator[tuple[str, Edit]]:
 def _deletions(subject: Subject, contract: Contract) -> Iterator[Fault]:
     """What a requirement rests on, deleted from its contract."""
     keys = {"guard": "requires", "ensures": "ensures", "edge": "edge_cases", "law": "laws", "group": "vectors"}
-    keys |= {"workload": "workloads"}
-    counts: dict[str, int] = {}
+    keys |= {"invariant": "invariants"}
+    # The guard over the handle comes first in a method, and requirements name it at the machine.
+    counts = {"guard": int(any(guard.id == OPEN_HANDLE for guard in contract.requires))}
     for kind, name, _, _ in claimable(contract):
         k = counts.setdefault(kind, 0)
         counts[kind] += 1
-        if kind in keys:
+        if kind in keys and name != OPEN_HANDLE:
             gone = partial(with_contract, subject, contract, drop((keys[kind], k)))
             yield Fault("L106", f"{check_text(contract, kind, name)} deleted", gone)

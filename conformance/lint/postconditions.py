@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from conformance.contract.model import Clause, Contract
 from conformance.contract.syntax import conjuncts, dotted_names, equation
+from conformance.lint import invariants
 from conformance.lint.call import Call
 from conformance.lint.corruption import corruptions
 from conformance.lint.desk import Desk
@@ -23,13 +24,14 @@ _ATTEMPTS: Final = 40  # wrong results on which that is tried for one postcondit
 
 
 class PostconditionsHold:
-    """Every successful frozen call lies in the domain and satisfies every postcondition."""
+    """Every successful frozen call lies in the domain and satisfies every postcondition and invariant."""
 
     code, name, level = "L305", "postconditions-hold", "error"
 
     def check(self, subject: Subject) -> Iterator[Finding]:
         """Broken postconditions and calls outside the domain, one finding for each."""
         for contract in subject.contracts:
+            yield from invariants.broken(subject, contract, self.code)
             desk = subject.desk(contract)
             told: set[str] = set()
             for call in subject.calls(contract.operator):
@@ -52,13 +54,14 @@ class PostconditionsHold:
 
 
 class PostconditionsBite:
-    """Every postcondition is the only one that catches some systematically corrupted result."""
+    """Every postcondition, and every invariant, is the only one that catches some systematically corrupted value."""
 
     code, name, level = "L306", "postconditions-bite", "error"
 
     def check(self, subject: Subject) -> Iterator[Finding]:
         """Postconditions that nothing breaks, and those that the others imply as far as can be told."""
         for contract in subject.contracts:
+            yield from invariants.toothless(subject, contract, self.code)
             if not contract.ensures:
                 continue
             trial = _Trial(subject, contract)

@@ -7,12 +7,16 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from conformance.contract.library import Library
+from conformance.contract.machine import OPEN_HANDLE
 from conformance.contract.model import Contract
 from conformance.contract.parse import names
 from conformance.contract.position import Path, Position
 
 # What hangs below these keys is data of cases and laws; a key in it that is called `requirement` is none of ours.
-_DATA: Final = frozenset({"bases", "set", "over", "matrix", "pin", "pins", "use", "vary", "inputs", "outputs", "put"})
+_DATA: Final = frozenset(
+    {"bases", "set", "over", "matrix", "pin", "pins", "use", "vary", "inputs", "outputs", "put", "examples",
+     "becomes", "given"}
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +67,11 @@ def claimable(contract: Contract) -> Iterator[tuple[str, str, tuple[str, ...] | 
 
     None: the construct has no `requirement` of its own, so only requirements.yaml says what it is for.
     """
+    if contract.machine is not None and contract.method is None:
+        yield from _of_machine(contract)
     for guard in contract.requires:
+        if contract.method is not None and guard.id == OPEN_HANDLE:
+            continue  # all methods of a machine share it
         yield "guard", guard.id, guard.requirements, guard.position
     for refusal in contract.refuses:
         yield "refuses", refusal.id, refusal.requirements, refusal.position
@@ -77,8 +85,16 @@ def claimable(contract: Contract) -> Iterator[tuple[str, str, tuple[str, ...] | 
         yield "law", use.law, use.requirements, use.position
     for group in contract.groups:
         yield "group", group.name, group.requirements, group.position
-    for workload in contract.workloads:
-        yield "workload", workload.name, workload.requirements, workload.position
+
+
+def _of_machine(contract: Contract) -> Iterator[tuple[str, str, tuple[str, ...] | None, Position]]:
+    assert contract.machine is not None
+    handle = contract.source.value["handle"]
+    yield "guard", OPEN_HANDLE, names(handle, "requirement"), contract.source.at(("handle",))
+    for variable in contract.machine.variables:
+        yield "state", variable.name, None, variable.position
+    for clause in contract.invariants:
+        yield "invariant", clause.id, clause.requirements, clause.position
 
 
 def _edge_requirements(contract: Contract, index: int) -> tuple[str, ...] | None:

@@ -60,7 +60,8 @@ def _live(subject: Subject) -> frozenset[str]:
     """The check strings behind which frozen cases or laws stand."""
     live: set[str] = set()
     for contract in subject.library.contracts.values():
-        groups = {case.group for case in subject.cases.get(contract.operator, ())}
+        bearer = contract.machine.name if contract.machine is not None else contract.operator
+        groups = {case.group for case in subject.cases.get(bearer, ())}
         for kind, name, _, _ in claimable(contract):
             if kind == "group":
                 runs = name in groups

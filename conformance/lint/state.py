@@ -8,11 +8,12 @@ from conformance.contract.model import Contract, StateVariable
 from conformance.contract.types import ListOf, MapOf, Struct, Type
 from conformance.lint.call import Call
 from conformance.lint.finding import Finding
+from conformance.lint.machines import memory, totality
 from conformance.lint.subject import Subject
 
 
 class StateTotal:
-    """Exactly one update of every state variable applies to each successful case and gives the frozen value."""
+    """Exactly one update of every state variable applies to each success and gives the frozen value."""
 
     code, name, level = "L202", "state-total", "error"
 
@@ -23,6 +24,8 @@ class StateTotal:
             for variable in contract.state:
                 yield from self._variable(subject, contract, variable, calls)
             yield from self._undeclared(contract)
+            yield from totality(subject, contract, self.code)
+            yield from memory(subject, contract, self.code)
 
     def _variable(
         self, subject: Subject, contract: Contract, variable: StateVariable, calls: list[Call]
@@ -55,6 +58,8 @@ class StateTotal:
 
     def _undeclared(self, contract: Contract) -> Iterator[Finding]:
         """State that comes in and goes out under one type without a variable that says how it changes."""
+        if contract.machine is not None:
+            return
         declared = {variable.after for variable in contract.state}
         incoming = [member.type for member in contract.inputs.fields if _is_record(member.type)]
         for member in contract.outputs.fields:

@@ -10,7 +10,7 @@ from conformance.codec.codebook import Codebook, codebook_of
 from conformance.contract.library import Library
 from conformance.contract.model import Contract
 from conformance.lint.call import Call, UnreadableCase, calls_of
-from conformance.lint.desk import Desk
+from conformance.lint.desk import Desk, memory_of
 from conformance.vectors.case import Case
 from conformance.vectors.lock import Lock
 
@@ -54,7 +54,8 @@ def _same_types(one: Library, other: Library) -> bool:
     mine, yours = one.contracts, other.contracts
     return mine.keys() == yours.keys() and all(
         mine[name] is yours[name]
-        or (mine[name].inputs, mine[name].outputs) == (yours[name].inputs, yours[name].outputs)
+        or (mine[name].inputs, mine[name].outputs, memory_of(mine[name]))
+        == (yours[name].inputs, yours[name].outputs, memory_of(yours[name]))
         for name in mine
     )
 
@@ -86,9 +87,13 @@ class Subject:
         """Where the contract's expressions meet its calls."""
         return self.bench.desk(contract)
 
-    def calls(self, operator: str) -> tuple[Call, ...]:
-        """Every readable frozen call of an operator, wherever its case stands, in the corpus' order."""
+    def calls(self, operator: str, unsure: bool = False) -> tuple[Call, ...]:
+        """Every readable frozen call of an operator, wherever its case stands, in the corpus' order.
+
+        Left out, unless `unsure`, are calls of a machine in a state of which not everything is known that counts.
+        """
         found: list[Call] = []
+        contract = self.library.contracts.get(operator)
         for cases in self.cases.values():
             for case in cases:
                 if operator in case.operators:
@@ -96,7 +101,9 @@ class Subject:
                         found += (call for call in self.bench.calls(case, self.codebook) if call.operator == operator)
                     except UnreadableCase:
                         continue  # L108 says so
-        return tuple(found)
+        if unsure or contract is None or contract.method is None:
+            return tuple(found)
+        return tuple(call for call in found if contract.foresees(call.inputs))
 
     def unreadable(self) -> tuple[UnreadableCase, ...]:
         """The cases that do not fit the types of their operators."""

@@ -46,7 +46,9 @@ def _operators(contract: Contract) -> Iterator[tuple[Path, str]]:
     for group in contract.groups:
         for k, step in enumerate(group.body.get("trace", ())):
             if "call" in step:
-                yield (*group.path, "trace", k, "call"), step["call"]
+                machine = contract.machine
+                called = step["call"] if machine is None else machine.full_name(step["call"])
+                yield (*group.path, "trace", k, "call"), called
 
 
 def _reached(subject: Subject, contract: Contract) -> set[str]:

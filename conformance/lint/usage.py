@@ -60,7 +60,7 @@ class NamesUsed:
         """What is declared in vain."""
         for contract in subject.contracts:
             for name in contract.bases:
-                if name not in _named_bases(contract):
+                if name not in _named_bases(contract, subject):
                     yield self._finding(contract, ("bases", name), f"no case starts from base {name!r}")
             used = _names_in(contract)
             lets = list(contract.source.value.get("let", {}))
@@ -72,9 +72,12 @@ class NamesUsed:
         return Finding(contract.source.key_at(path), self.code, message, contract.operator, "use it or remove it")
 
 
-def _named_bases(contract: Contract) -> set[str]:
+def _named_bases(contract: Contract, subject: Subject) -> set[str]:
     named: set[str] = set()
-    for group in contract.groups:
+    groups = contract.groups
+    if contract.machine is not None and contract.machine.name in subject.library.contracts:
+        groups = subject.library.contracts[contract.machine.name].groups
+    for group in groups:
         for body in (group.body, *group.body.get("cases", ()), *group.body.get("trace", ())):
             if "base" in body:
                 named.add(body["base"])
@@ -90,6 +93,7 @@ def _names_in(contract: Contract) -> set[str]:
         *(text.text for variable in contract.state for u in variable.updates for text in (u.when, u.becomes)),
         *(group.where.text for group in contract.groups if group.where),
         *contract.source.value.get("let", {}).values(),
+        *contract.mentions.becomes.values(),
     ]
     # A let that holds a map or a struct is used through what follows its dot.
     return {name.split(".")[0] for text in texts for name in dotted_names(text)}
@@ -111,9 +115,10 @@ class NamesWellFormed:
                 hint = "a new MAJOR is a new operator with a new number"
                 yield Finding(at(("version",)), self.code, message, operator, hint)
             file = PurePosixPath(contract.position.file).name
-            if file != f"{operator}.yaml":
+            bearer = contract.machine.name if contract.machine is not None else operator
+            if file != f"{bearer}.yaml":
                 message = f"{operator} stands in {file}"
-                yield Finding(contract.position, self.code, message, operator, f"call the file {operator}.yaml")
+                yield Finding(contract.position, self.code, message, operator, f"call the file {bearer}.yaml")
             for key in ("inputs", "outputs", "let"):
                 for name in contract.source.value.get(key, {}):
                     if not _WORDS.match(name):
@@ -128,6 +133,7 @@ class NamesWellFormed:
             *((refusal.id, refusal.position) for refusal in contract.refuses),
             *((clause.id, clause.position) for clause in contract.ensures),
             *((edge.id, edge.position) for edge in contract.edge_cases),
+            *((clause.id, clause.position) for clause in contract.invariants),
             *((group.name, group.position) for group in contract.groups),
         ]
         for name, position in named:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from conformance.backend.drive import RESTART, Call, Conversation, Restart
 from conformance.backend.observed import BadAnswer, ObservedFailure, ObservedResult
@@ -21,6 +20,7 @@ from conformance.vectors.accumulate import accumulate, gap
 from conformance.vectors.case import CallStep, Case, ExpectedResult, FileStep, RestartStep, TreeStep, label
 from conformance.vectors.exchange import restarts
 from conformance.vectors.room_path import StepRefused
+from conformance.vectors.situation import situations
 from conformance.vectors.stage import Stage
 from conformance.vectors.tree import tree_difference
 
@@ -95,7 +95,7 @@ class CaseRunner:
             name,
             difference=found,
             call=checks.Call(step.operator, inputs, answer_of(observed)),
-            broken=self._broken(step.operator, inputs, observed),
+            broken=self._broken(case, step, stage),
         )
 
     def _is_expected(self, step: CallStep, outcome: Outcome) -> bool:
@@ -109,13 +109,17 @@ class CaseRunner:
             text = self._texts[id(step)] = json.dumps(step.expected.fields, sort_keys=True)
         return json.dumps(outcome.value, sort_keys=True) == text
 
-    def _broken(self, operator: str, inputs: Mapping[str, Any], observed: object) -> tuple[str, ...]:
-        """The ids of the postconditions that a wrong result violates."""
+    def _broken(self, case: Case, step: CallStep, stage: Stage) -> tuple[str, ...]:
+        """The ids of the postconditions that a wrong result violates, and of the invariants that it would break."""
+        observed = stage.exchanges[-1].observed
         if not self.names_broken or not isinstance(observed, ObservedResult):
             return ()
-        forms = self.codebook[operator]
-        given, said = forms.inputs.to_native(inputs), (forms.lasting or forms.outputs).to_native(observed.fields)
-        return tuple(clause.id for clause in forms.contract.broken_postconditions(given, said))
+        contract = self.codebook[step.operator].contract
+        situation = list(situations(case.steps, stage.exchanges, self.codebook))[-1]
+        if not contract.foresees(situation.inputs):
+            return ()
+        clauses = (*contract.broken_postconditions(situation.inputs, situation.result or {}), *situation.broken)
+        return tuple(clause.id for clause in clauses)
 
     def _accumulated(self, case: Case) -> CaseTalk:
         assert case.accumulation is not None

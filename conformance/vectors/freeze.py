@@ -19,7 +19,7 @@ from conformance.vectors.case import Case
 from conformance.vectors.confirm import accumulation_difference, explicit_difference, frozen_case, pinned_whole
 from conformance.vectors.derive import Answers, Derivation, confirm_windows, derive, introduce
 from conformance.vectors.exchange import Held
-from conformance.vectors.judge import complaints, lasting_forms, tree_complaints
+from conformance.vectors.judge import complaints, tree_complaints
 from conformance.vectors.question import Question
 from conformance.vectors.situation import follows, situations
 
@@ -56,14 +56,13 @@ def freeze(
     confirmers = sorted({name for one in questions for name in codebook[one.operator].contract.confirmed_by})
     hellos = {name: introduce(name, codebook) for name in (reference, *confirmers)} if questions else {}
     problems: list[Problem] = []
-    lasting_outputs = lasting_forms(codebook)
     judging = threading.Lock()  # the expression engine makes no promise about threads
 
     sure: set[str] = set()
 
     def judge(question: Question, held: Held) -> None:
         with judging:
-            found = tuple(situations(question, held, codebook, lasting_outputs))
+            found = tuple(situations(question.steps, held.exchanges, codebook))
             for situation in found:
                 problems.extend(complaints(question, situation, codebook))
             problems.extend(tree_complaints(question, held))

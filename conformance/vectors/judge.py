@@ -7,7 +7,6 @@ from typing import Any
 
 from conformance.backend.observed import ObservedFailure, ObservedResult
 from conformance.codec.codebook import Codebook
-from conformance.codec.form import Form
 from conformance.codec.illtyped import show_path
 from conformance.contract.position import Problem
 from conformance.contract.types import ListOf, Type
@@ -68,11 +67,6 @@ def tree_complaints(question: Question, held: Held) -> Iterator[Problem]:
             shown = f"{apart.expected!r:.200}, the reference leaves {apart.actual!r:.200}"
             message = f"{question.id}, {name}: {show_path(apart.path)} is pinned as {shown}"
             yield Problem(question.position, "V002", message)
-
-
-def lasting_forms(codebook: Codebook) -> dict[str, Form]:
-    """The form of every operator's outputs without what is volatile."""
-    return {operator: forms.lasting or forms.outputs for operator, forms in codebook.forms.items()}
 
 
 def pin_complaints(question: Question, asked: Asked, exchange: Exchange, codebook: Codebook) -> Iterator[Problem]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from conformance.codec.codebook import Codebook
@@ -31,9 +31,18 @@ class Ledger:
         return native if state is None else {**native, "state": state}
 
     def note(
-        self, step: str, operator: str, wire: Mapping[str, Any], situated: Mapping[str, Any], result: Any
+        self,
+        step: str,
+        operator: str,
+        wire: Mapping[str, Any],
+        situated: Mapping[str, Any],
+        result: Any,
+        elided: Iterable[str] = (),
     ) -> State | None:
-        """Take note of a success with its native result; the state that it leaves, None where none is left."""
+        """Take note of a success with its native result; the state that it leaves, None where none is left.
+
+        What a variable becomes is not known where it hangs on an `elided` output, whose value stands only as a digest.
+        """
         contract = self._contract(operator)
         if contract is None or (method := contract.method) is None:
             return None
@@ -41,8 +50,21 @@ class Ledger:
         if method.closes or (not method.opens and key not in self._states):
             self._states.pop(key, None)
             return None
-        self._states[key] = contract.next_state(situated, result)
-        return self._states[key]
+        state = dict(contract.next_state(situated, result))
+        for path in elided:
+            for name in [one for one in state if f"result.{path}" in contract.mentions.becomes.get(one, "")]:
+                del state[name]
+        self._states[key] = state
+        return state
+
+    def lose(self, step: str, operator: str, wire: Mapping[str, Any]) -> None:
+        """A call whose answer cannot be followed: nobody knows what it has left of the state."""
+        contract = self._contract(operator)
+        if contract is None or (method := contract.method) is None:
+            return
+        key = f"{step}.{method.opens}" if method.opens else _key(wire.get(method.takes))
+        if method.opens or key in self._states:
+            self._states[key] = {}
 
     def restart(self) -> None:
         """A new process holds no handle."""

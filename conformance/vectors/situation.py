@@ -1,21 +1,20 @@
-"""Every call of a conversation with the state that it found and left, and whether the contract leaves another answer."""
+"""Every call of a conversation with the state that it found and left; whether its answers follow from the contract."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from conformance.backend.observed import ObservedFailure, ObservedResult
 from conformance.codec.codebook import Codebook
-from conformance.codec.form import Form
 from conformance.contract.lasting import lasting
 from conformance.contract.machine import State, known
 from conformance.contract.model import Clause, Contract
 from conformance.contract.syntax import conjuncts, dotted_names, equation
 from conformance.contract.types import Struct, Type
-from conformance.vectors.case import RestartStep, TreeStep
-from conformance.vectors.exchange import Exchange, Held
+from conformance.vectors.case import CallStep, RestartStep, TreeStep
+from conformance.vectors.exchange import AnyStep, Exchange, Held
 from conformance.vectors.ledger import Ledger
 from conformance.vectors.question import Asked, Question
 
@@ -31,27 +30,23 @@ class Situation:
     broken: tuple[Clause, ...] = field(default=())  # invariants of the machine
 
 
-def situations(
-    question: Question, held: Held, codebook: Codebook, lasting_outputs: Mapping[str, Form]
-) -> Iterator[Situation]:
-    """The calls that were made, in order; `lasting_outputs` is the form of every operator's lasting outputs."""
-    made = {exchange.step: exchange for exchange in held.exchanges}
+def situations(steps: Iterable[AnyStep], exchanges: Iterable[Exchange], codebook: Codebook) -> Iterator[Situation]:
+    """The calls of these steps that were made, in order."""
+    made = {exchange.step: exchange for exchange in exchanges}
     ledger = Ledger(codebook)
-    for step in question.steps:
+    for step in steps:
         if isinstance(step, RestartStep):
             ledger.restart()
-        elif isinstance(step, Asked) and step.name in made:
-            yield _situation(made[step.name], ledger, codebook, lasting_outputs)
+        elif isinstance(step, Asked | CallStep) and step.name in made:
+            yield _situation(made[step.name], ledger, codebook)
 
 
-def _situation(
-    exchange: Exchange, ledger: Ledger, codebook: Codebook, lasting_outputs: Mapping[str, Form]
-) -> Situation:
+def _situation(exchange: Exchange, ledger: Ledger, codebook: Codebook) -> Situation:
     forms, wire = codebook[exchange.operator], exchange.inputs
     inputs = ledger.situated(exchange.operator, wire, forms.inputs.to_native(wire))
     if not isinstance(exchange.observed, ObservedResult):
         return Situation(exchange, inputs)
-    result = lasting_outputs[exchange.operator].to_native(exchange.observed.fields)
+    result = (forms.lasting or forms.outputs).to_native(exchange.observed.fields)
     after = ledger.note(exchange.step, exchange.operator, wire, inputs, result)
     if after is None or forms.contract.machine is None:
         return Situation(exchange, inputs, result, after)
