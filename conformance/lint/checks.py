@@ -57,6 +57,7 @@ _WORDS = {
     "invariant": "invariant",
     "law": "law",
     "group": "group",
+    "workload": "workload",
 }
 
 

@@ -42,7 +42,7 @@ def _row_edits(k: int, row: Requirement) -> Iterator[tuple[str, str, Edit]]:
     checks = ("requirements", k, "checks")
     for n, text in enumerate(row.checks):
         yield "L106", f"{text} misspelt", put((*checks, n), f"{text}x")
-        if check_of(text).kind in ("guard", "ensures", "law", "group"):
+        if check_of(text).kind in ("guard", "ensures", "law", "group", "workload"):
             yield "L107", f"{text} left out", drop((*checks, n))
     yield "L104", "renumbered", put(("requirements", k, "id"), "ZZ98")
     yield "L402", "a row under no heading", put(("requirements", k, "id"), "ZZ98")
@@ -69,7 +69,7 @@ def _heading_edits(k: int) -> Iterator[tuple[str, Edit]]:
 def _deletions(subject: Subject, contract: Contract) -> Iterator[Fault]:
     """What a requirement rests on, deleted from its contract."""
     keys = {"guard": "requires", "ensures": "ensures", "edge": "edge_cases", "law": "laws", "group": "vectors"}
-    keys |= {"invariant": "invariants"}
+    keys |= {"workload": "workloads", "invariant": "invariants"}
     # The guard over the handle comes first in a method, and requirements name it at the machine.
     counts = {"guard": int(any(guard.id == OPEN_HANDLE for guard in contract.requires))}
     for kind, name, _, _ in claimable(contract):

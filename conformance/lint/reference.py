@@ -85,6 +85,8 @@ def claimable(contract: Contract) -> Iterator[tuple[str, str, tuple[str, ...] | 
         yield "law", use.law, use.requirements, use.position
     for group in contract.groups:
         yield "group", group.name, group.requirements, group.position
+    for workload in contract.workloads:
+        yield "workload", workload.name, workload.requirements, workload.position
 
 
 def _of_machine(contract: Contract) -> Iterator[tuple[str, str, tuple[str, ...] | None, Position]]:
