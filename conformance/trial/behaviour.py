@@ -15,6 +15,7 @@ from conformance.codec.dialect import Dialect
 from conformance.contract.model import Contract
 from conformance.trial import check as checks
 from conformance.trial.behaviour_files import TwiceInFreshRoots, sample_traces
+from conformance.trial.behaviour_handles import OnTwoHandles
 from conformance.trial.check import Check, Difference, Kind, Result, Verdict
 from conformance.trial.judge import answer_of, loss_sentence, outcome_name, shown
 from conformance.vectors.case import CallStep, Case, Step
@@ -24,6 +25,7 @@ SAMPLE: Final = 24  # calls per operator; every one is asked four times
 RULES: Final = {
     "pure": "A pure operator answers the same call with the same bytes, in any order and any process.",
     "io": "An operator that touches files answers the same bytes and leaves the same files in two fresh roots.",
+    "handles": "A machine answers on one handle as if there were no other, and in every process alike.",
     "shape": "Answers are well typed, and failures carry codes that the contract declares.",
 }
 Talk = Generator[Sequence[Call] | Restart, Sequence[Outcome], Sequence[Result]]
@@ -37,18 +39,21 @@ class BehaviourRules:
     dialect: Dialect
 
     def applies(self, contract: Contract, cases: Sequence[Case]) -> bool:
-        """Whether there is anything to ask: a pure operator with explicit cases, or one that touches files."""
-        if contract.purity == "io":
+        """Whether there is anything to ask: explicit cases of a pure operator, traces of a machine or over files."""
+        if contract.purity == "io" or contract.machine is not None:
             return bool(sample_traces(contract, cases))
         return contract.purity == "pure" and bool(sample_calls(contract, cases))
 
     def checks(self, contract: Contract) -> tuple[Check, ...]:
         """What the conversation judges."""
-        return behaviour_check(contract, contract.purity), behaviour_check(contract, "shape")
+        return behaviour_check(contract, rule_of(contract)), behaviour_check(contract, "shape")
 
     def conversation(self, contract: Contract, cases: Sequence[Case]) -> Conversation[Sequence[Result]]:
         """The conversation that holds one operator to its rules."""
-        key = f"{contract.operator}!{contract.purity}"
+        key = f"{contract.operator}!{rule_of(contract)}"
+        if contract.machine is not None:
+            traces = sample_traces(contract, cases)
+            return Conversation(key, lambda: self.talk_of_handles(contract, traces), alone=True)
         if contract.purity == "io":
             traces = sample_traces(contract, cases)
             return Conversation(key, lambda: self.talk_of_files(contract, traces), any(map(restarts, traces)))
@@ -69,6 +74,15 @@ class BehaviourRules:
             asked += [Call(one.operator, one.inputs) for one in own]
             answered += [one.observed for one in own]
         return [parted or Result(check, Verdict.PASS), self._shape(contract, asked, answered)]
+
+    def talk_of_handles(self, contract: Contract, traces: Sequence[Sequence[Step]]) -> Talk:
+        """Hold every trace of a machine alone and on two handles."""
+        rule = OnTwoHandles(TwiceInFreshRoots(self.codebook, self.dialect))
+        check = behaviour_check(contract, "handles")
+        parted, alone = yield from rule.judge(check, traces)
+        made = [exchange for held in alone for exchange in held.exchanges]
+        asked = [Call(one.operator, one.inputs) for one in made]
+        return [parted or Result(check, Verdict.PASS), self._shape(contract, asked, [one.observed for one in made])]
 
     def talk(self, contract: Contract, sample: Sequence[Call]) -> Talk:
         """Ask a sample in order, again shuffled and doubled, and once more in a fresh process, backwards."""
@@ -113,8 +127,8 @@ class BehaviourRules:
 
     def _shape(self, contract: Contract, sample: Sequence[Call], first: Sequence[Observed]) -> Result:
         check = behaviour_check(contract, "shape")
-        declared = contract.codes
         for call, observed in zip(sample, first, strict=True):
+            declared = self.codebook[call.operator].contract.codes
             asked = checks.Call(call.operator, call.inputs, answer_of(observed))
             if isinstance(observed, BadAnswer):
                 where = Difference("answer", observed.error.expected, repr(observed.error.found), "ill-typed")
@@ -126,6 +140,11 @@ class BehaviourRules:
             if not isinstance(observed, ObservedResult | ObservedFailure):
                 return Result(check, Verdict.ERROR, outcome_name(observed), message=loss_sentence(observed), call=asked)
         return Result(check, Verdict.PASS)
+
+
+def rule_of(contract: Contract) -> str:
+    """The rule that an operator is held to beside the shape of its answers."""
+    return "handles" if contract.machine is not None else contract.purity
 
 
 def behaviour_check(contract: Contract, rule: str) -> Check:

@@ -27,8 +27,7 @@ Walk = Generator[Sequence[Call] | Restart, Sequence[Outcome], Held]
 class TwiceInFreshRoots:
     """Holds cases twice and finds where the second time parts from the first.
 
-    The two times come one after the other. A machine will be held to the same steps interleaved on two handles: that
-    is another order of the same two walks, and the comparison stays.
+    The two times come one after the other; `behaviour_handles` has them by turns.
     """
 
     codebook: Codebook
@@ -38,13 +37,16 @@ class TwiceInFreshRoots:
         """Take the steps of a case in fresh roots, and look at everything in them at the end."""
         return exchanges(steps, self.codebook, self.dialect)
 
-    def apart(self, check: Check, steps: Sequence[Step], first: Held, second: Held) -> Result | None:
-        """Where the two walks part, None where they do not."""
+    def apart(
+        self, check: Check, steps: Sequence[Step], first: Held, second: Held, said: str = ""
+    ) -> Result | None:
+        """Where the two walks part, None where they do not; `said` is the sentence for it."""
         for one, other in zip(first.exchanges, second.exchanges, strict=False):
             if shown(one.observed) != shown(other.observed):
                 call = checks.Call(other.operator, other.inputs, answer_of(other.observed))
                 where = Difference("answer", shown(one.observed), shown(other.observed))
-                return Result(check, Verdict.FAIL, outcome_name(other.observed), other.step, _ANSWER, where, call)
+                outcome = outcome_name(other.observed)
+                return Result(check, Verdict.FAIL, outcome, other.step, said or _ANSWER, where, call)
         for number, step in enumerate(steps, start=1):
             if not isinstance(step, TreeStep):
                 continue
@@ -52,10 +54,10 @@ class TwiceInFreshRoots:
             trees = first.trees.get(name, {}), second.trees.get(name, {})
             if (found := tree_difference(step, *trees)) is not None:
                 where = Difference(show_path(found.path), plain(found.expected), plain(found.actual))
-                return Result(check, Verdict.FAIL, "result", name, _TREE, where)
+                return Result(check, Verdict.FAIL, "result", name, said or _TREE, where)
         if first.fault != second.fault:
             where = Difference("steps", first.fault or "every step is taken", second.fault or "every step is taken")
-            return Result(check, Verdict.FAIL, "result", message=_ANSWER, difference=where)
+            return Result(check, Verdict.FAIL, "result", message=said or _ANSWER, difference=where)
         return None
 
 
