@@ -123,11 +123,21 @@ def _bytes(value: bytes) -> Iterator[bytes]:
         yield bytes([*value[:k], value[k] ^ 1, *value[k + 1 :]])
 
 
+def _other(element: Any) -> Any:
+    """Another element of the same dtype: one more, the least for the greatest, the next bits for a float."""
+    dtype = element.dtype
+    if dtype.kind == "b":
+        return not element
+    if dtype.kind == "f":
+        return (element.view(f"u{dtype.itemsize}") ^ 1).view(dtype)
+    return np.iinfo(dtype).min if element == np.iinfo(dtype).max else element + 1
+
+
 def _tensors(value: Any) -> Iterator[Any]:
     for k in _ends(value.size):
         wrong = value.copy()
         flat = wrong.reshape(-1)
-        flat[k] = not flat[k] if wrong.dtype == np.bool_ else flat[k] + 1
+        flat[k] = _other(flat[k])
         yield wrong
     if value.ndim > 1 and value.shape[0] != value.shape[1]:
         yield value.swapaxes(0, 1)

@@ -33,6 +33,9 @@ SAMPLES: list[tuple[Type, Any]] = [
     (Value(), {"d": 1}),
     (Tensor("uint32"), np.arange(6, dtype=np.uint32).reshape(2, 3)),
     (Tensor("bool"), np.array([True, False])),
+    (Tensor("uint16"), np.array([65535], dtype=np.uint16)),
+    (Tensor("int8"), np.array([127], dtype=np.int8)),
+    (Tensor("float32"), np.array([np.inf, 3e38, 0.0], dtype=np.float32)),
 ]
 
 
