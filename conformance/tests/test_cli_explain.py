@@ -16,6 +16,12 @@ NINE = "mutant:philox-nine-rounds"
 Capture = pytest.CaptureFixture[str]
 
 
+@pytest.fixture(autouse=True)
+def no_diagnosis(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a kill matrix a red run starts no mutants, which costs seconds and is tested elsewhere."""
+    monkeypatch.setattr("conformance.trial.run.MATRIX_FILE", "no-such-matrix.json")
+
+
 @pytest.fixture
 def inputs(tmp_path: Path) -> Path:
     file = tmp_path / "inputs.json"

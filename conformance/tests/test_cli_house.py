@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 
+import conformance.cli.killing
 import conformance.contract.finder
+import conformance.trial.floor
 from conformance.cli.main import status_of
 from conformance.contract.finder import Layout, find_layout
 
@@ -147,6 +151,26 @@ def test_the_shipped_contracts_have_no_findings_and_no_bare_headings(capsys: Cap
     assert status_of(["lint", "--coverage"]) == 0
 
 
+@pytest.fixture
+def measured_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Mutants and trivial backends answer alike every time (other tests hold them to it); asking them costs seconds."""
+    for module, name in ((conformance.cli.killing, "kill_matrix"), (conformance.trial.floor, "measure_floor")):
+        monkeypatch.setattr(module, name, _once(getattr(module, name)))
+
+
+def _once(measure: Callable[..., Any]) -> Callable[..., Any]:
+    known: dict[Any, Any] = {}
+
+    def once(library: Any, cases: Any, *rest: Any, **options: Any) -> Any:
+        key = tuple(rest[0]) if rest and isinstance(rest[0], tuple) else ()
+        if key not in known:
+            known[key] = measure(library, cases, *rest, **options)
+        return known[key]
+
+    return once
+
+
+@pytest.mark.usefixtures("measured_once")
 def test_mutants_are_killed_written_and_compared(built: Path, capsys: Capture) -> None:
     assert status_of(["mutants", *KEPT]) == 0
     printed = capsys.readouterr().out

@@ -11,24 +11,30 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+pytest_plugins = ["pytester"]
+
 ROOT = Path(__file__).parents[2]
 OPERATOR = "UML_OS.Data.SeededBlockPermute_v1"
 NINE = "mutant:philox-nine-rounds"
+OPTIONS = ("-p", "conformance.pytest_plugin", "-p", "no:cacheprovider")
 EIGHT = f"{OPERATOR}::pinned-orders::eight"
 
 
-def run(folder: Path, *arguments: str, backend: str | None = "reference") -> subprocess.CompletedProcess[str]:
+@pytest.fixture(autouse=True)
+def page_of_80_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+
+
+def run(pytester: pytest.Pytester, *arguments: str, backend: str | None = "reference") -> pytest.RunResult:
+    """The plugin in a pytest of its own, in this process: starting one costs more than what it tries."""
     chosen = [] if backend is None else ["--tally-backend", backend]
-    command = [sys.executable, "-m", "pytest", "-p", "conformance.pytest_plugin", "-p", "no:cacheprovider", *chosen]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "80"}
-    return subprocess.run(
-        [*command, *arguments], cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=300
-    )
+    return pytester.runpytest_inprocess(*OPTIONS, *chosen, *arguments)
 
 
-def test_items_have_their_check_ids_and_need_no_test_file(tmp_path: Path) -> None:
-    done = run(tmp_path, "--collect-only", "-q", "-k", OPERATOR)
-    ids = [line for line in done.stdout.splitlines() if line.startswith("UML_OS")]
+def test_items_have_their_check_ids_and_need_no_test_file(pytester: pytest.Pytester) -> None:
+    done = run(pytester, "--collect-only", "-q", "-k", OPERATOR)
+    ids = [line for line in done.outlines if line.startswith("UML_OS")]
     assert EIGHT in ids
     assert f"{OPERATOR}!pure" in ids
     assert f"{OPERATOR}?fuzz" in ids
@@ -36,27 +42,27 @@ def test_items_have_their_check_ids_and_need_no_test_file(tmp_path: Path) -> Non
     assert ids == sorted(ids)
 
 
-def test_right_answers_pass(tmp_path: Path) -> None:
-    done = run(tmp_path, "-k", f"{OPERATOR} and (pinned or pure or shape or fuzz)")
-    assert done.returncode == 0, done.stdout
-    assert "7 passed" in done.stdout
+def test_right_answers_pass(pytester: pytest.Pytester) -> None:
+    done = run(pytester, "-k", f"{OPERATOR} and (pinned or pure or shape or fuzz)")
+    assert done.ret == 0, done.stdout.str()
+    assert "7 passed" in done.stdout.str()
 
 
-def test_a_wrong_answer_fails_as_the_terminal_tells_it(tmp_path: Path) -> None:
-    done = run(tmp_path, "-k", "pinned-orders", "--tally-profile", "quick", backend=NINE)
-    assert done.returncode == 1
-    assert "differs at  block_order[" in done.stdout
-    assert "requirement N11" in done.stdout
-    assert f"repeat      tally run --backend {NINE} --profile quick -k {OPERATOR}::pinned-orders::" in done.stdout
-    assert "Traceback" not in done.stdout
-    assert "pytest_plugin.py" not in done.stdout
+def test_a_wrong_answer_fails_as_the_terminal_tells_it(pytester: pytest.Pytester) -> None:
+    done = run(pytester, "-k", "pinned-orders", "--tally-profile", "quick", backend=NINE)
+    assert done.ret == 1
+    assert "differs at  block_order[" in done.stdout.str()
+    assert "requirement N11" in done.stdout.str()
+    assert f"repeat      tally run --backend {NINE} --profile quick -k {OPERATOR}::pinned-orders::" in done.stdout.str()
+    assert "Traceback" not in done.stdout.str()
+    assert "pytest_plugin.py" not in done.stdout.str()
 
 
-def test_two_workers_and_junit_agree_with_one(tmp_path: Path) -> None:
+def test_two_workers_and_junit_agree_with_one(pytester: pytest.Pytester) -> None:
     verdicts = []
     for options in ([], ["-n", "2"]):
-        file = tmp_path / f"{len(options)}.xml"
-        run(tmp_path, "-k", f"{OPERATOR} and pinned", "--junitxml", str(file), *options, backend=NINE)
+        file = pytester.path / f"{len(options)}.xml"
+        run(pytester, "-k", f"{OPERATOR} and pinned", "--junitxml", str(file), *options, backend=NINE)
         cases = ET.parse(file).getroot().iter("testcase")
         verdicts.append({f"{c.get('classname')}::{c.get('name')}": c.find("failure") is not None for c in cases})
     assert verdicts[0] == verdicts[1]
@@ -64,27 +70,27 @@ def test_two_workers_and_junit_agree_with_one(tmp_path: Path) -> None:
     assert any(verdicts[0].values())
 
 
-def test_a_backend_without_a_hello_is_an_error_and_no_failure(tmp_path: Path) -> None:
+def test_a_backend_without_a_hello_is_an_error_and_no_failure(pytester: pytest.Pytester) -> None:
     code = "import sys; sys.stderr.write('no licence'); sys.exit(3)"
-    file = tmp_path / "junit.xml"
+    file = pytester.path / "junit.xml"
     backend = shlex.join([sys.executable, "-c", code])
-    done = run(tmp_path, "-k", "pinned-orders", "--junitxml", str(file), backend=backend)
-    assert done.returncode == 1
-    assert "the backend did not introduce itself" in done.stdout
-    assert "no licence" in done.stdout
+    done = run(pytester, "-k", "pinned-orders", "--junitxml", str(file), backend=backend)
+    assert done.ret == 1
+    assert "the backend did not introduce itself" in done.stdout.str()
+    assert "no licence" in done.stdout.str()
     suite = ET.parse(file).getroot()[0]
     assert (suite.get("failures"), suite.get("errors")) == ("0", suite.get("tests"))
 
 
-def test_an_operator_that_is_not_declared_is_skipped(tmp_path: Path) -> None:
+def test_an_operator_that_is_not_declared_is_skipped(pytester: pytest.Pytester) -> None:
     skeleton = [sys.executable, "-m", "conformance.cli.main", "new-backend", "--language", "python"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    given = ["--operator", "EncodeCursors_v1", str(tmp_path / "mine")]
+    given = ["--operator", "EncodeCursors_v1", str(pytester.path / "mine")]
     subprocess.run([*skeleton, *given], env=environment, check=True, capture_output=True)
-    backend = shlex.join([sys.executable, str(tmp_path / "mine" / "backend.py")])
-    done = run(tmp_path, "-k", "pinned-orders", "-rs", backend=backend)
-    assert "skipped" in done.stdout
-    assert "the backend does not declare this operator" in done.stdout
+    backend = shlex.join([sys.executable, str(pytester.path / "mine" / "backend.py")])
+    done = run(pytester, "-k", "pinned-orders", "-rs", backend=backend)
+    assert "skipped" in done.stdout.str()
+    assert "the backend does not declare this operator" in done.stdout.str()
 
 
 CRASHES_ON_EIGHT = """\
@@ -106,26 +112,26 @@ for line in sys.stdin.buffer:
 """
 
 
-def test_a_crash_is_an_error_of_its_own_item_alone(tmp_path: Path) -> None:
-    program = tmp_path / "backend.py"
+def test_a_crash_is_an_error_of_its_own_item_alone(pytester: pytest.Pytester) -> None:
+    program = pytester.path / "backend.py"
     program.write_text(CRASHES_ON_EIGHT.format(root=str(ROOT)))
     backend = shlex.join([sys.executable, str(program)])
-    done = run(tmp_path, "-k", "pinned-orders", "-rA", backend=backend)
-    lines = done.stdout.splitlines()
+    done = run(pytester, "-k", "pinned-orders", "-rA", backend=backend)
+    lines = done.outlines
     assert f"ERROR {EIGHT}" in " ".join(line[:90] for line in lines)
     assert f"PASSED {OPERATOR}::pinned-orders::thirteen" in lines
-    assert "it exited with status 5" in done.stdout
+    assert "it exited with status 5" in done.stdout.str()
 
 
-def test_a_backend_that_is_not_there_is_a_usage_error(tmp_path: Path) -> None:
-    done = run(tmp_path, backend="no-such-program")
-    assert done.returncode == pytest.ExitCode.USAGE_ERROR
-    assert "command not found" in done.stderr
+def test_a_backend_that_is_not_there_is_a_usage_error(pytester: pytest.Pytester) -> None:
+    done = run(pytester, backend="no-such-program")
+    assert done.ret == pytest.ExitCode.USAGE_ERROR
+    assert "command not found" in done.stderr.str()
 
 
-def test_the_folders_own_tests_run_only_where_a_path_asks_for_them(tmp_path: Path) -> None:
-    (tmp_path / "test_own.py").write_text("def test_own():\n    pass\n")
+def test_the_folders_own_tests_run_only_where_a_path_asks_for_them(pytester: pytest.Pytester) -> None:
+    (pytester.path / "test_own.py").write_text("def test_own():\n    pass\n")
     few = ("-k", "test_own or (pinned-orders and thirteen)")
-    assert "1 passed" in run(tmp_path, *few).stdout
-    assert "2 passed" in run(tmp_path, "test_own.py", *few).stdout
-    assert "1 passed" in run(tmp_path, backend=None).stdout
+    assert "1 passed" in run(pytester, *few).stdout.str()
+    assert "2 passed" in run(pytester, "test_own.py", *few).stdout.str()
+    assert "1 passed" in run(pytester, backend=None).stdout.str()
