@@ -23,7 +23,7 @@ def firing_counts(
     clock: uint64,
     chunk_size: uint64,
     cms_frequencies: list[uint64],
-    variant: Literal["token_clock", "step"] = "token_clock",
+    variant: Literal["token_clock", "step"] | None = None,
 ) -> FiringCounts:
     """Count the firings of each level in a chunk (requirements S13, S14; ruling SA20).
 
