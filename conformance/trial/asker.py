@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from types import TracebackType
+from typing import Any
 
 from conformance.backend.carrier import Carrier
-from conformance.backend.drive import Call, Driver
+from conformance.backend.drive import Call, Driver, Restart
 from conformance.backend.hello import BadHello
 from conformance.backend.observed import Observed, observe
 from conformance.backend.outcome import Lost, LostBackend, Outcome
+from conformance.vectors.exchange import AnyStep, Held, exchanges
 
 
 class Asker:
@@ -53,6 +55,39 @@ class Asker:
             outcomes = iter([error.lost] * len(calls))
         for call, outcome in zip(calls, outcomes, strict=True):
             yield observe(outcome, call.operator, self._codebook, self._dialect)
+
+    def walk(self, steps: Sequence[AnyStep]) -> Held | Lost:
+        """Take the steps of one trace on the lasting process; a loss counts if it comes again in a fresh one."""
+        first = self._walk(steps)
+        if isinstance(first, Held):
+            return first
+        again = self._walk(steps)
+        if isinstance(again, Held):
+            self.unattributed.append(first)
+        return again
+
+    def _walk(self, steps: Sequence[AnyStep]) -> Held | Lost:
+        talk = exchanges(steps, self._codebook, self._dialect)
+        outcomes: Any = None
+        try:
+            while True:
+                wish = talk.send(outcomes)
+                outcomes = []
+                if isinstance(wish, Restart):
+                    self.close()
+                else:
+                    outcomes = self._outcomes(wish)
+        except StopIteration as end:
+            held: Held = end.value
+            return held
+        except LostBackend as lost:
+            self.close()
+            return lost.reason
+        except BadHello as error:
+            self.close()
+            return error.lost
+        finally:
+            talk.close()
 
     def _each_alone(self, calls: Sequence[Call], reason: Lost) -> Iterator[Outcome]:
         guilty = False

@@ -72,7 +72,7 @@ class Plan:
     def fuzzed(self) -> tuple[Contract, ...]:
         """The contracts that the profile fuzzes."""
         standard = self.options.includes("standard")
-        return tuple(contract for contract in self.contracts if standard and contract.purity == "pure")
+        return tuple(contract for contract in self.contracts if standard and _is_fuzzed(contract))
 
     @property
     def ids(self) -> Iterator[str]:
@@ -108,6 +108,11 @@ class Plan:
                     kind, operator = Kind.LAW, contract.operator
                     check = Check(id_, kind, operator, law.name, law.sentence, use.requirements, use.rulings)
                     yield _single(check, _law_conversation(check, instance), self._pure({operator, *law.calls}))
+
+
+def _is_fuzzed(contract: Contract) -> bool:
+    """Whether a contract is of a pure operator, or of a machine as a whole."""
+    return contract.purity == "pure" or (contract.machine is not None and contract.method is None)
 
 
 def _single(check: Check, conversation: Conversation[Result], pure: bool) -> Trial:

@@ -11,10 +11,11 @@ from typing import Any, Final
 from conformance.contract.machine import State
 from conformance.contract.position import Problem
 from conformance.vectors.case import HarnessStep, RestartStep
+from conformance.vectors.draft import Place
 from conformance.vectors.filedraft import FileDraft, roots_of
 from conformance.vectors.group import Expansion
 from conformance.vectors.ledger import NOBODY
-from conformance.vectors.model_walk import SUCCEEDS, UNSURE, Model, Move, Reached
+from conformance.vectors.model_walk import OUTSIDE, SUCCEEDS, UNSURE, Model, Move, Reached
 from conformance.vectors.question import Asked, Question
 
 DEPTH: Final = 6  # successful calls from an opening one to a state
@@ -53,11 +54,15 @@ class Walk:
 
     def question(self, slug: str) -> Question:
         """The trace behind the file steps that the machine is given."""
-        machine, source = self.expansion.contract.machine, self.expansion.place
-        roots, given = roots_of(self.expansion, self.calls), machine.given if machine is not None else ()
-        at = type(source)(source.source, ("given",))
-        before = [FileDraft(self.expansion, at / k, roots, {}).step(body) for k, body in enumerate(given)]
-        return self.expansion.question(slug, (*before, *self.steps), source)
+        before = given_steps(self.expansion, roots_of(self.expansion, self.calls))
+        return self.expansion.question(slug, (*before, *self.steps), self.expansion.place)
+
+
+def given_steps(expansion: Expansion, roots: tuple[str, ...]) -> tuple[HarnessStep, ...]:
+    """The file steps that a machine is given before every trace that the harness makes up."""
+    machine, place = expansion.contract.machine, Place(expansion.contract.source, ("given",))
+    given = machine.given if machine is not None else ()
+    return tuple(FileDraft(expansion, place / k, roots, {}).step(body) for k, body in enumerate(given))
 
 
 def derived(expansion: Expansion) -> Iterator[Question]:
@@ -108,6 +113,8 @@ class _Search:
     def see(self, node: Node, move: Move) -> Reached:
         """What a move does at a node, noted if nothing showed that before."""
         reached = self.model.reach(move, node.state)
+        if reached.side == OUTSIDE:
+            return reached
         shown = [reached.side, *sorted(reached.touched)]
         if reached.side == SUCCEEDS:
             shown.append(f"call {move.number}")

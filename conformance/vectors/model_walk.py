@@ -17,6 +17,7 @@ from conformance.vectors.ledger import NOBODY
 
 SUCCEEDS: Final = ""  # the side that no guard refuses
 UNSURE: Final = "?"  # the side where a guard hangs on what nobody knows
+OUTSIDE: Final = "-"  # the side that no guard refuses and that nobody is judged on
 MOST_CALLS: Final = 64  # combinations of an operation's examples
 # What left - right is in the nearest case where a comparison is true, and in the nearest where it is not.
 _NEIGHBOURS: Final[Mapping[str, tuple[int, int]]] = {"<": (-1, 0), "<=": (0, 1), ">": (1, 0), ">=": (0, -1)}
@@ -36,7 +37,7 @@ class Move:
 class Reached:
     """What a move does in a state, as the contract says: its side, the boundaries that it touches, the state after."""
 
-    side: str  # id of the guard that refuses, SUCCEEDS or UNSURE
+    side: str  # id of the guard that refuses, SUCCEEDS, UNSURE or OUTSIDE
     touched: frozenset[str] = frozenset()  # `guard/number of comparison/side`
     after: State | None = None  # None: no handle is open
 
@@ -93,7 +94,7 @@ class Model:
             if not guard.expression.holds(activation):
                 return Reached(guard.id, frozenset(touched), state)
         if not contract.in_domain(inputs):
-            return Reached(UNSURE, frozenset(touched), state)
+            return Reached(OUTSIDE, frozenset(touched), state)
         if method.closes:
             return Reached(SUCCEEDS, frozenset(touched), None)
         return Reached(SUCCEEDS, frozenset(touched), self._after(contract, inputs))

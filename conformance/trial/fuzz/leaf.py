@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -58,6 +59,28 @@ def values_at(native: Any, path: Path) -> Iterator[Any]:
         for key in native if path[0] == EACH else [path[0]]:
             if key in native:
                 yield from values_at(native[key], path[1:])
+
+
+def changed(native: dict[str, Any], leaf: Leaf, draw: Any) -> dict[str, Any] | None:
+    """A copy of an input with another value at a leaf; None where the leaf's holder is not there."""
+    whole = copy.deepcopy(native)
+    holder: Any = whole
+    for step in leaf.path[:-1]:
+        key = draw(st.sampled_from(sorted(holder))) if step == EACH and holder else step
+        if not isinstance(holder, dict) or key not in holder:
+            return None
+        holder = holder[key]
+    last = leaf.path[-1]
+    if last == EACH:
+        if not holder:
+            return None
+        last = draw(st.sampled_from(sorted(holder)))
+    value = draw(leaf.values)
+    if value is ABSENT:
+        holder.pop(last, None)
+    else:
+        holder[last] = value
+    return whole
 
 
 class _Maker:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import copy
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
@@ -13,18 +12,18 @@ from hypothesis import HealthCheck, Phase
 from hypothesis import strategies as st
 
 from conformance.backend.drive import Call
-from conformance.backend.observed import BadAnswer, Observed, ObservedFailure, ObservedResult
+from conformance.backend.observed import Observed
 from conformance.codec.codebook import Codebook, OperatorForms
 from conformance.contract.model import Contract
-from conformance.trial import check as checks
 from conformance.trial.asker import Asker
-from conformance.trial.check import Check, Kind, Result, Verdict
+from conformance.trial.check import Result, Verdict
 from conformance.trial.fuzz.figures import Figures
-from conformance.trial.fuzz.leaf import ABSENT, EACH, Leaf, leaves_of
+from conformance.trial.fuzz.judgement import fuzz_check, judged
+from conformance.trial.fuzz.leaf import changed, leaves_of
+from conformance.trial.fuzz.machine import fuzz_machine
 from conformance.trial.fuzz.seed import ACCEPTED, Native, Seeds, seeds_of, side_of
 from conformance.trial.fuzz.shrink import shrink
-from conformance.trial.judge import answer_of, difference, loss_sentence, outcome_name
-from conformance.vectors.case import Case, Expected, ExpectedFailure, ExpectedResult
+from conformance.vectors.case import Case
 
 DEFAULT_EXAMPLES: Final = 400  # calls per operator
 _TOGETHER: Final = 8  # calls in one Hypothesis example: one round trip
@@ -36,12 +35,6 @@ class _Differs(Exception):
     """The backend's answer is not the reference's."""
 
 
-def fuzz_check(contract: Contract) -> Check:
-    """The check that fuzzing one operator is."""
-    why = "Answers equal the reference's on inputs derived from the contract, on both sides of every guard."
-    return Check(f"{contract.operator}?fuzz", Kind.FUZZ, contract.operator, "fuzz", why, (), ())
-
-
 def fuzz_operator(
     contract: Contract,
     cases: Sequence[Case],
@@ -51,11 +44,13 @@ def fuzz_operator(
     examples: int | None = None,
     seed: str = "",
 ) -> tuple[Result, Mapping[str, Any]]:
-    """Fuzz one operator; the result and the figures for the record.
+    """Fuzz one operator, or one machine; the result and the figures for the record.
 
     The same seed gives the same calls; without one the operator's name is the seed. `examples` is a number of calls,
     reached or passed by less than one round trip of each round.
     """
+    if contract.machine is not None:
+        return fuzz_machine(contract, cases, backend, reference, codebook, examples or DEFAULT_EXAMPLES, seed)
     search = _Search(codebook[contract.operator], seeds_of(codebook[contract.operator], cases), backend, reference)
     wanted = examples or DEFAULT_EXAMPLES
     search.hold(search.opening())
@@ -100,32 +95,10 @@ def _call(draw: Any, search: _Search) -> tuple[str, Native]:
     native = draw(search.starts[side])
     for _ in range(draw(_CHANGES)):
         leaf = draw(search.places)
-        changed = _changed(native, leaf, draw)
-        if changed is not None and side_of(search.contract, changed) == side:
-            native = changed
+        other = changed(native, leaf, draw)
+        if other is not None and side_of(search.contract, other) == side:
+            native = other
     return side, native
-
-
-def _changed(native: Native, leaf: Leaf, draw: Any) -> Native | None:
-    """A copy of an input with another value at a leaf; None where the leaf's holder is not there."""
-    whole = copy.deepcopy(native)
-    holder: Any = whole
-    for step in leaf.path[:-1]:
-        key = draw(st.sampled_from(sorted(holder))) if step == EACH and holder else step
-        if not isinstance(holder, dict) or key not in holder:
-            return None
-        holder = holder[key]
-    last = leaf.path[-1]
-    if last == EACH:
-        if not holder:
-            return None
-        last = draw(st.sampled_from(sorted(holder)))
-    value = draw(leaf.values)
-    if value is ABSENT:
-        holder.pop(last, None)
-    else:
-        holder[last] = value
-    return whole
 
 
 class _Search:
@@ -183,22 +156,8 @@ class _Search:
         return None
 
     def _judged(self, call: Call, right: Observed, said: Observed) -> Result | None:
-        check, asked = fuzz_check(self.contract), checks.Call(call.operator, call.inputs, answer_of(said))
-        expected: Expected
-        if isinstance(right, ObservedResult):
-            expected = ExpectedResult(right.fields)
-        elif isinstance(right, ObservedFailure):
-            expected = ExpectedFailure(right.code, right.data)
-        else:
-            message = f"the reference itself gave no proper answer: {right}"
-            return Result(check, Verdict.ERROR, outcome_name(right), message=message, call=asked)
-        if not isinstance(said, ObservedResult | ObservedFailure | BadAnswer):
-            return Result(check, Verdict.ERROR, outcome_name(said), message=loss_sentence(said), call=asked)
-        found = difference(expected, said, self.contract.outputs, self.contract.failure)
-        if found is None:
-            return None
-        message = "the smallest call found on which the backend and the reference differ"
-        return Result(check, Verdict.FAIL, outcome_name(said), message=message, difference=found, call=asked)
+        found = "the smallest call found on which the backend and the reference differ"
+        return judged(fuzz_check(self.contract), self.contract, call, right, said, found)
 
     def result(self) -> Result:
         """The verdict: what was found, or that too little was reached, or a pass."""

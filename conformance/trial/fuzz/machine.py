@@ -1,0 +1,211 @@
+"""One machine fuzzed: Hypothesis draws sequences of calls on several handles, the reference says what is right."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+import hypothesis
+from hypothesis import HealthCheck, Phase
+
+from conformance.backend.drive import Call
+from conformance.backend.observed import ObservedFailure, ObservedResult
+from conformance.codec.codebook import Codebook
+from conformance.contract.model import Contract
+from conformance.trial.asker import Asker
+from conformance.trial.check import Result, Verdict
+from conformance.trial.fuzz.figures import LEAST_SUCCEEDED
+from conformance.trial.fuzz.judgement import fuzz_check, judged
+from conformance.trial.fuzz.program import Program, steps_of, trace_lines
+from conformance.trial.fuzz.program_draw import LONGEST, Urn, programs, urn_of
+from conformance.trial.fuzz.program_shrink import shrunk
+from conformance.trial.judge import loss_sentence, outcome_name
+from conformance.vectors.case import Case, HarnessStep
+from conformance.vectors.derived import given_steps
+from conformance.vectors.exchange import Held
+from conformance.vectors.group import Expansion
+from conformance.vectors.question import Asked
+from conformance.vectors.situation import Situation, situations
+
+FOUND: Final = "the shortest sequence of calls found on which the backend and the reference differ"
+_REFUSED, _ASKED, _FORESEEN = "refused", "asked", "foreseen"
+
+
+class _Differs(Exception):
+    """The backend's answer is not the reference's."""
+
+
+def fuzz_machine(
+    contract: Contract,
+    cases: Sequence[Case],
+    backend: Asker,
+    reference: Asker,
+    codebook: Codebook,
+    wanted: int,
+    seed: str = "",
+) -> tuple[Result, Mapping[str, Any]]:
+    """Fuzz one machine with about `wanted` drawn calls, after its frozen traces; the result and the figures.
+
+    The same seed gives the same calls; without one the machine's name is the seed.
+    """
+    search = _Search(contract, urn_of(contract, cases, codebook), codebook, backend, reference)
+    for program in search.urn.frozen:
+        if search.wrong is None:
+            search.hold(program)
+    drawn, rounds = search.sides[_ASKED], 0
+    strategy = programs(search.urn) if search.urn.opening else None
+    while strategy is not None and search.wrong is None and search.sides[_ASKED] - drawn < wanted:
+        number = hashlib.sha256(f"{contract.operator}\0{seed}\0{rounds}".encode()).digest()
+        _explore(search, strategy, wanted - search.sides[_ASKED] + drawn, int.from_bytes(number[:8], "big"))
+        rounds += 1
+    return search.result(), search.record()
+
+
+def _explore(search: _Search, strategy: Any, calls: int, number: int) -> None:
+    """One Hypothesis run of about this many calls."""
+
+    def hold(program: Program) -> None:
+        if search.wrong is None and program:
+            search.hold(program)
+        if search.wrong is not None:
+            raise _Differs
+
+    settings = hypothesis.settings(
+        max_examples=max(1, -(-calls * 2 // LONGEST)),
+        database=None,
+        deadline=None,
+        report_multiple_bugs=False,
+        print_blob=False,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+        verbosity=hypothesis.Verbosity.quiet,
+    )
+    given: Callable[[Callable[[Program], None]], Callable[[], None]] = hypothesis.given(strategy)
+    test: Callable[[], None] = hypothesis.seed(number)(settings(given(hold)))
+    with contextlib.suppress(_Differs):
+        test()
+
+
+class _Search:
+    """The state of one machine's fuzzing: what was reached, and the first program that was answered wrongly."""
+
+    def __init__(
+        self, contract: Contract, urn: Urn, codebook: Codebook, backend: Asker, reference: Asker
+    ) -> None:
+        self.contract, self.urn, self.codebook = contract, urn, codebook
+        self.backend, self.reference = backend, reference
+        self.sides: Counter[str] = Counter()
+        self.wrong: Program | None = None
+        self.found: Result | None = None
+
+    def hold(self, program: Program) -> None:
+        """Ask both, compare, and count; notes the first wrong answer."""
+        if (found := self.judge(program, counted=True)) is not None:
+            self.wrong, self.found = program, found
+
+    def steps(self, program: Program) -> tuple[Asked | HarnessStep, ...]:
+        """The program behind the file steps that the machine is given."""
+        calls = steps_of(program, self.codebook)
+        roots = {value["root"]: None for turn in program for value in turn.roots.values()}
+        return (*given_steps(Expansion(self.contract, self.contract.groups[0], self.codebook), tuple(roots)), *calls)
+
+    def judge(self, program: Program, counted: bool = False) -> Result | None:
+        """What is wrong with the backend's answers to a program, at the first call where anything is."""
+        steps, check = self.steps(program), fuzz_check(self.contract)
+        right, said = self.reference.walk(steps), self.backend.walk(steps)
+        if not isinstance(right, Held):
+            message = f"the reference was lost: {loss_sentence(right)}"
+            return Result(check, Verdict.ERROR, outcome_name(right), message=message)
+        if counted and (broken := self.count(tuple(situations(steps, right.exchanges, self.codebook)))):
+            return Result(check, Verdict.ERROR, message=f"the reference contradicts its contract: {broken}")
+        if not isinstance(said, Held):
+            return Result(check, Verdict.ERROR, outcome_name(said), message=loss_sentence(said))
+        for one, other in zip(right.exchanges, said.exchanges, strict=False):
+            contract = self.codebook[one.operator].contract
+            call = Call(one.operator, one.inputs)
+            if (wrong := judged(check, contract, call, one.observed, other.observed, FOUND)) is not None:
+                return replace(wrong, step=one.step)
+        return None
+
+    def count(self, found: Sequence[Situation]) -> str:
+        """Count every call by its side; what the reference's answers break of the contract, empty where nothing."""
+        for situation in found:
+            exchange = situation.exchange
+            contract = self.codebook[exchange.operator].contract
+            method = contract.method
+            self.sides[_ASKED] += 1
+            succeeded = isinstance(exchange.observed, ObservedResult)
+            self.sides[""] += succeeded
+            if method is None or not contract.foresees(situation.inputs):
+                continue
+            guard = contract.refusal(situation.inputs)
+            for one in contract.requires:
+                self.sides[f"{method.name}#{one.id}/{'refused' if one is guard else 'passed'}"] += 1
+                if one is guard:
+                    break
+            self.sides[_FORESEEN] += guard is not None or succeeded
+            code = exchange.observed.code if isinstance(exchange.observed, ObservedFailure) else ""
+            where = f"{exchange.operator} {dict(situation.inputs)!r:.200}"
+            if code not in ({guard.code} if guard else {"", *contract.later_codes}):
+                said = f"guard {guard.id} decides" if guard else "every guard lets through"
+                return f"{said} {where}, which got {code or 'a result'}"
+            broken = contract.broken_postconditions(situation.inputs, situation.result or {}) if succeeded else ()
+            for clause in (*broken, *situation.broken):
+                return f"{clause.id} ({clause.position}) is broken by {where}"
+        return ""
+
+    def result(self) -> Result:
+        """The verdict: the smallest program found, or that too little was reached, or a pass."""
+        check = fuzz_check(self.contract)
+        if self.found is not None and self.wrong is not None:
+            return self.smallest() if self.found.verdict is Verdict.FAIL else self.told(self.found, self.wrong)
+        if shortfalls := list(self.shortfalls()):
+            message = "fuzzing did not reach what it must: " + "; ".join(shortfalls)
+            return Result(check, Verdict.ERROR, message=message)
+        return Result(check, Verdict.PASS)
+
+    def smallest(self) -> Result:
+        """What was found, made small; a lost backend costs too much to be lost again and again."""
+        assert self.wrong is not None
+        assert self.found is not None
+
+        def is_wrong(program: Program) -> bool:
+            found = self.judge(program)
+            return found is not None and found.verdict is Verdict.FAIL
+
+        program = shrunk(self.wrong, self.urn.leaves, is_wrong)
+        return self.told(self.judge(program) or self.found, program)
+
+    def told(self, result: Result, program: Program) -> Result:
+        """A result with the trace that shows it, worded as a contract words one."""
+        lines = trace_lines(self.steps(program), self.codebook, self.contract)
+        text = "\n".join([f"{result.message}; as a trace:", *lines])
+        return replace(result, message=text, details={"trace": list(lines)})
+
+    def record(self) -> dict[str, Any]:
+        """The figures as they stand in the record."""
+        guards = {
+            f"{contract.method.name}#{guard.id}": {
+                side: self.sides[f"{contract.method.name}#{guard.id}/{side}"] for side in ("passed", _REFUSED)
+            }
+            for contract in self.urn.model.contracts.values()
+            if contract.method is not None
+            for guard in contract.requires
+        }
+        return {"examples": self.sides[_ASKED], "succeeded": self.sides[""], "guards": guards}
+
+    def shortfalls(self) -> Iterator[str]:
+        """What was not reached; fuzzing that misses a side of a guard must not look green."""
+        figures = self.record()
+        if not figures["examples"]:
+            yield "nothing was asked"
+        elif figures["succeeded"] < LEAST_SUCCEEDED * self.sides[_FORESEEN]:
+            yield f"only {figures['succeeded']} of {figures['examples']} calls succeed"
+        for id_, counts in figures["guards"].items():
+            for side, count in counts.items():
+                if not count:
+                    yield f"no call was {side} by the guard {id_}"

@@ -1,0 +1,156 @@
+"""A sequence of calls of one machine: made of turns, asked as a trace, printed as a trace that can be kept."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from conformance.codec.codebook import Codebook
+from conformance.contract.model import Contract
+from conformance.contract.types import ListOf, MapOf, Scalar, Struct, Type, is_integer
+from conformance.vectors.case import CallStep, Case, FileStep, RestartStep, TreeStep
+from conformance.vectors.derived import kebab
+from conformance.vectors.exchange import AnyStep
+from conformance.vectors.ledger import NOBODY
+from conformance.vectors.question import Asked
+
+STRANGER: Final = -1  # in place of a turn: the handle that nobody gave
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One call. `native` are its inputs without places; `roots` its directories in frozen form.
+
+    `handle` is the number of the turn that gave the handle, STRANGER for none that was given, None where none is taken.
+    """
+
+    operator: str
+    native: Mapping[str, Any]
+    roots: Mapping[str, Any] = field(default_factory=dict)
+    handle: int | None = None
+
+
+Program = tuple[Turn, ...]
+
+
+def method_of(codebook: Codebook, operator: str) -> Any:
+    """What the contract says of an operation of a machine."""
+    return codebook[operator].contract.method
+
+
+def steps_of(program: Program, codebook: Codebook) -> tuple[Asked, ...]:
+    """The calls of a program as the steps of a trace."""
+    return tuple(_step(k, program, codebook) for k in range(len(program)))
+
+
+def step_name(k: int, program: Program, codebook: Codebook) -> str:
+    """What the trace calls a turn."""
+    return f"{kebab(method_of(codebook, program[k].operator).name)}-{k + 1}"
+
+
+def _step(k: int, program: Program, codebook: Codebook) -> Asked:
+    turn = program[k]
+    forms, method = codebook[turn.operator], method_of(codebook, turn.operator)
+    texts = dict.fromkeys((*turn.roots, *([method.takes] if method.takes else ())), NOBODY)
+    wire = {**forms.inputs.from_native({**turn.native, **texts}), **turn.roots}
+    if method.takes:
+        wire[method.takes] = _handle(turn.handle, program, codebook)
+    return Asked(step_name(k, program, codebook), turn.operator, wire)
+
+
+def _handle(giver: int | None, program: Program, codebook: Codebook) -> Any:
+    if giver is None or giver == STRANGER:
+        return NOBODY
+    return {"from": f"{step_name(giver, program, codebook)}.{method_of(codebook, program[giver].operator).opens}"}
+
+
+def program_of(case: Case, codebook: Codebook, methods: Sequence[str]) -> Program | None:
+    """The program that a frozen trace is; None where it is made of anything but calls of this machine."""
+    turns: list[Turn] = []
+    names: dict[str, int] = {}
+    for step in case.steps:
+        if isinstance(step, FileStep | TreeStep | RestartStep) or step.operator not in methods:
+            return None
+        if (turn := _turn(step, codebook, names)) is None:
+            return None
+        names[step.name] = len(turns)
+        turns.append(turn)
+    return tuple(turns)
+
+
+def _turn(step: CallStep, codebook: Codebook, names: Mapping[str, int]) -> Turn | None:
+    forms, method = codebook[step.operator], method_of(codebook, step.operator)
+    wire = dict(step.inputs)
+    roots = {name: wire.pop(name) for name in forms.roots if isinstance(wire.get(name), Mapping)}
+    handle: int | None = None
+    if method.takes:
+        given = wire.pop(method.takes)
+        handle = names.get(given["from"].split(".")[0], STRANGER) if isinstance(given, Mapping) else STRANGER
+    if any(isinstance(value, Mapping) and value.keys() == {"from"} for value in wire.values()):
+        return None
+    places = (*roots, *([method.takes] if method.takes else ()))
+    native = forms.inputs.to_native({**wire, **dict.fromkeys(places, NOBODY)})
+    plain = {name: value for name, value in native.items() if name not in places}
+    return Turn(step.operator, plain, roots, handle)
+
+
+def without(program: Program, gone: range) -> Program:
+    """The program without some turns, and without those that hang on a handle which they gave."""
+    places: dict[int, int] = {}
+    kept: list[Turn] = []
+    for k, turn in enumerate(program):
+        giver = turn.handle
+        if k in gone or (giver is not None and giver != STRANGER and giver not in places):
+            continue
+        places[k] = len(kept)
+        kept.append(turn if giver is None or giver == STRANGER else replace(turn, handle=places[giver]))
+    return tuple(kept)
+
+
+def trace_lines(steps: Sequence[AnyStep], codebook: Codebook, contract: Contract) -> tuple[str, ...]:
+    """The lines that a `trace:` of the machine's contract would hold."""
+    return tuple(_line(step, codebook, contract) for step in steps)
+
+
+def _line(step: AnyStep, codebook: Codebook, contract: Contract) -> str:
+    if isinstance(step, FileStep):
+        return f"- {{{step.action}: {json.dumps(dict(step.body), ensure_ascii=False)}}}"
+    assert isinstance(step, Asked)
+    forms, method = codebook[step.operator], method_of(codebook, step.operator)
+    short = step.operator.removeprefix(f"{contract.operator}.")
+    parts = [f"step: {step.name}", f"call: {short}"]
+    given = step.inputs.get(method.takes)
+    types = {member.name: member.type for member in forms.contract.inputs.fields}
+    told = {
+        name: value["root"] if name in forms.roots and isinstance(value, Mapping) else natural(types[name], value)
+        for name, value in step.inputs.items()
+        if not (name == method.takes and isinstance(value, Mapping))
+    }
+    if told:
+        parts.append("set: {" + ", ".join(f"{name}: {_yaml(value)}" for name, value in told.items()) + "}")
+    if isinstance(given, Mapping):
+        parts.append(f"use: {{{method.takes}: {given['from']}}}")
+    return f"- {{{', '.join(parts)}}}"
+
+
+def natural(type_: Type, wire: Any) -> Any:
+    """A wire value as people write it: numbers as numbers."""
+    if is_integer(type_):
+        return int(wire)
+    match type_:
+        case ListOf(item) if isinstance(wire, list):
+            return [natural(item, one) for one in wire]
+        case MapOf(item) if isinstance(wire, Mapping):
+            return {key: natural(item, one) for key, one in wire.items()}
+        case Struct(fields) if isinstance(wire, Mapping):
+            types = {member.name: member.type for member in fields}
+            return {key: natural(types[key], one) for key, one in wire.items()}
+        case Scalar():
+            return wire
+    return wire
+
+
+def _yaml(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)

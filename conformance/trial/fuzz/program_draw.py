@@ -1,0 +1,152 @@
+"""Programs drawn by Hypothesis: bundles of handles, and inputs that the contract lets through, mostly."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from hypothesis import strategies as st
+
+from conformance.codec.codebook import Codebook
+from conformance.contract.machine import State
+from conformance.contract.model import Contract
+from conformance.contract.types import Struct, is_place
+from conformance.trial.fuzz.leaf import Leaf, changed, leaves_of
+from conformance.trial.fuzz.program import STRANGER, Program, Turn, method_of, program_of
+from conformance.vectors.case import Case
+from conformance.vectors.model_walk import OUTSIDE, SUCCEEDS, UNSURE, Model, Move
+
+LONGEST: Final = 14  # turns of a drawn program
+_LENGTHS: Final = st.integers(2, LONGEST)
+_SELDOM: Final = st.sampled_from([False] * 9 + [True])
+_FORTUNE: Final = st.sampled_from([True] * 5 + [False])  # whether a turn is to succeed
+_HANDLES: Final = st.sampled_from(["live"] * 8 + ["closed"] * 2 + ["stranger"])
+_CHANGES: Final = st.sampled_from([0, 0, 1, 1, 2])  # places of an example that a turn changes
+_TRIES: Final = 4  # draws until a turn succeeds that should
+
+
+@dataclass(frozen=True, slots=True)
+class Seed:
+    """Inputs to start from: native ones without places, and the roots."""
+
+    native: Mapping[str, Any]
+    roots: Mapping[str, Any]
+
+
+@dataclass(slots=True)
+class Urn:
+    """What programs of one machine are drawn from; strategies are built once, for Hypothesis labels each anew."""
+
+    contract: Contract
+    codebook: Codebook
+    model: Model
+    frozen: tuple[Program, ...]
+    seeds: dict[str, tuple[Seed, ...]] = field(default_factory=dict)
+    leaves: dict[str, tuple[Leaf, ...]] = field(default_factory=dict)
+
+    @property
+    def opening(self) -> list[str]:
+        """The operations that open a handle and can be drawn."""
+        return [name for name in self.seeds if self.model.opening(name)]
+
+    @property
+    def taking(self) -> list[str]:
+        """The operations that take a handle; those that close one seldom come up."""
+        taking = [name for name in self.seeds if not self.model.opening(name)]
+        return [name for name in taking for _ in range(1 if self.model.closes(name) else 4)]
+
+
+def urn_of(contract: Contract, cases: Sequence[Case], codebook: Codebook) -> Urn:
+    """Everything to draw from: the examples of the contract, and the inputs of frozen calls."""
+    model = Model(contract, codebook)
+    assert contract.machine is not None
+    methods = contract.machine.methods
+    found = [program_of(case, codebook, methods) for case in cases if case.profile == "quick"]
+    frozen = tuple(program for program in found if program)
+    urn = Urn(contract, codebook, model, frozen)
+    for operator, moves in model.moves.items():
+        forms, method = codebook[operator], method_of(codebook, operator)
+        places = {*forms.roots, *([method.takes] if method.takes else ())}
+        seeds = {repr(seed): seed for move in moves for seed in [_seed(move, places)]}
+        turns = [turn for program in frozen for turn in program if turn.operator == operator]
+        seeds |= {repr(seed): seed for turn in turns for seed in [Seed(turn.native, turn.roots)]}
+        urn.seeds[operator] = tuple(seeds[key] for key in sorted(seeds, key=lambda text: (len(text), text)))
+        plain = Struct(tuple(one for one in forms.contract.inputs.fields if not is_place(one.type)))
+        if plain.fields:
+            seen = [dict(seed.native) for seed in urn.seeds[operator]]
+            urn.leaves[operator] = leaves_of(replace(forms.contract, inputs=plain), seen)
+    return urn
+
+
+def _seed(move: Move, places: set[str]) -> Seed:
+    native = {name: value for name, value in move.native.items() if name not in places}
+    roots = {name: value for name, value in move.wire.items() if name in places and isinstance(value, Mapping)}
+    return Seed(native, roots)
+
+
+def programs(urn: Urn) -> Any:
+    """The strategy for programs."""
+    seeds = {name: st.sampled_from(some) for name, some in urn.seeds.items()}
+    leaves = {name: st.sampled_from(some) for name, some in urn.leaves.items()}
+    opening, taking = st.sampled_from(urn.opening), st.sampled_from(urn.taking or urn.opening)
+    return st.composite(_program)(urn, seeds, leaves, opening, taking)
+
+
+def _program(draw: Any, urn: Urn, seeds: Any, leaves: Any, opening: Any, taking: Any) -> Program:
+    turns: list[Turn] = []
+    live: dict[int, State] = {}
+    closed: list[int] = []
+    for _ in range(draw(_LENGTHS)):
+        # After the last handle is closed the program mostly goes on with it.
+        begins = not (live or closed) or draw(_SELDOM) or (not live and draw(st.booleans()))
+        operator = draw(opening if begins else taking)
+        handle = None
+        if method_of(urn.codebook, operator).takes:
+            handle = _drawn_handle(draw, live, closed)
+        wanted = draw(_FORTUNE)
+        for attempt in range(_TRIES):
+            turn = _drawn_turn(draw, urn, operator, seeds, leaves, handle)
+            reached = urn.model.reach(_move(turn), live.get(STRANGER if handle is None else handle))
+            if reached.side != OUTSIDE and (not wanted or reached.side in (SUCCEEDS, UNSURE) or attempt + 1 == _TRIES):
+                break
+        else:
+            continue
+        turns.append(turn)
+        if reached.side == SUCCEEDS:
+            _follow(urn, turn, len(turns) - 1, reached.after, live, closed)
+    return tuple(turns)
+
+
+def _follow(
+    urn: Urn, turn: Turn, number: int, after: State | None, live: dict[int, State], closed: list[int]
+) -> None:
+    if method_of(urn.codebook, turn.operator).opens:
+        live[number] = after or {}
+    elif turn.handle is not None and turn.handle in live:
+        if after is None:
+            del live[turn.handle]
+            closed.append(turn.handle)
+        else:
+            live[turn.handle] = after
+
+
+def _drawn_handle(draw: Any, live: Mapping[int, State], closed: Sequence[int]) -> int:
+    kind = draw(_HANDLES)
+    if kind == "stranger" or not (live or closed):
+        return STRANGER
+    if not live or (closed and kind == "closed"):
+        return int(draw(st.sampled_from(list(closed))))
+    return int(draw(st.sampled_from(list(live))))
+
+
+def _drawn_turn(draw: Any, urn: Urn, operator: str, seeds: Any, leaves: Any, handle: int | None) -> Turn:
+    seed: Seed = draw(seeds[operator])
+    native = dict(seed.native)
+    for _ in range(draw(_CHANGES) if operator in leaves else 0):
+        native = changed(native, draw(leaves[operator]), draw) or native
+    return Turn(operator, native, seed.roots, handle)
+
+
+def _move(turn: Turn) -> Move:
+    return Move(turn.operator, {}, turn.native)
