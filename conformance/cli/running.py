@@ -5,9 +5,11 @@ from __future__ import annotations
 import errno
 import os
 import re
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
+from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Final
 
@@ -102,6 +104,10 @@ def _startable(backend: str, wire: str, library: Library) -> None:
         if mutant not in known:
             hint = nearest(mutant, known, "`tally mutants` names them all")
             raise Complaint(f"--backend {backend!r}", "T001", f"there is no mutant {mutant!r}", hint)
+    package = backend.removeprefix("python:").partition(":")[0].partition(".")[0]
+    if backend.startswith("python:") and PathFinder.find_spec(package, [*sys.path, str(Path.cwd())]) is None:
+        message = f"there is no module {package!r} on PYTHONPATH, in this environment or in this folder"
+        raise Complaint(f"--backend {backend!r}", "T001", message, "name the module, not its file")
     try:
         resolve(backend, wire)
     except BackendNotFound as error:
