@@ -30,7 +30,7 @@ ECHO = Struct((Field("n", Scalar("uint64")), Field("text", Scalar("string"), opt
 
 def codebook_for(inputs: Struct, outputs: Struct, operator: str = "Echo_v1") -> Codebook:
     """A codebook that describes one operator."""
-    contract = cast(Contract, SimpleNamespace(inputs=inputs, outputs=outputs, failure=FAILURE))
+    contract = cast(Contract, SimpleNamespace(inputs=inputs, outputs=outputs, failure=FAILURE, machine=None))
     forms = OperatorForms(contract, form_of(inputs), form_of(outputs), form_of(FAILURE))
     return Codebook({operator: forms}, {"CONTRACT_VIOLATION": 1801})
 
