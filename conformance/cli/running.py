@@ -69,7 +69,7 @@ def run_all(
     for backend in backends:
         _startable(backend, wire, library)
     if profile != "quick" and not select:
-        require_clean_contracts()
+        require_clean_contracts(library, corpus)
     options = RunOptions(
         wire=wire,
         profile=profile,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -20,6 +20,7 @@ class Bench:
 
     def __init__(self) -> None:
         self._calls: dict[int, tuple[Case, Codebook, tuple[Call, ...] | UnreadableCase]] = {}  # by the case's identity
+        self._callers: dict[int, tuple[tuple[Case, ...], Mapping[str, list[Case]]]] = {}  # by the tuple's identity
         self._desks: dict[str, list[Desk]] = {}
         self._witnesses: dict[tuple[str, str], list[tuple[Call, Any]]] = {}
 
@@ -44,6 +45,17 @@ class Bench:
         if isinstance(known[2], UnreadableCase):
             raise known[2]
         return known[2]
+
+    def callers(self, cases: tuple[Case, ...], operator: str) -> Sequence[Case]:
+        """Those of some cases that call an operator."""
+        known = self._callers.get(id(cases))
+        if known is None:
+            found: dict[str, list[Case]] = {}
+            for case in cases:
+                for name in case.operators:
+                    found.setdefault(name, []).append(case)
+            known = self._callers[id(cases)] = (cases, found)
+        return known[1].get(operator, ())
 
     def witnesses(self, operator: str, text: str) -> list[tuple[Call, Any]]:
         """The wrong results that a postcondition alone is known to have caught, for `L306` to add to."""
@@ -95,12 +107,11 @@ class Subject:
         found: list[Call] = []
         contract = self.library.contracts.get(operator)
         for cases in self.cases.values():
-            for case in cases:
-                if operator in case.operators:
-                    try:
-                        found += (call for call in self.bench.calls(case, self.codebook) if call.operator == operator)
-                    except UnreadableCase:
-                        continue  # L108 says so
+            for case in self.bench.callers(cases, operator):
+                try:
+                    found += (call for call in self.bench.calls(case, self.codebook) if call.operator == operator)
+                except UnreadableCase:
+                    continue  # L108 says so
         if unsure or contract is None or contract.method is None:
             return tuple(found)
         return tuple(call for call in found if contract.foresees(call.inputs))
