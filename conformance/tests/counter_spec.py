@@ -117,7 +117,7 @@ def held(method, params):
 
 def call(method, params):
     if method == "Open":
-        if params["limit"] == "0":
+        if params["limit"] == "0" and "generous" not in sins:
             raise Refused("CONTRACT_VIOLATION")
         opened.append(params["limit"])
         handle = f"{os.getpid()}-{len(opened)}"
@@ -135,6 +135,8 @@ def call(method, params):
                 counter[0] = counter[1]
             raise Refused("COUNTER_OVERFLOW")
         counter[0] += by
+    if "dies" in sins and counter[0] == 2:
+        os._exit(7)
     if method == "Decrement":
         if counter[0] == 0 and "wraps" not in sins:
             raise Refused("COUNTER_OVERFLOW")

@@ -20,8 +20,9 @@ from conformance.vectors.model_walk import OUTSIDE, SUCCEEDS, UNSURE, Model, Mov
 LONGEST: Final = 14  # turns of a drawn program
 _LENGTHS: Final = st.integers(2, LONGEST)
 _SELDOM: Final = st.sampled_from([False] * 9 + [True])
-_FORTUNE: Final = st.sampled_from([True] * 5 + [False])  # whether a turn is to succeed
-_HANDLES: Final = st.sampled_from(["live"] * 8 + ["closed"] * 2 + ["stranger"])
+_FORTUNE: Final = st.sampled_from([True] * 7 + [False])  # whether a turn is to succeed
+_AGAIN: Final = st.sampled_from([True, True, False])  # whether a closed handle is left alone
+_HANDLES: Final = st.sampled_from(["live"] * 16 + ["closed"] * 2 + ["stranger"])
 _CHANGES: Final = st.sampled_from([0, 0, 1, 1, 2])  # places of an example that a turn changes
 _TRIES: Final = 4  # draws until a turn succeeds that should
 
@@ -98,8 +99,7 @@ def _program(draw: Any, urn: Urn, seeds: Any, leaves: Any, opening: Any, taking:
     live: dict[int, State] = {}
     closed: list[int] = []
     for _ in range(draw(_LENGTHS)):
-        # After the last handle is closed the program mostly goes on with it.
-        begins = not (live or closed) or draw(_SELDOM) or (not live and draw(st.booleans()))
+        begins = not (live or closed) or draw(_SELDOM) or (not live and draw(_AGAIN))
         operator = draw(opening if begins else taking)
         handle = None
         if method_of(urn.codebook, operator).takes:

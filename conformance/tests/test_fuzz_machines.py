@@ -1,0 +1,140 @@
+"""Stateful fuzzing: sequences of calls on several handles, held to the reference, shrunk, and printed to be kept."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import Any
+
+import pytest
+
+from conformance.backend.drive import Driver
+from conformance.backend.resolve import resolve
+from conformance.codec.codebook import codebook_of
+from conformance.codec.dialect import DIALECTS
+from conformance.contract.library import Library, load_library
+from conformance.tests.counter_spec import COUNTER, NAME, backend, load, write
+from conformance.trial.asker import Asker
+from conformance.trial.check import Result, Verdict
+from conformance.trial.fuzz import fuzz_operator
+from conformance.trial.fuzz.program import Turn, without
+from conformance.vectors.build import build
+from conformance.vectors.case import Case
+from conformance.vectors.expand import expand
+
+CALLS = 160
+COUNTED = COUNTER.replace("becomes: {count: state.count - 1u}", "becomes: {count: state.count}")
+
+
+@cache
+def library() -> Library:
+    return load(Path(mkdtemp(prefix="tally-counter-")))
+
+
+@cache
+def cases() -> tuple[Case, ...]:
+    made, _ = build(library(), reference=backend(library().layout.root))
+    return made.corpus.cases[NAME]
+
+
+def fuzzed(
+    *sins: str, frozen: bool = True, reference: str = "honest", spec: Library | None = None, seed: str = ""
+) -> tuple[Result, Mapping[str, Any]]:
+    spec = spec or library()
+    codebook = codebook_of(spec)
+
+    def asker(sin: str) -> Asker:
+        return Asker(Driver(resolve(backend(spec.layout.root, sin)), DIALECTS["json"], codebook, 10.0, 10.0))
+
+    known = cases() if frozen else ()
+    with asker(sins[0]) as asked, asker(reference) as right:
+        found = fuzz_operator(spec.contracts[NAME], known, asked, right, codebook, CALLS, seed)
+        assert asked.unattributed == []
+    return found
+
+
+def test_an_honest_counter_passes_and_every_guard_is_reached_from_both_sides() -> None:
+    result, figures = fuzzed("honest")
+    assert (result.verdict, result.message) == (Verdict.PASS, "")
+    assert figures["examples"] > CALLS
+    assert figures["guards"].keys() >= {"Open#room-to-count", "Increment#open-handle", "Increment#no-overflow"}
+    assert all(sides["passed"] and sides["refused"] for sides in figures["guards"].values())
+
+
+SHORTEST = {
+    "wraps": [
+        "- {step: open-1, call: Open, set: {limit: 1}}",
+        "- {step: decrement-2, call: Decrement, use: {handle: open-1.handle}}",
+    ],
+    "spoils": [
+        "- {step: open-1, call: Open, set: {limit: 2}}",
+        "- {step: increment-2, call: Increment, use: {handle: open-1.handle}}",
+        "- {step: increment-3, call: Increment, set: {by: 2}, use: {handle: open-1.handle}}",
+        "- {step: read-4, call: Read, use: {handle: open-1.handle}}",
+    ],
+    "shares": [
+        "- {step: open-1, call: Open, set: {limit: 2}}",
+        "- {step: open-2, call: Open, set: {limit: 1}}",
+        "- {step: increment-3, call: Increment, use: {handle: open-1.handle}}",
+        "- {step: increment-4, call: Increment, use: {handle: open-1.handle}}",
+    ],
+    "clings": [
+        "- {step: open-1, call: Open, set: {limit: 1}}",
+        "- {step: close-2, call: Close, use: {handle: open-1.handle}}",
+        "- {step: increment-3, call: Increment, use: {handle: open-1.handle}}",
+    ],
+}
+
+
+@pytest.mark.parametrize("sin", SHORTEST)
+def test_a_wrong_counter_is_shown_by_the_shortest_trace(sin: str) -> None:
+    result, _ = fuzzed(sin)
+    assert (result.verdict, result.details["trace"]) == (Verdict.FAIL, SHORTEST[sin])
+    assert result.step == SHORTEST[sin][-1].split(",")[0].removeprefix("- {step: ")
+    assert result.message.splitlines()[1:] == SHORTEST[sin]
+
+
+def test_the_printed_trace_can_be_kept_as_a_case(tmp_path: Path) -> None:
+    group = "  - group: kept\n    why: A sequence that fuzzing has found.\n    requirement: K05\n    trace:\n"
+    kept = COUNTER + group + "".join(f"      {line}\n" for line in SHORTEST["shares"])
+    codebook = codebook_of(load_library(write(tmp_path, kept)))
+    (question,) = [one for one in expand(codebook[NAME].contract, codebook) if one.group == "kept"]
+    assert [call.name for call in question.calls] == ["open-1", "open-2", "increment-3", "increment-4"]
+
+
+def test_a_mistake_that_no_frozen_trace_meets_is_found_by_drawn_ones() -> None:
+    result, _ = fuzzed("wraps", frozen=False)
+    assert (result.verdict, result.details["trace"]) == (Verdict.FAIL, SHORTEST["wraps"])
+
+
+def test_the_same_seed_asks_the_same_calls() -> None:
+    assert fuzzed("honest", frozen=False, seed="7")[1] == fuzzed("honest", frozen=False, seed="7")[1]
+    assert fuzzed("honest", frozen=False, seed="7")[1] != fuzzed("honest", frozen=False, seed="8")[1]
+
+
+def test_fuzzing_that_misses_a_side_of_a_guard_is_no_pass() -> None:
+    text = COUNTER.replace("limit > 0u", "limit * limit != 1522756u").replace("[3, 1, 0]", "[3, 1]")
+    result, _ = fuzzed("generous", frozen=False, reference="generous", spec=load_library(write(Path(mkdtemp()), text)))
+    assert result.verdict is Verdict.ERROR
+    assert "did not reach what it must: " in result.message
+    assert "no call was refused by the guard Open#room-to-count" in result.message
+
+
+def test_a_reference_that_contradicts_the_contract_is_said_to() -> None:
+    spec = load_library(write(Path(mkdtemp()), COUNTED))
+    result, _ = fuzzed("honest", spec=spec)
+    assert result.verdict is Verdict.ERROR
+    assert "the reference contradicts its contract: tells-count" in result.message
+
+
+def test_a_backend_that_is_lost_is_an_error_with_its_trace() -> None:
+    result, _ = fuzzed("dies")
+    assert (result.verdict, result.outcome) == (Verdict.ERROR, "crash")
+    assert result.details["trace"][-1].startswith("- {step: ")
+
+
+def test_what_hangs_on_a_handle_goes_with_the_turn_that_gave_it() -> None:
+    program = (Turn("Open", {}), Turn("Open", {}), Turn("Read", {}, handle=0), Turn("Read", {}, handle=1))
+    assert without(program, range(1)) == (Turn("Open", {}), Turn("Read", {}, handle=0))

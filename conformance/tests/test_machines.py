@@ -1,0 +1,278 @@
+"""A third machine by YAML alone: contracts, derived traces, frozen vectors, a trial, and lint."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+from tempfile import mkdtemp
+
+import pytest
+
+from conformance.codec.codebook import codebook_of
+from conformance.contract.library import Library, load_library
+from conformance.contract.position import MalformedContract
+from conformance.lint.run import lint
+from conformance.lint.seeded import faults, score
+from conformance.lint.subject import Subject, subject_of
+from conformance.tests.counter_spec import COUNTER, NAME, backend, load, write
+from conformance.trial.check import Verdict
+from conformance.trial.options import RunOptions
+from conformance.trial.run import run_trial
+from conformance.vectors.build import Built, build
+from conformance.vectors.check import check
+from conformance.vectors.expand import expand
+from conformance.vectors.freeze import freeze
+from conformance.vectors.question import Asked, Question
+
+
+@cache
+def library() -> Library:
+    return load(Path(mkdtemp(prefix="tally-counter-")))
+
+
+@cache
+def built() -> Built:
+    made, _ = build(library(), reference=backend(library().layout.root))
+    return made
+
+
+def subject() -> Subject:
+    return subject_of(library(), built().corpus, built().lock)
+
+
+def questions(text: str, root: Path) -> tuple[Question, ...]:
+    codebook = codebook_of(load(root, text))
+    return expand(codebook[NAME].contract, codebook)
+
+
+def spoilt(old: str, new: str) -> str:
+    assert COUNTER.count(old) == 1, old
+    return COUNTER.replace(old, new)
+
+
+def test_one_file_is_a_contract_for_the_machine_and_one_for_each_method() -> None:
+    methods = ("Close", "Decrement", "Increment", "Open", "Read")
+    assert sorted(library().contracts) == [NAME, *(f"{NAME}.{name}" for name in methods)]
+    machine = library().contracts[NAME]
+    assert (machine.method, machine.requires, len(machine.groups)) == (None, (), 2)
+    increment = library().contracts[f"{NAME}.Increment"]
+    assert [guard.id for guard in increment.requires] == ["open-handle", "no-overflow"]
+    assert str(increment.requires[0].position) == "spec/count/Counter.yaml:8:9"
+    assert str(increment.requires[1].position) == "spec/count/Counter.yaml:29:9"
+
+
+def test_a_backend_that_names_the_machine_promises_every_method() -> None:
+    codebook = codebook_of(library())
+    assert codebook.promised(["Counter", "Unheard.Of"]) == {*library().contracts, "Unheard.Of"}
+    assert codebook.promised(["Counter.Read"]) == {"Counter.Read"}
+
+
+SPOILT = [
+    ("keeps: [count, limit]", "keeps: [count, colour]", "C016"),
+    ("becomes: {count: state.count - 1u}", "becomes: {count: state.count - 1}", "C004"),
+    ("becomes: {count: 0u, limit: limit}", "becomes: {count: next.limit, limit: limit}", "C004"),
+    ('that: "state.count > 0u"', 'that: "next.count > 0u"', "C004"),
+    ("limit: {type: uint64}\ninvariants", "limit: {opaque: true}\ninvariants", "C004"),
+    ("closes: true", "closes: true\n    keeps: [count]", "C016"),
+    ("opens: handle", "opens: key", "C016"),
+    ("limit: {type: uint64}}\n    outputs", "limit: {type: uint64}, state: {type: bool}}\n    outputs", "C016"),
+    ("examples: {limit: [3, 1, 0]}", "examples: {limits: [3, 1, 0]}", "C008"),
+    ("call: Read, ", "call: Reed, ", "C014"),
+    ("examples: {limit: [3, 1, 0]}", "examples: {limit: [0]}", "C017"),
+    ("  limit: {type: uint64}\ninv", "  limit: {type: tensor}\ninv", "C003"),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "code"), SPOILT)
+def test_a_machine_that_contradicts_itself_is_refused_at_its_place(
+    old: str, new: str, code: str, tmp_path: Path
+) -> None:
+    with pytest.raises(MalformedContract) as caught:
+        questions(spoilt(old, new), tmp_path)
+    assert code in {problem.code for problem in caught.value.problems}
+    assert {problem.position.file for problem in caught.value.problems} == {"spec/count/Counter.yaml"}
+
+
+# -- traces
+
+
+def derived() -> dict[str, Question]:
+    codebook = codebook_of(library())
+    found = expand(codebook[NAME].contract, codebook)
+    return {one.id.split("::")[2]: one for one in found if one.group == "derived"}
+
+
+def test_the_traces_of_a_machine_come_from_its_contract_alone() -> None:
+    assert list(derived()) == [
+        "tour-1",
+        "tour-2",
+        "close-example-1",
+        "decrement-refused-no-underflow",
+        "decrement-no-underflow-0-inside",
+        "increment-example-2",
+        "increment-refused-no-overflow",
+        "increment-no-overflow-0-inside",
+        "open-example-2",
+        "open-refused-room-to-count",
+        "unknown-handle",
+        "closed-handle",
+        "handle-of-an-earlier-process",
+        "two-handles",
+    ]
+
+
+def test_a_derived_trace_reads_and_closes_after_what_it_shows() -> None:
+    steps = [step for step in derived()["decrement-refused-no-underflow"].steps if isinstance(step, Asked)]
+    assert [(step.name, step.inputs) for step in steps] == [
+        ("open-1", {"limit": "3"}),
+        ("decrement-2", {"handle": {"from": "open-1.handle"}}),
+        ("read-3", {"handle": {"from": "open-1.handle"}}),
+        ("close-4", {"handle": {"from": "open-1.handle"}}),
+    ]
+
+
+def test_every_ordered_pair_of_operations_that_can_succeed_stands_in_a_tour() -> None:
+    pairs = set()
+    for name, question in derived().items():
+        if name.startswith("tour"):
+            names = [step.operator.removeprefix("Counter.") for step in question.calls]
+            pairs |= set(pairwise(names))
+    working = ("Increment", "Decrement", "Read")
+    assert pairs >= {(one, other) for one in working for other in working}
+
+
+def test_a_step_without_a_handle_gets_the_last_one_that_was_given(tmp_path: Path) -> None:
+    more = "      - {step: other, call: Open, set: {limit: 9}}\n      - {step: again, call: Read}\n"
+    text = COUNTER.replace("      - {step: close,", f"{more}      - {{step: close,")
+    (trace,) = [one for one in questions(text, tmp_path) if one.group == "up-and-down"]
+    assert [step.inputs.get("handle") for step in trace.calls] == [
+        None,
+        *[{"from": "open.handle"}] * 3,
+        None,
+        *[{"from": "other.handle"}] * 2,
+    ]
+
+
+# -- vectors
+
+
+def test_what_the_contract_fixes_needs_no_second_backend() -> None:
+    assert built().problems == ()
+    confirmed = built().corpus.index.operators[NAME].confirmed_by
+    assert set(confirmed.values()) == {("contract",)}
+    assert len(confirmed) == 15
+
+
+def test_an_answer_that_no_equation_fixes_needs_one(tmp_path: Path) -> None:
+    text = spoilt('"result.count == state.count"', '"result.count <= state.count"')
+    made, _ = build(load(tmp_path, text), reference=backend(tmp_path))
+    assert {problem.code for problem in made.problems} == {"V003"}
+
+
+def test_a_machine_is_frozen_once_under_its_own_name() -> None:
+    root = library().layout.root
+    assert built().texts.keys() >= {"vectors/count/Counter.json", "vectors/index.json"}
+    assert not list((root / "vectors").rglob("Counter.*.json"))
+    assert check(library(), reference=backend(root)).problems == ()
+
+
+@pytest.mark.parametrize(
+    ("sin", "codes"), [("wraps", {"V005"}), ("spoils", {"V002", "V004"}), ("clings", {"V005"})]
+)
+def test_a_reference_that_contradicts_the_machine_is_not_frozen(sin: str, codes: set[str], tmp_path: Path) -> None:
+    codebook = codebook_of(library())
+    found = freeze(expand(codebook[NAME].contract, codebook), codebook, reference=backend(tmp_path, sin))
+    assert {problem.code for problem in found.problems} - {"V003"} == codes
+
+
+def test_an_invariant_is_judged_after_every_step_that_is_frozen(tmp_path: Path) -> None:
+    text = spoilt("state.count <= state.limit", "state.count < state.limit")
+    made, _ = build(load(tmp_path, text), reference=backend(tmp_path))
+    assert any("breaks the invariant within-limit" in problem.message for problem in made.problems)
+
+
+def test_what_nobody_knows_is_not_judged(tmp_path: Path) -> None:
+    text = spoilt("becomes: {count: state.count - 1u}", "becomes: {count: unknown}")
+    text = text.replace('== next.count", requirement: K04', '<= state.limit", requirement: K04')
+    made, _ = build(load(tmp_path, text), reference=backend(tmp_path, "forgets"))
+    assert {problem.code for problem in made.problems} == {"V003"}
+
+
+# -- on trial
+
+
+def tried(*sins: str) -> dict[str, str]:
+    """The failing cases and the steps at which they fail."""
+    options = RunOptions(backend=backend(library().layout.root, *sins), profile="quick", timeout=10.0)
+    run = run_trial(library(), built().corpus, options)
+    return {result.check.id: result.step for result in run.results if result.verdict is not Verdict.PASS}
+
+
+def test_an_honest_counter_passes() -> None:
+    assert tried("honest") == {}
+
+
+@pytest.mark.parametrize(
+    ("sin", "case", "step"),
+    [
+        ("wraps", "decrement-refused-no-underflow", "decrement-2"),
+        ("spoils", "increment-refused-no-overflow", "read-3"),
+        ("forgets", "tour-1", "decrement-8"),
+        ("clings", "closed-handle", "increment-3"),
+    ],
+)
+def test_a_derived_trace_catches_a_wrong_counter(sin: str, case: str, step: str) -> None:
+    assert tried(sin)[f"Counter::derived::{case}"] == step
+
+
+def test_two_handles_that_share_their_state_are_caught() -> None:
+    # At which step hangs on what else is asked at the same time.
+    assert "Counter::derived::two-handles" in tried("shares")
+
+
+def test_a_method_that_is_missing_fails_and_is_not_passed_over() -> None:
+    found = tried("lacks")
+    assert found["Counter::derived::tour-1"] == "decrement-4"
+
+
+# -- lint
+
+
+def test_lint_has_nothing_to_say_about_the_counter() -> None:
+    assert [str(finding) for finding in lint(subject())] == []
+
+
+def test_every_fault_seeded_into_the_counter_is_caught() -> None:
+    scores = {one.code: one for one in score(subject(), per_rule=None)}
+    assert {code: one.missed for code, one in scores.items() if one.missed} == {}
+    assert scores["L202"].seeded >= 10
+    assert {"L305", "L306", "L301", "L303"} <= {code for code, one in scores.items() if one.seeded}
+
+
+def test_faults_are_seeded_into_what_a_machine_remembers() -> None:
+    names = [fault.name for some in faults(subject()).values() for fault in some]
+    assert "Counter.Increment: Counter.Increment says nothing of count" in names
+    assert "Counter.Read: Counter.Read forgets to keep limit" in names
+    assert "Counter: invariant within-limit negated" in names
+
+
+def edits() -> Iterator[tuple[str, str, str, str]]:
+    yield "L202", "    keeps: [count, limit]", "    keeps: [count]", "says nothing of limit"
+    yield "L202", "    keeps: [count, limit]", "    keeps: [count, limit, limit]", "says twice"
+    yield "L202", "becomes: {count: state.count - 1u}", "becomes: {count: state.count + 0u}", "no case in which"
+    yield "L202", "becomes: {count: state.count - 1u}", "becomes: {count: state.count - 100u}", "has no value"
+    yield "L202", "  limit: {type: uint64}\ninv", "  limit: {type: uint64}\n  idle: {type: bool}\ninv", "looks at idle"
+    yield "L305", "state.count <= state.limit", "state.count < state.limit", "is not true after"
+    yield "L306", "state.count <= state.limit", "state.count <= state.limit || true", "no corrupted state"
+    yield "L304", "state.count > 0u", "state.count > 1u", "but a result is frozen"
+    yield "L303", "limit > 0u", "limit > 4u", "one above the boundary"
+
+
+@pytest.mark.parametrize(("code", "old", "new", "said"), list(edits()))
+def test_lint_sees_what_is_wrong_with_a_machine(code: str, old: str, new: str, said: str, tmp_path: Path) -> None:
+    changed = load_library(write(tmp_path, spoilt(old, new)))
+    found = lint(replace(subject_of(changed, built().corpus, None), lock=None))
+    assert [finding for finding in found if finding.code == code and said in finding.message] != []
