@@ -83,7 +83,7 @@ def filled(type_: Type, unit: int) -> Any:
     match type_:
         case Scalar("bool"):
             return bool(unit)
-        case Scalar("string"):
+        case Scalar("string" | "handle"):
             return "1" * unit
         case Scalar("bytes"):
             return b"\1" * unit
