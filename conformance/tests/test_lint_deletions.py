@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
-from conformance.contract.model import Contract
+from conformance.contract.position import MalformedContract
 from conformance.lint.catalogue import RULES
 from conformance.lint.mutation import Path, drop, with_contract
+from conformance.tests.contract_parts import parts
 from conformance.tests.shipped import shipped_library, shipped_subject
 
 # L501 and L502 only say that something changed. What looks at no case comes first: one finding is enough.
@@ -19,33 +18,10 @@ _RULES = sorted(
 )
 
 
-def _parts(contract: Contract) -> Iterator[tuple[str, Path]]:
-    for k, guard in enumerate(contract.requires):
-        yield f"guard {guard.id}", ("requires", k)
-    for k, refusal in enumerate(contract.refuses):
-        yield f"refusal {refusal.id}", ("refuses", k)
-    for k, clause in enumerate(contract.ensures):
-        yield f"postcondition {clause.id}", ("ensures", k)
-    for k, edge in enumerate(contract.edge_cases):
-        yield f"edge case {edge.id}", ("edge_cases", k)
-    for k, use in enumerate(contract.laws):
-        yield f"law {use.law}", ("laws", k)
-    for k, variable in enumerate(contract.state):
-        yield f"state variable {variable.name}", ("state", k)
-        for n in range(len(variable.updates)):
-            yield f"update {n + 1} of {variable.name}", ("state", k, "updates", n)
-    for k, group in enumerate(contract.groups):
-        yield f"group {group.name}", ("vectors", k)
-    for name in contract.ordering:
-        yield f"order of {name}", ("ordering", name)
-    for k, name in enumerate(contract.rng.through if contract.rng else ()):
-        yield f"randomness through {name}", ("rng", "through", k)
-
-
 DELETIONS = [
     pytest.param(contract.operator, path, id=f"{contract.operator}: {name}")
     for contract in shipped_library().contracts.values()
-    for name, path in _parts(contract)
+    for name, path in parts(contract)
 ]
 
 
@@ -56,7 +32,10 @@ def test_there_is_something_to_delete_in_every_contract() -> None:
 @pytest.mark.parametrize(("operator", "path"), DELETIONS)
 def test_a_deletion_turns_lint_red(operator: str, path: Path) -> None:
     subject = shipped_subject()
-    faulty = with_contract(subject, subject.library.contracts[operator], drop(path))
+    try:
+        faulty = with_contract(subject, subject.library.contracts[operator], drop(path))
+    except MalformedContract:
+        return  # nothing that is left can be read without it
     assert any(True for rule in _RULES for _ in rule.check(faulty))
 
 

@@ -14,9 +14,11 @@ import pytest
 from conformance.codec.codebook import codebook_of
 from conformance.contract.library import Library, load_library
 from conformance.contract.position import MalformedContract
+from conformance.lint.mutation import drop, with_contract
 from conformance.lint.run import lint
 from conformance.lint.seeded import faults, score
 from conformance.lint.subject import Subject, subject_of
+from conformance.tests.contract_parts import parts
 from conformance.tests.counter_spec import COUNTER, NAME, backend, load, write
 from conformance.trial.check import Verdict
 from conformance.trial.options import RunOptions
@@ -257,6 +259,18 @@ def test_faults_are_seeded_into_what_a_machine_remembers() -> None:
     assert "Counter.Increment: Counter.Increment says nothing of count" in names
     assert "Counter.Read: Counter.Read forgets to keep limit" in names
     assert "Counter: invariant within-limit negated" in names
+
+
+def test_nothing_can_be_taken_out_of_the_counter_without_lint_noticing() -> None:
+    whole, silent = replace(subject(), lock=None), []
+    for contract in library().contracts.values():
+        for name, path in parts(contract):
+            try:
+                found = bool(lint(with_contract(whole, contract, drop(path))))
+            except MalformedContract:
+                found = True
+            silent += [] if found else [f"{contract.operator}: {name}"]
+    assert silent == []
 
 
 def edits() -> Iterator[tuple[str, str, str, str]]:
