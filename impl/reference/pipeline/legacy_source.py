@@ -65,9 +65,9 @@ class LegacySource:
         """Count the files."""
         return len(self._names())
 
-    def held(self) -> int:
-        """Count the files in memory besides the one in hand."""
-        return len(self._cached.keys() - {self._last})
+    def held(self, in_hand: LoadedFile | None) -> int:
+        """Count the files in memory; the one in hand is the last of them."""
+        return len(self._cached)
 
     def undeleted(self) -> int:
         """Answer 0."""

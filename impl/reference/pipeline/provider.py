@@ -159,8 +159,10 @@ class DataProviderBase(ABC):
         temporary = folder / temporary_name(produced_at, seq, self._codec.ending)
         final = folder / final_name(produced_at, seq, num_batches, self._codec.ending)
         self._publish(temporary, final, content)
+        # Visible from here on: whatever the disk says next, this seq is used.
         self._next_seq[split] = seq + 1
         self.produced += 1
+        disk.sync_folder(folder)
         log.info("produced %s/%s, %d bytes", split, final.name, len(content))
         return final
 
@@ -252,7 +254,6 @@ class DataProviderBase(ABC):
             with suppress(OSError):
                 disk.remove(temporary)
             raise
-        disk.sync_folder(final.parent)
 
     def _folder(self, split: str) -> QueueFolder:
         return QueueFolder(self.root, split, self._codec.ending)

@@ -76,9 +76,9 @@ class QueueSource:
         """Count the visible files."""
         return self._folder.backlog()
 
-    def held(self) -> int:
-        """Count the files read ahead."""
-        return len(self._cached)
+    def held(self, in_hand: LoadedFile | None) -> int:
+        """Count the file in hand and the files read ahead."""
+        return len(self._cached) + (in_hand is not None)
 
     def undeleted(self) -> int:
         """Count the finished files that still stand there."""

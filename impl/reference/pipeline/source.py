@@ -38,8 +38,8 @@ class Source(Protocol):
     def backlog(self) -> int:
         """Count the files that stand there."""
 
-    def held(self) -> int:
-        """Count the files in memory besides the one in hand."""
+    def held(self, in_hand: LoadedFile | None) -> int:
+        """Count the files in memory, the one in hand included."""
 
     def undeleted(self) -> int:
         """Count the files that were handed out and could not be deleted."""

@@ -63,4 +63,4 @@ class SplitReader:
 
     def held(self) -> int:
         """Count the files in memory."""
-        return self.source.held() + (self._file is not None)
+        return self.source.held(self._file)
