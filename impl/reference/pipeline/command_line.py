@@ -9,9 +9,14 @@ from impl.reference.pipeline.provider import DataProviderBase
 from impl.reference.pipeline.refusal import Refusal
 
 
-def provider_parser(description: str) -> ArgumentParser:
-    """Return a parser of the seed's flags; sizes have no defaults, so that nothing is guessed (requirement Q18)."""
+def provider_parser(description: str, kind: str = "", kinds: Sequence[str] = ()) -> ArgumentParser:
+    """Return a parser of the seed's flags; sizes have no defaults, so that nothing is guessed (requirement Q18).
+
+    A script for several providers gets its choice first, as the argument `kind`, one of `kinds`.
+    """
     parser = ArgumentParser(description=description)
+    if kind:
+        parser.add_argument(kind, choices=kinds)
     parser.add_argument("data_dir", help="the dataset's root: meta.pkl and queue/ are made there")
     parser.add_argument("--batch_size", type=int, required=True)
     parser.add_argument("--block_size", type=int)

@@ -1,0 +1,127 @@
+"""The example datasets through their command line, and what a consumer finds."""
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from impl.reference.pipeline.consumer import DatasetConsumer
+from impl.tests.pipeline_queue import names_in
+from impl.tests.pipeline_sweep import CHECKOUT, ENVIRONMENT
+
+EXAMPLES = CHECKOUT / "examples/pipeline"
+SIZES = ["--batch_size", "4", "--batches_per_file", "2", "--files", "2", "--seed", "5"]
+BLOCK = ["--block_size", "16"]
+FLAGS = {
+    "char_lm": [*BLOCK, "--target_size", "16"],
+    "char_diffusion": BLOCK,
+    "bert_mlm": BLOCK,
+    "classification": [],
+    "token_classification": BLOCK,
+}
+
+
+def prepare(*arguments: object) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, str(EXAMPLES / "prepare.py"), *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, env=ENVIRONMENT)
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    roots = {}
+    for dataset, flags in FLAGS.items():
+        roots[dataset] = tmp_path_factory.mktemp(dataset)
+        done = prepare(dataset, roots[dataset], *SIZES, *flags)
+        assert done.returncode == 0, done.stderr
+        assert done.stderr.count("produced") == 2
+    return roots
+
+
+def first(root: Path, split: str = "train") -> Any:
+    # The first row begins again for every consumer: the file of two batches stays.
+    return DatasetConsumer(root).get_batch(split, timeout=0)
+
+
+def test_a_character_model_predicts_the_next_character(prepared: dict[str, Path]) -> None:
+    consumer = DatasetConsumer(prepared["char_lm"])
+    x, y = consumer.get_batch("train", timeout=0)
+    assert x.shape == y.shape == (4, 16)
+    np.testing.assert_array_equal(x[:, 1:], y[:, :-1])
+    itos = consumer.meta["itos"]
+    assert "".join(itos[int(token)] for token in x[0]).isprintable() or "\n" in itos.values()
+    assert consumer.meta["training_type"] == "LM"
+
+
+def test_diffusion_corrupts_by_stages(prepared: dict[str, Path]) -> None:
+    consumer = DatasetConsumer(prepared["char_diffusion"])
+    x, y = consumer.get_batch("val", timeout=0)
+    mask = consumer.meta["mask_token_id"]
+    assert (y != mask).all()
+    assert (x == mask).any()
+    assert len(consumer.meta["stages"]) == 3
+
+
+def test_bert_labels_what_is_masked_and_nothing_else(prepared: dict[str, Path]) -> None:
+    consumer = DatasetConsumer(prepared["bert_mlm"])
+    batch = consumer.get_batch("train", timeout=0)
+    assert [array.dtype for array in batch.values()] == [np.int64, np.int8, np.int64]
+    hidden = batch["labels"] != -100
+    changed = batch["input_ids"] == consumer.meta["mask_token_id"]
+    assert (changed <= hidden).all()
+    assert hidden.any()
+    assert not hidden[batch["attention_mask"] == 0].any()
+    assert (batch["input_ids"][:, 0] == consumer.meta["cls_token_id"]).all()
+
+
+def test_classes_stand_in_their_proportions(prepared: dict[str, Path]) -> None:
+    batch = first(prepared["classification"])
+    assert batch["input_ids"].shape == (4, 64)
+    assert sorted(batch["label"]) == [0, 0, 1, 1]
+
+
+def test_every_word_has_a_label(prepared: dict[str, Path]) -> None:
+    batch = first(prepared["token_classification"])
+    assert ((batch["labels"] == -100) == (batch["attention_mask"] == 0)).all()
+    assert set(np.unique(batch["labels"])) == {-100, 0, 1, 2, 3}
+
+
+def test_equal_seeds_make_equal_files(prepared: dict[str, Path], tmp_path: Path) -> None:
+    assert prepare("char_diffusion", tmp_path, *SIZES, *BLOCK).returncode == 0
+    for split in ("train", "val"):
+        for own, other in zip(first(tmp_path, split), first(prepared["char_diffusion"], split), strict=True):
+            np.testing.assert_array_equal(own, other)
+
+
+def test_force_regenerate_makes_the_dataset_anew(tmp_path: Path) -> None:
+    assert prepare("classification", tmp_path, *SIZES).returncode == 0
+    refused = prepare("classification", tmp_path, *SIZES, "--block_size", "8")
+    assert (refused.returncode, refused.stderr.partition(":")[0]) == (2, "META_INVALID")
+    again = prepare("classification", tmp_path, *SIZES, "--block_size", "8", "--force_regenerate")
+    assert again.returncode == 0, again.stderr
+    assert [name.split("-")[1] for name in names_in(tmp_path / "queue/train")] == ["000000"]
+    assert first(tmp_path)["input_ids"].shape == (4, 8)
+
+
+def test_a_missing_size_is_told_at_once(tmp_path: Path) -> None:
+    refused = prepare("char_lm", tmp_path / "new", *SIZES)
+    assert (refused.returncode, refused.stderr.partition(":")[0]) == (2, "META_INVALID")
+    assert not (tmp_path / "new").exists()
+
+
+def test_the_training_side_counts_what_it_took(prepared: dict[str, Path]) -> None:
+    command = [
+        sys.executable,
+        str(EXAMPLES / "train.py"),
+        str(prepared["bert_mlm"]),
+        "--batches",
+        "1",
+        "--timeout",
+        "0",
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, env=ENVIRONMENT)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("batch 1: input_ids int64[4, 16], attention_mask int8[4, 16], labels int64[4, 16]")
+    assert '"batches": 1' in done.stdout
