@@ -5,13 +5,21 @@
  * which takes the inputs and returns the outputs or throws a ContractFailure. A family is a list of them; a machine
  * has a `name` and `methods`, which are such objects too.
  */
+import { BATCH_OPERATORS } from "./batch/operators.js";
 import { CHECKPOINT_OPERATORS } from "./checkpoint/operators.js";
 import { DATA_OPERATORS } from "./data/operators.js";
 import { ERROR_OPERATORS } from "./error/operators.js";
 import { SERIALIZATION_OPERATORS } from "./serialization/operators.js";
 import { STREAM_MACHINE, STREAM_OPERATORS } from "./stream/operators.js";
 
-const FAMILIES = [DATA_OPERATORS, ERROR_OPERATORS, SERIALIZATION_OPERATORS, CHECKPOINT_OPERATORS, STREAM_OPERATORS];
+const FAMILIES = [
+  DATA_OPERATORS,
+  ERROR_OPERATORS,
+  SERIALIZATION_OPERATORS,
+  CHECKPOINT_OPERATORS,
+  STREAM_OPERATORS,
+  BATCH_OPERATORS,
+];
 const MACHINES = [STREAM_MACHINE];
 
 const operators = FAMILIES.flat();

@@ -17,6 +17,7 @@ export const bool = scalar(same, same);
 
 /** 64-bit integers are decimal strings in JSON, because its readers round numbers above 2^53. */
 export const uint64 = scalar(BigInt, String);
+export const int64 = uint64;
 
 /** Integers of at most 32 bits are plain JSON numbers. */
 export const uint32 = scalar(BigInt, Number);
@@ -43,6 +44,25 @@ export const uint64List = {
   toJson: (items) => Array.from(items, String),
   fromCbor: (items) => (items instanceof BigUint64Array ? items : BigUint64Array.from(items, BigInt)),
   toCbor: same,
+};
+
+/** A list of 32-bit numbers, held as words. */
+export const uint32List = {
+  fromJson: (items) => Uint32Array.from(items),
+  toJson: (words) => Array.from(words),
+  fromCbor: (items) => (items instanceof Uint32Array ? items : Uint32Array.from(items, Number)),
+  toCbor: (words) => Array.from(words, BigInt),
+};
+
+/** A tensor: its dtype, its shape as numbers, and its little-endian bytes in C order; in JSON they are base64. */
+export const tensor = {
+  fromJson: ({ dtype, shape, data }) => ({ dtype, shape, data: Buffer.from(data, "base64") }),
+  toJson: ({ dtype, shape, data }) => ({ dtype, shape, data: Buffer.from(data).toString("base64") }),
+  fromCbor: (pairs) => {
+    const { dtype, shape, data } = Object.fromEntries(pairs.entries);
+    return { dtype, shape: Array.from(shape, Number), data };
+  },
+  toCbor: ({ dtype, shape, data }) => ({ dtype, shape: shape.map(BigInt), data }),
 };
 
 /** A list of any other type. */

@@ -1,6 +1,6 @@
 /** What each stage needs of a container (seed 002 §II.H; requirements C27 to C30; rulings CA18, CA32). */
 import { sha256OfCbor } from "../digest.js";
-import { compareBytewise } from "./reasons.js";
+import { compareBytewise } from "../text_order.js";
 import { fieldOf } from "./subject.js";
 
 const FOLDERS = new Map([

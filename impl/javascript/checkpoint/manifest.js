@@ -1,7 +1,7 @@
 /** checkpoint_manifest.cbor: the shard list and what binds it (seed 002 §II.G; requirements C15, C33; ruling CA01). */
 import { encodeCanonical } from "../cbor.js";
 import { MANIFEST, shardPathFault } from "./layout.js";
-import { compareBytewise } from "./reasons.js";
+import { compareBytewise } from "../text_order.js";
 import { IS_OF_TYPE, fieldOf, isNamedMap } from "./subject.js";
 import { parseVersion } from "./versions.js";
 

@@ -4,7 +4,7 @@
  * A shard is `{path, sha256, size_bytes}`; every list is sorted by path.
  */
 import { sha256OfCbor } from "../digest.js";
-import { compareBytewise } from "./reasons.js";
+import { compareBytewise } from "../text_order.js";
 
 /** The shards in the order of their paths as UTF-8 bytes (ruling CA06). */
 export function sortedShards(shards) {

@@ -1,5 +1,6 @@
 /** Why a checkpoint is refused: the closed list of reasons, and the failure record that carries one. */
 import { ContractFailure } from "../errors.js";
+import { compareBytewise } from "../text_order.js";
 import { bytes32, string, struct, uint64 } from "../types.js";
 import { stateOf } from "./subject.js";
 
@@ -41,11 +42,6 @@ export const FAILURE = struct({
   reason: string,
   field_path: string,
 });
-
-/** Compares two texts by their UTF-8 bytes (ruling CA06). */
-export function compareBytewise(left, right) {
-  return Buffer.compare(Buffer.from(left), Buffer.from(right));
-}
 
 const byPath = (left, right) => compareBytewise(left.field_path, right.field_path);
 const byReason = (left, right) => RANK.get(left.reason) - RANK.get(right.reason);

@@ -1,0 +1,33 @@
+/** Batch.BuildAdjacency: which row of a sequence refers to which (seed 004 §4; rulings BA11, BA13, BA28). */
+import { DEFAULT_FAILURE, defaultFailure } from "../errors.js";
+import { list, struct, tensor, uint64List } from "../types.js";
+import { graphFault, sequencesFault } from "./faults.js";
+import { tensorOf } from "./tensors.js";
+import { GRAPH_ROW } from "./types.js";
+
+const NAME = "Batch.BuildAdjacency";
+
+function run({ rows, row_ids: rowIds }) {
+  const fault = graphFault(rows) ?? sequencesFault(rows.length, rowIds);
+  if (fault !== undefined) throw defaultFailure(fault, NAME);
+  const most = rowIds.reduce((found, ids) => Math.max(found, ids.length), 0);
+  const flags = new Uint8Array(rowIds.length * most * most);
+  rowIds.forEach((ids, sequence) => {
+    const places = new Map(Array.from(ids, (row, place) => [Number(row), place]));
+    for (const [row, from] of places) {
+      for (const parent of rows[row].parents) {
+        const to = places.get(parent);
+        if (to !== undefined) flags[(sequence * most + from) * most + to] = 1;
+      }
+    }
+  });
+  return { fk_adj: tensorOf("bool", [rowIds.length, most, most], flags) };
+}
+
+export const buildAdjacency = {
+  name: NAME,
+  inputs: struct({ rows: list(GRAPH_ROW), row_ids: list(uint64List) }),
+  outputs: struct({ fk_adj: tensor }),
+  failure: DEFAULT_FAILURE,
+  run,
+};
