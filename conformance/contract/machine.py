@@ -14,6 +14,7 @@ from conformance.contract.types import FIXED_BYTES, FLOAT_BYTES, INTEGER_RANGES,
 OPEN_HANDLE: Final = "open-handle"  # the guard that refuses a handle nobody holds
 State = Mapping[str, Any]  # native values by variable; a variable that is missing is not known
 _STATE = re.compile(r"\bstate\.([a-z]\w*)")
+_LEARNT = re.compile(r"\s*result\.[\w.]+\s*\Z")
 _NEXT = re.compile(r"\bnext\.([a-z]\w*)")
 
 
@@ -66,12 +67,15 @@ class Method:
     becomes: Mapping[str, Expression]
     needs: Mapping[str, frozenset[str]]
     keeps: frozenset[str]
+    unknown: frozenset[str]  # variables of which nobody knows what they become
     said: Mapping[str, str]  # opaque variables that may change, each with the sentence that says how
 
     @property
-    def changes(self) -> bool:
-        """Whether a success may change anything that the handle stands for."""
-        return self.closes or bool(self.opens) or bool(self.becomes.keys() - self.keeps) or bool(self.said)
+    def reads(self) -> bool:
+        """Whether a success changes nothing; what an answer makes known (`result.position`) has been so before."""
+        learnt = {name for name, one in self.becomes.items() if _LEARNT.match(one.text)}
+        changes = self.closes or self.opens or self.said or self.unknown
+        return not changes and self.becomes.keys() <= self.keeps | learnt
 
 
 @dataclass(frozen=True, slots=True)

@@ -145,6 +145,6 @@ def method_from(
     needs[""] = frozenset().union(*(mentions.of(text) for text in texts))
     name = body["contract"].removeprefix(f"{words.machine.name}.")
     method = Method(
-        name, words.takes, words.opens, words.closes, compiled, needs, words.keeps, words.said
+        name, words.takes, words.opens, words.closes, compiled, needs, words.keeps, words.unknown, words.said
     )
     return method, mentions

@@ -111,14 +111,13 @@ def test_the_traces_of_a_machine_come_from_its_contract_alone() -> None:
     assert list(derived()) == [
         "tour-1",
         "tour-2",
-        "close-example-1",
         "decrement-refused-no-underflow",
         "decrement-no-underflow-0-inside",
-        "increment-example-2",
         "increment-refused-no-overflow",
         "increment-no-overflow-0-inside",
-        "open-example-2",
+        "increment-with-by-2",
         "open-refused-room-to-count",
+        "open-room-to-count-0-inside",
         "unknown-handle",
         "closed-handle",
         "handle-of-an-earlier-process",
@@ -165,7 +164,7 @@ def test_what_the_contract_fixes_needs_no_second_backend() -> None:
     assert built().problems == ()
     confirmed = built().corpus.index.operators[NAME].confirmed_by
     assert set(confirmed.values()) == {("contract",)}
-    assert len(confirmed) == 15
+    assert len(confirmed) == 14
 
 
 def test_an_answer_that_no_equation_fixes_needs_one(tmp_path: Path) -> None:

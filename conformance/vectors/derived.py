@@ -21,6 +21,7 @@ from conformance.vectors.question import Asked, Question
 DEPTH: Final = 6  # successful calls from an opening one to a state
 MOST_STATES: Final = 200
 TOUR: Final = 20  # calls of a trace that goes through pairs of operations
+_PARTS: Final = re.compile(r"[^a-z0-9]+")
 _HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
@@ -88,7 +89,7 @@ class _Search:
         self.first: dict[tuple[str, str], tuple[Node, Move]] = {}  # (operator, what it shows) -> the shortest way
         self.openings: list[tuple[Move, str]] = []
         self.paths: list[tuple[Move, ...]] = []  # of the tours
-        self.toured: set[tuple[str, int]] = set()  # operator and number of every call in them
+        self.toured: set[tuple[str, str]] = set()  # operator and example of every call in them
         self.shown: list[tuple[tuple[Move, ...], Move]] = []
         self.explore()
 
@@ -117,7 +118,7 @@ class _Search:
             return reached
         shown = [reached.side, *sorted(reached.touched)]
         if reached.side == SUCCEEDS:
-            shown.append(f"call {move.number}")
+            shown += [f"with {one}" for one in move.chosen if not one.endswith(" 1")]
         for what in shown:
             if what != UNSURE:
                 self.first.setdefault((move.operator, what), (node, move))
@@ -154,10 +155,10 @@ class _Search:
         """One trace for everything that a call can show and no tour has shown."""
         for (operator, what), (node, move) in sorted(self.first.items(), key=lambda item: item[0]):
             method = kebab(operator.rsplit(".", 1)[-1])
-            if what == SUCCEEDS or (what.startswith("call ") and (operator, move.number) in self.toured):
+            if what == SUCCEEDS or (operator, what.removeprefix("with ")) in self.toured:
                 continue
-            if what.startswith("call "):
-                slug = f"{method}-example-{move.number + 1}"
+            if what.startswith("with "):
+                slug = f"{method}-{_PARTS.sub('-', what)}"
             elif "/" in what:
                 slug = f"{method}-{what.replace('/', '-')}"
             else:
@@ -241,7 +242,7 @@ class _Search:
                 slug = f"tour-{len(self.paths)}"
                 yield lambda slug=slug, path=path: self.toured_question(slug, path)
         for path in self.paths:
-            self.toured |= {(move.operator, move.number) for move in path}
+            self.toured |= {(move.operator, one) for move in path for one in move.chosen}
 
     def toured_question(self, slug: str, path: Sequence[Move]) -> Question:
         walk = Walk(self.expansion)

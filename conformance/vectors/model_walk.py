@@ -30,7 +30,7 @@ class Move:
     operator: str
     wire: Mapping[str, Any] = field(hash=False)
     native: Mapping[str, Any] = field(hash=False, repr=False)
-    number: int = 0  # among the calls of the operation, from 0
+    chosen: tuple[str, ...] = ()  # `path number` of every example value in it, numbered from 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class Model:
         """Whether an operation takes a handle, answers something and changes nothing."""
         contract = self.contracts[operator]
         method = contract.method
-        return method is not None and bool(method.takes) and not method.changes and bool(contract.outputs.fields)
+        return method is not None and bool(method.takes) and method.reads and bool(contract.outputs.fields)
 
     def closes(self, operator: str) -> bool:
         """Whether an operation ends its handle."""
@@ -139,18 +139,22 @@ def _boundaries(contract: Contract) -> Iterator[_Boundary]:
 
 
 def _moves(contract: Contract, forms: OperatorForms) -> Iterator[Move]:
-    """The combinations of an operation's examples, the first of every path first."""
+    """Calls with an operation's examples: the first of every path, each other value beside those, then all together."""
     place = Place(contract.source, ("examples",))
     examples: Mapping[str, Sequence[Any]] = contract.source.value.get("examples", {})
     takes = contract.method.takes if contract.method is not None else ""
-    rows = itertools.islice(itertools.product(*examples.values()), MOST_CALLS)
-    for number, row in enumerate(rows):
+    sizes = [range(len(values)) for values in examples.values()]
+    beside = (tuple(k if n == at else 0 for n in range(len(sizes))) for at, size in enumerate(sizes) for k in size)
+    rows = dict.fromkeys([tuple(0 for _ in sizes), *beside])
+    rows |= dict.fromkeys(itertools.islice(itertools.product(*sizes), MOST_CALLS))
+    for row in rows:
         draft = Draft(contract)
-        for path, value in zip(examples, row, strict=True):
-            draft.set(path, value, place / path)
+        for path, k in zip(examples, row, strict=True):
+            draft.set(path, examples[path][k], place / path / k)
         if takes and takes not in examples:
             draft.set(takes, NOBODY, place)
         wire = draft.wire(place)
-        yield Move(contract.operator, wire, forms.inputs.to_native(wire), number)
+        chosen = tuple(f"{path} {k + 1}" for path, k in zip(examples, row, strict=True))
+        yield Move(contract.operator, wire, forms.inputs.to_native(wire), chosen)
 
 
