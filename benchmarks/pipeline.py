@@ -1,0 +1,111 @@
+"""Measure a consumer's get_batch against copying the same rows: `python benchmarks/pipeline.py`.
+
+Files are written by a provider and read once. Then batches are taken from a warm file, and the same rows are copied out
+of arrays in memory, by turns in the same process. The promise: get_batch costs at most 20 us more than 1.2 copies. With
+torch installed, the codec pt is measured as well. Each figure is the median of several rounds.
+"""
+
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from impl.reference.pipeline.consumer import DatasetConsumer
+from impl.reference.pipeline.file_seed import FileRandom
+from impl.reference.pipeline.provider import DataProviderBase
+
+ROUNDS, BATCHES = 7, 20
+ALLOWED_SECONDS, ALLOWED_COPIES = 20e-6, 1.2
+SHAPES = {"8 x 16": (8, 16), "32 x 256": (32, 256), "64 x 1,024": (64, 1024)}
+
+
+class Spans(DataProviderBase):
+    """Random x and y of one size."""
+
+    def build_meta(self) -> dict[str, Any]:
+        shape = [self.config.block_size]
+        fields = [{"name": name, "dtype": "int64", "shape": shape} for name in ("x", "y")]
+        split_info: dict[str, Any] = {"train": {}, "val": {}}
+        return {
+            "dataset_name": "spans",
+            "training_type": "SEQUENCE_SCORING",
+            "batch_schema": fields,
+            "split_info": split_info,
+        }
+
+    def sample_batch(self, split: str, rng: FileRandom) -> Mapping[str, Any]:
+        made = np.random.default_rng(rng.file_seed)
+        shape = (self.config.batch_size, self.config.block_size or 0)
+        return {name: made.integers(0, 1000, shape) for name in ("x", "y")}
+
+
+def median(action: Callable[[], object]) -> float:
+    """Return the median seconds of one of BATCHES actions."""
+    rounds = []
+    for _ in range(ROUNDS):
+        since = time.perf_counter()
+        for _ in range(BATCHES):
+            action()
+        rounds.append((time.perf_counter() - since) / BATCHES)
+    return statistics.median(rounds)
+
+
+def measure(codec: str, batch_size: int, block_size: int) -> tuple[float, float, float]:
+    """Return the seconds of a warm get_batch, of copying its rows, and of loading the file with the first one."""
+    with tempfile.TemporaryDirectory() as folder:
+        provider = Spans(folder, batch_size, block_size, batches_per_file=ROUNDS * BATCHES + 2, codec=codec)
+        provider.open(["train"])
+        provider.turn("train", 1)
+        consumer = DatasetConsumer(folder, "cpu", codec=codec)
+        since = time.perf_counter()
+        consumer.get_batch("train")
+        load = time.perf_counter() - since
+        taken = median(lambda: consumer.get_batch("train"))
+        # As many rows as the file has, so that the copies are as cold in the caches as the batches are.
+        rows = (ROUNDS * BATCHES + 2) * batch_size
+        held = [np.zeros((rows, block_size), dtype=np.int64) for _ in "xy"]
+        if codec == "pt":
+            from torch import from_numpy
+
+            held = [from_numpy(array) for array in held]
+        at = 0
+
+        def copy() -> None:
+            nonlocal at
+            for array in held:
+                part = array[at : at + batch_size]
+                part.clone() if codec == "pt" else part.copy()
+            at += batch_size
+
+        return taken, median(copy), load
+
+
+def main() -> int:
+    """Print the figures; 1 where the promise is broken."""
+    kept = True
+    print(
+        f"{'codec':<6}{'batch':<12}{'get_batch':>12}{'copy':>12}{'x copy':>9}{'over 1.2 copies':>18}{'with loading':>15}"
+    )
+    for codec in ["npz", *(["pt"] if find_spec("torch") else [])]:
+        for name, shape in SHAPES.items():
+            taken, copied, load = measure(codec, *shape)
+            over = taken - ALLOWED_COPIES * copied
+            kept &= over <= ALLOWED_SECONDS
+            print(
+                f"{codec:<6}{name:<12}{taken * 1e6:>9.1f} us{copied * 1e6:>9.1f} us{taken / copied:>9.2f}"
+                f"{over * 1e6:>15.1f} us{load * 1e3:>12.1f} ms"
+            )
+    print(f"get_batch costs at most 20 us and 1.2 copies of its rows: {'kept' if kept else 'NOT KEPT'}")
+    return 0 if kept else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
