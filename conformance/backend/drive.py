@@ -64,7 +64,9 @@ class Driver:
         carrier = self._carrier()
         try:
             hello = carrier.hello()
-            hello = replace(hello, operators=self.codebook.promised(hello.operators))
+            promised = self.codebook.promised
+            changed = None if hello.changed is None else promised(hello.changed)
+            hello = replace(hello, operators=promised(hello.operators), changed=changed)
         except BaseException:
             self._failed_starts += 1
             self._end(carrier)
