@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from conformance.report.entry import Entry
-from conformance.report.prose import Prose
+from conformance.report.prose import Prose, called
 from conformance.report.record import Record
 
 LABEL: Final = 12  # columns; the widest label is "requirement"
@@ -72,6 +72,9 @@ def _facts(entry: Entry, prose: Prose, tried: Tried) -> Iterator[Fact]:
         yield Fact("step", step)
     if (difference := entry.get("difference")) is not None:
         yield from _difference(difference)
+    for number, line in enumerate(entry.get("details", {}).get("trace", ())):
+        # Whole lines, so that they can be kept under `vectors` of the machine's contract.
+        yield Fact("" if number else "trace", line, verbatim=True)
     if (call := entry.get("call")) is not None:
         yield Fact("asked", cut(f"{call['operator']} {json_text(call['inputs'])}"))
     for id_ in entry["requirements"]:
@@ -79,7 +82,7 @@ def _facts(entry: Entry, prose: Prose, tried: Tried) -> Iterator[Fact]:
     for id_ in entry["rulings"]:
         yield _cited("ruling", id_, prose["rulings"].get(id_, {}))
     for id_ in entry.get("broken", ()):
-        clause = prose["clauses"].get(f"{entry['operator']}/{id_}", {})
+        clause = prose["clauses"].get(f"{called(entry)}/{id_}", {})
         yield Fact("broken", f"{id_}: {clause['text']}" if clause else id_)
     yield Fact("repeat", tried.repeat(entry["id"]), verbatim=True)
     if entry["kind"] == "vector" and entry["verdict"] == "fail":

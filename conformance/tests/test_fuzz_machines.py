@@ -15,10 +15,14 @@ from conformance.backend.resolve import resolve
 from conformance.codec.codebook import codebook_of
 from conformance.codec.dialect import DIALECTS
 from conformance.contract.library import Library, load_library
+from conformance.report.entry import entry_of
+from conformance.report.failure import Tried, facts_of, plain
+from conformance.report.prose import Prose
 from conformance.tests.counter_spec import COUNTER, NAME, backend, load, write
 from conformance.trial.asker import Asker
 from conformance.trial.check import Result, Verdict
 from conformance.trial.fuzz import fuzz_operator
+from conformance.trial.fuzz.machine import FOUND
 from conformance.trial.fuzz.program import Turn, without
 from conformance.vectors.build import build
 from conformance.vectors.case import Case
@@ -93,7 +97,15 @@ def test_a_wrong_counter_is_shown_by_the_shortest_trace(sin: str) -> None:
     result, _ = fuzzed(sin)
     assert (result.verdict, result.details["trace"]) == (Verdict.FAIL, SHORTEST[sin])
     assert result.step == SHORTEST[sin][-1].split(",")[0].removeprefix("- {step: ")
-    assert result.message.splitlines()[1:] == SHORTEST[sin]
+    assert result.message == FOUND
+
+
+def test_the_report_prints_the_trace_line_by_line() -> None:
+    result, _ = fuzzed("wraps")
+    prose: Prose = {"requirements": {}, "rulings": {}, "clauses": {}}
+    printed = plain(facts_of(entry_of(result), prose, Tried("acme", "standard", "json")))
+    assert f"trace       {SHORTEST['wraps'][0]}\n            {SHORTEST['wraps'][1]}\n" in printed
+    assert "repeat      tally run --backend acme -k 'Counter?fuzz'" in printed
 
 
 def test_the_printed_trace_can_be_kept_as_a_case(tmp_path: Path) -> None:

@@ -183,8 +183,7 @@ class _Search:
     def told(self, result: Result, program: Program) -> Result:
         """A result with the trace that shows it, worded as a contract words one."""
         lines = trace_lines(self.steps(program), self.codebook, self.contract)
-        text = "\n".join([f"{result.message}; as a trace:", *lines])
-        return replace(result, message=text, details={"trace": list(lines)})
+        return replace(result, details={"trace": list(lines)})
 
     def record(self) -> dict[str, Any]:
         """The figures as they stand in the record."""
