@@ -138,7 +138,13 @@ def test_a_reference_that_contradicts_the_contract_is_said_to() -> None:
     spec = load_library(write(Path(mkdtemp()), COUNTED))
     result, _ = fuzzed("honest", spec=spec)
     assert result.verdict is Verdict.ERROR
-    assert "the reference contradicts its contract: tells-count" in result.message
+    said = "tells-count (spec/count/Counter.yaml:41:9) is broken by Counter.Decrement"
+    assert result.message.startswith(f"the reference contradicts its contract: {said}")
+    assert result.details["trace"] == [
+        "- {step: open-1, call: Open, set: {limit: 1}}",
+        "- {step: increment-2, call: Increment, use: {handle: open-1.handle}}",
+        "- {step: decrement-3, call: Decrement, use: {handle: open-1.handle}}",
+    ]
 
 
 def test_a_backend_that_is_lost_is_an_error_with_its_trace() -> None:

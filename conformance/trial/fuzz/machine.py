@@ -32,6 +32,7 @@ from conformance.vectors.question import Asked
 from conformance.vectors.situation import Situation, situations
 
 FOUND: Final = "the shortest sequence of calls found on which the backend and the reference differ"
+CONTRADICTED: Final = "the reference contradicts its contract"
 _REFUSED, _ASKED, _FORESEEN = "refused", "asked", "foreseen"
 
 
@@ -116,12 +117,18 @@ class _Search:
     def judge(self, program: Program, counted: bool = False) -> Result | None:
         """What is wrong with the backend's answers to a program, at the first call where anything is."""
         steps, check = self.steps(program), fuzz_check(self.contract)
-        right, said = self.reference.walk(steps), self.backend.walk(steps)
+        right = self.reference.walk(steps)
         if not isinstance(right, Held):
             message = f"the reference was lost: {loss_sentence(right)}"
             return Result(check, Verdict.ERROR, outcome_name(right), message=message)
-        if counted and (broken := self.count(tuple(situations(steps, right.exchanges, self.codebook)))):
-            return Result(check, Verdict.ERROR, message=f"the reference contradicts its contract: {broken}")
+        found = tuple(situations(steps, right.exchanges, self.codebook))
+        if counted:
+            self.count(found)
+        for situation in found:
+            if broken := contradiction(situation, self.codebook):
+                message = f"{CONTRADICTED}: {broken}"
+                return Result(check, Verdict.ERROR, step=situation.exchange.step, message=message)
+        said = self.backend.walk(steps)
         if not isinstance(said, Held):
             return Result(check, Verdict.ERROR, outcome_name(said), message=loss_sentence(said))
         for one, other in zip(right.exchanges, said.exchanges, strict=False):
@@ -131,14 +138,13 @@ class _Search:
                 return replace(wrong, step=one.step)
         return None
 
-    def count(self, found: Sequence[Situation]) -> str:
-        """Count every call by its side; what the reference's answers break of the contract, empty where nothing."""
+    def count(self, found: Sequence[Situation]) -> None:
+        """Count every call by its side."""
         for situation in found:
-            exchange = situation.exchange
-            contract = self.codebook[exchange.operator].contract
+            contract = self.codebook[situation.exchange.operator].contract
             method = contract.method
             self.sides[_ASKED] += 1
-            succeeded = isinstance(exchange.observed, ObservedResult)
+            succeeded = isinstance(situation.exchange.observed, ObservedResult)
             self.sides[""] += succeeded
             if method is None or not contract.foresees(situation.inputs):
                 continue
@@ -148,37 +154,23 @@ class _Search:
                 if one is guard:
                     break
             self.sides[_FORESEEN] += guard is not None or succeeded
-            code = exchange.observed.code if isinstance(exchange.observed, ObservedFailure) else ""
-            where = f"{exchange.operator} {dict(situation.inputs)!r:.200}"
-            if code not in ({guard.code} if guard else {"", *contract.later_codes}):
-                said = f"guard {guard.id} decides" if guard else "every guard lets through"
-                return f"{said} {where}, which got {code or 'a result'}"
-            broken = contract.broken_postconditions(situation.inputs, situation.result or {}) if succeeded else ()
-            for clause in (*broken, *situation.broken):
-                return f"{clause.id} ({clause.position}) is broken by {where}"
-        return ""
 
     def result(self) -> Result:
         """The verdict: the smallest program found, or that too little was reached, or a pass."""
-        check = fuzz_check(self.contract)
         if self.found is not None and self.wrong is not None:
-            return self.smallest() if self.found.verdict is Verdict.FAIL else self.told(self.found, self.wrong)
+            return self.smallest(self.found, self.wrong)
         if shortfalls := list(self.shortfalls()):
             message = "fuzzing did not reach what it must: " + "; ".join(shortfalls)
-            return Result(check, Verdict.ERROR, message=message)
-        return Result(check, Verdict.PASS)
+            return Result(fuzz_check(self.contract), Verdict.ERROR, message=message)
+        return Result(fuzz_check(self.contract), Verdict.PASS)
 
-    def smallest(self) -> Result:
+    def smallest(self, found: Result, program: Program) -> Result:
         """What was found, made small; a lost backend costs too much to be lost again and again."""
-        assert self.wrong is not None
-        assert self.found is not None
-
-        def is_wrong(program: Program) -> bool:
-            found = self.judge(program)
-            return found is not None and found.verdict is Verdict.FAIL
-
-        program = shrunk(self.wrong, self.urn.leaves, is_wrong)
-        return self.told(self.judge(program) or self.found, program)
+        kind = _kind(found)
+        if kind:
+            program = shrunk(program, self.urn.leaves, lambda other: _kind(self.judge(other)) == kind)
+            found = self.judge(program) or found
+        return self.told(found, program)
 
     def told(self, result: Result, program: Program) -> Result:
         """A result with the trace that shows it, worded as a contract words one."""
@@ -208,3 +200,35 @@ class _Search:
             for side, count in counts.items():
                 if not count:
                     yield f"no call was {side} by the guard {id_}"
+
+
+def contradiction(situation: Situation, codebook: Codebook) -> str:
+    """What an answer of the reference breaks of the contract, empty where nothing."""
+    exchange = situation.exchange
+    contract = codebook[exchange.operator].contract
+    if not contract.foresees(situation.inputs):
+        return ""
+    guard = contract.refusal(situation.inputs)
+    succeeded = isinstance(exchange.observed, ObservedResult)
+    code = exchange.observed.code if isinstance(exchange.observed, ObservedFailure) else ""
+    if code not in ({guard.code} if guard else {"", *contract.later_codes}):
+        said = f"guard {guard.id} decides" if guard else "every guard lets through"
+        return f"{said} {exchange.operator}, which got {code or 'a result'}{_state(situation)}"
+    broken = contract.broken_postconditions(situation.inputs, situation.result or {}) if succeeded else ()
+    for clause in (*broken, *situation.broken):
+        return f"{clause.id} ({clause.position}) is broken by {exchange.operator}{_state(situation)}"
+    return ""
+
+
+def _state(situation: Situation) -> str:
+    before = situation.inputs.get("state")
+    return f"; the state was {dict(before)!r:.300}" if before else ""
+
+
+def _kind(found: Result | None) -> str:
+    """What a finding is made small by: that it is a difference, or what it breaks of the contract."""
+    if found is None:
+        return ""
+    if found.verdict is Verdict.FAIL:
+        return FOUND
+    return found.message.split(";")[0] if found.message.startswith(CONTRADICTED) else ""
