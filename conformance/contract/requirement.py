@@ -52,6 +52,7 @@ class Requirements:
     requirements: tuple[Requirement, ...]
     headings: tuple[Heading, ...]
     source: Source = field(repr=False)
+    forbidden_names: tuple[str, ...] = ()  # words that no public name of the family may hold
 
 
 def requirements_from(source: Source, family: str) -> Requirements:
@@ -72,7 +73,7 @@ def requirements_from(source: Source, family: str) -> Requirements:
         Heading(body["heading"], names(body, "requirements"), body.get("excluded", ""), source.at(("headings", k)))
         for k, body in enumerate(source.value["headings"])
     )
-    return Requirements(family, source.value["seed"], rows, headings, source)
+    return Requirements(family, source.value["seed"], rows, headings, source, names(source.value, "forbidden_names"))
 
 
 def rulings_from(source: Source) -> tuple[Ruling, ...]:

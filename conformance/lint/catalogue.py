@@ -7,6 +7,7 @@ from typing import Final
 from conformance.lint.boundaries import BoundariesCrossed
 from conformance.lint.checks import ChecksMutual, ChecksResolve
 from conformance.lint.files import FilesLookedAt
+from conformance.lint.forbidden import NamesPermitted
 from conformance.lint.governance import LockCurrent, VersionsGoverned
 from conformance.lint.guards import EdgeCasesReached, GuardsAgree, GuardsReached
 from conformance.lint.ordering import OrderDeclared
@@ -31,6 +32,7 @@ _OTHERS: Final[tuple[Rule, ...]] = (
     OrderDeclared(),
     StateTotal(),
     RandomnessLocal(),
+    NamesPermitted(),
     GuardsReached(),
     EdgeCasesReached(),
     BoundariesCrossed(),

@@ -25,6 +25,11 @@ def page_faults(subject: Subject) -> Iterator[Fault]:
                 yield Fault("L402", f"{heading.text}: {name}", partial(with_requirements, subject, family, edit))
     for contract in subject.contracts:
         yield from _deletions(subject, contract)
+        if contract.family in subject.library.requirements and contract.inputs.fields:
+            word = contract.inputs.fields[0].name.upper()
+            forbid = put(("forbidden_names",), [word])
+            fault = partial(with_requirements, subject, contract.family, forbid)
+            yield Fault("L204", f"{word} forbidden, which {contract.operator} takes", fault)
     named = {mention.name for contract in subject.contracts for mention in mentions(contract, "ruling")}
     for id_, ruling in subject.library.rulings.items():
         if id_ not in named:  # it rests on a test; without it no name hangs in the air
