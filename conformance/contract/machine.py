@@ -40,6 +40,7 @@ class Machine:
     variables: tuple[Variable, ...]
     methods: tuple[str, ...]
     given: tuple[Mapping[str, Any], ...] = field(default=(), repr=False)  # file steps before every derived trace
+    own_roots: bool = False  # what the harness makes up gives no two handles the same root
 
     @property
     def state(self) -> Struct:

@@ -13,7 +13,7 @@ from conformance.contract.position import Path, Position
 from conformance.contract.source import Source
 
 _COMMON: Final = ("version", "purpose", "source", "equivalence", "purity", "confirmed_by", "failure", "rng", "calls")
-_WHOLE: Final = ("state", "invariants", "laws", "vectors", "workloads", "given")
+_WHOLE: Final = ("state", "invariants", "laws", "vectors", "workloads", "given", "own_roots")
 _ABSENT: Final[Mapping[str, Any]] = {"requires": [], "ordering": {}, "vectors": []}
 
 

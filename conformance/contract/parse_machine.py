@@ -23,7 +23,8 @@ def machine_from(source: Source, named: NamedTypes, problems: list[Problem]) -> 
     body = source.value
     variables = tuple(_variable(source, name, named, problems) for name in body["state"])
     given = tuple(body.get("given", ()))
-    return Machine(body["contract"], variables, names_of(body["methods"], body["contract"]), given)
+    methods = names_of(body["methods"], body["contract"])
+    return Machine(body["contract"], variables, methods, given, body.get("own_roots", False))
 
 
 def _variable(source: Source, name: str, named: NamedTypes, problems: list[Problem]) -> Variable:

@@ -24,6 +24,7 @@ from conformance.trial.check import Verdict
 from conformance.trial.options import RunOptions
 from conformance.trial.run import run_trial
 from conformance.vectors.build import Built, build
+from conformance.vectors.case import FileStep
 from conformance.vectors.check import check
 from conformance.vectors.expand import expand
 from conformance.vectors.freeze import freeze
@@ -155,6 +156,27 @@ def test_a_step_without_a_handle_gets_the_last_one_that_was_given(tmp_path: Path
         None,
         *[{"from": "other.handle"}] * 2,
     ]
+
+
+ROOTED = (
+    COUNTER.replace("purity: stateful", "purity: io\ngiven: [{put: {path: there, text: before}}]")
+    .replace("inputs:  {limit: {type: uint64}}", "inputs:  {limit: {type: uint64}, root: {type: root}}")
+    .replace("examples: {limit: [3, 1, 0]}", "examples: {limit: [3, 1, 0], root: [a]}")
+    .replace("call: Open, set: {limit: 2}", "call: Open, set: {limit: 2, root: a}")
+)
+
+
+def rooted(text: str, root: Path) -> tuple[list[str], list[str]]:
+    """The roots of the two handles, and those in which a file stands before."""
+    (both,) = [one for one in questions(text, root) if one.id.endswith("::two-handles")]
+    roots = [step.inputs["root"]["root"] for step in both.calls if "root" in step.inputs]
+    return roots, [str(step.body["root"]) for step in both.steps if isinstance(step, FileStep)]
+
+
+def test_what_a_machine_is_given_stands_in_every_root_of_a_derived_trace(tmp_path: Path) -> None:
+    assert rooted(ROOTED, tmp_path) == (["a", "a"], ["a"])
+    own = ROOTED.replace("purity: io", "purity: io\nown_roots: true")
+    assert rooted(own, tmp_path) == (["a", "a-2"], ["a", "a-2"])
 
 
 # -- vectors

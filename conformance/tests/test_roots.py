@@ -143,7 +143,7 @@ def test_a_step_that_uses_the_handle_of_a_failed_step_ends_the_walk(codebook: Co
     next(talk)
     with pytest.raises(StopIteration) as end:
         talk.send([Result({"handle": 7})])
-    assert end.value.value.fault == "step one uses what an earlier step did not answer"
+    assert end.value.value.fault.startswith("step one uses what an earlier step did not answer (step open: ")
 
 
 def test_an_ill_typed_handle_or_duration_is_refused_without_being_shown(codebook: Codebook) -> None:

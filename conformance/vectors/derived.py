@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from conformance.contract.machine import State
+from conformance.contract.model import Contract
 from conformance.contract.position import Problem
 from conformance.vectors.case import HarnessStep, RestartStep
 from conformance.vectors.draft import Place
@@ -21,6 +22,7 @@ from conformance.vectors.question import Asked, Question
 DEPTH: Final = 6  # successful calls from an opening one to a state
 MOST_STATES: Final = 200
 TOUR: Final = 20  # calls of a trace that goes through pairs of operations
+_OWN: Final = re.compile(r"-[0-9]+\Z")  # of the roots of a second handle, and a third
 _PARTS: Final = re.compile(r"[^a-z0-9]+")
 _HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
@@ -42,13 +44,15 @@ class Walk:
     steps: list[Asked | HarnessStep] = field(default_factory=list)
     calls: dict[str, Asked] = field(default_factory=dict)
 
-    def ask(self, move: Move, handle: Any = None) -> str:
-        """Add a call; the name of the step."""
+    def ask(self, move: Move, handle: Any = None, number: int = 1) -> str:
+        """Add a call; the name of the step. `number` is that of the handle that it opens."""
         contract = self.expansion.codebook[move.operator].contract
         method = contract.method
         assert method is not None
         name = f"{kebab(method.name)}-{len(self.calls) + 1}"
-        wire = dict(move.wire) if handle is None or not method.takes else {**move.wire, method.takes: handle}
+        wire = own_roots(contract, move.wire, number)
+        if handle is not None and method.takes:
+            wire[method.takes] = handle
         self.calls[name] = Asked(name, move.operator, wire)
         self.steps.append(self.calls[name])
         return name
@@ -60,10 +64,30 @@ class Walk:
 
 
 def given_steps(expansion: Expansion, roots: tuple[str, ...]) -> tuple[HarnessStep, ...]:
-    """The file steps that a machine is given before every trace that the harness makes up."""
+    """The file steps that a machine is given before every trace that the harness makes up, in every root of it."""
     machine, place = expansion.contract.machine, Place(expansion.contract.source, ("given",))
-    given = machine.given if machine is not None else ()
-    return tuple(FileDraft(expansion, place / k, roots, {}).step(body) for k, body in enumerate(given))
+    found: list[HarnessStep] = []
+    for k, body in enumerate(machine.given if machine is not None else ()):
+        ((_, own),) = body.items()
+        for root in roots:
+            if own.get("root", root) in (root, _OWN.sub("", root)):
+                found.append(FileDraft(expansion, place / k, (root,), {}).step(in_root(body, root)))
+    return tuple(found)
+
+
+def in_root(body: Mapping[str, Any], root: str) -> Mapping[str, Any]:
+    """A file step as a contract words it, in this root."""
+    ((action, own),) = body.items()
+    return {action: {**own, "root": root}}
+
+
+def own_roots(contract: Contract, wire: Mapping[str, Any], number: int) -> dict[str, Any]:
+    """The inputs that open the handle of this number, from 1, with roots of its own where the machine says so."""
+    machine, method = contract.machine, contract.method
+    if number == 1 or machine is None or not machine.own_roots or method is None or method.takes:
+        return dict(wire)
+    own = {name: value for name, value in wire.items() if isinstance(value, Mapping) and value.keys() == {"root"}}
+    return {**wire, **{name: {"root": f"{value['root']}-{number}"} for name, value in own.items()}}
 
 
 def derived(expansion: Expansion) -> Iterator[Question]:
@@ -179,13 +203,13 @@ class _Search:
         self.finish(walk, handle, reached.after)
         return walk.question(slug)
 
-    def follow(self, walk: Walk, path: Sequence[Move]) -> tuple[Any, State | None]:
-        """Make the calls of a path; the handle and its state."""
+    def follow(self, walk: Walk, path: Sequence[Move], number: int = 1) -> tuple[Any, State | None]:
+        """Make the calls of a path; the handle, which is the one of this number, and its state."""
         handle: Any = None
         state: State | None = None
         for move in path:
             state = self.model.reach(move, state).after
-            name = walk.ask(move, handle)
+            name = walk.ask(move, handle, number)
             if self.model.opening(move.operator):
                 handle = {"from": f"{name}.{self.opened(move)}"}
         return handle, state
@@ -284,8 +308,8 @@ class _Search:
         path = self.paths[0][1:] if self.paths else ()
         moves = [self.openings[0][0], self.openings[-1][0]]
         handles, states = [], []
-        for move in moves:
-            handle, state = self.follow(walk, [move])
+        for number, move in enumerate(moves, start=1):
+            handle, state = self.follow(walk, [move], number)
             handles.append(handle)
             states.append(state)
         for k, move in enumerate(path[: TOUR // 2]):

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from conformance.backend.drive import RESTART, Talk
+from conformance.backend.observed import ObservedResult
 from conformance.codec.codebook import Codebook
 from conformance.codec.dialect import Dialect
 from conformance.vectors.case import CallStep, FileStep, HarnessStep, RestartStep, TreeStep, label
@@ -47,7 +48,7 @@ def exchanges(steps: Sequence[AnyStep], codebook: Codebook, dialect: Dialect) ->
                     try:
                         inputs = stage.inputs(step)
                     except KeyError:
-                        fault = f"step {step.name} uses what an earlier step did not answer"
+                        fault = f"step {step.name} uses what an earlier step did not answer{_failures(stage.exchanges)}"
                         return Held(stage.exchanges, trees, fault)
                     (outcome,) = yield [stage.call(step.operator, inputs)]
                     stage.note(step.name, step.operator, inputs, outcome)
@@ -57,3 +58,9 @@ def exchanges(steps: Sequence[AnyStep], codebook: Codebook, dialect: Dialect) ->
 def restarts(steps: Iterable[AnyStep]) -> bool:
     """Whether the conversation needs a process of its own."""
     return any(isinstance(step, RestartStep) for step in steps)
+
+
+def _failures(made: Sequence[Exchange]) -> str:
+    """What the last step that has failed answered instead, in words."""
+    failed = [one for one in made if not isinstance(one.observed, ObservedResult)]
+    return f" (step {failed[-1].step}: {failed[-1].observed})"[:200] if failed else ""

@@ -21,12 +21,13 @@ from conformance.trial.check import Result, Verdict
 from conformance.trial.fuzz.figures import LEAST_SUCCEEDED
 from conformance.trial.fuzz.judgement import fuzz_check, judged
 from conformance.trial.fuzz.program import Program, steps_of, trace_lines
-from conformance.trial.fuzz.program_draw import LONGEST, Urn, programs, urn_of
+from conformance.trial.fuzz.program_draw import LONGEST, Urn, programs, urn_of, within
 from conformance.trial.fuzz.program_shrink import shrunk
 from conformance.trial.judge import loss_sentence, outcome_name
 from conformance.vectors.case import Case, HarnessStep
 from conformance.vectors.derived import given_steps
 from conformance.vectors.exchange import Held
+from conformance.vectors.filedraft import roots_of
 from conformance.vectors.group import Expansion
 from conformance.vectors.question import Asked
 from conformance.vectors.situation import Situation, situations
@@ -111,8 +112,8 @@ class _Search:
     def steps(self, program: Program) -> tuple[Asked | HarnessStep, ...]:
         """The program behind the file steps that the machine is given."""
         calls = steps_of(program, self.codebook)
-        roots = {value["root"]: None for turn in program for value in turn.roots.values()}
-        return (*given_steps(Expansion(self.contract, self.contract.groups[0], self.codebook), tuple(roots)), *calls)
+        expansion = Expansion(self.contract, self.contract.groups[0], self.codebook)
+        return (*given_steps(expansion, roots_of(expansion, {call.name: call for call in calls})), *calls)
 
     def judge(self, program: Program, counted: bool = False) -> Result | None:
         """What is wrong with the backend's answers to a program, at the first call where anything is."""
@@ -168,7 +169,11 @@ class _Search:
         """What was found, made small; a lost backend costs too much to be lost again and again."""
         kind = _kind(found)
         if kind:
-            program = shrunk(program, self.urn.leaves, lambda other: _kind(self.judge(other)) == kind)
+
+            def is_wrong(other: Program) -> bool:
+                return all(within(self.urn, turn) for turn in other) and _kind(self.judge(other)) == kind
+
+            program = shrunk(program, self.urn.leaves, is_wrong)
             found = self.judge(program) or found
         return self.told(found, program)
 

@@ -11,7 +11,7 @@ from conformance.codec.codebook import Codebook
 from conformance.contract.model import Contract
 from conformance.contract.types import ListOf, MapOf, Scalar, Struct, Type, is_integer
 from conformance.vectors.case import CallStep, Case, FileStep, RestartStep, TreeStep
-from conformance.vectors.derived import kebab
+from conformance.vectors.derived import kebab, own_roots
 from conformance.vectors.exchange import AnyStep
 from conformance.vectors.ledger import NOBODY
 from conformance.vectors.question import Asked
@@ -54,7 +54,9 @@ def _step(k: int, program: Program, codebook: Codebook) -> Asked:
     turn = program[k]
     forms, method = codebook[turn.operator], method_of(codebook, turn.operator)
     texts = dict.fromkeys((*turn.roots, *([method.takes] if method.takes else ())), NOBODY)
+    opened = sum(not method_of(codebook, one.operator).takes for one in program[: k + 1])
     wire = {**forms.inputs.from_native({**turn.native, **texts}), **turn.roots}
+    wire = own_roots(forms.contract, wire, max(opened, 1))
     if method.takes:
         wire[method.takes] = _handle(turn.handle, program, codebook)
     return Asked(step_name(k, program, codebook), turn.operator, wire)

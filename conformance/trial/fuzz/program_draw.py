@@ -80,6 +80,13 @@ def urn_of(contract: Contract, cases: Sequence[Case], codebook: Codebook) -> Urn
     return urn
 
 
+def within(urn: Urn, turn: Turn) -> bool:
+    """Whether a turn keeps to the bounds that only fuzzing has: calls that are cheap enough, and that end."""
+    contract = urn.codebook[turn.operator].contract
+    activation = contract.environment.bind(turn.native) if contract.fuzz_limits else None
+    return all(limit.holds(activation) for limit in contract.fuzz_limits)
+
+
 def _seed(move: Move, places: set[str]) -> Seed:
     native = {name: value for name, value in move.native.items() if name not in places}
     roots = {name: value for name, value in move.wire.items() if name in places and isinstance(value, Mapping)}
@@ -108,7 +115,8 @@ def _program(draw: Any, urn: Urn, seeds: Any, leaves: Any, opening: Any, taking:
         for attempt in range(_TRIES):
             turn = _drawn_turn(draw, urn, operator, seeds, leaves, handle)
             reached = urn.model.reach(_move(turn), live.get(STRANGER if handle is None else handle))
-            if reached.side != OUTSIDE and (not wanted or reached.side in (SUCCEEDS, UNSURE) or attempt + 1 == _TRIES):
+            content = not wanted or reached.side in (SUCCEEDS, UNSURE) or attempt + 1 == _TRIES
+            if content and reached.side != OUTSIDE and within(urn, turn):
                 break
         else:
             continue

@@ -11,7 +11,7 @@ from conformance.trial.fuzz.leaf import Leaf
 from conformance.trial.fuzz.program import STRANGER, Program, without
 from conformance.trial.fuzz.shrink import shrink
 
-_MOST: Final = 600  # programs that are asked
+_MOST: Final = 300  # programs that are asked
 IsWrong = Callable[[Program], bool]
 
 
