@@ -92,7 +92,7 @@ def main() -> int:
     """Print the figures; 1 where the promise is broken."""
     kept = True
     print(
-        f"{'codec':<6}{'batch':<12}{'get_batch':>12}{'copy':>12}{'x copy':>9}{'over 1.2 copies':>18}{'with loading':>15}"
+        f"{'codec':<6}{'batch':<12}{'get_batch':>12}{'copy':>12}{'x copy':>9}{'over 1.2 copies':>18}{'loading':>15}"
     )
     for codec in ["npz", *(["pt"] if find_spec("torch") else [])]:
         for name, shape in SHAPES.items():
