@@ -51,6 +51,7 @@ class Question:
     note: str = ""
     reference: Observed | None = None  # what was answered already, inside a trace
     theirs: Observed | None = None
+    native: Mapping[str, Any] | None = None  # of a trace, with the state of the machine that the call finds
 
 
 def explain(target: str, wish: Wish) -> int:
@@ -99,9 +100,12 @@ def _question(target: str, wish: Wish, library: Library, corpus: Corpus, intervi
     if case.accumulation is not None:
         found = interview.first_divergence(case.accumulation, wish.backend)
         return Question(case.accumulation.operator, found.inputs, f"call {found.number} of {case.accumulation.count}")
-    mine, theirs = interview.trace(case.steps, wish.backend, wish.step)
+    situation, theirs = interview.trace(case.steps, wish.backend, wish.step)
+    mine = situation.exchange
     note = f"step {mine.step}" if case.kind == "trace" else ""
-    return Question(mine.operator, mine.inputs, note, mine.observed, theirs.observed if theirs else None)
+    return Question(
+        mine.operator, mine.inputs, note, mine.observed, theirs.observed if theirs else None, situation.inputs
+    )
 
 
 def _wire_inputs(text: bytes, interview: Interview, library: Library, operator: str) -> Mapping[str, Any]:
@@ -133,7 +137,7 @@ def _answered(question: Question, wish: Wish, library: Library, interview: Inter
     facts = [Fact("asked", cut(f"{question.operator} {json_text(question.inputs)}", 600))]
     if question.note:
         facts.append(Fact("where", question.note))
-    facts += decision_facts(contract, interview.native(question.operator, question.inputs))
+    facts += decision_facts(contract, question.native or interview.native(question.operator, question.inputs))
     reference, theirs = question.reference, question.theirs
     if reference is None:
         reference = interview.ask("reference", question.operator, question.inputs)

@@ -17,6 +17,7 @@ from conformance.codec.dialect import DIALECTS
 from conformance.vectors.accumulate import accumulate, gap
 from conformance.vectors.case import Accumulation, Step
 from conformance.vectors.exchange import Exchange, exchanges
+from conformance.vectors.situation import Situation, situations
 
 T = TypeVar("T")
 _MOST_CALLS: Final = 1 << 16  # calls between two checkpoints that are compared one by one
@@ -52,7 +53,9 @@ class Interview:
 
         return self.hold(backend, talk())
 
-    def trace(self, steps: Sequence[Step], backend: str | None, wanted: str) -> tuple[Exchange, Exchange | None]:
+    def trace(
+        self, steps: Sequence[Step], backend: str | None, wanted: str
+    ) -> tuple[Situation, Exchange | None]:
         """One step as the reference and the backend make it: the named one, else the first they part at, else the last.
 
         The backend's exchange is None where none was named or it never came so far.
@@ -62,15 +65,16 @@ class Interview:
         theirs: tuple[Exchange, ...] = ()
         if backend is not None:
             theirs = self.hold(backend, exchanges(steps, self.codebook, dialect)).exchanges
-        pairs = [(one, theirs[number] if number < len(theirs) else None) for number, one in enumerate(mine)]
+        found = situations(steps, mine, self.codebook)
+        pairs = [(one, theirs[number] if number < len(theirs) else None) for number, one in enumerate(found)]
         if wanted:
             for one, other in pairs:
-                if one.step == wanted:
+                if one.exchange.step == wanted:
                     return one, other
-            known = ", ".join(one.step for one in mine)
+            known = ", ".join(one.exchange.step for one, _ in pairs)
             raise Complaint(f"--step {wanted!r}", "T003", "the trace has no such step", f"its steps are {known}")
         for one, other in pairs:
-            if other is not None and one.observed != other.observed:
+            if other is not None and one.exchange.observed != other.observed:
                 return one, other
         return pairs[-1]
 

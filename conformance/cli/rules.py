@@ -62,6 +62,10 @@ def contract_facts(contract: Contract, library: Library) -> list[Fact]:
     """A whole contract: purpose, guards in order, postconditions, laws."""
     facts = [Fact("operator", f"{contract.operator} {contract.version}"), Fact("purpose", contract.purpose)]
     facts.append(Fact("contract", str(contract.position)))
+    if contract.machine is not None and contract.method is None:
+        facts.append(Fact("operations", ", ".join(contract.machine.methods)))
+        facts.append(Fact("state", ", ".join(one.name for one in contract.machine.variables)))
+        facts += [Fact("invariant", f"{clause.id}: {clause.expression.text}") for clause in contract.invariants]
     for guard in contract.requires:
         named = ", ".join((*guard.requirements, *guard.rulings))
         facts.append(Fact("requires", f"{guard.id}: {guard.expression.text} else {guard.code} ({named})"))
@@ -78,11 +82,15 @@ def contract_facts(contract: Contract, library: Library) -> list[Fact]:
 
 def decision_facts(contract: Contract, inputs: Mapping[str, Any]) -> list[Fact]:
     """Which clause decides a call: the first guard that is not true, or none."""
+    state = inputs.get("state")
+    found = [Fact("state", ", ".join(f"{name} {value!r:.60}" for name, value in state.items()))] if state else []
+    if not contract.foresees(inputs):
+        return [*found, Fact("guards", "they hang on state that nobody knows here")]
     guard = contract.refusal(inputs)
     if guard is None:
-        return [Fact("guards", f"all {len(contract.requires)} hold: the call is answered")]
+        return [*found, Fact("guards", f"all {len(contract.requires)} hold: the call is answered")]
     text = f"{guard.id}: {guard.expression.text} is not true, so {guard.code}"
-    return [Fact("refused by", text), Fact("", str(guard.position))]
+    return [*found, Fact("refused by", text), Fact("", str(guard.position))]
 
 
 def cited(requirements: Iterable[str], rulings: Iterable[str], library: Library) -> Iterator[Fact]:
