@@ -123,8 +123,8 @@ def test_a_consumer_killed_anywhere_loses_no_row_but_of_the_last_batch(
 def test_a_full_disk_is_waited_for(tmp_path: Path, tool: Callable[[str], str], effect: str) -> None:
     strace = tool("strace")
     root = tmp_path / "root"
-    # The metadata and its folder come first; then the temporary file, twice.
-    ended = interrupted(strace, tmp_path / "log", "fsync", "3..4", f"error={effect}", [], "run", root, 1)
+    # Two folders, the metadata and its folder come first; then the temporary file, twice.
+    ended = interrupted(strace, tmp_path / "log", "fsync", "5..6", f"error={effect}", [], "run", root, 1)
     assert (ended.status, ended.reached) == (0, True), ended.errors
     assert len(names_in(root / "queue/train")) == 1
     assert names_in(root) == ["meta.pkl", "queue"]
@@ -133,13 +133,13 @@ def test_a_full_disk_is_waited_for(tmp_path: Path, tool: Callable[[str], str], e
 def test_a_seq_is_used_once_whatever_the_disk_says_after_the_rename(tmp_path: Path, tool: Callable[[str], str]) -> None:
     strace = tool("strace")
     root = tmp_path / "root"
-    ended = interrupted(strace, tmp_path / "log", "fsync", "4", "error=ENOSPC", [], "run", root, 2)
+    ended = interrupted(strace, tmp_path / "log", "fsync", "6", "error=ENOSPC", [], "run", root, 2)
     assert (ended.status, ended.reached) == (0, True), ended.errors
     assert [name.split("-")[1] for name in names_in(root / "queue/train")] == ["000000", "000001"]
 
 
 @pytest.mark.parametrize(
-    ("call", "when", "effect"), [("mkdir", "2", "EROFS"), ("rename", "2", "EROFS"), ("fsync", "3", "EIO")]
+    ("call", "when", "effect"), [("mkdir", "2", "EROFS"), ("rename", "2", "EROFS"), ("fsync", "5", "EIO")]
 )
 def test_any_other_refusal_of_the_disk_ends_the_provider_and_leaves_no_half_file(
     tmp_path: Path, tool: Callable[[str], str], call: str, when: str, effect: str

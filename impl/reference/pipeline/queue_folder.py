@@ -29,8 +29,10 @@ class QueueFolder:
         self._ending = ending
 
     def make(self) -> None:
-        """Make the folder where it is missing."""
+        """Make the folder where it is missing, and its name durable: a file in it is no safer than that."""
         self.path.mkdir(parents=True, exist_ok=True)
+        disk.sync_folder(self.path.parent)
+        disk.sync_folder(self.path.parent.parent)
 
     def visible(self) -> list[BatchName]:
         """Return the files that a consumer may see, in the order of the queue (requirement Q25)."""
