@@ -137,6 +137,7 @@ def writer(program: str, *arguments: str) -> str:
     return shlex.join(["env", f"PYTHONPATH={ROOT}", sys.executable, "-S", "-m", module, *arguments])
 
 
+@cache
 def tried(workload: str, backend: str, **options: Any) -> CrashReport:
-    """A trial of one writer; every state unless told."""
+    """A trial of one writer, every state unless told; tests that ask for the same one share it."""
     return try_workload(plan(workload), codebook(), CrashOptions(backend, **{"states": None, **options}))

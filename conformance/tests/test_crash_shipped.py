@@ -23,7 +23,7 @@ def test_a_bundled_backend_survives_a_crash_at_every_point(backend: str, tool: C
     library = load_library(find_layout())
     codebook = codebook_of(library)
     # The second derivation is asked little more than whether it keeps the same protocol.
-    options = CrashOptions(backend, states=SOME_STATES if backend == "reference" else SOME_STATES // 10)
+    options = CrashOptions(backend, states=SOME_STATES if backend == "reference" else SOME_STATES // 40)
     declared = operators_of(options, codebook)
     for plan in plans(library, codebook):
         if not plan.operators <= declared:

@@ -31,7 +31,7 @@ from conformance.trial.crash.workload import Plan, Step
 from conformance.trial.options import DEFAULT_TIMEOUT, Progress, Silence
 
 SOME_STATES: Final = 2000  # per workload where not all are asked for
-SOME_RECOVERIES: Final = 8
+SOME_RECOVERIES: Final = 8  # where so many states are tried, in proportion where fewer
 SOME_RECOVERY_STATES: Final = 40  # per interrupted recovery
 SWEEPS: Final = ("kill", "error")
 
@@ -91,7 +91,11 @@ class _Trial:
     def report(self) -> CrashReport:
         plan, options = self.plan, self.options
         self.progress.stage("recording", 1)
-        recording = record(self.stage, self.initial(), plan.steps)
+        initial = self.initial()
+        if options.sweeps:
+            # What a first run leaves behind for later ones, such as compiled modules, would move every call's ordinal.
+            record(self.stage, initial, plan.steps, "rehearsal")
+        recording = record(self.stage, initial, plan.steps)
         self.progress.step()
         versions = self.versions(recording)
         replay = Replay(recording.initial, recording.operations)
@@ -182,8 +186,9 @@ class _Trial:
     def interruption(
         self, replay: Replay, states: Sequence[CrashState], readings: Mapping[bytes, Reading], recording: Recording
     ) -> Interruption:
-        most = None if self.options.full else SOME_RECOVERIES
-        each = None if self.options.full else SOME_RECOVERY_STATES
+        asked = self.options.states
+        most = None if asked is None else min(SOME_RECOVERIES, 1 + asked * SOME_RECOVERIES // SOME_STATES)
+        each = None if asked is None else SOME_RECOVERY_STATES
         outer = Outer(replay, recording.traced, states, readings)
         return interrupt_recoveries(self.stage, self.plan, self.options.models, outer, most, each, self.progress)
 
