@@ -156,6 +156,8 @@ class Contract:
     laws: tuple[LawUse, ...]
     edge_cases: tuple[EdgeCase, ...]
     fuzz_limits: tuple[Expression, ...]  # what fuzzing keeps to beside the domain: calls cheap enough to repeat
+    fuzz_generator: str  # the maker of whole inputs that fuzzing starts from beside the frozen ones; "" for none
+    fuzz_examples: int  # calls of a run that names no number, where the usual number costs too much; 0 for the usual
     bases: Mapping[str, Mapping[str, Any]]
     groups: tuple[Group, ...]
     workloads: tuple[Workload, ...]

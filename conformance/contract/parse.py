@@ -116,6 +116,8 @@ class _Parser:
                 self.expression(("fuzz", "limits", k), before)
                 for k in range(len(body.get("fuzz", {}).get("limits", ())))
             ),
+            fuzz_generator=body.get("fuzz", {}).get("generator", ""),
+            fuzz_examples=body.get("fuzz", {}).get("examples", 0),
             edge_cases=tuple(self.edge_case(k, before) for k in range(len(body.get("edge_cases", ())))),
             bases=body.get("bases", {}),
             groups=tuple(self.group(k, before) for k in range(len(body["vectors"]))),

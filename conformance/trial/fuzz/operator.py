@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
+from random import Random
 from typing import Any, Final
 
 import hypothesis
@@ -23,6 +24,7 @@ from conformance.trial.fuzz.leaf import changed, leaves_of
 from conformance.trial.fuzz.machine import fuzz_machine
 from conformance.trial.fuzz.seed import ACCEPTED, Native, Seeds, seeds_of, side_of
 from conformance.trial.fuzz.shrink import shrink
+from conformance.trial.generators.generator import Generator, generator_of
 from conformance.vectors.case import Case
 
 DEFAULT_EXAMPLES: Final = 300  # calls per operator
@@ -52,7 +54,7 @@ def fuzz_operator(
     if contract.machine is not None:
         return fuzz_machine(contract, cases, backend, reference, codebook, examples or DEFAULT_EXAMPLES, seed)
     search = _Search(codebook[contract.operator], seeds_of(codebook[contract.operator], cases), backend, reference)
-    wanted = examples or DEFAULT_EXAMPLES
+    wanted = examples or contract.fuzz_examples or DEFAULT_EXAMPLES
     search.hold(search.opening())
     rounds = 0
     while search.seeds.by_side and search.found is None and search.figures.asked < wanted:
@@ -101,6 +103,12 @@ def _call(draw: Any, search: _Search) -> tuple[str, Native]:
     return side, native
 
 
+def _generated(contract: Contract, generator: Generator) -> Any:
+    """Whole inputs of the contract's generator that no guard refuses, each made from one number."""
+    made = st.integers(0, 2**64 - 1).map(lambda number: generator.make(Random(number)))  # noqa: S311
+    return made.filter(lambda native: side_of(contract, native) == ACCEPTED)
+
+
 class _Search:
     """The state of one operator's fuzzing: what was reached, and the last wrong answer found."""
 
@@ -110,9 +118,12 @@ class _Search:
         self.leaves = leaves_of(forms.contract, seeds.all)
         # Built once: Hypothesis labels a strategy anew each time one is made.
         self.places = st.sampled_from(self.leaves)
-        self.starts = {side: st.sampled_from(natives) for side, natives in seeds.by_side.items()}
+        self.starts: dict[str, Any] = {side: st.sampled_from(natives) for side, natives in seeds.by_side.items()}
+        if (generator := generator_of(self.contract)) is not None:
+            generated = _generated(self.contract, generator)
+            self.starts[ACCEPTED] = st.one_of(self.starts.get(ACCEPTED, generated), generated)
         guards = [side for side in seeds.by_side if side != ACCEPTED]
-        accepted = [ACCEPTED] * (_SUCCEEDING * len(guards) or 1) if ACCEPTED in seeds.by_side else []
+        accepted = [ACCEPTED] * (_SUCCEEDING * len(guards) or 1) if ACCEPTED in self.starts else []
         self.sides = st.sampled_from([*accepted, *guards])
         self.figures = Figures(forms.contract)
         self.found: Result | None = None

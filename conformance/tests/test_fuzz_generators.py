@@ -1,0 +1,79 @@
+"""Generated inputs are well typed, accepted by the contract that names them, and of every shape."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from random import Random
+from typing import Any
+
+import pytest
+
+from conformance.codec.codebook import codebook_of
+from conformance.contract.position import MalformedContract
+from conformance.tests.shipped import shipped_library
+from conformance.trial.fuzz.seed import ACCEPTED, side_of
+from conformance.trial.generators.generator import generator_of, known_generators
+from conformance.trial.generators.relational import random_database
+
+CODEBOOK = codebook_of(shipped_library())
+NAMED = sorted(forms.contract.operator for forms in CODEBOOK.forms.values() if forms.contract.fuzz_generator)
+NUMBERS = range(40)
+
+
+@pytest.mark.parametrize("operator", NAMED)
+def test_generated_inputs_are_well_typed_and_mostly_accepted(operator: str) -> None:
+    forms = CODEBOOK[operator]
+    generator = generator_of(forms.contract)
+    assert generator is not None
+    made = [generator.make(Random(number)) for number in NUMBERS]
+    for native in made:
+        forms.inputs.from_native(native)
+    accepted = sum(side_of(forms.contract, native) == ACCEPTED for native in made)
+    assert accepted >= 0.9 * len(made)
+
+
+def test_every_generator_is_named_by_a_contract() -> None:
+    assert known_generators().keys() == {CODEBOOK[name].contract.fuzz_generator for name in NAMED}
+
+
+@pytest.mark.parametrize("name", sorted(known_generators()))
+def test_the_same_number_makes_the_same_inputs(name: str) -> None:
+    make = known_generators()[name].make
+    assert repr(make(Random(7))) == repr(make(Random(7))) != repr(make(Random(8)))
+
+
+def keys() -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+    """Every foreign key of some databases, with its table."""
+    for number in NUMBERS:
+        for table in random_database(Random(number))["tables"]:
+            yield from ((table, key) for key in table["foreign_keys"])
+
+
+def test_databases_have_empty_tables_and_tables_without_columns() -> None:
+    tables = [table for number in NUMBERS for table in random_database(Random(number))["tables"]]
+    assert any(table["row_count"] == 0 for table in tables)
+    assert any(not table["columns"] for table in tables)
+    assert {column["semantic_type"] for table in tables for column in table["columns"]} == {
+        "identifier", "numerical", "timestamp", "boolean", "categorical", "text", "ignored",
+    }  # fmt: skip
+
+
+def test_keys_are_null_repeated_and_lead_to_the_own_table_and_row() -> None:
+    found = list(keys())
+    assert any((key["rows"] == -1).any() for _, key in found)
+    assert any(len(set(key["rows"].tolist())) < len(key["rows"]) for _, key in found)
+    assert any(key["table"] == table["name"] for table, key in found)
+    assert any(
+        key["table"] == table["name"] and row in key["rows"][row : row + 1]
+        for table, key in found
+        for row in range(table["row_count"])
+    )
+
+
+def test_a_generator_unheard_of_is_told_at_its_place() -> None:
+    contract = replace(CODEBOOK["Batch.BuildGraph"].contract, fuzz_generator="crystal-ball")
+    with pytest.raises(MalformedContract) as told:
+        generator_of(contract)
+    assert "there is no generator 'crystal-ball'" in str(told.value)
+    assert "spec/batch/Batch.BuildGraph.yaml" in str(told.value)

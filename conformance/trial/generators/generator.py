@@ -1,0 +1,49 @@
+"""What a generator is, and the ones there are, by the name that a contract's `fuzz.generator` gives."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from random import Random
+from typing import Any
+
+import conformance.trial.generators as rooms
+from conformance.contract.model import Contract
+from conformance.contract.position import MalformedContract, Problem
+
+Native = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Generator:
+    """A named maker of complete native inputs; the same state of `Random` makes the same inputs."""
+
+    name: str
+    make: Callable[[Random], Native]
+
+
+@cache
+def known_generators() -> Mapping[str, Generator]:
+    """Every generator of every family, found in the modules of this package that offer GENERATORS."""
+    found: dict[str, Generator] = {}
+    for module in pkgutil.iter_modules(rooms.__path__):
+        for one in getattr(importlib.import_module(f"{rooms.__name__}.{module.name}"), "GENERATORS", ()):
+            if one.name in found:
+                raise ValueError(f"two generators are called {one.name}")
+            found[one.name] = one
+    return found
+
+
+def generator_of(contract: Contract) -> Generator | None:
+    """The generator that a contract names, None where it names none; raises MalformedContract for one unheard of."""
+    name = contract.fuzz_generator
+    if not name:
+        return None
+    if name not in known_generators():
+        hint = f"conformance/trial/generators has {', '.join(sorted(known_generators()))}"
+        problem = Problem(contract.source.at(("fuzz", "generator")), "C004", f"there is no generator {name!r}", hint)
+        raise MalformedContract([problem])
+    return known_generators()[name]
