@@ -1,0 +1,126 @@
+"""Sources that only come one token after the other, and reading ahead of them."""
+
+import sys
+from collections.abc import Iterator, Sequence
+from threading import Event
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from impl.reference.stream.context_stream import ContextStream
+from impl.reference.stream.fixed_tokens import ListedTokens
+from impl.reference.stream.iterator_tokens import IteratorTokens, OpenDocuments, huggingface_documents
+from impl.reference.stream.prefetch import prefetched
+from impl.reference.stream.token_source import OnEnd, TokenSource
+
+DOCUMENTS = [[0, 1, 2], [], [3, 4, 5, 6, 7], [8, 9]]
+ENDS = [3, 8, 10]
+PATIENCE = 20.0  # seconds, never waited where the code is right
+
+
+def taken(source: TokenSource, size: int, count: int, rank: int = 0, world_size: int = 1) -> list[Any]:
+    stream = ContextStream(source, rank=rank, world_size=world_size)
+    found = []
+    for pulse in range(count):
+        found.append((stream.next_chunk(size), stream.position()))
+        stream.advance(pulse)
+    return found
+
+
+@pytest.mark.parametrize("on_end", ["wrap", "stop"])
+@pytest.mark.parametrize("size", [1, 3, 4, 10, 25])
+@pytest.mark.parametrize(("rank", "world_size"), [(0, 1), (1, 2), (2, 3)])
+def test_an_iterator_serves_the_chunks_of_a_list(on_end: OnEnd, size: int, rank: int, world_size: int) -> None:
+    listed = ListedTokens(list(range(10)), ENDS, on_end)
+    for documents in (lambda: DOCUMENTS, prefetched(lambda: DOCUMENTS, 4)):
+        streamed = IteratorTokens(documents, on_end)
+        assert taken(streamed, size, 7, rank, world_size) == taken(listed, size, 7, rank, world_size)
+
+
+def test_an_iterator_of_nothing_has_no_chunk() -> None:
+    assert taken(IteratorTokens(list), 4, 2) == [(None, 0), (None, 0)]
+
+
+def test_a_reset_begins_the_iterator_anew() -> None:
+    stream = ContextStream(IteratorTokens(lambda: DOCUMENTS))
+    stream.next_chunk(7)
+    stream.advance(1)
+    stream.reset()
+    chunk = stream.next_chunk(4)
+    assert chunk is not None
+    assert (chunk.tokens, chunk.chunk_id) == ([0, 1, 2, 3], 2)
+
+
+def test_no_more_is_held_than_a_chunk_and_a_document() -> None:
+    def documents() -> Iterator[Sequence[int]]:
+        for start in range(0, 100_000, 100):
+            yield list(range(start, start + 100))
+
+    source = IteratorTokens(documents, "stop")
+    source.resume(0, 99_000)
+    assert source.read(0, 99_000, 99_003) == [99_000, 99_001, 99_002]
+    assert len(source._held) <= 103
+
+
+def test_the_reader_runs_ahead_within_its_bound() -> None:
+    drawn: list[int] = []
+    reached, may_end = Event(), Event()
+
+    def documents() -> Iterator[Sequence[int]]:
+        for number in range(50):
+            drawn.append(number)
+            if number == 4:
+                reached.set()
+            yield [number] * 10
+        may_end.set()
+
+    ahead = iter(prefetched(documents, 40)())
+    assert next(ahead) == [0] * 10
+    assert reached.wait(PATIENCE)  # without anybody asking, up to the bound
+    assert len(drawn) <= 6  # and not beyond it
+    assert [document[0] for document in ahead] == list(range(1, 50))
+    assert may_end.is_set()
+
+
+def test_an_error_of_the_iterator_comes_where_its_document_would() -> None:
+    def documents() -> Iterator[Sequence[int]]:
+        yield [1, 2]
+        raise OSError("the network is gone")
+
+    ahead = iter(prefetched(documents, 100)())
+    assert next(ahead) == [1, 2]
+    with pytest.raises(OSError, match="the network is gone"):
+        next(ahead)
+
+
+def test_an_abandoned_reader_stops() -> None:
+    closed = Event()
+
+    def documents() -> Iterator[Sequence[int]]:
+        try:
+            while True:
+                yield [0]
+        finally:
+            closed.set()
+
+    ahead = iter(prefetched(documents, 3)())
+    next(ahead)
+    ahead.close()  # type: ignore[attr-defined]
+    assert closed.wait(PATIENCE)
+
+
+def test_a_dataset_is_streamed_by_its_column(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Any] = []
+
+    def load_dataset(path: str, **options: Any) -> list[dict[str, Any]]:
+        asked.append((path, options))
+        return [{"input_ids": document, "text": "?"} for document in DOCUMENTS]
+
+    module = ModuleType("datasets")
+    module.load_dataset = load_dataset  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "datasets", module)
+    documents: OpenDocuments = huggingface_documents("a/corpus", split="part")
+    assert taken(IteratorTokens(documents), 4, 5) == taken(ListedTokens(list(range(10)), ENDS), 4, 5)
+    assert asked[0] == ("a/corpus", {"streaming": True, "split": "part"})
+    assert len(asked) == 2  # once for each pass
