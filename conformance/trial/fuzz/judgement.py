@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from conformance.backend.drive import Call
 from conformance.backend.observed import BadAnswer, Observed, ObservedFailure, ObservedResult
 from conformance.contract.model import Contract
@@ -9,6 +11,8 @@ from conformance.trial import check as checks
 from conformance.trial.check import Check, Kind, Result, Verdict
 from conformance.trial.judge import answer_of, difference, loss_sentence, outcome_name
 from conformance.vectors.case import Expected, ExpectedFailure, ExpectedResult
+
+SPEECHLESS: Final = "the reference itself gave no proper answer"
 
 
 def fuzz_check(contract: Contract) -> Check:
@@ -28,7 +32,7 @@ def judged(check: Check, contract: Contract, call: Call, right: Observed, said: 
     elif isinstance(right, ObservedFailure):
         expected = ExpectedFailure(right.code, right.data)
     else:
-        message = f"the reference itself gave no proper answer: {right}"
+        message = f"{SPEECHLESS}: {right}"
         return Result(check, Verdict.ERROR, outcome_name(right), message=message, call=asked)
     if not isinstance(said, ObservedResult | ObservedFailure | BadAnswer):
         return Result(check, Verdict.ERROR, outcome_name(said), message=loss_sentence(said), call=asked)

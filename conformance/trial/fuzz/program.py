@@ -75,14 +75,15 @@ def program_of(case: Case, codebook: Codebook, methods: Sequence[str]) -> Progra
     for step in case.steps:
         if isinstance(step, FileStep | TreeStep | RestartStep) or step.operator not in methods:
             return None
-        if (turn := _turn(step, codebook, names)) is None:
+        if (turn := turn_of(step, codebook, names)) is None:
             return None
         names[step.name] = len(turns)
         turns.append(turn)
     return tuple(turns)
 
 
-def _turn(step: CallStep, codebook: Codebook, names: Mapping[str, int]) -> Turn | None:
+def turn_of(step: CallStep, codebook: Codebook, names: Mapping[str, int]) -> Turn | None:
+    """The turn that a frozen call is; None where it takes more than a handle from earlier steps, here by `names`."""
     forms, method = codebook[step.operator], method_of(codebook, step.operator)
     wire = dict(step.inputs)
     roots = {name: wire.pop(name) for name in forms.roots if isinstance(wire.get(name), Mapping)}

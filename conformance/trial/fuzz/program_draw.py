@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -13,8 +13,8 @@ from conformance.contract.machine import State
 from conformance.contract.model import Contract
 from conformance.contract.types import Struct, is_place
 from conformance.trial.fuzz.leaf import Leaf, changed, leaves_of
-from conformance.trial.fuzz.program import STRANGER, Program, Turn, method_of, program_of
-from conformance.vectors.case import Case
+from conformance.trial.fuzz.program import STRANGER, Program, Turn, method_of, program_of, turn_of
+from conformance.vectors.case import CallStep, Case
 from conformance.vectors.model_walk import OUTSIDE, SUCCEEDS, UNSURE, Model, Move
 
 LONGEST: Final = 14  # turns of a drawn program
@@ -44,6 +44,7 @@ class Urn:
     model: Model
     frozen: tuple[Program, ...]
     seeds: dict[str, tuple[Seed, ...]] = field(default_factory=dict)
+    good: dict[str, tuple[Seed, ...]] = field(default_factory=dict)  # that a fresh handle lets through; all, if none
     leaves: dict[str, tuple[Leaf, ...]] = field(default_factory=dict)
 
     @property
@@ -63,21 +64,31 @@ def urn_of(contract: Contract, cases: Sequence[Case], codebook: Codebook) -> Urn
     model = Model(contract, codebook)
     assert contract.machine is not None
     methods = contract.machine.methods
-    found = [program_of(case, codebook, methods) for case in cases if case.profile == "quick"]
-    frozen = tuple(program for program in found if program)
-    urn = Urn(contract, codebook, model, frozen)
+    quick = [case for case in cases if case.profile == "quick"]
+    found = [program_of(case, codebook, methods) for case in quick]
+    urn = Urn(contract, codebook, model, tuple(program for program in found if program))
+    steps = [step for case in quick for step in case.steps if isinstance(step, CallStep) and step.operator in methods]
+    asked = [turn for step in steps for turn in [turn_of(step, codebook, {})] if turn is not None]
     for operator, moves in model.moves.items():
         forms, method = codebook[operator], method_of(codebook, operator)
         places = {*forms.roots, *([method.takes] if method.takes else ())}
         seeds = {repr(seed): seed for move in moves for seed in [_seed(move, places)]}
-        turns = [turn for program in frozen for turn in program if turn.operator == operator]
+        turns = [turn for turn in asked if turn.operator == operator]
         seeds |= {repr(seed): seed for turn in turns for seed in [Seed(turn.native, turn.roots)]}
         urn.seeds[operator] = tuple(seeds[key] for key in sorted(seeds, key=lambda text: (len(text), text)))
         plain = Struct(tuple(one for one in forms.contract.inputs.fields if not is_place(one.type)))
         if plain.fields:
             seen = [dict(seed.native) for seed in urn.seeds[operator]]
             urn.leaves[operator] = leaves_of(replace(forms.contract, inputs=plain), seen)
+    _, fresh = next(_opened(urn), (None, None))
+    for operator, some in urn.seeds.items():
+        urn.good[operator] = tuple(seed for seed in some if _is_good(urn, operator, seed, fresh)) or some
     return urn
+
+
+def _is_good(urn: Urn, operator: str, seed: Seed, fresh: State | None) -> bool:
+    turn = Turn(operator, seed.native, seed.roots)
+    return urn.model.reach(_move(turn), fresh).side in (SUCCEEDS, UNSURE) and within(urn, turn)
 
 
 def within(urn: Urn, turn: Turn) -> bool:
@@ -93,9 +104,44 @@ def _seed(move: Move, places: set[str]) -> Seed:
     return Seed(native, roots)
 
 
+def opening(urn: Urn) -> Iterator[Program]:
+    """The shortest program for every side of every guard that the state of a fresh handle shows."""
+    first = next(_opened(urn), None)
+    seen: set[tuple[str, str]] = set()
+    for operator, seeds in urn.seeds.items():
+        if not method_of(urn.codebook, operator).takes:
+            for turn in (Turn(operator, seed.native, seed.roots) for seed in seeds):
+                if _is_new(urn, turn, None, seen):
+                    yield (turn,)
+        elif first is not None and seeds:
+            given, state = first
+            yield (given, Turn(operator, seeds[0].native, seeds[0].roots, STRANGER))
+            for turn in (Turn(operator, seed.native, seed.roots, 0) for seed in seeds):
+                if _is_new(urn, turn, state, seen):
+                    yield (given, turn)
+
+
+def _opened(urn: Urn) -> Iterator[tuple[Turn, State]]:
+    for operator in urn.opening:
+        for seed in urn.seeds[operator]:
+            turn = Turn(operator, seed.native, seed.roots)
+            reached = urn.model.reach(_move(turn), None)
+            if reached.side == SUCCEEDS and reached.after is not None and within(urn, turn):
+                yield turn, reached.after
+
+
+def _is_new(urn: Urn, turn: Turn, state: State | None, seen: set[tuple[str, str]]) -> bool:
+    if not within(urn, turn):
+        return False
+    side = (turn.operator, urn.model.reach(_move(turn), state).side)
+    new = side not in seen and side[1] != OUTSIDE
+    seen.add(side)
+    return new
+
+
 def programs(urn: Urn) -> Any:
     """The strategy for programs."""
-    seeds = {name: st.sampled_from(some) for name, some in urn.seeds.items()}
+    seeds = {name: (st.sampled_from(urn.good[name]), st.sampled_from(some)) for name, some in urn.seeds.items()}
     leaves = {name: st.sampled_from(some) for name, some in urn.leaves.items()}
     opening, taking = st.sampled_from(urn.opening), st.sampled_from(urn.taking or urn.opening)
     return st.composite(_program)(urn, seeds, leaves, opening, taking)
@@ -113,7 +159,7 @@ def _program(draw: Any, urn: Urn, seeds: Any, leaves: Any, opening: Any, taking:
             handle = _drawn_handle(draw, live, closed)
         wanted = draw(_FORTUNE)
         for attempt in range(_TRIES):
-            turn = _drawn_turn(draw, urn, operator, seeds, leaves, handle)
+            turn = _drawn_turn(draw, urn, operator, seeds[operator][0 if wanted else 1], leaves, handle)
             reached = urn.model.reach(_move(turn), live.get(STRANGER if handle is None else handle))
             content = not wanted or reached.side in (SUCCEEDS, UNSURE) or attempt + 1 == _TRIES
             if content and reached.side != OUTSIDE and within(urn, turn):
@@ -149,7 +195,7 @@ def _drawn_handle(draw: Any, live: Mapping[int, State], closed: Sequence[int]) -
 
 
 def _drawn_turn(draw: Any, urn: Urn, operator: str, seeds: Any, leaves: Any, handle: int | None) -> Turn:
-    seed: Seed = draw(seeds[operator])
+    seed: Seed = draw(seeds)
     native = dict(seed.native)
     for _ in range(draw(_CHANGES) if operator in leaves else 0):
         native = changed(native, draw(leaves[operator]), draw) or native
