@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, TypeVar
 
-from conformance.backend.conversation import Call, Conversation, Talk
+from conformance.backend.conversation import Conversation, Talk
 from conformance.backend.drive import Driver
-from conformance.backend.observed import Observed, observe
+from conformance.backend.observed import Observed
 from conformance.backend.outcome import LostBackend, Result, describe
 from conformance.backend.resolve import BackendNotFound, resolve
 from conformance.cli.complaint import Complaint
@@ -18,6 +18,7 @@ from conformance.vectors.accumulate import accumulate, gap
 from conformance.vectors.case import Accumulation, Step
 from conformance.vectors.exchange import Exchange, exchanges
 from conformance.vectors.situation import Situation, situations
+from conformance.vectors.stage import Stage
 
 T = TypeVar("T")
 _MOST_CALLS: Final = 1 << 16  # calls between two checkpoints that are compared one by one
@@ -45,11 +46,17 @@ class Interview:
         return native
 
     def ask(self, backend: str, operator: str, inputs: Mapping[str, Any]) -> Observed:
-        """What a backend answers to one call; raises Complaint where it answers nothing."""
+        """What a backend answers to one call, whose roots are fresh; raises Complaint where it answers nothing."""
 
         def talk() -> Talk[Observed]:
-            (outcome,) = yield [Call(operator, inputs)]
-            return observe(outcome, operator, self.codebook, DIALECTS[_WIRE])
+            with Stage(self.codebook, DIALECTS[_WIRE]) as stage:
+                try:
+                    call = stage.call(operator, inputs)
+                except KeyError as missing:
+                    hint = "explain the check without --record: its earlier steps are asked again"
+                    raise Complaint(operator, "T003", f"the call hangs on the step {missing}", hint) from None
+                (outcome,) = yield [call]
+                return stage.note("asked", operator, inputs, outcome).observed
 
         return self.hold(backend, talk())
 

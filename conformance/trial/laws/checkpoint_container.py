@@ -15,7 +15,7 @@ from conformance.trial.laws.checkpoint_header import derived_header
 from conformance.trial.laws.grid import axes, grid, slug
 from conformance.trial.laws.law import Asking, Instance, Law, LawTalk, Tools
 from conformance.trial.laws.relation import must_equal
-from conformance.vectors.room import Rooms
+from conformance.trial.laws.roots import law_roots
 
 WRITE: Final = "UML_OS.Checkpoint.WriteContainer_v1"
 READ: Final = "UML_OS.Checkpoint.ReadContainer_v1"
@@ -61,7 +61,7 @@ def _hash(preimage: Any) -> bytes:
 
 @contextmanager
 def _room() -> Iterator[Path]:
-    with Rooms() as rooms:
+    with law_roots() as rooms:
         yield rooms.path("a")
 
 

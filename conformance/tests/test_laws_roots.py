@@ -1,0 +1,52 @@
+"""What a law or a record says of directories is the same in every run."""
+
+from __future__ import annotations
+
+import pytest
+
+from conformance.backend.drive import Call
+from conformance.backend.observed import ObservedResult
+from conformance.cli.complaint import Complaint
+from conformance.cli.interview import Interview
+from conformance.codec.codebook import codebook_of
+from conformance.tests.shipped import shipped_library
+from conformance.trial.laws.checkpoint_container import READ
+from conformance.trial.laws.law import LawBroken
+from conformance.trial.laws.roots import law_roots
+
+RECOVER = "UML_OS.Checkpoint.RecoverRun_v1"
+
+
+def a_broken_relation() -> None:
+    with law_roots() as rooms:
+        path = str(rooms.path("a"))
+        call = Call(READ, {"root": path, "name": "c", "stage": "eval", "expected": {"text": f"{path}/c"}})
+        raise LawBroken(f"nothing is below {path}", call)
+
+
+def test_a_relation_that_breaks_names_its_roots_and_no_path() -> None:
+    with pytest.raises(LawBroken) as broken:
+        a_broken_relation()
+    assert broken.value.message == "nothing is below {root:a}"
+    assert broken.value.call is not None
+    assert broken.value.call.inputs == {
+        "root": {"root": "a"}, "name": "c", "stage": "eval", "expected": {"text": "{root:a}/c"}
+    }  # fmt: skip
+
+
+def test_a_relation_may_break_without_a_call() -> None:
+    with pytest.raises(LawBroken, match="nothing holds") as broken, law_roots():
+        raise LawBroken("nothing holds")
+    assert broken.value.call is None
+
+
+def test_a_recorded_call_is_asked_in_a_fresh_root() -> None:
+    interview = Interview(codebook_of(shipped_library()), timeout=30.0)
+    observed = interview.ask("reference", RECOVER, {"root": {"root": "a"}, "public_key": "00" * 32})
+    assert observed == ObservedResult({"state": "empty"})
+
+
+def test_a_recorded_call_that_hangs_on_another_is_not_asked_alone() -> None:
+    interview = Interview(codebook_of(shipped_library()), timeout=30.0)
+    with pytest.raises(Complaint, match="hangs on the step 'open'"):
+        interview.ask("reference", "Stream.Position", {"handle": {"from": "open.handle"}})
