@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import base64
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from conformance.codec.illtyped import Path, show_path
+from conformance.codec.tensor import array_of
 from conformance.contract.types import ListOf, MapOf, Struct, Tensor, Type
 from conformance.vectors.case import HEAD_AND_TAIL
 from conformance.vectors.compact import compact_list, compact_tensor
@@ -52,9 +57,8 @@ def first_difference(expected: Any, observed: Any, type_: Type, path: Path = ())
         case MapOf(item):
             keys = sorted(expected.keys() | observed.keys())
             return _parts_difference(expected, observed, dict.fromkeys(keys, item), path)
-        case Tensor() if isinstance(expected, Mapping) and "data" not in expected:
-            actual = compact_tensor(observed) if "data" in observed else observed
-            return None if actual == expected else Difference(path, expected, actual, "tensors known by their digests")
+        case Tensor() if isinstance(expected, Mapping):
+            return _tensor_difference(expected, observed, path)
     return None if expected == observed else Difference(path, expected, observed)
 
 
@@ -82,6 +86,37 @@ def _list_difference(expected: Any, observed: Any, item: Type, path: Path) -> Di
         if found := first_difference(left, right, item, (*path, index)):
             return found
     return _length_difference(len(expected), len(observed), path)
+
+
+def _tensor_difference(expected: Mapping[str, Any], observed: Mapping[str, Any], path: Path) -> Difference | None:
+    for name in ("dtype", "shape"):
+        if expected[name] != observed[name]:
+            return Difference((*path, name), expected[name], observed[name])
+    if "data" in expected and "data" in observed:
+        return _element_difference(expected, observed, path)
+    left, right = (side if "data" not in side else compact_tensor(side) for side in (expected, observed))
+    return None if left == right else Difference(path, left, right, "tensors known by their digests")
+
+
+def _element_difference(expected: Mapping[str, Any], observed: Mapping[str, Any], path: Path) -> Difference | None:
+    if expected["data"] == observed["data"]:
+        return None
+    left, right = (_elements(side) for side in (expected, observed))
+    place = next(k for k, (one, other) in enumerate(zip(left, right, strict=True)) if one.tobytes() != other.tobytes())
+    index = tuple(int(k) for k in np.unravel_index(place, tuple(expected["shape"])))
+    return Difference((*path, *index), _shown_element(left[place]), _shown_element(right[place]))
+
+
+def _elements(tensor: Mapping[str, Any]) -> np.ndarray[Any, Any]:
+    return array_of(tensor["dtype"], [math.prod(tensor["shape"])], base64.b64decode(tensor["data"]))
+
+
+def _shown_element(element: Any) -> Any:
+    """An element as results show scalars; a float with its bits, which may differ where the number does not."""
+    if element.dtype.kind != "f":
+        return str(element) if element.dtype.itemsize == 8 else element.item()
+    bits = np.array(element, element.dtype.newbyteorder(">")).tobytes().hex()
+    return f"{element.item()!r} ({bits})"
 
 
 def _marker_difference(
