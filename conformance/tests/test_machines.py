@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
@@ -20,6 +21,7 @@ from conformance.lint.seeded import faults, score
 from conformance.lint.subject import Subject, subject_of
 from conformance.tests.contract_parts import parts
 from conformance.tests.counter_spec import COUNTER, NAME, backend, load, write
+from conformance.tests.small_spec import SHIPPED
 from conformance.trial.check import Verdict
 from conformance.trial.options import RunOptions
 from conformance.trial.run import run_trial
@@ -311,3 +313,10 @@ def test_lint_sees_what_is_wrong_with_a_machine(code: str, old: str, new: str, s
     changed = load_library(write(tmp_path, spoilt(old, new)))
     found = lint(replace(subject_of(changed, built().corpus, None), lock=None))
     assert [finding for finding in found if finding.code == code and said in finding.message] != []
+
+
+def test_the_machine_on_the_page_of_the_language_can_be_read(tmp_path: Path) -> None:
+    page = (SHIPPED.spec / "README.md").read_text(encoding="utf-8")
+    (text,) = [block for block in re.findall(r"```yaml\n(.*?)```", page, re.DOTALL) if block.startswith("machine: ")]
+    found = {one.id.split("::")[2] for one in questions(text, tmp_path)}
+    assert {"increment-refused-no-overflow", "unknown-handle", "two-handles"} <= found
