@@ -25,10 +25,10 @@ from conformance.trial.fuzz.program_draw import LONGEST, Urn, opening, programs,
 from conformance.trial.fuzz.program_shrink import shrunk
 from conformance.trial.judge import loss_sentence, outcome_name
 from conformance.vectors.case import Case, HarnessStep
-from conformance.vectors.derived import given_steps
 from conformance.vectors.exchange import Held
 from conformance.vectors.filedraft import roots_of
 from conformance.vectors.group import Expansion
+from conformance.vectors.made_trace import given_steps
 from conformance.vectors.question import Asked
 from conformance.vectors.situation import Situation, situations
 

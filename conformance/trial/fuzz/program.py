@@ -11,9 +11,9 @@ from conformance.codec.codebook import Codebook
 from conformance.contract.model import Contract
 from conformance.contract.types import ListOf, MapOf, Scalar, Struct, Type, is_integer
 from conformance.vectors.case import CallStep, Case, FileStep, RestartStep, TreeStep
-from conformance.vectors.derived import kebab, own_roots
 from conformance.vectors.exchange import AnyStep
 from conformance.vectors.ledger import NOBODY
+from conformance.vectors.made_trace import kebab, own_roots
 from conformance.vectors.question import Asked
 
 STRANGER: Final = -1  # in place of a turn: the handle that nobody gave
