@@ -10,7 +10,7 @@ from typing import Any, Final
 from conformance.codec.codebook import Codebook
 from conformance.contract.model import Contract
 from conformance.contract.types import ListOf, MapOf, Scalar, Struct, Type, is_integer
-from conformance.vectors.case import CallStep, Case, FileStep, RestartStep, TreeStep
+from conformance.vectors.case import CallStep, Case, FileStep
 from conformance.vectors.exchange import AnyStep
 from conformance.vectors.ledger import NOBODY
 from conformance.vectors.made_trace import kebab, own_roots
@@ -68,17 +68,18 @@ def _handle(giver: int | None, program: Program, codebook: Codebook) -> Any:
     return {"from": f"{step_name(giver, program, codebook)}.{method_of(codebook, program[giver].operator).opens}"}
 
 
-def program_of(case: Case, codebook: Codebook, methods: Sequence[str]) -> Program | None:
-    """The program that a frozen trace is; None where it is made of anything but calls of this machine."""
+def program_of(case: Case, last: str, codebook: Codebook, methods: Sequence[str]) -> Program:
+    """The calls of a frozen trace as a program, up to the step `last`, whatever its files and processes go through."""
     turns: list[Turn] = []
     names: dict[str, int] = {}
     for step in case.steps:
-        if isinstance(step, FileStep | TreeStep | RestartStep) or step.operator not in methods:
-            return None
-        if (turn := turn_of(step, codebook, names)) is None:
-            return None
-        names[step.name] = len(turns)
-        turns.append(turn)
+        if not isinstance(step, CallStep) or step.operator not in methods:
+            continue
+        if (turn := turn_of(step, codebook, names)) is not None:
+            names[step.name] = len(turns)
+            turns.append(turn)
+        if step.name == last:
+            break
     return tuple(turns)
 
 

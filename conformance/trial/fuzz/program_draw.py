@@ -12,6 +12,7 @@ from conformance.codec.codebook import Codebook
 from conformance.contract.machine import State
 from conformance.contract.model import Contract
 from conformance.contract.types import Struct, is_place
+from conformance.lint.call import calls_of
 from conformance.trial.fuzz.leaf import Leaf, changed, leaves_of
 from conformance.trial.fuzz.program import STRANGER, Program, Turn, method_of, program_of, turn_of
 from conformance.vectors.case import CallStep, Case
@@ -42,7 +43,7 @@ class Urn:
     contract: Contract
     codebook: Codebook
     model: Model
-    frozen: tuple[Program, ...]
+    refusing: tuple[Program, ...] = ()  # the ways to every refusal that the cases hold
     seeds: dict[str, tuple[Seed, ...]] = field(default_factory=dict)
     good: dict[str, tuple[Seed, ...]] = field(default_factory=dict)  # that a fresh handle lets through; all, if none
     leaves: dict[str, tuple[Leaf, ...]] = field(default_factory=dict)
@@ -65,8 +66,7 @@ def urn_of(contract: Contract, cases: Sequence[Case], codebook: Codebook) -> Urn
     assert contract.machine is not None
     methods = contract.machine.methods
     quick = [case for case in cases if case.profile == "quick"]
-    found = [program_of(case, codebook, methods) for case in quick]
-    urn = Urn(contract, codebook, model, tuple(program for program in found if program))
+    urn = Urn(contract, codebook, model)
     steps = [step for case in quick for step in case.steps if isinstance(step, CallStep) and step.operator in methods]
     asked = [turn for step in steps for turn in [turn_of(step, codebook, {})] if turn is not None]
     for operator, moves in model.moves.items():
@@ -83,7 +83,22 @@ def urn_of(contract: Contract, cases: Sequence[Case], codebook: Codebook) -> Urn
     _, fresh = next(_opened(urn), (None, None))
     for operator, some in urn.seeds.items():
         urn.good[operator] = tuple(seed for seed in some if _is_good(urn, operator, seed, fresh)) or some
+    urn.refusing = tuple(_refusing(quick, codebook, methods))
     return urn
+
+
+def _refusing(cases: Sequence[Case], codebook: Codebook, methods: Sequence[str]) -> Iterator[Program]:
+    """For every guard that refuses in a frozen trace, the shortest way to it that the traces hold."""
+    seen: set[tuple[str, str]] = set()
+    for case in sorted(cases, key=lambda one: (len(one.steps), one.id)):
+        for call in calls_of(case, codebook):
+            contract = codebook[call.operator].contract
+            if call.succeeds or call.operator not in methods or not contract.foresees(call.inputs):
+                continue
+            guard = contract.refusal(call.inputs)
+            if guard is not None and (call.operator, guard.id) not in seen:
+                seen.add((call.operator, guard.id))
+                yield program_of(case, call.step, codebook, methods)
 
 
 def _is_good(urn: Urn, operator: str, seed: Seed, fresh: State | None) -> bool:
@@ -105,7 +120,13 @@ def _seed(move: Move, places: set[str]) -> Seed:
 
 
 def opening(urn: Urn) -> Iterator[Program]:
-    """The shortest program for every side of every guard that the state of a fresh handle shows."""
+    """A program for every side of every guard that a fresh handle shows, or a frozen trace; each reads at its end."""
+    for program in (*_sides(urn), *urn.refusing):
+        handle = program[-1].handle
+        yield program if handle is None or handle == STRANGER else (*program, *_reading(urn, [handle]))
+
+
+def _sides(urn: Urn) -> Iterator[Program]:
     first = next(_opened(urn), None)
     seen: set[tuple[str, str]] = set()
     for operator, seeds in urn.seeds.items():
@@ -169,7 +190,15 @@ def _program(draw: Any, urn: Urn, seeds: Any, leaves: Any, opening: Any, taking:
         turns.append(turn)
         if reached.side == SUCCEEDS:
             _follow(urn, turn, len(turns) - 1, reached.after, live, closed)
-    return tuple(turns)
+    return (*turns, *_reading(urn, list(live)))
+
+
+def _reading(urn: Urn, live: Sequence[int]) -> Iterator[Turn]:
+    """What can be read on every handle that is still open: a wrong state shows at the end at the latest."""
+    for handle in live:
+        for operator in filter(urn.model.reads, urn.seeds):
+            seed = urn.good[operator][0]
+            yield Turn(operator, seed.native, seed.roots, handle)
 
 
 def _follow(
