@@ -1,0 +1,205 @@
+"""Batch files through torch: `.pt` files of the queue and of the baseline, hostile ones, and tensors on a device."""
+
+import io
+import os
+import pickle
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from impl.reference import backend
+from impl.reference.pipeline.batch_file import BatchFile, Metadata
+from impl.reference.pipeline.consumer import DatasetConsumer
+from impl.reference.pipeline.field_spec import FieldSpec
+from impl.reference.pipeline.file_seed import FileRandom
+from impl.reference.pipeline.meta_file import write_meta
+from impl.reference.pipeline.provider import DataProviderBase
+from impl.reference.pipeline.pt_codec import PtCodec
+from impl.reference.pipeline.refusal import Corrupt, Refusal
+from impl.reference.pipeline.tensors import WIDTHS, packed
+from impl.tests.pipeline_queue import ROW, XY, meta_of, names_in, provider_of
+
+CODEC = PtCodec()
+
+
+def saved(content: object) -> bytes:
+    target = io.BytesIO()
+    torch.save(content, target)
+    return target.getvalue()
+
+
+def metadata(**changes: Any) -> dict[str, Any]:
+    described = {"batch_size": 1, "num_batches": 2, "file_idx": 0, "split": "train", "produced_at": 0, "schema": ROW}
+    return {**described, **changes}
+
+
+@pytest.mark.parametrize("dtype", WIDTHS)
+def test_every_dtype_comes_back_and_torch_reads_it(dtype: str) -> None:
+    field = FieldSpec("x", dtype, (2,))
+    file = BatchFile(Metadata(3, 1, 7, "val", 99, (field,)), {"x": packed(dtype, [3, 2], range(6))})
+    content = CODEC.encode(file)
+    assert CODEC.decode(content) == file
+    loaded = torch.load(io.BytesIO(content), weights_only=True)
+    assert loaded["metadata"] == file.metadata.as_map()  # type: ignore[union-attr]
+    assert loaded["tensors"]["x"].dtype == getattr(torch, dtype)
+    expected = np.arange(6).reshape(3, 2).astype(dtype)
+    np.testing.assert_array_equal(loaded["tensors"]["x"].numpy(), expected)
+
+
+def test_both_codecs_hand_out_the_same_rows(tmp_path: Path) -> None:
+    batches: dict[str, list[Any]] = {}
+    for codec in ("npz", "pt"):
+        provider = provider_of(tmp_path / codec, codec=codec)
+        provider.open()
+        path = provider.turn("train", 5)
+        assert path is not None
+        assert path.name == f"5-000000-2.{codec}"
+        consumer = DatasetConsumer(tmp_path / codec, codec=codec)
+        batches[codec] = [consumer.get_batch("train", timeout=0) for _ in range(2)]
+        assert names_in(tmp_path / codec / "queue/train") == []
+    for own, other in zip(batches["npz"], batches["pt"], strict=True):
+        for array, tensor in zip(own, other, strict=True):
+            assert isinstance(tensor, torch.Tensor)
+            assert tensor.device.type == ("cuda" if torch.cuda.is_available() else "cpu")
+            np.testing.assert_array_equal(array, tensor.cpu().numpy())
+
+
+def test_a_named_device_gives_torch_tensors_with_either_codec(tmp_path: Path) -> None:
+    provider = provider_of(tmp_path)
+    provider.open()
+    provider.turn("train", 5)
+    consumer = DatasetConsumer(tmp_path)
+    x, y = consumer.get_batch("train", "cpu", timeout=0)
+    assert (x.dtype, y.dtype, x.device.type) == (torch.uint16, torch.int64, "cpu")
+    kept = y.clone()
+    y[:] = 99
+    consumer.reset_state()
+    assert torch.equal(consumer.get_batch("train", "cpu", timeout=0)[1], kept)
+
+
+class Shell:
+    def __init__(self, command: str) -> None:
+        self.command = command
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return os.system, (self.command,)
+
+
+GOOD = torch.arange(2)
+HOSTILE: dict[str, bytes] = {
+    "text": b"damaged",
+    "empty": b"",
+    "a list": saved([GOOD]),
+    "no metadata": saved({"tensors": {"row": GOOD}}),
+    "no tensors": saved({"metadata": metadata()}),
+    "tensors that are none": saved({"metadata": metadata(), "tensors": [GOOD]}),
+    "a number for a tensor": saved({"metadata": metadata(), "tensors": {"row": 5}}),
+    "a name that is none": saved({"metadata": metadata(), "tensors": {"../row": GOOD}}),
+    "metadata with a tensor": saved({"metadata": metadata(batch_size=GOOD), "tensors": {"row": GOOD}}),
+    "another dtype": saved({"metadata": metadata(), "tensors": {"row": GOOD.to(torch.complex64)}}),
+    "bfloat16": saved({"metadata": metadata(), "tensors": {"row": GOOD.to(torch.bfloat16)}}),
+    "a terabyte": saved({"metadata": metadata(), "tensors": {"row": torch.zeros(1, dtype=torch.int64).expand(2**37)}}),
+    "every second row": saved({"metadata": metadata(), "tensors": {"row": torch.arange(4)[::2]}}),
+    "sparse": saved({"metadata": metadata(), "tensors": {"row": GOOD.to_sparse()}}),
+    "meta": saved({"metadata": metadata(), "tensors": {"row": torch.zeros(2, dtype=torch.int64, device="meta")}}),
+    "no batch axis": saved({"metadata": metadata(), "tensors": {"row": torch.tensor(1)}}),
+    "a plain pickle": pickle.dumps({"metadata": metadata(), "tensors": {}}),
+}
+
+
+@pytest.mark.filterwarnings("ignore:Detected pickle protocol")
+@pytest.mark.parametrize("kind", HOSTILE)
+def test_what_is_no_batch_file_is_corrupt(kind: str) -> None:
+    with pytest.raises(Corrupt):
+        CODEC.decode(HOSTILE[kind])
+
+
+def test_a_cut_file_is_corrupt() -> None:
+    content = saved({"metadata": metadata(), "tensors": {"row": GOOD}})
+    for size in range(0, len(content), 97):
+        with pytest.raises(Corrupt):
+            CODEC.decode(content[:size])
+
+
+@pytest.mark.parametrize("legacy_format", [False, True])
+def test_nothing_in_a_hostile_file_runs(tmp_path: Path, legacy_format: bool) -> None:
+    write_meta(tmp_path, meta_of(ROW, batch_size=1))
+    folder = tmp_path / "queue/train"
+    folder.mkdir(parents=True)
+    marker = tmp_path / "ran"
+    evil = {"metadata": metadata(), "tensors": {"row": GOOD}, "more": Shell(f"touch {marker}")}
+    torch.save(evil, folder / "1-0-2.pt", _use_new_zipfile_serialization=not legacy_format)
+    (folder / "2-1-2.pt").write_bytes(saved({"metadata": metadata(), "tensors": {"row": GOOD + 5}}))
+    batch = DatasetConsumer(tmp_path, "cpu", codec="pt").get_batch("train", timeout=0)
+    assert batch["row"].tolist() == [5]
+    assert names_in(tmp_path / "queue/quarantine/train") == ["1-0-2.pt"]
+    assert not marker.exists()
+
+
+def test_the_baselines_files_go_round(tmp_path: Path) -> None:
+    write_meta(tmp_path, meta_of(XY))
+    for number, rows in enumerate(([1, 2, 3], [4, 5])):
+        y = torch.tensor(rows)
+        flat = {"x": y.to(torch.uint16).reshape(-1, 1).expand(-1, 3).contiguous(), "y": y}
+        nested = {"metadata": {"batch_size": 2, "made": "by hand"}, "tensors": flat}
+        torch.save(
+            nested if number else {**flat, "metadata": {"batch_size": 2}}, tmp_path / f"train_batches_{number:04}.pt"
+        )
+    consumer = DatasetConsumer(tmp_path, "cpu", codec="pt")
+    taken = [consumer.get_batch("train", timeout=0)[1].tolist() for _ in range(4)]
+    assert taken == [[1, 2], [3, 3], [4, 5], [1, 2]]
+    assert consumer.stats()["mode"] == "legacy"
+
+
+class Drawn(DataProviderBase):
+    """A dataset that draws with torch, from the generator of the file."""
+
+    def build_meta(self) -> dict[str, Any]:
+        return meta_of([{"name": "x", "dtype": "float32", "shape": [3]}])
+
+    def sample_batch(self, split: str, rng: FileRandom) -> Mapping[str, Any]:
+        generator = rng.generator()
+        return {"x": torch.rand((self.config.batch_size, 3), generator=generator).requires_grad_()}
+
+
+def test_a_dataset_may_draw_and_answer_with_torch(tmp_path: Path) -> None:
+    found = []
+    for name in ("one", "two"):
+        provider = Drawn(tmp_path / name, 2, batches_per_file=1, codec="pt")
+        provider.open()
+        provider.turn("train", 1)
+        found.append(DatasetConsumer(tmp_path / name, "cpu", codec="pt").get_batch("train", timeout=0)["x"])
+    assert found[0].shape == (2, 3)
+    assert torch.equal(found[0], found[1])
+    expected = torch.rand((2, 3), generator=torch.Generator().manual_seed(332917576))
+    assert torch.equal(found[0], expected)
+
+
+def test_the_machines_speak_pt_as_well(tmp_path: Path) -> None:
+    sizes = {"batch_size": 2, "batches_per_file": 2, "max_backlog_files": 2, "sleep_seconds": 1.0, "seed": 1337}
+    config = {**sizes, "verbose": False, "codec": "pt", "sampler": "counting", "meta": meta_of(XY)}
+    provider = backend.call("Pipeline.Provider.Open", {"root": str(tmp_path), "config": config})["handle"]
+    turn = backend.call("Pipeline.Provider.Produce", {"handle": provider, "split": "train", "now_ms": 7})
+    assert turn == {"produced": True, "path": "queue/train/7-000000-2.pt"}
+    waters = {"prefer_queue": True, "cache_files": 1, "high_watermark": 2, "low_watermark": 0}
+    opened = backend.call("Pipeline.Consumer.Open", {"root": str(tmp_path), "config": {**waters, "codec": "pt"}})
+    asked = {"handle": opened["handle"], "split": "train", "timeout_ms": 0}
+    batch = backend.call("Pipeline.Consumer.GetBatch", asked)
+    assert [field["name"] for field in batch["fields"]] == ["x", "y"]
+    assert batch["fields"][1]["tensor"].data == bytes([90, *[0] * 7, 91, *[0] * 7])
+
+
+def test_without_torch_the_codec_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from impl.reference.pipeline import pt_codec
+
+    def absent(name: str) -> Any:
+        raise ModuleNotFoundError(name)
+
+    monkeypatch.setattr(pt_codec, "library", absent)
+    with pytest.raises(Refusal) as caught:
+        provider_of(tmp_path, codec="pt")
+    assert caught.value.code == "CONFIG_INVALID"
