@@ -159,7 +159,7 @@ def main(arguments: list[str]) -> int:
     with tempfile.TemporaryDirectory() as folder:
         root = Path(arguments[0] if arguments else folder)
         root.mkdir(parents=True, exist_ok=True)
-        kernel, first = run(START, 12)
+        kernel, _ = run(START, 12)
         checkpoint_hash = save(kernel, root)
         print(f"saved after step 12   {root / '12'}, checkpoint_hash {checkpoint_hash.hex()[:16]}")
         whole, later = run(kernel, 18)
