@@ -69,6 +69,7 @@ class DataProviderBase(ABC):
         self._schema: tuple[FieldSpec, ...] = ()
         self._next_seq: dict[str, int] = {}
         self._last_ms: dict[str, int] = {}
+        self._full: set[str] = set()
         self._stopped = False
         self.produced = 0
 
@@ -136,9 +137,11 @@ class DataProviderBase(ABC):
         if split not in self._next_seq:
             raise Refusal("CONFIG_INVALID", f"{split!r} is no split of this provider")
         if self.backlog_size(split) >= self.config.max_backlog_files:
-            if self.verbose:
-                log.info("%s: the backlog is full", split)
+            if self.verbose or split not in self._full:
+                log.info("%s: %d files wait, as many as may", split, self.config.max_backlog_files)
+            self._full.add(split)
             return None
+        self._full.discard(split)
         self._last_ms[split] = max(now_ms, self._last_ms[split])
         return self.produce_one_file(split, self._next_seq[split])
 
