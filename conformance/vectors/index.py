@@ -53,7 +53,7 @@ def index_of(
 
 
 def index_record(index: Index) -> dict[str, Any]:
-    """The JSON object of an index; cases stand without their operator's name."""
+    """The JSON object of an index; a case, without its operator's name, has its digest and then what confirmed it."""
     return {
         "digest": index.root,
         "operators": {
@@ -62,7 +62,7 @@ def index_record(index: Index) -> dict[str, Any]:
                 "digest": operator.digest,
                 "count": len(operator.digests),
                 "cases": {
-                    id_.removeprefix(f"{name}::"): {"digest": digest, "confirmed_by": list(operator.confirmed_by[id_])}
+                    id_.removeprefix(f"{name}::"): [digest, *operator.confirmed_by[id_]]
                     for id_, digest in operator.digests.items()
                 },
             }
@@ -72,13 +72,11 @@ def index_record(index: Index) -> dict[str, Any]:
 
 
 def index_from(record: Mapping[str, Any]) -> Index:
-    """The index that a JSON object holds; raises KeyError or TypeError where it holds none."""
+    """The index that a JSON object holds; raises KeyError, ValueError or TypeError where it holds none."""
     operators = {}
     for name, body in record["operators"].items():
-        rows = {f"{name}::{short}": row for short, row in body["cases"].items()}
-        operators[name] = IndexedOperator(
-            body["file"],
-            {id_: row["digest"] for id_, row in rows.items()},
-            {id_: tuple(row["confirmed_by"]) for id_, row in rows.items()},
-        )
+        digests, confirmed_by = {}, {}
+        for short, (digest, *backends) in body["cases"].items():
+            digests[f"{name}::{short}"], confirmed_by[f"{name}::{short}"] = digest, tuple(backends)
+        operators[name] = IndexedOperator(body["file"], digests, confirmed_by)
     return Index(operators)

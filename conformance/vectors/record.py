@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 from conformance.vectors.case import (
     Accumulation,
@@ -20,6 +20,8 @@ from conformance.vectors.case import (
 )
 from conformance.vectors.digest import digest_of
 
+DEFAULT_PROFILE: Final = "quick"
+
 
 def case_record(case: Case) -> dict[str, Any]:
     """The JSON object of a case; what is empty or false is left out."""
@@ -27,10 +29,11 @@ def case_record(case: Case) -> dict[str, Any]:
         "id": case.id,
         "why": case.why,
         "requirements": list(case.requirements),
-        "profile": case.profile,
         "digest": case.digest,
         **essence(case),
     }
+    if case.profile != DEFAULT_PROFILE:
+        record["profile"] = case.profile
     if case.rulings:
         record["rulings"] = list(case.rulings)
     if case.pinned:
@@ -75,7 +78,7 @@ def case_of(record: Mapping[str, Any]) -> Case:
         why=record["why"],
         requirements=tuple(record["requirements"]),
         rulings=tuple(record.get("rulings", ())),
-        profile=record["profile"],
+        profile=record.get("profile", DEFAULT_PROFILE),
         steps=tuple(_step_of(step) for step in record.get("steps", ())),
         accumulation=None if accumulation is None else _accumulation_of(accumulation),
         digest=record["digest"],
