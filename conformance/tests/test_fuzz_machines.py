@@ -77,12 +77,6 @@ SHORTEST = {
         "- {step: increment-2, call: Increment, set: {by: 2}, use: {handle: open-1.handle}}",
         "- {step: read-3, call: Read, use: {handle: open-1.handle}}",
     ],
-    "shares": [
-        "- {step: open-1, call: Open, set: {limit: 1}}",
-        "- {step: increment-2, call: Increment, use: {handle: open-1.handle}}",
-        "- {step: open-3, call: Open, set: {limit: 1}}",
-        "- {step: read-4, call: Read, use: {handle: open-1.handle}}",
-    ],
     "clings": [
         "- {step: open-1, call: Open, set: {limit: 1}}",
         "- {step: close-2, call: Close, use: {handle: open-1.handle}}",
@@ -99,6 +93,12 @@ def test_a_wrong_counter_is_shown_by_the_shortest_trace(sin: str) -> None:
     assert result.message == FOUND
 
 
+def test_two_handles_that_share_their_state_are_shown_by_four_calls() -> None:
+    result, _ = fuzzed("shares")
+    trace = result.details["trace"]
+    assert (result.verdict, len(trace), sum("call: Open" in line for line in trace)) == (Verdict.FAIL, 4, 2)
+
+
 def test_the_report_prints_the_trace_line_by_line() -> None:
     result, _ = fuzzed("wraps")
     prose: Prose = {"requirements": {}, "rulings": {}, "clauses": {}}
@@ -109,10 +109,10 @@ def test_the_report_prints_the_trace_line_by_line() -> None:
 
 def test_the_printed_trace_can_be_kept_as_a_case(tmp_path: Path) -> None:
     group = "  - group: kept\n    why: A sequence that fuzzing has found.\n    requirement: K05\n    trace:\n"
-    kept = COUNTER + group + "".join(f"      {line}\n" for line in SHORTEST["shares"])
+    kept = COUNTER + group + "".join(f"      {line}\n" for line in SHORTEST["spoils"])
     codebook = codebook_of(load_library(write(tmp_path, kept)))
     (question,) = [one for one in expand(codebook[NAME].contract, codebook) if one.group == "kept"]
-    assert [call.name for call in question.calls] == ["open-1", "increment-2", "open-3", "read-4"]
+    assert [call.name for call in question.calls] == ["open-1", "increment-2", "read-3"]
 
 
 def test_a_mistake_that_no_frozen_trace_meets_is_found_by_drawn_ones() -> None:

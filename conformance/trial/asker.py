@@ -57,7 +57,10 @@ class Asker:
             yield observe(outcome, call.operator, self._codebook, self._dialect)
 
     def walk(self, steps: Sequence[AnyStep]) -> Held | Lost:
-        """Take the steps of one trace on the lasting process; a loss counts if it comes again in a fresh one."""
+        """Take the steps of one trace on the lasting process; a loss counts if it comes again in a fresh one.
+
+        A call on a handle that was not given is passed over.
+        """
         first = self._walk(steps)
         if isinstance(first, Held):
             return first
@@ -67,7 +70,7 @@ class Asker:
         return again
 
     def _walk(self, steps: Sequence[AnyStep]) -> Held | Lost:
-        talk = exchanges(steps, self._codebook, self._dialect)
+        talk = exchanges(steps, self._codebook, self._dialect, passing=True)
         outcomes: Any = None
         try:
             while True:

@@ -29,8 +29,11 @@ class Held:
     fault: str = ""
 
 
-def exchanges(steps: Sequence[AnyStep], codebook: Codebook, dialect: Dialect) -> Talk[Held]:
-    """Take every step in order; ends early where a step cannot be done or needs what an earlier one did not answer."""
+def exchanges(steps: Sequence[AnyStep], codebook: Codebook, dialect: Dialect, passing: bool = False) -> Talk[Held]:
+    """Take every step in order; ends early where a step cannot be done or needs what an earlier one did not answer.
+
+    `passing` over a call that needs what is not there, it goes on.
+    """
     trees: dict[str, Mapping[str, Any]] = {}
     with Stage(codebook, dialect) as stage:
         for number, step in enumerate(steps, start=1):
@@ -48,6 +51,8 @@ def exchanges(steps: Sequence[AnyStep], codebook: Codebook, dialect: Dialect) ->
                     try:
                         inputs = stage.inputs(step)
                     except KeyError:
+                        if passing:
+                            continue
                         fault = f"step {step.name} uses what an earlier step did not answer{_failures(stage.exchanges)}"
                         return Held(stage.exchanges, trees, fault)
                     (outcome,) = yield [stage.call(step.operator, inputs)]

@@ -10,7 +10,7 @@ from typing import Any, Final
 from conformance.codec.codebook import Codebook
 from conformance.contract.model import Contract
 from conformance.contract.types import ListOf, MapOf, Scalar, Struct, Type, is_integer
-from conformance.vectors.case import CallStep, Case, FileStep
+from conformance.vectors.case import CallStep, Case, ExpectedFailure, FileStep
 from conformance.vectors.exchange import AnyStep
 from conformance.vectors.ledger import NOBODY
 from conformance.vectors.made_trace import kebab, own_roots
@@ -69,11 +69,16 @@ def _handle(giver: int | None, program: Program, codebook: Codebook) -> Any:
 
 
 def program_of(case: Case, last: str, codebook: Codebook, methods: Sequence[str]) -> Program:
-    """The calls of a frozen trace as a program, up to the step `last`, whatever its files and processes go through."""
+    """The calls of a frozen trace as a program, up to the step `last`, whatever its files and processes go through.
+
+    Refusals before that step are left out: they change nothing.
+    """
     turns: list[Turn] = []
     names: dict[str, int] = {}
     for step in case.steps:
         if not isinstance(step, CallStep) or step.operator not in methods:
+            continue
+        if isinstance(step.expected, ExpectedFailure) and step.name != last:
             continue
         if (turn := turn_of(step, codebook, names)) is not None:
             names[step.name] = len(turns)

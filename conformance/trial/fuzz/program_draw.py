@@ -50,8 +50,9 @@ class Urn:
 
     @property
     def opening(self) -> list[str]:
-        """The operations that open a handle and can be drawn."""
-        return [name for name in self.seeds if self.model.opening(name)]
+        """The operations that open a handle and can be drawn; those that files may refuse come up less often."""
+        opening = [name for name in self.seeds if self.model.opening(name)]
+        return [name for name in opening for _ in range(1 if self.codebook[name].contract.refuses else 3)]
 
     @property
     def taking(self) -> list[str]:
