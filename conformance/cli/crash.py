@@ -36,8 +36,9 @@ _BACKEND = "A bundled name, python:module[:object], or a command line; repeat it
     "--sweep",
     "sweeps",
     multiple=True,
-    type=click.Choice(["kill", "error"]),
-    help="Also kill the backend at every call, or let every fsync, write and unlink fail, one in each run.",
+    type=click.Choice(["order", "kill", "error"]),
+    help="Also hold the order of the recorded calls to what is durable, kill the backend at every call, or let every "
+    "fsync, write and unlink fail, one in each run.",
 )
 @click.option("--wire", type=click.Choice(["json", "cbor"]), default="json", show_default=True)
 @click.option("--timeout", type=Seconds(0.01), default=DEFAULT_TIMEOUT, show_default=True, metavar="SECONDS")

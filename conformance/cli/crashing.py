@@ -134,7 +134,7 @@ def report_lines(report: CrashReport, most: int) -> Iterator[str]:
         harshest = report.recovery_states[max(report.recovery_states)]
         yield f"  {report.recoveries} recoveries interrupted in their turn: {_counted(harshest)}"
     for sweep in report.sweeps:
-        yield f"  {sweep.name} sweep: {sweep.reached} of {sweep.runs} runs interrupted, {len(sweep.findings)} bad"
+        yield f"  {sweep.name} sweep: {sweep.reached} of {sweep.runs} {sweep.what}, {len(sweep.findings)} bad"
         yield from (f"    {finding}" for finding in sweep.findings[:most])
     for bad in sorted(report.bad, key=lambda one: (one.model, one.during is not None, one.state.at))[:most]:
         yield from (f"    {line}" for line in listing(bad, report.answers))

@@ -23,7 +23,9 @@ def test_a_bundled_backend_survives_a_crash_at_every_point(backend: str, tool: C
     library = load_library(find_layout())
     codebook = codebook_of(library)
     # The second derivation is asked little more than whether it keeps the same protocol.
-    options = CrashOptions(backend, states=SOME_STATES if backend == "reference" else SOME_STATES // 40)
+    options = CrashOptions(
+        backend, states=SOME_STATES if backend == "reference" else SOME_STATES // 40, sweeps=("order",)
+    )
     declared = operators_of(options, codebook)
     for plan in plans(library, codebook):
         if not plan.operators <= declared:
@@ -33,4 +35,5 @@ def test_a_bundled_backend_survives_a_crash_at_every_point(backend: str, tool: C
         harshest = report.states[max(report.states)]
         assert report.satisfied, f"{plan.id}: {report.first_bad}"
         assert report.level == "", "only a full trial states a level"
+        assert report.sweeps[0].findings == (), "something is named or answered before it is durable"
         print(f"{plan.id} ({backend}): {harshest.tried} of {harshest.total} states, none bad")

@@ -38,12 +38,13 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class Sweep:
-    """Real runs into which something was thrown: how many it reached of how many, and what was wrong after which."""
+    """One more look at a backend: how many of `what` it reached of how many, and what was wrong after which."""
 
     name: str
     reached: int
     runs: int
     findings: tuple[str, ...]
+    what: str = "runs interrupted"
 
 
 @dataclass(frozen=True, slots=True)

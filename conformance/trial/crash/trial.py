@@ -18,6 +18,7 @@ from conformance.codec.dialect import DIALECTS
 from conformance.trial.crash.asking import Answer, Kind, Questioner, Roots
 from conformance.trial.crash.durability import Model
 from conformance.trial.crash.examination import examine
+from conformance.trial.crash.order import order_sweep
 from conformance.trial.crash.recording import FINE, BrokenWorkload, Recording, Stage, record
 from conformance.trial.crash.recovery import Interruption, Outer, interrupt_recoveries
 from conformance.trial.crash.replay import Replay
@@ -33,7 +34,7 @@ from conformance.trial.options import DEFAULT_TIMEOUT, Progress, Silence
 SOME_STATES: Final = 2000  # per workload where not all are asked for
 SOME_RECOVERIES: Final = 8  # where so many states are tried, in proportion where fewer
 SOME_RECOVERY_STATES: Final = 40  # per interrupted recovery
-SWEEPS: Final = ("kill", "error")
+SWEEPS: Final = ("order", "kill", "error")
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +93,7 @@ class _Trial:
         plan, options = self.plan, self.options
         self.progress.stage("recording", 1)
         initial = self.initial()
-        if options.sweeps:
+        if {"kill", "error"} & set(options.sweeps):
             # What a first run leaves behind for later ones, such as compiled modules, would move every call's ordinal.
             record(self.stage, initial, plan.steps, "rehearsal")
         recording = record(self.stage, initial, plan.steps)
@@ -193,6 +194,8 @@ class _Trial:
         return interrupt_recoveries(self.stage, self.plan, self.options.models, outer, most, each, self.progress)
 
     def sweeps(self, recording: Recording, versions: Sequence[Version], replay: Replay) -> Iterable[Sweep]:
+        if "order" in self.options.sweeps:
+            yield order_sweep(self.plan, recording)
         if "kill" in self.options.sweeps:
             yield kill_sweep(self.stage, self.plan, recording, replay, self.judged_for(versions), self.progress)
         if "error" in self.options.sweeps:

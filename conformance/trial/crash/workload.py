@@ -159,7 +159,6 @@ class _Builder:
             tuple(body.get("absent", ())),
         )
 
-
     def require_answer(self, text: str, earlier: Mapping[str, str], place: Place) -> None:
         """Refuse a use of what no earlier step of the same list answers."""
         step, _, output = text.partition(".")

@@ -1,0 +1,56 @@
+"""The bundled reference with one mistake in how it makes things durable comes out at exactly the level that is left.
+
+TALLY_CRASH_FULL=1 tries every mistake, as the nox session `crash` does; without it one of each kind of file.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from conformance.codec.codebook import codebook_of
+from conformance.tests.crash_store import ROOT, WRITERS
+from conformance.tests.shipped import shipped_library
+from conformance.trial.crash.durability import Model
+from conformance.trial.crash.report import CrashReport
+from conformance.trial.crash.trial import CrashOptions, try_workload
+from conformance.trial.crash.workload import plans
+
+FULL = os.environ.get("TALLY_CRASH_FULL") == "1"
+MISTAKES: dict[str, dict[str, Any]] = {
+    mutant["id"]: mutant for mutant in yaml.safe_load((WRITERS / "reference.yaml").read_text("utf-8"))["mutants"]
+}
+ALL = 6000  # states: more than there are; but not every class of recoveries, which take ten minutes for one mistake
+TRIED = list(MISTAKES) if FULL else ["subfolders-not-fsynced", "pointer-not-fsynced"]
+
+
+def tried(identity: str, folder: Path) -> CrashReport:
+    """A trial of the reference with one mistake."""
+    page = {"mutants": [{key: item for key, item in MISTAKES[identity].items() if key not in ("level", "workload")}]}
+    (folder / "checkpoint").mkdir()
+    (folder / "checkpoint" / "mutants.yaml").write_text(yaml.safe_dump(page), "utf-8")
+    serve = [sys.executable, "-P", "-m", "impl.serve", f"mutant:{identity}"]
+    command = shlex.join(["env", f"TALLY_SPEC_DIR={folder}", f"PYTHONPATH={ROOT}", *serve])
+    library = shipped_library()
+    codebook = codebook_of(library)
+    (plan,) = [one for one in plans(library, codebook) if one.id.endswith(f"%{MISTAKES[identity]['workload']}")]
+    return try_workload(plan, codebook, CrashOptions(command, states=ALL))
+
+
+@pytest.mark.parametrize("identity", TRIED)
+def test_a_mistake_of_the_reference_leaves_its_level(identity: str, tool: Callable[[str], str], tmp_path: Path) -> None:
+    tool("strace")
+    report = tried(identity, tmp_path)
+    tallies = {model: f"{tally.bad_count}/{tally.total}" for model, tally in report.states.items()}
+    inner = {model: f"{tally.bad_count}/{tally.total}" for model, tally in report.recovery_states.items()}
+    print(f"{identity}: {tallies}, {report.recoveries} recoveries interrupted: {inner[Model.POSIX]}")
+    assert all(tally.tried == tally.total for tally in report.states.values())
+    reached = "none" if report.reached is None else str(report.reached)
+    assert reached == MISTAKES[identity]["level"]
