@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
+import numpy as np
 import pytest
 
 from conformance.backend.drive import Call
 from conformance.backend.observed import Observed, ObservedFailure, ObservedResult
 from conformance.codec.codebook import Codebook, codebook_of
-from conformance.contract.types import Enum, ListOf, MapOf, Scalar, Type
+from conformance.contract.types import Enum, Field, ListOf, MapOf, Scalar, Struct, Tensor, Type
 from conformance.tests.halving import CASES, asker, codebook, corpus
 from conformance.tests.shipped import shipped_library
 from conformance.tests.small_corpus import OPERATOR, case, halved, step
@@ -27,6 +28,7 @@ from conformance.vectors.case import Case
 from conformance.vectors.corpus import load_corpus
 
 INTRA_BLOCK = "UML_OS.Data.SeededIntraBlockMap_v1"
+PART = Struct((Field("size", Scalar("uint32")), Field("name", Scalar("string"), optional=True)))
 Figures_ = Mapping[str, Any]
 CONTRACTS = sorted(name for name, one in shipped_library().contracts.items() if one.purity == "pure")
 
@@ -245,6 +247,8 @@ def test_fuzzing_finds_what_only_a_corner_of_an_operator_gets_wrong() -> None:
         (Enum(("a", "b", "c")), "b", "a", "c"),
         (ListOf(Scalar("uint32")), [1, 2], [], [1, 2]),
         (MapOf(Scalar("uint32")), {"a": 1}, {}, {"a": 1}),
+        (ListOf(PART), [{"size": 3, "name": "x"}], [], [{"size": 3, "name": "x"}]),
+        (PART, {"size": 3, "name": "x"}, {"size": 0, "name": "x"}, {"size": 4, "name": "x"}),
     ],
 )
 def test_simpler_values_begin_with_the_simplest_and_stay_of_their_type(
@@ -253,6 +257,18 @@ def test_simpler_values_begin_with_the_simplest_and_stay_of_their_type(
     assert simpler(type_, value)[0] == first
     assert never not in simpler(type_, value)
     assert value not in simpler(type_, value)
+
+
+def test_what_stands_in_the_elements_of_a_list_is_made_simpler_too() -> None:
+    found = simpler(ListOf(PART), [{"size": 1, "name": "x"}, {"size": 1}])
+    assert [{"size": 1}, {"size": 1}] in found
+    assert [{"size": 1, "name": "x"}, {"size": 0}] in found
+
+
+def test_arrays_keep_their_shape_and_lose_their_elements() -> None:
+    found = simpler(Tensor("uint8"), np.array([[0, 3], [5, 0]], dtype=np.uint8))
+    assert [one.tolist() for one in found] == [[[0, 0], [0, 0]], [[0, 0], [5, 0]], [[0, 3], [0, 0]]]
+    assert simpler(Tensor("uint8"), np.zeros(3, dtype=np.uint8)) == []
 
 
 @pytest.mark.parametrize("number", [17, 100, 2**64 - 1])

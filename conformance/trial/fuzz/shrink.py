@@ -10,12 +10,15 @@ import copy
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
-from conformance.contract.types import FIXED_BYTES, Enum, Scalar, Struct, Tensor, Type
+import numpy as np
+
+from conformance.contract.types import FIXED_BYTES, Enum, ListOf, Scalar, Struct, Tensor, Type
 from conformance.trial.fuzz.leaf import ABSENT, EACH, Leaf, Path
 from conformance.trial.fuzz.seed import Native
 
 _SMALL: Final = 9  # numbers from 0 on that are tried before anything else
 _STEPS: Final = range(1, 9)  # times a power of two: what is taken away from a number, so that a remainder can stay
+_PLACES: Final = 8  # of an array that are zeroed one by one
 _BYTES: Final = 64  # of a long value that are zeroed one by one
 _MOST: Final = 4000  # calls
 
@@ -32,8 +35,9 @@ def shrink(native: Native, leaves: Sequence[Leaf], first_wrong: FirstWrong) -> N
             for path in list(places(native, leaf.path)):
                 while left > 0:
                     candidates = [replaced(native, path, value) for value in _simpler(native, path, leaf)]
-                    left -= len(candidates)
-                    if (found := first_wrong(candidates)) is None:
+                    found = first_wrong(candidates)
+                    left -= len(candidates) if found is None else found + 1
+                    if found is None:
                         break
                     native, improved = candidates[found], True
     return native
@@ -80,8 +84,13 @@ def simpler(type_: Type, value: Any) -> list[Any]:
             return list(values[: values.index(value)])
         case Scalar(name) if name in FIXED_BYTES:
             return _zeroed(value)
-        case Struct() | Tensor():
-            return []
+        case Struct():
+            return _simpler_fields(type_, value)
+        case Tensor():
+            return _emptied(value)
+        case ListOf(item):
+            dropped = [value[:k] + value[k + 1 :] for k in range(len(value))]
+            return [*_cut(value), *dropped, *_simpler_elements(item, value)]
     match value:
         case bool():
             return [False] if value else []
@@ -93,11 +102,37 @@ def simpler(type_: Type, value: Any) -> list[Any]:
             return [*_cut(value), *_zeroed(value)]
         case str():
             return _cut(value)
-        case list():
-            return [*_cut(value), *(value[:k] + value[k + 1 :] for k in range(len(value)))]
         case dict():
             return [{name: value[name] for name in value if name != key} for key in sorted(value)]
     return []
+
+
+def _simpler_fields(struct: Struct, value: dict[str, Any]) -> list[Any]:
+    found: list[Any] = []
+    for member in struct.fields:
+        if member.name not in value:
+            continue
+        if member.optional:
+            found.append({name: held for name, held in value.items() if name != member.name})
+        found += [{**value, member.name: one} for one in simpler(member.type, value[member.name])]
+    return found
+
+
+def _simpler_elements(item: Type, value: list[Any]) -> list[Any]:
+    """The list with one simpler element; numbers and bits in a list are small enough as they are."""
+    if isinstance(item, Scalar | Enum):
+        return []
+    return [[*value[:k], one, *value[k + 1 :]] for k in range(len(value)) for one in simpler(item, value[k])]
+
+
+def _emptied(array: np.ndarray[Any, Any]) -> list[Any]:
+    """The array with zeros, or with one zero more at its first places."""
+    found = [np.zeros_like(array)] if array.any() else []
+    for place in np.flatnonzero(array)[:_PLACES]:
+        one = array.copy()
+        one.reshape(-1)[place] = 0
+        found.append(one)
+    return found
 
 
 def _smaller(number: int) -> list[int]:
