@@ -5,7 +5,8 @@ Every value keeps the position that it has in the file, so that a mistake is sti
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 from conformance.contract.machine import OPEN_HANDLE
@@ -19,11 +20,36 @@ _ABSENT: Final[Mapping[str, Any]] = {"requires": [], "ordering": {}, "vectors": 
 
 def parts_of(source: Source) -> tuple[Source, ...]:
     """The machine's own source, then its methods' in the order of the file."""
-    return (_whole(source), *(_method(source, name) for name in source.value["operations"]))
+    file = _File(source, _by_section(source.values), _by_section(source.keys))
+    return (_whole(file), *(_method(file, name) for name in source.value["operations"]))
 
 
-def _whole(source: Source) -> Source:
-    body = source.value
+_Sections = Mapping[Path, Sequence[tuple[Path, Position]]]
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    """The file of a machine with its positions by section, so that no part looks at those of another."""
+
+    source: Source
+    values: _Sections
+    keys: _Sections
+
+
+def _by_section(places: Mapping[Path, Position]) -> _Sections:
+    found: dict[Path, list[tuple[Path, Position]]] = {}
+    for path, position in places.items():
+        found.setdefault(_section(path), []).append((path, position))
+    return found
+
+
+def _section(path: Path) -> Path:
+    """The key at the top that a path stands below; of an operation, its name as well."""
+    return path[:2] if path[:1] == ("operations",) else path[:1]
+
+
+def _whole(file: _File) -> Source:
+    body = file.source.value
     value: dict[str, Any] = {"contract": body["machine"], "methods": list(body["operations"])}
     places: dict[Path, Path] = {("contract",): ("machine",), ("methods",): ("operations",)}
     for key in (*_COMMON, *_WHOLE):
@@ -33,11 +59,11 @@ def _whole(source: Source) -> Source:
         value[key] = {}
     if "handle" in body:
         value["handle"], places[("handle",)] = body["handle"], ("handle",)
-    return _part(source, {**_ABSENT, "confirmed_by": [], **value}, places)
+    return _part(file, {**_ABSENT, "confirmed_by": [], **value}, places)
 
 
-def _method(source: Source, name: str) -> Source:
-    body, own = source.value, source.value["operations"][name]
+def _method(file: _File, name: str) -> Source:
+    body, own = file.source.value, file.source.value["operations"][name]
     here: Path = ("operations", name)
     value: dict[str, Any] = {"contract": f"{body['machine']}.{name}"}
     places: dict[Path, Path] = {("contract",): here}
@@ -53,26 +79,22 @@ def _method(source: Source, name: str) -> Source:
         places[("requires",)] = places[("requires", 0)] = ("handle",)
         guards = [guard, *guards]
     value["requires"] = guards
-    return _part(source, {**_ABSENT, "confirmed_by": [], "state": "none", **value}, places)
+    return _part(file, {**_ABSENT, "confirmed_by": [], "state": "none", **value}, places)
 
 
 def _takes(own: Mapping[str, Any]) -> bool:
     return any(isinstance(one, dict) and one.get("type") == "handle" for one in own.get("inputs", {}).values())
 
 
-def _part(source: Source, value: Mapping[str, Any], places: Mapping[Path, Path]) -> Source:
+def _part(file: _File, value: Mapping[str, Any], places: Mapping[Path, Path]) -> Source:
     """A source whose values stand at `places`, new path to old, with everything below them."""
+    source = file.source
     values: dict[Path, Position] = {(): source.at(places[("contract",)])}
     keys: dict[Path, Position] = {}
-    by_old: dict[Path, list[Path]] = {}
     for new, old in places.items():
-        by_old.setdefault(old, []).append(new)
-    longest = max(map(len, by_old))
-    for found, known in ((values, source.values), (keys, source.keys)):
-        for path, position in known.items():
-            for length in range(1, min(len(path), longest) + 1):
-                for new in by_old.get(path[:length], ()):
-                    found.setdefault((*new, *path[length:]), position)
-        for new, old in places.items():
+        for found, known in ((values, file.values), (keys, file.keys)):
+            for path, position in known.get(_section(old), ()):
+                if path[: len(old)] == old:
+                    found.setdefault((*new, *path[len(old) :]), position)
             found[new] = source.key_at(old) if new == ("contract",) else found.get(new, source.at(old))
     return Source(source.file, dict(value), values, keys, source.text)
