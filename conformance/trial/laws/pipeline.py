@@ -12,7 +12,7 @@ from conformance.trial.laws.grid import axes, grid, slug
 from conformance.trial.laws.law import Instance, Law, LawTalk, Tools
 from conformance.trial.laws.pipeline_run import METHODS, Queue, batches_of, rows_of
 from conformance.trial.laws.relation import must, must_equal
-from conformance.vectors.room import Rooms
+from conformance.trial.laws.roots import law_roots
 
 _SPLITS: Final = ("train", "val")
 _ORDER: Final = [
@@ -38,7 +38,7 @@ def deliveries(tools: Tools, contract: Contract, use: LawUse) -> Iterator[Instan
 
 
 def _every_row_once(tools: Tools, files: int, cache_files: int, **sizes: int) -> LawTalk:
-    with Rooms() as rooms:
+    with law_roots() as rooms:
         queue = Queue(tools, rooms.path("a"), backlog=files, cache_files=cache_files, **sizes)
         provider = yield from queue.open_provider()
         for now_ms in range(files):
@@ -67,7 +67,7 @@ def restarts(tools: Tools, contract: Contract, use: LawUse) -> Iterator[Instance
 
 
 def _restarts(tools: Tools, files: int, after: int, **sizes: int) -> LawTalk:
-    with Rooms() as rooms:
+    with law_roots() as rooms:
         queue = Queue(tools, rooms.path("a"), backlog=files, **sizes)
         provider = yield from queue.open_provider()
         for now_ms in range(files):
@@ -98,7 +98,7 @@ def floods(tools: Tools, contract: Contract, use: LawUse) -> Iterator[Instance]:
 
 
 def _never_above(tools: Tools, backlog: int, turns: int, takes: int) -> LawTalk:
-    with Rooms() as rooms:
+    with law_roots() as rooms:
         queue = Queue(tools, rooms.path("a"), batch_size=2, batches_per_file=2, backlog=backlog, size=2)
         provider = yield from queue.open_provider()
         consumer = yield from queue.open_consumer()
@@ -128,7 +128,7 @@ def caches(tools: Tools, contract: Contract, use: LawUse) -> Iterator[Instance]:
 
 
 def _order_is_kept(tools: Tools, cache_files: int, size: int) -> LawTalk:
-    with Rooms() as rooms:
+    with law_roots() as rooms:
         queue = Queue(tools, rooms.path("a"), 2, 2, backlog=9, size=size, cache_files=cache_files)
         provider = yield from queue.open_provider()
         for now_ms in (100, 200, 300, 400, 500):

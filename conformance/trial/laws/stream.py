@@ -10,8 +10,8 @@ from conformance.contract.model import Contract, LawUse
 from conformance.trial.laws.grid import axes, grid, slug
 from conformance.trial.laws.law import Instance, Law, LawTalk, Tools
 from conformance.trial.laws.relation import must, must_equal
+from conformance.trial.laws.roots import law_roots
 from conformance.trial.laws.stream_run import SLICE, Rank, boundaries_in, corpus, shuffled, sources
-from conformance.vectors.room import Rooms
 
 FIRING_COUNTS: Final = "Stream.FiringCounts"
 _PASSES: Final = 2
@@ -31,7 +31,7 @@ def _no_gap_no_overlap(tools: Tools, length: int, size: int, world_size: int, on
     source = {"kind": "tokens", "tokens": tokens, "boundaries": boundaries, "on_end": on_end}
     found: list[dict[str, Any]] = []
     places = []
-    with Rooms() as rooms:
+    with law_roots() as rooms:
         for rank in range(world_size):
             stream = yield from Rank(tools, rooms.path("a"), rank, world_size).open(source)
             stood = []
@@ -70,7 +70,7 @@ def kinds(tools: Tools, contract: Contract, use: LawUse) -> Iterator[Instance]:
 
 def _alike(tools: Tools, length: int, size: int, world_size: int) -> LawTalk:
     tokens, boundaries = corpus(length), boundaries_in(length)
-    with Rooms() as rooms:
+    with law_roots() as rooms:
         rank = Rank(tools, rooms.path("a"), world_size - 1, world_size)
         rounds = range(1, 3 + length // (size * world_size))
         seen: dict[str, tuple[Any, Any]] = {}
@@ -99,7 +99,7 @@ def _slices(tools: Tools, length: int, seed: int) -> LawTalk:
     whole = [tokens[start : start + SLICE] for start in range(0, length, SLICE)]
     full = [slice_ for slice_ in whole if len(slice_) == SLICE]
     orders = []
-    with Rooms() as rooms:
+    with law_roots() as rooms:
         stream = yield from Rank(tools, rooms.path("a")).open(shuffled(tokens, seed))
         for pulse in range(1, 4):
             chunk = yield from stream.chunk(length, pulse)

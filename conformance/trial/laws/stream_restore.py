@@ -11,8 +11,8 @@ from conformance.contract.model import Contract, LawUse
 from conformance.trial.laws.grid import axes, grid, slug
 from conformance.trial.laws.law import Asking, Instance, Law, LawTalk, Tools
 from conformance.trial.laws.relation import must_equal
+from conformance.trial.laws.roots import law_roots
 from conformance.trial.laws.stream_run import Rank, Source, Stream, corpus, interleaved, shuffled, sources
-from conformance.vectors.room import Rooms
 
 _INPUT: Final[Source] = {"kind": "interactive", "on_end": "stop"}
 _KINDS: Final = ("tokens", "file", "part", "shuffled", "interleaved", "input")
@@ -30,7 +30,7 @@ def save_points(tools: Tools, contract: Contract, use: LawUse) -> Iterator[Insta
 def _goes_on(tools: Tools, point: Mapping[str, Any]) -> LawTalk:
     size, steps = point["size"], point["steps"]
     tokens = corpus(point["length"])
-    with Rooms() as rooms:
+    with law_roots() as rooms:
         rank = Rank(tools, rooms.path("a"), point["world_size"] - 1, point["world_size"])
         source = _source(point["kind"], tokens, rank.root)
         stream = yield from rank.open(source)
@@ -89,7 +89,7 @@ def refusals(tools: Tools, contract: Contract, use: LawUse) -> Iterator[Instance
 
 def _changes_nothing(tools: Tools, reason: str) -> LawTalk:
     tokens = corpus(20)
-    with Rooms() as rooms:
+    with law_roots() as rooms:
         root = rooms.path("a")
         rank = Rank(tools, root)
         source = {"kind": "tokens", "tokens": tokens}
