@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from conformance.backend.drive import Call
@@ -10,6 +12,7 @@ from conformance.cli.complaint import Complaint
 from conformance.cli.interview import Interview
 from conformance.codec.codebook import codebook_of
 from conformance.tests.shipped import shipped_library
+from conformance.trial.laws import roots
 from conformance.trial.laws.checkpoint_container import READ
 from conformance.trial.laws.law import LawBroken
 from conformance.trial.laws.roots import law_roots
@@ -50,3 +53,8 @@ def test_a_recorded_call_that_hangs_on_another_is_not_asked_alone() -> None:
     interview = Interview(codebook_of(shipped_library()), timeout=30.0)
     with pytest.raises(Complaint, match="hangs on the step 'open'"):
         interview.ask("reference", "Stream.Position", {"handle": {"from": "open.handle"}})
+
+
+def test_every_law_that_needs_directories_takes_them_from_one_place() -> None:
+    laws = Path(roots.__file__).parent
+    assert [file.name for file in sorted(laws.glob("*.py")) if "Rooms()" in file.read_text("utf-8")] == ["roots.py"]
