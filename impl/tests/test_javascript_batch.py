@@ -174,6 +174,45 @@ def test_random_walks_and_their_adjacency_equal_the_reference(pair: Pair) -> Non
     assert codes(answers) == {"a result", "CONTRACT_VIOLATION", "LIMIT_EXCEEDED", "DANGLING_KEY", "ROW_NOT_FOUND"}
 
 
+def some_build(rng: random.Random) -> Params:
+    held = some_database(rng)
+    anchor = rng.choice(held["tables"])
+    names = [one["name"] for one in anchor["columns"]] or ["none"]
+    task = {"table": anchor["name"] if rng.random() < 0.95 else "none", "column": rng.choice(names)}
+    walks = some_walks(rng, [{}] * max(1, int(anchor["row_count"])))
+    if walks["config"]["sequence_length"] == 65_536:
+        walks["config"]["sequence_length"] = 40
+    for seed in walks["seeds"]:
+        if rng.random() < 0.3:
+            seed["task"] = task if rng.random() < 0.9 else {**task, "column": "another"}
+    return {"database": held, "task": task, "seeds": walks["seeds"], "config": walks["config"]}
+
+
+def test_batches_of_random_databases_equal_the_reference(pair: Pair) -> None:
+    rng = random.Random(5)
+    answers = []
+    for _ in range(200):
+        params = some_build(rng)
+        answers.append(pair.agree("Batch.Build", params if rng.random() < 0.9 else {**params, "seeds": []}))
+    expected = {"a result", "UNKNOWN_TABLE", "CONTRACT_VIOLATION", "ROW_NOT_FOUND", "TARGET_TRUNCATED"}
+    assert codes(answers) >= expected
+
+
+def test_cells_of_random_rows_equal_the_reference(pair: Pair) -> None:
+    rng = random.Random(6)
+    answers = []
+    for _ in range(120):
+        held = some_database(rng)
+        count = sum(int(one["row_count"]) for one in held["tables"])
+        row_ids = [rng.sample(range(count), rng.randrange(count + 1)) for _ in range(rng.randrange(3))]
+        if rng.random() < 0.1:
+            row_ids.append(rng.choice([[count], [0, 0]]))
+        length = rng.choice([1, 3, 8, 20])
+        params = {"database": held, "row_ids": row_ids, "sequence_length": length}
+        answers.append(pair.agree("Batch.LinearizeCells", params))
+    assert codes(answers) >= {"a result", "CONTRACT_VIOLATION", "ROW_NOT_FOUND"}
+
+
 def test_orders_and_masks_of_random_cells_equal_the_reference(pair: Pair) -> None:
     rng = random.Random(3)
     answers = []

@@ -7,9 +7,8 @@ import { GRAPH_ROW } from "./types.js";
 
 const NAME = "Batch.BuildAdjacency";
 
-function run({ rows, row_ids: rowIds }) {
-  const fault = graphFault(rows) ?? sequencesFault(rows.length, rowIds);
-  if (fault !== undefined) throw defaultFailure(fault, NAME);
+/** The matrices of all sequences, each padded with false to the most rows of any (requirements B20 to B22). */
+export function adjacencyOf(rows, rowIds) {
   const most = rowIds.reduce((found, ids) => Math.max(found, ids.length), 0);
   const flags = new Uint8Array(rowIds.length * most * most);
   rowIds.forEach((ids, sequence) => {
@@ -21,7 +20,13 @@ function run({ rows, row_ids: rowIds }) {
       }
     }
   });
-  return { fk_adj: tensorOf("bool", [rowIds.length, most, most], flags) };
+  return tensorOf("bool", [rowIds.length, most, most], flags);
+}
+
+function run({ rows, row_ids: rowIds }) {
+  const fault = graphFault(rows) ?? sequencesFault(rows.length, rowIds);
+  if (fault !== undefined) throw defaultFailure(fault, NAME);
+  return { fk_adj: adjacencyOf(rows, rowIds) };
 }
 
 export const buildAdjacency = {

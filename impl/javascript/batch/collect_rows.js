@@ -23,7 +23,7 @@ class Frontier {
 }
 
 /** For each row those that refer to it, each once, by ascending RowIdx (ruling BA02). */
-function childrenOf(rows) {
+export function childrenOf(rows) {
   const children = rows.map(() => []);
   rows.forEach(({ parents }, child) => {
     for (const parent of new Set(parents)) if (parent !== -1) children[parent].push(child);
@@ -35,7 +35,7 @@ function childrenOf(rows) {
 const limitOf = (limit) => (limit === undefined ? Infinity : Number(limit));
 
 /** The hops of each row that the seed reaches, by row, in the order of their ids. */
-function walk(rows, children, seed, config) {
+export function walk(rows, children, seed, config) {
   const length = Number(config.sequence_length);
   const [maxHops, maxRows, width] = [config.max_hops, config.max_rows, config.child_width].map(limitOf);
   const isKept = (row) => seed.time === undefined || rows[row].time === undefined || rows[row].time <= seed.time;

@@ -1,4 +1,5 @@
 /** What makes a database unusable, one question after the other over all its tables (rulings BA08, BA28). */
+import { score } from "./numbers.js";
 import { elements } from "./tensors.js";
 
 const DTYPES = {
@@ -76,8 +77,7 @@ function present({ values, is_null: isNull }) {
 function hasNonFinite(column) {
   const { mean, deviation } = column;
   if (mean === undefined || deviation === undefined) return false;
-  const score = (value) => (deviation === 0 ? 0 : Math.fround((value - mean) / deviation));
-  const isFinite = (value) => Number.isFinite(value) && Number.isFinite(score(value));
+  const isFinite = (value) => Number.isFinite(value) && Number.isFinite(score(value, mean, deviation));
   return !Number.isFinite(mean) || !Number.isFinite(deviation) || !present(column).every(isFinite);
 }
 

@@ -11,9 +11,13 @@ export function graphFault(rows) {
 
 /** What is wrong with the limits of a walk. */
 export function configFault({ sequence_length: length, max_rows: maxRows }) {
+  return lengthFault(length) ?? (maxRows === 0n ? "CONTRACT_VIOLATION" : undefined);
+}
+
+/** What is wrong with the length of sequences. */
+export function lengthFault(length) {
   if (length === 0n) return "CONTRACT_VIOLATION";
-  if (length > MOST) return "LIMIT_EXCEEDED";
-  return maxRows === 0n ? "CONTRACT_VIOLATION" : undefined;
+  return length > MOST ? "LIMIT_EXCEEDED" : undefined;
 }
 
 /** What is wrong with the rows of sequences: they must exist, stand once, and be few enough. */

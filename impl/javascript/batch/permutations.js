@@ -19,8 +19,9 @@ function owners({ rowIds, paddings }) {
   return [...new Set(rowIds.filter((_, position) => !paddings[position]))].sort((one, other) => one - other);
 }
 
-function run(inputs) {
-  const sequences = sequencesOf(inputs, NAME);
+/** The three permutations, and the order of the rows behind two of them. */
+export function ordersOf(inputs, operator) {
+  const sequences = sequencesOf(inputs, operator);
   const orders = sequences.map((sequence) => rowOrder(owners(sequence), sequence.refers));
   // Padding too stands by its column id, which is 0 unless somebody says otherwise (ruling BA23).
   const byColumn = sequences.map((one) => positionsBy(one, (position) => one.columnIds[position]));
@@ -42,5 +43,5 @@ export const permutations = {
   inputs: PLACED_CELLS,
   outputs: struct({ col_perm: tensor, out_perm: tensor, in_perm: tensor, row_order: list(uint32List) }),
   failure: DEFAULT_FAILURE,
-  run,
+  run: (inputs) => ordersOf(inputs, NAME),
 };

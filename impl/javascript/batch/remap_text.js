@@ -6,18 +6,19 @@ import { elements, isShapedLike, partsOf, tensorOf } from "./tensors.js";
 const NAME = "Batch.RemapText";
 const TEXT = 5;
 
-function run(inputs) {
+/** The batch-local ids, and the embeddings that they index. */
+export function remap(inputs, operator) {
   const { text_embed_ids: globalIds, semantic_types: types, is_null: nulls, is_padding: paddings } = inputs;
   const embeddings = inputs.text_embeddings;
   const isOneShape = [types, nulls, paddings].every((tensorOfCells) => isShapedLike(tensorOfCells, globalIds));
   if (globalIds.shape.length !== 2 || !isOneShape || embeddings.shape.length !== 2) {
-    throw defaultFailure("CONTRACT_VIOLATION", NAME);
+    throw defaultFailure("CONTRACT_VIOLATION", operator);
   }
   const [codes, areNull, arePadding] = [types, nulls, paddings].map(elements);
   const isText = (position) => codes[position] === TEXT && !areNull[position] && !arePadding[position];
   const texts = elements(globalIds);
   const isUnknown = (text, position) => isText(position) && text >= embeddings.shape[0];
-  if (texts.some(isUnknown)) throw defaultFailure("CONTRACT_VIOLATION", NAME);
+  if (texts.some(isUnknown)) throw defaultFailure("CONTRACT_VIOLATION", operator);
   const localIds = new Map();
   const local = texts.map((text, position) => {
     if (!isText(position)) return 0;
@@ -43,5 +44,5 @@ export const remapText = {
   }),
   outputs: struct({ text_embed_ids: tensor, text_batch_embeddings: tensor }),
   failure: DEFAULT_FAILURE,
-  run,
+  run: (inputs) => remap(inputs, NAME),
 };
