@@ -49,19 +49,24 @@ class Codebook:
         return declared.union(*(one.methods for one in machines if one is not None and one.name in declared))
 
 
-def codebook_of(library: Library) -> Codebook:
-    """The codebook of a library."""
+def codebook_of(library: Library, known: Codebook | None = None) -> Codebook:
+    """The codebook of a library; the forms of contracts that `known` has already are taken from there."""
+    old = {} if known is None else known.forms
     forms = {
-        name: OperatorForms(
-            contract,
-            form_of(contract.inputs),
-            form_of(contract.outputs),
-            form_of(contract.failure),
-            members_of(contract.inputs, ROOT),
-            members_of(contract.inputs, HANDLE),
-            members_of(contract.outputs, HANDLE),
-            form_of(lasting(contract.outputs)) if has_volatile(contract.outputs) else None,
-        )
+        name: old[name] if name in old and old[name].contract is contract else _forms_of(contract)
         for name, contract in library.contracts.items()
     }
     return Codebook(forms, {code: error.number for code, error in library.errors.items()})
+
+
+def _forms_of(contract: Contract) -> OperatorForms:
+    return OperatorForms(
+        contract,
+        form_of(contract.inputs),
+        form_of(contract.outputs),
+        form_of(contract.failure),
+        members_of(contract.inputs, ROOT),
+        members_of(contract.inputs, HANDLE),
+        members_of(contract.outputs, HANDLE),
+        form_of(lasting(contract.outputs)) if has_volatile(contract.outputs) else None,
+    )

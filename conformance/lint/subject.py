@@ -136,7 +136,8 @@ class Subject:
         """The same subject with other contracts or cases, sharing what has been evaluated already."""
         changed = self
         if library is not None:
-            codebook = self.codebook if _same_types(self.library, library) else codebook_of(library)
+            same = _same_types(self.library, library)
+            codebook = self.codebook if same else codebook_of(library, self.codebook)
             changed = replace(self, library=library, codebook=codebook)
         changed = changed if cases is None else replace(changed, cases=cases)
         return changed if only is None else replace(changed, only=frozenset(only))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from conformance.contract.machine import OPEN_HANDLE
 from conformance.contract.model import Contract
 from conformance.lint.mutation import Path
 
@@ -11,7 +12,8 @@ from conformance.lint.mutation import Path
 def parts(contract: Contract) -> Iterator[tuple[str, Path]]:
     """Each part of a contract by a name for it, and where it stands in the parsed file."""
     for k, guard in enumerate(contract.requires):
-        yield f"guard {guard.id}", ("requires", k)
+        if guard.id != OPEN_HANDLE:  # the machine words it once, for all of its methods
+            yield f"guard {guard.id}", ("requires", k)
     for k, refusal in enumerate(contract.refuses):
         yield f"refusal {refusal.id}", ("refuses", k)
     for k, clause in enumerate(contract.ensures):
