@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from impl.reference.pipeline import plain_value
 from impl.reference.pipeline.meta import APPLICABLE, check_meta
 from impl.reference.pipeline.meta_file import NAME, pickled, read_meta, unpickle, write_meta
 from impl.reference.pipeline.refusal import Refusal
@@ -136,7 +137,8 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("kind", HOSTILE)
-def test_nothing_but_plain_values_is_read(kind: str) -> None:
+def test_nothing_but_plain_values_is_read(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plain_value, "MAX_ITEMS", 10_000)
     with pytest.raises(Refusal) as caught:
         unpickle(HOSTILE[kind])
     assert caught.value.code == "META_INVALID"
