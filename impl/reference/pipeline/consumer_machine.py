@@ -4,22 +4,23 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from impl.reference.pipeline.consumer import ConsumerStats, DatasetConsumer
-from impl.reference.pipeline.handles import Handles, refusals
+from impl.reference.pipeline.handles import Handles, given, refusals
 from impl.reference.pipeline.loaded_file import Rows
 from impl.types import Tensor, uint64
 
 PREFIX: Final = "Pipeline.Consumer."
+CONSTRUCTOR: Final = ("prefer_queue", "cache_files", "high_watermark", "low_watermark", "batch_size", "codec")
 
 
 @dataclass(frozen=True, slots=True)
 class ConsumerSettings:
-    """Hold the constructor's names; without `batch_size` the metadata's is used."""
+    """Hold the constructor's names; what is absent has its default, `batch_size` the metadata's."""
 
-    prefer_queue: bool
-    cache_files: uint64
-    high_watermark: uint64
-    low_watermark: uint64
     codec: Literal["npz", "pt"]
+    prefer_queue: bool | None = None
+    cache_files: uint64 | None = None
+    high_watermark: uint64 | None = None
+    low_watermark: uint64 | None = None
     batch_size: uint64 | None = None
 
 
@@ -84,16 +85,7 @@ class ConsumerMachine:
     def open(self, *, root: str, config: ConsumerSettings) -> OpenedConsumer:
         """Read meta.pkl and choose queue or legacy mode; CONFIG_INVALID, META_MISSING, META_INVALID."""
         with refusals(PREFIX + "Open"):
-            consumer = DatasetConsumer(
-                root,
-                "cpu",
-                config.prefer_queue,
-                config.cache_files,
-                config.high_watermark,
-                config.low_watermark,
-                batch_size=config.batch_size,
-                codec=config.codec,
-            )
+            consumer = DatasetConsumer(root, "cpu", **given(config, CONSTRUCTOR))
         return OpenedConsumer(self._consumers.keep(consumer))
 
     def get_batch(self, *, handle: str, split: str, timeout_ms: uint64 | None = None) -> DeliveredBatch:

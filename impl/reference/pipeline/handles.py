@@ -1,8 +1,8 @@
 """The open objects of a machine by their handles."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from impl.failure import default_failure
 from impl.reference.pipeline.refusal import Refusal
@@ -34,6 +34,11 @@ class Handles(Generic[Held]):
         """Forget a handle; CONTRACT_VIOLATION for one that is not open."""
         self.find(handle, method)
         del self._held[handle]
+
+
+def given(settings: object, names: Iterable[str]) -> dict[str, Any]:
+    """Return the settings that are not absent, by name."""
+    return {name: value for name in names if (value := getattr(settings, name)) is not None}
 
 
 @contextmanager

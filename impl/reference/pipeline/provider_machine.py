@@ -4,30 +4,35 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from impl.reference.pipeline.counting import CountingProvider
-from impl.reference.pipeline.handles import Handles, refusals
+from impl.reference.pipeline.handles import Handles, given, refusals
 from impl.reference.pipeline.meta import SPLITS
 from impl.types import Value, float64, uint64
 
 OPEN: Final = "Pipeline.Provider.Open"
 PRODUCE: Final = "Pipeline.Provider.Produce"
 CLOSE: Final = "Pipeline.Provider.Close"
+SIZES: Final = ("batch_size", "block_size", "target_size", "batches_per_file", "max_backlog_files")
+CONSTRUCTOR: Final = (*SIZES, "sleep_seconds", "seed", "verbose", "codec")
 
 
 @dataclass(frozen=True, slots=True)
 class ProviderSettings:
-    """Hold the constructor's names; `meta` is what build_meta returns, `sampler` what sample_batch counts."""
+    """Hold the constructor's names; `meta` is what build_meta returns, `sampler` what sample_batch counts.
+
+    What is absent has the constructor's default.
+    """
 
     batch_size: uint64
-    batches_per_file: uint64
-    max_backlog_files: uint64
-    sleep_seconds: float64
-    seed: uint64
-    verbose: bool
     codec: Literal["npz", "pt"]
     meta: Value
     sampler: Literal["counting"]
     block_size: uint64 | None = None
     target_size: uint64 | None = None
+    batches_per_file: uint64 | None = None
+    max_backlog_files: uint64 | None = None
+    sleep_seconds: float64 | None = None
+    seed: uint64 | None = None
+    verbose: bool | None = None
     splits: list[str] | None = None
 
 
@@ -60,19 +65,7 @@ class ProviderMachine:
     def open(self, *, root: str, config: ProviderSettings) -> OpenedProvider:
         """Make the folders, write or judge meta.pkl and find each split's next seq; CONFIG_INVALID, META_INVALID."""
         with refusals(OPEN):
-            provider = CountingProvider(
-                root,
-                native(config.meta),
-                batch_size=config.batch_size,
-                block_size=config.block_size,
-                target_size=config.target_size,
-                batches_per_file=config.batches_per_file,
-                max_backlog_files=config.max_backlog_files,
-                sleep_seconds=config.sleep_seconds,
-                seed=config.seed,
-                verbose=config.verbose,
-                codec=config.codec,
-            )
+            provider = CountingProvider(root, native(config.meta), **given(config, CONSTRUCTOR))
             provider.open(SPLITS if config.splits is None else config.splits)
         return OpenedProvider(self._providers.keep(provider))
 
