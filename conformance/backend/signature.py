@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, Protocol
 
 from conformance.codec.codebook import Codebook, codebook_of
 from conformance.contract.finder import Layout
+from conformance.contract.machine_source import parts_of
 from conformance.contract.source import Source, read
 from conformance.contract.types import Struct, Type
 from conformance.contract.typetext import struct_at, type_at
@@ -59,11 +59,13 @@ class SpecSignatures:
         self._types: Mapping[str, Type] | None = None
         self._numbers: Mapping[str, int] | None = None
         self._all: KnownSignatures | None = None
+        self._files: dict[str, Mapping[str, Source]] = {}
 
     def __getitem__(self, operator: str) -> Signature:
         if self._all is None:
-            for file in self._layout.spec.glob(f"*/{operator}.yaml"):
-                return self._signature(file)
+            for name in (operator, operator.rpartition(".")[0]):
+                if operator in (parts := self._parts(name)):
+                    return self._signature(parts[operator])
             from conformance.contract.library import load_library
 
             self._all = KnownSignatures(codebook_of(load_library(self._layout)))
@@ -76,8 +78,15 @@ class SpecSignatures:
             self._numbers = {entry["code"]: entry["number"] for entry in entries}
         return self._numbers.get(code, 0)
 
-    def _signature(self, file: Path) -> Signature:
-        source = read(file)
+    def _parts(self, name: str) -> Mapping[str, Source]:
+        """What the file of this name words: one operator, or a machine and its methods."""
+        if name not in self._files:
+            sources = [read(file) for file in self._layout.spec.glob(f"*/{name}.yaml")] if name else []
+            parts = [parts_of(one) if "machine" in one.value else (one,) for one in sources]
+            self._files[name] = {part.value.get("contract", name): part for some in parts for part in some}
+        return self._files[name]
+
+    def _signature(self, source: Source) -> Signature:
         if self._types is None:
             self._types = _named_types(read(self._layout.spec / "types.yaml"))
         named = self._types

@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any
 
 from conformance.contract.expression import Environment, Expression
 from conformance.contract.position import Position
 from conformance.contract.types import FIXED_BYTES, FLOAT_BYTES, INTEGER_RANGES, Field, Scalar, Struct, Type
 
-OPEN_HANDLE: Final = "open-handle"  # the guard that refuses a handle nobody holds
 State = Mapping[str, Any]  # native values by variable; a variable that is missing is not known
 _STATE = re.compile(r"\bstate\.([a-z]\w*)")
 _LEARNT = re.compile(r"\s*result\.[\w.]+\s*\Z")

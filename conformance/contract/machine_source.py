@@ -9,10 +9,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from conformance.contract.machine import OPEN_HANDLE
 from conformance.contract.position import Path, Position
 from conformance.contract.source import Source
 
+OPEN_HANDLE: Final = "open-handle"  # the guard that refuses a handle nobody holds
 _COMMON: Final = ("version", "purpose", "source", "equivalence", "purity", "confirmed_by", "failure", "rng", "calls")
 _WHOLE: Final = ("state", "invariants", "laws", "vectors", "workloads", "given", "own_roots")
 _ABSENT: Final[Mapping[str, Any]] = {"requires": [], "ordering": {}, "vectors": []}

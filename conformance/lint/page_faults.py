@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 
-from conformance.contract.machine import OPEN_HANDLE
+from conformance.contract.machine_source import OPEN_HANDLE
 from conformance.contract.model import Contract
 from conformance.contract.requirement import Requirement
 from conformance.lint.mutation import Edit, Fault, drop, put, with_contract, with_library, with_requirements

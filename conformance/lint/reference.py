@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from conformance.contract.library import Library
-from conformance.contract.machine import OPEN_HANDLE
+from conformance.contract.machine_source import OPEN_HANDLE
 from conformance.contract.model import Contract
 from conformance.contract.parse import names
 from conformance.contract.position import Path, Position
