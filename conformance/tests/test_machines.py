@@ -22,6 +22,7 @@ from conformance.lint.subject import Subject, subject_of
 from conformance.tests.contract_parts import parts
 from conformance.tests.counter_spec import COUNTER, NAME, backend, load, write
 from conformance.tests.small_spec import SHIPPED
+from conformance.trial.behaviour_handles import ALONE
 from conformance.trial.check import Verdict
 from conformance.trial.options import RunOptions
 from conformance.trial.run import run_trial
@@ -263,6 +264,26 @@ def test_a_method_that_is_missing_fails_and_is_not_passed_over() -> None:
     assert found["Counter::derived::tour-1"] == "decrement-4"
 
 
+def behaved(*sins: str) -> dict[str, str]:
+    """What the behaviour rules have to say, by rule."""
+    chosen = RunOptions(backend=backend(library().layout.root, *sins), select=("Counter!*",), timeout=10.0)
+    run = run_trial(library(), built().corpus, chosen)
+    assert {result.check.id for result in run.results} == {"Counter!handles", "Counter!shape"}
+    return {result.check.id: result.message for result in run.results if result.verdict is not Verdict.PASS}
+
+
+def test_a_machine_is_held_to_two_handles_by_turns() -> None:
+    assert behaved("honest") == {}
+    assert behaved("shares") == {"Counter!handles": ALONE}
+    assert behaved("ages") == {"Counter!handles": ALONE}
+
+
+def test_a_machine_is_held_to_the_codes_of_its_methods() -> None:
+    (said,) = behaved("lacks").items()
+    assert said[0] == "Counter!shape"
+    assert "no such method" in said[1]
+
+
 # -- lint
 
 
@@ -320,3 +341,45 @@ def test_the_machine_on_the_page_of_the_language_can_be_read(tmp_path: Path) -> 
     (text,) = [block for block in re.findall(r"```yaml\n(.*?)```", page, re.DOTALL) if block.startswith("machine: ")]
     found = {one.id.split("::")[2] for one in questions(text, tmp_path)}
     assert {"increment-refused-no-overflow", "unknown-handle", "two-handles"} <= found
+
+
+OBJECT = '''
+class Refused(Exception):
+    def __init__(self, code, method):
+        self.code, self.data = code, {"failure_code": code, "failure_operator": method}
+
+
+class Counters:
+    def __init__(self):
+        self.open, self.given = {}, 0
+
+    def hello(self):
+        return {"name": "counters", "operators": ["Counter"]}
+
+    def call(self, method, params):
+        if method == "Counter.Open":
+            if params["limit"] == 0:
+                raise Refused("CONTRACT_VIOLATION", method)
+            self.given += 1
+            self.open[f"h{self.given}"] = [0, params["limit"]]
+            return {"handle": f"h{self.given}"}
+        if params["handle"] not in self.open:
+            raise Refused("CONTRACT_VIOLATION", method)
+        if method == "Counter.Close":
+            del self.open[params["handle"]]
+            return {}
+        counter = self.open[params["handle"]]
+        step = {"Counter.Increment": params.get("by", 1), "Counter.Decrement": -1}.get(method, 0)
+        if not 0 <= counter[0] + step <= counter[1]:
+            raise Refused("COUNTER_OVERFLOW", method)
+        counter[0] += step
+        return {"count": counter[0]}
+'''
+
+
+def test_a_python_object_is_a_machine_like_any_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "counters.py").write_text(OBJECT, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    options = RunOptions(backend="python:counters:Counters", profile="quick", timeout=10.0, same_process=True)
+    run = run_trial(library(), built().corpus, options)
+    assert {result.check.id for result in run.results if result.verdict is not Verdict.PASS} == set()
