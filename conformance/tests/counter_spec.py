@@ -135,7 +135,7 @@ def call(method, params):
                 counter[0] = counter[1]
             raise Refused("COUNTER_OVERFLOW")
         counter[0] += by
-    if "ages" in sins and method == "Read" and len(opened) > 12:
+    if "ages" in sins and method == "Read" and len(opened) > 6:
         return {"count": "7"}
     if "dies" in sins and counter[0] == 2:
         os._exit(7)
