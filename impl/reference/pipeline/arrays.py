@@ -26,7 +26,9 @@ def torch_tensor(tensor: Tensor) -> Any:
 def torch_rows(dtype: str, shape: tuple[int, ...], rows: memoryview) -> Any:
     """Copy rows into a torch tensor of their own, on the CPU."""
     torch = library("torch")
-    return torch.frombuffer(bytearray(rows), dtype=getattr(torch, dtype)).reshape(shape)
+    if rows.readonly:
+        return torch.frombuffer(bytearray(rows), dtype=getattr(torch, dtype)).reshape(shape)
+    return torch.frombuffer(rows, dtype=getattr(torch, dtype)).reshape(shape).clone()
 
 
 def on_device(tensor: Any, device: str) -> Any:

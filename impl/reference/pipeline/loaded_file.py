@@ -51,7 +51,8 @@ def load(name: str, file: BatchFile, schema: Sequence[FieldSpec]) -> LoadedFile:
         tensor = file.tensors[field.name]
         if (tensor.dtype, tensor.shape[1:]) != (field.dtype, field.shape):
             raise _mismatch(name, f"{field.name} is {tensor.dtype} of shape {tensor.shape[1:]}, not {_shown([field])}")
-        columns.append((field, row_bytes(field.dtype, field.shape), memoryview(tensor.data)))
+        # torch takes memory that it cannot write to only with a warning.
+        columns.append((field, row_bytes(field.dtype, field.shape), memoryview(bytearray(tensor.data))))
     return LoadedFile(name=name, row_count=counts.pop(), columns=tuple(columns))
 
 
