@@ -84,7 +84,9 @@ def crash(session: nox.Session) -> None:
     """Crash the bundled backends at every point of every workload, every state of it, and state the level reached."""
     session.install("-e", ".[dev]")
     session.run("tally", "crash", "--full", "--sweep", "kill", "--sweep", "error", *(session.posargs or BACKENDS))
-    session.run("pytest", "-q", "conformance/tests/test_crash_calibration.py", env={"TALLY_CRASH_FULL": "1"})
+    tests = ["calibration", "writers", "reference"]
+    files = [*(f"conformance/tests/test_crash_{name}.py" for name in tests), "impl/tests/test_pipeline_kill.py"]
+    session.run("pytest", "-q", "-n", "2", *files, env={"TALLY_CRASH_FULL": "1"})
 
 
 @nox.session

@@ -26,7 +26,12 @@ DELETIONS = [
 
 
 def test_there_is_something_to_delete_in_every_contract() -> None:
-    assert {str(parameter.values[0]) for parameter in DELETIONS} == set(shipped_library().contracts)
+    """But where a method only closes: its one guard is the machine's, which is worded and deleted there."""
+    contracts = shipped_library().contracts
+    closing = {name for name, one in contracts.items() if one.method is not None and one.method.closes}
+    touched = {str(parameter.values[0]) for parameter in DELETIONS}
+    assert touched | closing == set(contracts)
+    assert "Stream" in touched
 
 
 @pytest.mark.parametrize(("operator", "path"), DELETIONS)
