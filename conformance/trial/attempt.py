@@ -37,19 +37,26 @@ class Attempt:
         return frozenset(id_ for id_, result in self.results.items() if result.verdict is not Verdict.PASS)
 
 
-def attempt(backend: str, cases: Sequence[Case], codebook: Codebook, timeout: float = DEFAULT_TIMEOUT) -> Attempt:
+def attempt(
+    backend: str,
+    cases: Sequence[Case],
+    codebook: Codebook,
+    timeout: float = DEFAULT_TIMEOUT,
+    *,
+    stateless: bool = False,
+) -> Attempt:
     """Try the cases, all but golden ones, on one process of a backend.
 
     A mutant is the reference, which would take hours for a golden case.
-    A restart inside a trace of pure operators is passed over: it asks whether a backend keeps state, and costs a
-    process. What is tried here (mutants of a stateless reference, trivial backends) keeps none.
+    A restart inside a trace of pure operators is passed over, and so is every other one of a `stateless` backend: it
+    asks whether a backend keeps state, and costs a process.
     """
     dialect = DIALECTS["json"]
     runner = CaseRunner(codebook, dialect, names_broken=False)
     driver = Driver(resolve(backend), dialect, codebook, timeout)
     by_id = {case.id: case for case in cases if case.profile != TOO_SLOW}
     results: dict[str, Result] = {}
-    for finished in driver.hold([_conversation(runner, case) for case in by_id.values()]):
+    for finished in driver.hold([_conversation(runner, case, stateless) for case in by_id.values()]):
         if finished.finding is not None:
             results[finished.key] = finished.finding
         elif finished.lost is not None:
@@ -85,8 +92,8 @@ def behaviour(result: Result) -> str:
     return hashlib.sha256(json.dumps(seen, sort_keys=True, default=repr).encode()).hexdigest()
 
 
-def _conversation(runner: CaseRunner, case: Case) -> Conversation[Result]:
-    if all(runner.codebook[operator].contract.purity == "pure" for operator in case.operators):
+def _conversation(runner: CaseRunner, case: Case, stateless: bool) -> Conversation[Result]:
+    if stateless or all(runner.codebook[operator].contract.purity == "pure" for operator in case.operators):
         return Conversation(case.id, lambda: _without_restarts(runner.talk(case)))
     return runner.conversation(case)
 

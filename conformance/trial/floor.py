@@ -61,7 +61,7 @@ def measure_floor(library: Library, cases: Iterable[Case], progress: Progress | 
     asked = Counter(case.operator for case in deciding)
     scores: dict[str, Mapping[str, Score]] = {}
     for backend in TRIVIAL:
-        tried = attempt(f"python:{__package__}.trivial:{backend.name}", deciding, codebook)
+        tried = attempt(f"python:{__package__}.trivial:{backend.name}", deciding, codebook, stateless=True)
         if tried.refusal:
             raise RuntimeError(f"the trivial backend {backend.name} does not run: {tried.refusal} {tried.stderr_tail}")
         passed = Counter(case.operator for case in deciding if case.id not in tried.wrong)
