@@ -23,7 +23,7 @@ PYTHONS = ["3.11", "3.12", "3.13", "3.14"]
 def conform(session: nox.Session) -> None:
     """Put the bundled reference on trial and print the verdict table (the main job)."""
     session.install("-e", ".")
-    session.run("tally", "run", *session.posargs)
+    session.run("tally", "run", "--jobs", "2", *session.posargs)
 
 
 @nox.session

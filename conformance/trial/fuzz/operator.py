@@ -27,7 +27,7 @@ from conformance.trial.fuzz.shrink import shrink
 from conformance.trial.generators.generator import Generator, generator_of
 from conformance.vectors.case import Case
 
-DEFAULT_EXAMPLES: Final = 300  # calls per operator
+DEFAULT_EXAMPLES: Final = 200  # calls per operator
 _TOGETHER: Final = 8  # calls in one Hypothesis example: one round trip
 _CHANGES: Final = st.sampled_from([0, 1, 2, 2, 3, 3, 4])  # places of a seed that a call changes; fewer are simpler
 _SUCCEEDING: Final = 4  # of five calls aim at success, one at a guard
