@@ -41,7 +41,7 @@ CODEBOOK = Codebook({"Indices_v1": FORMS}, {})
 
 def instant(wire: str, count: int) -> BackendCommand:
     """The command of the backend that answers at once, with as many indices."""
-    command = (sys.executable, "-S", str(ROOT / "benchmarks" / "instant.py"), wire, str(count))
+    command = (sys.executable, "-S", str(ROOT / "benchmarks" / "backends" / "instant.py"), wire, str(count))
     return BackendCommand("instant", command, dict(os.environ))
 
 
