@@ -35,7 +35,7 @@ INDICES = 1 << 20
 BATCHES = 16
 INPUTS = Struct((Field("position", Scalar("uint64")),))
 OUTPUTS = Struct((Field("indices", ListOf(Scalar("uint64"))),))
-FORMS = OperatorForms(cast(Contract, SimpleNamespace()), form_of(INPUTS), form_of(OUTPUTS), form_of(INPUTS))
+FORMS = OperatorForms(cast(Contract, SimpleNamespace(machine=None)), form_of(INPUTS), form_of(OUTPUTS), form_of(INPUTS))
 CODEBOOK = Codebook({"Indices_v1": FORMS}, {})
 
 
