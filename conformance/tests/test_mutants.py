@@ -13,8 +13,9 @@ import yaml
 
 from conformance.contract.library import Library
 from conformance.contract.mutant import Mutant
-from conformance.tests.mutant_results import DECODE, EMIT, ORDER, cases_of, committed, quick_cases
+from conformance.tests.mutant_results import DECODE, EMIT, ORDER, cases_of, codebook, committed, quick_cases
 from conformance.tests.shipped import shipped_library
+from conformance.trial.attempt import attempt, reachable
 from conformance.trial.mutants import kill_matrix
 from conformance.trial.mutants_matrix import KillMatrix, MutantRow, Status, problems, undeclared_classes
 from conformance.trial.mutants_report import UnreadableMatrix, changes, matrix_from, matrix_text, read_matrix
@@ -118,6 +119,16 @@ def test_the_small_set_of_cases_kills_what_all_cases_kill() -> None:
 def test_a_run_finds_what_is_committed() -> None:
     fresh = kill_matrix(shipped_library(), quick_cases(), SMALL)
     assert {id_: fresh.rows[id_] for id_ in SMALL} == {id_: committed().rows[id_] for id_ in SMALL}
+
+
+@pytest.mark.parametrize("id_", ["philox-nine-rounds", "decode-tags", "epoch-seed-nested"])
+def test_a_mutant_answers_rightly_whatever_it_says_its_mistake_cannot_reach(id_: str) -> None:
+    backend, book = shipped_library().mutants[id_].backend, codebook()
+    reached = {case.id for case in reachable(backend, quick_cases(), book)}
+    beyond = [case for case in quick_cases() if case.id not in reached]
+    assert beyond
+    assert reached
+    assert attempt(backend, beyond[::8], book).wrong == frozenset()
 
 
 def test_the_matrix_does_not_depend_on_workers_or_order() -> None:
