@@ -30,7 +30,7 @@ def conform(session: nox.Session) -> None:
 def tests(session: nox.Session) -> None:
     """Run the test suite; what needs an absent tool says so in the summary."""
     session.install("-e", ".[dev]")
-    session.run("pytest", *(session.posargs or ["-q", "-n", "2"]), env=in_memory())
+    session.run("pytest", *(session.posargs or ["-q", "-n", "2", "--dist", "worksteal"]), env=in_memory())
 
 
 @nox.session(python=TORCH_PYTHON)

@@ -198,15 +198,19 @@ def environment(
     silent = {**dict(_silent("", inputs)), **(silent or {})}
     if outputs is not None:
         silent |= dict(_silent("result", outputs))
+    declared = _declared(functions)
+    engine, unknown = _engine(types, declared), set[str]()  # unknown: names that the engine was made without
     for name, text in lets:
+        if any(other in text for other in unknown):
+            engine, unknown = _engine(types, declared), set()
         try:
-            engine = _engine(types, functions)
             expression = Environment(tuple(variables), engine, silent=silent).compile(text, expected=None)
         except BadExpression as error:
             raise BadLet(name, error) from None
         types[name] = expression.compiled.return_type()
+        unknown.add(name)
     if after:
-        before = Environment(tuple(variables), _engine(types, functions), silent=silent)
+        before = Environment(tuple(variables), _engine(types, declared), silent=silent)
         for name, text, type_ in after:
             try:
                 before.compile_as(text, type_)
@@ -214,7 +218,7 @@ def environment(
                 raise BadLet(name, error) from None
         types |= {name: _cel_type(type_) for name, _, type_ in after}
     # A function call evaluates only under the engine that compiled it, so the lets are compiled again in the last one.
-    last = Environment(tuple(variables), _engine(types, functions), silent=silent)
+    last = Environment(tuple(variables), _engine(types, declared), silent=silent)
     bound, following = (
         tuple(
             Let(name, last.compile(text, None), tuple(known for known in types if known in "".join(text.split())))
@@ -225,8 +229,8 @@ def environment(
     return Environment(last.variables, last.engine, bound, silent, following)
 
 
-def _engine(types: Mapping[str, Any], functions: Sequence[Function]) -> Any:
-    declarations = [
+def _declared(functions: Sequence[Function]) -> list[Any]:
+    return [
         cel.FunctionDecl(
             f.name,
             [
@@ -236,7 +240,10 @@ def _engine(types: Mapping[str, Any], functions: Sequence[Function]) -> Any:
         )
         for f in functions
     ]
-    return cel.NewEnv(variables=dict(types), functions=declarations)
+
+
+def _engine(types: Mapping[str, Any], declared: Sequence[Any]) -> Any:
+    return cel.NewEnv(variables=dict(types), functions=list(declared))
 
 
 def _bad_expression(text: str) -> BadExpression:

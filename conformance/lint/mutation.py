@@ -28,37 +28,41 @@ class Fault:
 
 
 class Tree:
-    """A private copy of a parsed file that edits change at paths."""
+    """A parsed file that edits change at paths; what an edit does not touch is shared with the file, not copied."""
 
     def __init__(self, value: Any) -> None:
-        self.value = copy.deepcopy(value)
+        self.value = copy.copy(value)
 
     def at(self, path: Path) -> Any:
-        """The value at a path."""
+        """A copy of the value at a path."""
         value = self.value
         for step in path:
             value = value[step]
-        return value
+        return copy.deepcopy(value)
 
     def put(self, path: Path, value: Any) -> Tree:
         """Put a value at a path, making the mapping above it where there is none."""
-        holder = self.value
-        for step in path[:-1]:
-            holder = holder.setdefault(step, {}) if isinstance(holder, dict) else holder[step]
-        holder[path[-1]] = value
+        self._holder(path[:-1], missing={})[path[-1]] = value
         return self
 
     def drop(self, path: Path) -> Tree:
         """Take away what stands at a path."""
-        del self.at(path[:-1])[path[-1]]
+        del self._holder(path[:-1])[path[-1]]
         return self
 
     def add(self, path: Path, *items: Any) -> Tree:
         """Append items to the list at a path, making it where there is none."""
-        if len(path) == 1 and path[0] not in self.value:
-            self.value[path[0]] = []
-        self.at(path).extend(items)
+        self._holder(path, missing=[]).extend(items)
         return self
+
+    def _holder(self, path: Path, missing: Any = None) -> Any:
+        """The container at a path, it and those above it no longer shared; a key of a map without one gets `missing`."""
+        holder = self.value
+        for step in path:
+            known = missing if isinstance(holder, dict) and missing is not None and step not in holder else holder[step]
+            holder[step] = copy.copy(known)
+            holder = holder[step]
+        return holder
 
 
 Edit = Callable[[Tree], Tree]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Final
 
 from conformance.contract.library import Library
@@ -54,6 +55,7 @@ def _mentions(contract: Contract, value: Any, path: Path, key: str) -> Iterator[
             yield from _mentions(contract, inner, (*path, k), key)
 
 
+@cache
 def check_of(text: str) -> Check:
     """The check that a string of requirements.yaml means."""
     kind, _, target = text.partition(":")

@@ -1,4 +1,4 @@
-"""What the tests of the harness share: a specification that did not change is read once per test process."""
+"""What the tests of the harness share: a specification, or a file of it, that did not change is read once per process."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ import pytest
 import conformance.contract.library
 import conformance.vectors.corpus
 from conformance.contract.finder import Layout
+from conformance.contract.position import Problem
+from conformance.contract.source import Source
 
 T = TypeVar("T")
 
@@ -19,7 +21,8 @@ T = TypeVar("T")
 def unchanged_files_are_read_once() -> Iterator[None]:
     """Commands load the contracts and the corpus anew: 1.2 s of each test that runs one (measured), most of it here.
 
-    A folder whose files keep their names, sizes and times is not read again; one that a test altered is.
+    A folder whose files keep their names, sizes and times is not read again; of one that a test altered or copied,
+    the files with a text that is new are.
     """
     with pytest.MonkeyPatch.context() as patch:
         for module, loader, folder in (
@@ -27,6 +30,9 @@ def unchanged_files_are_read_once() -> Iterator[None]:
             (conformance.vectors.corpus, "load_corpus", "vectors"),
         ):
             patch.setattr(module, loader, _remembered(getattr(module, loader), folder))
+        library = conformance.contract.library
+        patch.setattr(library, "read", _read_once(library.read))
+        patch.setattr(library, "violations", _validated_once(library.violations))
         yield
 
 
@@ -45,3 +51,30 @@ def _remembered(load: Callable[[Layout], T], folder: str) -> Callable[[Layout], 
 def _stamp(folder: Path) -> tuple[Any, ...]:
     files = sorted(file for file in folder.rglob("*") if file.is_file())
     return tuple((str(file), (stat := file.stat()).st_size, stat.st_mtime_ns) for file in files)
+
+
+def _read_once(read: Callable[[Path, str | None], Source]) -> Callable[[Path, str | None], Source]:
+    known: dict[Any, Source] = {}
+
+    def remembered(file: Path, shown_as: str | None = None) -> Source:
+        key = (file.read_bytes(), shown_as or str(file))
+        if key not in known:
+            known[key] = read(file, shown_as)
+        return known[key]
+
+    return remembered
+
+
+def _validated_once(
+    violations: Callable[[Source, Path], Iterator[Problem]],
+) -> Callable[[Source, Path], Iterator[Problem]]:
+    known: dict[Any, tuple[Problem, ...]] = {}
+
+    def remembered(source: Source, schema: Path) -> Iterator[Problem]:
+        schemas = tuple(file.read_bytes() for file in sorted(schema.parent.glob("*.schema.json")))
+        key = (source.text, source.file, schema.name, schemas)
+        if key not in known:
+            known[key] = tuple(violations(source, schema))
+        return iter(known[key])
+
+    return remembered

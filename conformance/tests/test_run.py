@@ -113,11 +113,18 @@ def test_a_backend_that_reports_success_for_everything_fails_every_refusal() -> 
     assert wrong == {f"whole={whole}": FAIL for whole in range(1, 40, 2)}
 
 
-def test_a_backend_that_reports_success_for_everything_stays_below_the_limit_of_the_shipped_corpus() -> None:
-    """Over one case in eight; `tally mutants` measures all of them, and every trivial backend."""
+def test_a_backend_that_reports_success_for_everything_stays_below_the_limit_of_the_shipped_corpus(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Over one case in eight; `tally mutants` measures all of them, and every trivial backend.
+
+    Cases of pure operators only: others restart the backend, which reads the whole specification first, 2.4 s.
+    """
+    monkeypatch.setattr("conformance.trial.run.MATRIX_FILE", "no-such-matrix.json")  # a diagnosis starts mutants
     shipped = shipped_library()
     frozen = load_corpus(shipped.layout)
-    wanted = [one for one in frozen if one.profile == "quick"]
+    pure = {name for name, contract in shipped.contracts.items() if contract.purity == "pure"}
+    wanted = [one for one in frozen if one.profile == "quick" and one.operators <= pure]
     chosen = tuple(one.id for one in sorted(wanted, key=lambda one: one.digest)[::8])
     run = run_trial(shipped, frozen, few(*chosen, backend="python:conformance.trial.trivial:zero"))
     assert run.counts.run >= len(chosen)
