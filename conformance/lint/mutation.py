@@ -56,7 +56,7 @@ class Tree:
         return self
 
     def _holder(self, path: Path, missing: Any = None) -> Any:
-        """The container at a path, it and those above it no longer shared; a key of a map without one gets `missing`."""
+        """The container at a path, no longer shared, nor those above it; where a map has no such key, `missing`."""
         holder = self.value
         for step in path:
             known = missing if isinstance(holder, dict) and missing is not None and step not in holder else holder[step]

@@ -1,4 +1,4 @@
-"""What the tests of the harness share: a specification, or a file of it, that did not change is read once per process."""
+"""What tests of the harness share: a specification, or a file of it, that did not change is read once a process."""
 
 from __future__ import annotations
 
@@ -17,23 +17,22 @@ from conformance.contract.source import Source
 T = TypeVar("T")
 
 
-@pytest.fixture(scope="session", autouse=True)
-def unchanged_files_are_read_once() -> Iterator[None]:
+def pytest_configure(config: pytest.Config) -> None:
     """Commands load the contracts and the corpus anew: 1.2 s of each test that runs one (measured), most of it here.
 
     A folder whose files keep their names, sizes and times is not read again; of one that a test altered or copied,
     the files with a text that is new are.
     """
-    with pytest.MonkeyPatch.context() as patch:
-        for module, loader, folder in (
-            (conformance.contract.library, "load_library", "spec"),
-            (conformance.vectors.corpus, "load_corpus", "vectors"),
-        ):
-            patch.setattr(module, loader, _remembered(getattr(module, loader), folder))
-        library = conformance.contract.library
-        patch.setattr(library, "read", _read_once(library.read))
-        patch.setattr(library, "violations", _validated_once(library.violations))
-        yield
+    patch = pytest.MonkeyPatch()
+    config.add_cleanup(patch.undo)
+    library = conformance.contract.library
+    for module, loader, folder in (
+        (library, "load_library", "spec"),
+        (conformance.vectors.corpus, "load_corpus", "vectors"),
+    ):
+        patch.setattr(module, loader, _remembered(getattr(module, loader), folder))
+    patch.setattr(library, "read", _read_once(library.read))
+    patch.setattr(library, "violations", _validated_once(library.violations))
 
 
 def _remembered(load: Callable[[Layout], T], folder: str) -> Callable[[Layout], T]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from conformance.backend.drive import Call, Conversation, Driver, Restart
@@ -13,9 +12,8 @@ from conformance.backend.outcome import Outcome, Result
 from conformance.backend.resolve import resolve
 from conformance.codec.codebook import Codebook, codebook_of
 from conformance.codec.dialect import DIALECTS
-from conformance.contract.finder import Layout
-from conformance.contract.library import Library, load_library
 from conformance.contract.model import LawUse
+from conformance.tests.shipped import shipped_library
 from conformance.trial.laws.law import LawBroken, LawTalk, Tools, known_laws
 
 JSON = DIALECTS["json"]
@@ -41,13 +39,8 @@ Sin = tuple[str, str, Wrong, str]  # the law it breaks, its name, the behaviour,
 
 
 @cache
-def library() -> Library:
-    return load_library(Layout(Path(__file__).resolve().parents[2]))
-
-
-@cache
 def codebook() -> Codebook:
-    return codebook_of(library())
+    return codebook_of(shipped_library())
 
 
 def changed(fields: Native, **others: Any) -> Native:

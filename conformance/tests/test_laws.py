@@ -10,7 +10,8 @@ import pytest
 from conformance.backend.outcome import Failure, Outcome, ProtocolError, Result
 from conformance.contract.model import LawUse
 from conformance.contract.position import MalformedContract, Position
-from conformance.tests.spoilt_backend import JSON, Wrong, codebook, findings, library
+from conformance.tests.shipped import shipped_library
+from conformance.tests.spoilt_backend import JSON, Wrong, codebook, findings
 from conformance.tests.test_laws_batch import SINS as TENSORS
 from conformance.tests.test_laws_batches import BATCHES
 from conformance.tests.test_laws_blocks import BLOCKS
@@ -25,7 +26,7 @@ from conformance.trial.laws.law import LawBroken, Tools, known_laws
 from conformance.trial.laws.relation import must_be_permutation, must_equal
 
 TOOLS = Tools(codebook(), JSON)
-USES = [(contract, use) for contract in library().contracts.values() for use in contract.laws]
+USES = [(contract, use) for contract in shipped_library().contracts.values() for use in contract.laws]
 
 
 @pytest.mark.parametrize("law", sorted(known_laws()))
