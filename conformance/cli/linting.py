@@ -15,7 +15,7 @@ from conformance.lint.documents import read_documents
 from conformance.lint.finding import Finding
 from conformance.lint.output import as_json, as_sarif, as_text, findings_of
 from conformance.lint.run import lint
-from conformance.lint.seeded import faults, lines, score
+from conformance.lint.seeded import Score, faults, lines, score
 from conformance.lint.subject import Subject, subject_of
 from conformance.trial.laws.law import known_laws
 from conformance.vectors.corpus import Corpus
@@ -55,9 +55,12 @@ def show_seeded() -> int:
     """Print how many deliberate faults each rule catches."""
     library = specification()
     subject = _subject(library, frozen_vectors(library))
+    seeds, scores = faults(subject), list[Score]()
     with shown_progress("lint") as progress:
-        progress.stage("seeded faults by rule", len(faults(subject)))
-        scores = score(subject)
+        progress.stage("seeded faults by rule", len(seeds))
+        for code, some in seeds.items():
+            scores += score(subject, {code: some})
+            progress.step()
     click.echo("\n".join(lines(scores)))
     caught, seeded = sum(one.caught for one in scores), sum(one.seeded for one in scores)
     click.echo(f"{caught} of {seeded} seeded faults caught")

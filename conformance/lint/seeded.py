@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -48,18 +48,18 @@ def faults(subject: Subject) -> dict[str, tuple[Fault, ...]]:
 
 def score(
     subject: Subject,
+    seeds: Mapping[str, Sequence[Fault]],
     per_rule: int | None = PER_RULE,
-    codes: Collection[str] | None = None,
     rules: Sequence[Rule] = RULES,
 ) -> tuple[Score, ...]:
     """Each rule's score over `per_rule` of its faults, spread over all contracts; None: over all of them.
 
-    `codes` narrows it to some rules; `rules` are those that look, so that a missing one scores nothing.
+    `seeds` are the `faults` of the subject, or some of them; `rules` are those that look, so that a missing one scores
+    nothing.
     """
     return tuple(
         _scored(subject, code, _spread(some, per_rule or len(some)), [rule for rule in rules if rule.code == code])
-        for code, some in faults(subject).items()
-        if codes is None or code in codes
+        for code, some in seeds.items()
     )
 
 

@@ -12,7 +12,8 @@ import conformance.contract.library
 import conformance.vectors.corpus
 from conformance.contract.finder import Layout
 from conformance.contract.position import Problem
-from conformance.contract.source import Source
+from conformance.contract.schema import violations
+from conformance.contract.source import Source, read
 
 T = TypeVar("T")
 
@@ -31,8 +32,8 @@ def pytest_configure(config: pytest.Config) -> None:
         (conformance.vectors.corpus, "load_corpus", "vectors"),
     ):
         patch.setattr(module, loader, _remembered(getattr(module, loader), folder))
-    patch.setattr(library, "read", _read_once(library.read))
-    patch.setattr(library, "violations", _validated_once(library.violations))
+    patch.setattr(library, "read", _read_once(read))
+    patch.setattr(library, "violations", _validated_once(violations))
 
 
 def _remembered(load: Callable[[Layout], T], folder: str) -> Callable[[Layout], T]:
@@ -52,20 +53,20 @@ def _stamp(folder: Path) -> tuple[Any, ...]:
     return tuple((str(file), (stat := file.stat()).st_size, stat.st_mtime_ns) for file in files)
 
 
-def _read_once(read: Callable[[Path, str | None], Source]) -> Callable[[Path, str | None], Source]:
+def _read_once(load: Callable[[Path, str | None], Source]) -> Callable[[Path, str | None], Source]:
     known: dict[Any, Source] = {}
 
     def remembered(file: Path, shown_as: str | None = None) -> Source:
         key = (file.read_bytes(), shown_as or str(file))
         if key not in known:
-            known[key] = read(file, shown_as)
+            known[key] = load(file, shown_as)
         return known[key]
 
     return remembered
 
 
 def _validated_once(
-    violations: Callable[[Source, Path], Iterator[Problem]],
+    validate: Callable[[Source, Path], Iterator[Problem]],
 ) -> Callable[[Source, Path], Iterator[Problem]]:
     known: dict[Any, tuple[Problem, ...]] = {}
 
@@ -73,7 +74,7 @@ def _validated_once(
         schemas = tuple(file.read_bytes() for file in sorted(schema.parent.glob("*.schema.json")))
         key = (source.text, source.file, schema.name, schemas)
         if key not in known:
-            known[key] = tuple(violations(source, schema))
+            known[key] = tuple(validate(source, schema))
         return iter(known[key])
 
     return remembered

@@ -16,6 +16,7 @@ import conformance.contract.finder
 import conformance.trial.floor
 from conformance.cli.main import status_of
 from conformance.contract.finder import Layout, find_layout
+from conformance.trial.trivial import TRIVIAL
 
 OPERATOR = "UML_OS.Data.SeededBlockPermute_v1"
 CONTRACT = f"spec/data/{OPERATOR}.yaml"
@@ -157,7 +158,7 @@ def measured_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
     One trivial backend stands for all: each reads the whole specification first, 2.4 s.
     """
-    monkeypatch.setattr(conformance.trial.floor, "TRIVIAL", conformance.trial.floor.TRIVIAL[:1])
+    monkeypatch.setattr(conformance.trial.floor, "TRIVIAL", TRIVIAL[:1])
     for module, name in ((conformance.cli.killing, "kill_matrix"), (conformance.trial.floor, "measure_floor")):
         monkeypatch.setattr(module, name, _once(getattr(module, name)))
 

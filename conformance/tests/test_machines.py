@@ -292,7 +292,7 @@ def test_lint_has_nothing_to_say_about_the_counter() -> None:
 
 
 def test_every_fault_seeded_into_the_counter_is_caught() -> None:
-    scores = {one.code: one for one in score(subject(), per_rule=None)}
+    scores = {one.code: one for one in score(subject(), faults(subject()), per_rule=None)}
     assert {code: one.missed for code, one in scores.items() if one.missed} == {}
     assert scores["L202"].seeded >= 10
     assert {"L305", "L306", "L301", "L303"} <= {code for code, one in scores.items() if one.seeded}
