@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
 
+import pytest
+
 from conformance.backend.drive import Call, Conversation, Driver, Restart
 from conformance.backend.outcome import Outcome, Result
 from conformance.backend.resolve import resolve
@@ -93,6 +95,13 @@ def findings(law: str, wrong: Wrong) -> Iterator[str]:
         assert one.lost is None
         if one.finding:
             yield one.finding
+
+
+def each_of(sins: Sequence[Sin]) -> pytest.MarkDecorator:
+    """Run a test once for each sin, with the law, the behaviour and what the law then says."""
+    return pytest.mark.parametrize(
+        ("law", "wrong", "said"), [pytest.param(law, wrong, said, id=f"{law}: {sin}") for law, sin, wrong, said in sins]
+    )
 
 
 def breaks(law: str, wrong: Wrong, said: str) -> bool:

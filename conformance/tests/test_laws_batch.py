@@ -5,9 +5,8 @@ from __future__ import annotations
 import copy
 
 import numpy as np
-import pytest
 
-from conformance.tests.spoilt_backend import Memory, Native, Sin, Wrong, breaks, changed
+from conformance.tests.spoilt_backend import Memory, Native, Sin, Wrong, breaks, changed, each_of
 
 COLLECT, ADJACENCY, PERMUTATIONS = "Batch.CollectRows", "Batch.BuildAdjacency", "Batch.Permutations"
 REMAP, BUILD = "Batch.RemapText", "Batch.Build"
@@ -126,8 +125,6 @@ SINS: list[Sin] = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("law", "wrong", "said"), [pytest.param(law, wrong, said, id=f"{law}: {sin}") for law, sin, wrong, said in SINS]
-)
+@each_of(SINS)
 def test_a_wrong_backend_breaks_the_law(law: str, wrong: Wrong, said: str) -> None:
     assert breaks(law, wrong, said)

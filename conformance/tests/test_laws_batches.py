@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
-from conformance.tests.spoilt_backend import Memory, Native, Sin, Wrong, breaks, changed
+from conformance.tests.spoilt_backend import Memory, Native, Sin, Wrong, breaks, changed, each_of
 
 
 def batch_size(inputs: Native) -> int:
@@ -192,9 +190,6 @@ EPOCHS: list[Sin] = [
 BATCHES = [*SHARDS, *EPOCHS]
 
 
-@pytest.mark.parametrize(
-    ("law", "wrong", "said"),
-    [pytest.param(law, wrong, said, id=f"{law}: {sin}") for law, sin, wrong, said in BATCHES],
-)
+@each_of(BATCHES)
 def test_a_wrong_backend_breaks_the_law(law: str, wrong: Wrong, said: str) -> None:
     assert breaks(law, wrong, said)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
-from conformance.tests.spoilt_backend import Memory, Native, Sin, Wrong, breaks, changed
+from conformance.tests.spoilt_backend import Memory, Native, Sin, Wrong, breaks, changed, each_of
 
 PERMUTE = "UML_OS.Data.SeededBlockPermute_v1"
 MAP = "UML_OS.Data.SeededIntraBlockMap_v1"
@@ -56,9 +54,6 @@ BLOCKS: list[Sin] = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("law", "wrong", "said"),
-    [pytest.param(law, wrong, said, id=f"{law}: {sin}") for law, sin, wrong, said in BLOCKS],
-)
+@each_of(BLOCKS)
 def test_a_wrong_backend_breaks_the_law(law: str, wrong: Wrong, said: str) -> None:
     assert breaks(law, wrong, said)

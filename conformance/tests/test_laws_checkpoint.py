@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
-from conformance.tests.spoilt_backend import Memory, Native, Sin, Wrong, breaks
+from conformance.tests.spoilt_backend import Memory, Native, Sin, Wrong, breaks, each_of
 from conformance.trial.laws.checkpoint_blob import RESTORE, SERIALIZE
 from conformance.trial.laws.checkpoint_container import READ
 from conformance.trial.laws.checkpoint_header import IDENTITY
@@ -61,9 +59,6 @@ CHECKPOINT: list[Sin] = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("law", "wrong", "said"),
-    [pytest.param(law, wrong, said, id=f"{law}: {sin}") for law, sin, wrong, said in CHECKPOINT],
-)
+@each_of(CHECKPOINT)
 def test_a_wrong_backend_breaks_the_law(law: str, wrong: Wrong, said: str) -> None:
     assert breaks(law, wrong, said)

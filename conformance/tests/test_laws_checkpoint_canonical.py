@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from hashlib import sha256
 
-import pytest
-
 from conformance.codec.canonical import encode_canonical
 from conformance.contract.item import head
-from conformance.tests.spoilt_backend import Memory, Native, Sin, Wrong, breaks
+from conformance.tests.spoilt_backend import Memory, Native, Sin, Wrong, breaks, each_of
 from conformance.trial.laws.checkpoint_canonical import ENCODE, VALIDATE
 
 
@@ -57,9 +55,6 @@ CANONICAL: list[Sin] = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("law", "wrong", "said"),
-    [pytest.param(law, wrong, said, id=f"{law}: {sin}") for law, sin, wrong, said in CANONICAL],
-)
+@each_of(CANONICAL)
 def test_a_wrong_backend_breaks_the_law(law: str, wrong: Wrong, said: str) -> None:
     assert breaks(law, wrong, said)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
-from conformance.tests.spoilt_backend import Memory, Native, Sin, Wrong, breaks
+from conformance.tests.spoilt_backend import Memory, Native, Sin, Wrong, breaks, each_of
 from conformance.trial.laws.pipeline_run import CONSUMER, PROVIDER
 
 GET, STATS, PRODUCE = f"{CONSUMER}.GetBatch", f"{CONSUMER}.Stats", f"{PROVIDER}.Produce"
@@ -42,9 +40,6 @@ PIPELINE: list[Sin] = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("law", "wrong", "said"),
-    [pytest.param(law, wrong, said, id=f"{law}: {sin}") for law, sin, wrong, said in PIPELINE],
-)
+@each_of(PIPELINE)
 def test_a_wrong_backend_breaks_the_law(law: str, wrong: Wrong, said: str) -> None:
     assert breaks(law, wrong, said)

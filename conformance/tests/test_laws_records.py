@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
-
 from conformance.codec.canonical import encode_canonical
 from conformance.contract.item import head
-from conformance.tests.spoilt_backend import Memory, Native, Sin, Wrong, breaks, changed
+from conformance.tests.spoilt_backend import Memory, Native, Sin, Wrong, breaks, changed, each_of
 
 ENCODE = "UML_OS.Data.EncodeCursors_v1"
 DECODE = "UML_OS.Data.DecodeCursors_v1"
@@ -73,9 +71,6 @@ RECORDS: list[Sin] = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("law", "wrong", "said"),
-    [pytest.param(law, wrong, said, id=f"{law}: {sin}") for law, sin, wrong, said in RECORDS],
-)
+@each_of(RECORDS)
 def test_a_wrong_backend_breaks_the_law(law: str, wrong: Wrong, said: str) -> None:
     assert breaks(law, wrong, said)

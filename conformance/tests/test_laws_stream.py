@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
-from conformance.tests.spoilt_backend import Memory, Native, Sin, Wrong, breaks
+from conformance.tests.spoilt_backend import Memory, Native, Sin, Wrong, breaks, each_of
 from conformance.trial.laws.stream import FIRING_COUNTS
 
 CHUNK, POSITION, CURSOR = "Stream.NextChunk", "Stream.Position", "Stream.Cursor"
@@ -107,9 +105,6 @@ STREAM: list[Sin] = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("law", "wrong", "said"),
-    [pytest.param(law, wrong, said, id=f"{law}: {sin}") for law, sin, wrong, said in STREAM],
-)
+@each_of(STREAM)
 def test_a_wrong_backend_breaks_the_law(law: str, wrong: Wrong, said: str) -> None:
     assert breaks(law, wrong, said)

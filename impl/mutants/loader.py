@@ -10,8 +10,7 @@ from types import ModuleType
 from typing import Never
 
 from impl.backend import Backend
-from impl.entries import Entries
-from impl.machine import Machine
+from impl.deferred import Entries, Machine
 from impl.mutants import UnusableMutant
 from impl.mutants.catalogue import Mutant, find_mutant, spec_directory
 from impl.mutants.reach import reached

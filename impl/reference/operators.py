@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from impl.entries import Entries
-from impl.machine import Machine
+from impl.deferred import Entries, Machine
 
 OPERATORS: Final = Entries(
     "impl.reference",

@@ -32,5 +32,5 @@ def test_a_backend_imports_the_standard_library_and_impl_only(file: Path) -> Non
 @pytest.mark.parametrize("file", sorted((IMPL / "reference").rglob("*.py")), ids=lambda file: file.name)
 def test_the_reference_knows_no_other_backend(file: Path) -> None:
     inside = {name for name in imported_names(file) if name.startswith("impl.")}
-    allowed = ("impl.reference", "impl.types", "impl.failure", "impl.backend", "impl.entries", "impl.machine")
+    allowed = ("impl.reference", "impl.types", "impl.failure", "impl.backend", "impl.deferred")
     assert all(name.startswith(allowed) for name in inside)

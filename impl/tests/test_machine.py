@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from impl.machine import Machine
+from impl.deferred import Machine
 
 METHODS = {"Stream.Open": "open", "Stream.Close": "close"}
 

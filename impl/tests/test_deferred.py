@@ -5,8 +5,7 @@ import sys
 
 import pytest
 
-from impl.entries import Entries
-from impl.machine import Machine
+from impl.deferred import Entries, Machine
 from impl.mutants.loader import REFERENCE
 from impl.mutants.reach import reached
 from impl.reference.operators import EXPLANATIONS, MACHINES, OPERATORS
