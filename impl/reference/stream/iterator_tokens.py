@@ -4,6 +4,7 @@ import importlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeAlias
 
+from impl.reference.stream.held_tokens import HeldTokens
 from impl.reference.stream.token_source import OnEnd
 
 # A call begins anew and yields documents, each a sequence of tokens.
@@ -28,25 +29,23 @@ class IteratorTokens:
     def reach(self, pass_number: int, wanted: int) -> int:
         """Return how many tokens of a pass there are, counting no further than `wanted`."""
         self._draw(pass_number, 0, wanted)
-        return min(wanted, self._end)
+        return min(wanted, self._held.end)
 
     def is_over(self, pass_number: int, index: int) -> bool:
         """Tell whether no token of a pass stands at an index or after it, by trying to draw one."""
         self._draw(pass_number, 0, index + 1)
-        return self._end <= index
+        return self._held.end <= index
 
     def read(self, pass_number: int, start: int, end: int) -> list[int]:
         """Return the tokens in [start, end) and forget all before `end`; from before that the iterator begins anew."""
         self._draw(pass_number, start, end)
-        tokens = self._held[start - self._start : end - self._start]
-        self._forget(min(end, self._end))
+        tokens = self._held.between(start, end)
+        self._held.forget(end)
         return tokens
 
     def crosses(self, pass_number: int, start: int, end: int) -> bool:
         """Tell whether a document ends within [start, end); to be asked before those tokens are read."""
-        if start < end and self.is_over(pass_number, end):
-            return True
-        return any(start < boundary <= end for boundary in self._boundaries)
+        return (start < end and self.is_over(pass_number, end)) or self._held.breaks(start, end)
 
     def rng_state(self, pass_number: int) -> None:
         """Return nothing: the iterator's order is its own."""
@@ -63,31 +62,19 @@ class IteratorTokens:
     def _begin(self, pass_number: int) -> None:
         self._pass = pass_number
         self._documents: Iterator[Sequence[int]] = iter(self._open())
-        self._held: list[int] = []
-        self._start = 0  # the index of the first token held
-        self._boundaries: list[int] = []
-
-    @property
-    def _end(self) -> int:
-        return self._start + len(self._held)
+        self._held = HeldTokens()
 
     def _draw(self, pass_number: int, start: int, end: int) -> None:
-        if pass_number != self._pass or (start and start < self._start):
+        if pass_number != self._pass or (start and start < self._held.start):
             self._begin(pass_number)
-        while self._end < end:
+        while self._held.end < end:
             # Far ahead of what is asked for, as after a restore, nothing is worth holding.
-            if start >= self._end:
-                self._forget(self._end)
+            if start >= self._held.end:
+                self._held.forget(self._held.end)
             try:
-                self._held += next(self._documents)
+                self._held.add(next(self._documents))
             except StopIteration:
                 return
-            self._boundaries.append(self._end)
-
-    def _forget(self, index: int) -> None:
-        del self._held[: index - self._start]
-        self._start = index
-        self._boundaries = [boundary for boundary in self._boundaries if boundary > index]
 
 
 def huggingface_documents(path: str, *, column: str = "input_ids", **options: Any) -> OpenDocuments:
