@@ -13,7 +13,7 @@ LANGUAGES: Final = ("python", "javascript")
 @click.command("new-backend")
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
 @click.option("--language", type=click.Choice(LANGUAGES), required=True)
-@click.option("--operator", default=None, help="The operator to begin with; the one with the fewest inputs otherwise.")
+@click.option("--operator", default=None, help="The operator or machine to begin with; an easy operator otherwise.")
 def command(folder: Path, language: str, operator: str | None) -> int:
     """Write the skeleton of a backend into DIR; nothing that exists is overwritten."""
     from conformance.cli.complaint import Complaint, writing
@@ -22,7 +22,7 @@ def command(folder: Path, language: str, operator: str | None) -> int:
 
     library = specification()
     contract = contract_named(library, operator) if operator else smallest(library)
-    files = skeleton(language, folder.resolve().name, str(folder), contract, library.errors)
+    files = skeleton(language, folder.resolve().name, str(folder), contract, library)
     in_the_way = [name for name in files if (folder / name).exists()]
     if in_the_way:
         hint = "name a new folder; nothing was written"

@@ -62,9 +62,9 @@ def contract_facts(contract: Contract, library: Library) -> list[Fact]:
     """A whole contract: purpose, guards in order, postconditions, laws."""
     facts = [Fact("operator", f"{contract.operator} {contract.version}"), Fact("purpose", contract.purpose)]
     facts.append(Fact("contract", str(contract.position)))
-    if contract.machine is not None and contract.method is None:
-        facts.append(Fact("operations", ", ".join(contract.machine.methods)))
-        facts.append(Fact("state", ", ".join(one.name for one in contract.machine.variables)))
+    if machine := contract.own_machine:
+        facts.append(Fact("operations", ", ".join(machine.methods)))
+        facts.append(Fact("state", ", ".join(one.name for one in machine.variables)))
         facts += [Fact("invariant", f"{clause.id}: {clause.expression.text}") for clause in contract.invariants]
     for guard in contract.requires:
         named = ", ".join((*guard.requirements, *guard.rulings))

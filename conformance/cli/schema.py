@@ -12,16 +12,22 @@ import click
 def command(operator: str | None) -> int:
     """Print the JSON Schema of OPERATOR's request and response on the JSON wire.
 
-    `$defs` holds `params`, `result` and `failure` apart. Without OPERATOR the operators are listed.
+    `$defs` holds `params`, `result` and `failure` apart; of a machine, the schema of each of its methods. Without
+    OPERATOR the operators are listed.
     """
     from conformance.cli.specification import contract_named, specification
-    from conformance.contract.jsonschema import schema_of
+    from conformance.contract.jsonschema import machine_schema, schema_of
 
     library = specification()
     if operator is None:
         for name, contract in sorted(library.contracts.items()):
             click.echo(f"{name} {contract.version}  {contract.purpose}")
         return 0
-    schema = schema_of(contract_named(library, operator), library.errors)
+    contract = contract_named(library, operator)
+    if machine := contract.own_machine:
+        methods = [library.contracts[name] for name in machine.methods]
+        schema = machine_schema(contract, methods, library.errors)
+    else:
+        schema = schema_of(contract, library.errors)
     click.echo(json.dumps(schema, indent=2, ensure_ascii=False))
     return 0

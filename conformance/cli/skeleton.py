@@ -10,9 +10,10 @@ from pathlib import Path, PurePath
 from typing import Final
 
 from conformance.contract.library import Library
+from conformance.contract.machine_source import OPEN_HANDLE
 from conformance.contract.model import Contract
 from conformance.contract.registry import ErrorCode
-from conformance.contract.types import Field, Scalar
+from conformance.contract.types import Field, Scalar, Struct
 
 _FOLDER: Final = Path(__file__).with_name("skeletons")
 _FILES: Final = {"python": ("backend.py", "operators.py"), "javascript": ("backend.js", "operators.js")}
@@ -20,6 +21,7 @@ _PROGRAM: Final = {"python": "python", "javascript": "node"}
 _NAMES: Final = {"python": "Python", "javascript": "JavaScript"}
 _TO_PARSE: Final = ("bytes", "value", "root", "handle")
 _COMMENT: Final = {"python": "    ", "javascript": "// "}
+_INDENT: Final = {"python": "    ", "javascript": "  "}
 
 
 def smallest(library: Library) -> Contract:
@@ -34,28 +36,48 @@ def _effort(contract: Contract) -> tuple[bool, bool, int, str]:
 
 
 def skeleton(
-    language: str, name: str, folder: str, contract: Contract, errors: Mapping[str, ErrorCode]
+    language: str, name: str, folder: str, contract: Contract, library: Library
 ) -> dict[str, str]:
-    """The text of every file by its name."""
+    """The text of every file by its name; of a machine, or a method of one, all methods are begun."""
     backend, operators = _FILES[language]
-    words = re.findall(r"[A-Z][a-z0-9]*", contract.operator.rsplit(".", 1)[-1].split("_v")[0])
-    camel = words[0].lower() + "".join(words[1:])
+    begun = begun_with(contract, library)
+    functions = {one.operator: _function_name(language, one) for one in begun}
+    machine = contract.machine
     filled = {
         "NAME": re.sub(r"[^\w.-]", "-", name),
-        "OPERATOR": contract.operator,
-        "PURPOSE": contract.purpose,
-        "FUNCTION": "_".join(words).lower() if language == "python" else camel,
-        "SIGNATURE": "\n".join(_signature(contract, errors, _COMMENT[language])),
+        "OPERATOR": contract.operator if machine is None else machine.name,
+        "DECLARED": "one operator" if machine is None else f"the {len(begun)} methods of the machine {machine.name}",
+        "FUNCTIONS": "\n\n".join(_function(language, one, functions[one.operator], library.errors) for one in begun),
+        "TABLE": "\n".join(f'{_INDENT[language]}"{operator}": {name},' for operator, name in functions.items()),
         "LANGUAGE": _NAMES[language],
         "WORKPLACE": operators,
         "RUN": run_line(language, folder, contract),
     }
+    texts = {file: _filled(_FOLDER / language / f"{file}.txt", filled) for file in (backend, operators)}
+    return {**texts, "README.md": _filled(_FOLDER / "README.md.txt", filled)}
 
-    def fill(source: Path) -> str:
-        return re.sub("@([A-Z]+)@", lambda match: filled[match[1]], source.read_text(encoding="utf-8"))
 
-    texts = {file: fill(_FOLDER / language / f"{file}.txt") for file in (backend, operators)}
-    return {**texts, "README.md": fill(_FOLDER / "README.md.txt")}
+def begun_with(contract: Contract, library: Library) -> list[Contract]:
+    """The contracts whose functions a new backend begins with: one operator, or what works on one state."""
+    if contract.machine is None:
+        return [contract]
+    return [library.contracts[method] for method in contract.machine.methods]
+
+
+def _function_name(language: str, contract: Contract) -> str:
+    own = contract.operator.rsplit(".", 1 if contract.machine is None else 2)
+    words = re.findall(r"[A-Z][a-z0-9]*", "".join(own[-1 if contract.machine is None else -2 :]).split("_v")[0])
+    return "_".join(words).lower() if language == "python" else words[0].lower() + "".join(words[1:])
+
+
+def _function(language: str, contract: Contract, name: str, errors: Mapping[str, ErrorCode]) -> str:
+    signature = "\n".join(_signature(contract, errors, _COMMENT[language]))
+    filled = {"PURPOSE": contract.purpose, "FUNCTION": name, "SIGNATURE": signature}
+    return _filled(_FOLDER / language / "function.txt", filled)
+
+
+def _filled(source: Path, values: Mapping[str, str]) -> str:
+    return re.sub("@([A-Z]+)@", lambda match: values[match[1]], source.read_text(encoding="utf-8"))
 
 
 def workplace(language: str) -> str:
@@ -65,22 +87,24 @@ def workplace(language: str) -> str:
 
 def run_line(language: str, folder: str, contract: Contract) -> str:
     """The command that tries the new backend."""
+    pattern = contract.operator if contract.machine is None else contract.machine.name
     program = shlex.join([_PROGRAM[language], PurePath(folder, _FILES[language][0]).as_posix()])
-    return shlex.join(["tally", "run", "--backend", program, "--profile", "quick", "-k", contract.operator])
+    return shlex.join(["tally", "run", "--backend", program, "--profile", "quick", "-k", pattern])
 
 
 def _signature(contract: Contract, errors: Mapping[str, ErrorCode], prefix: str) -> Iterator[str]:
-    lines = ["params:", *(f"    {_field(field)}" for field in contract.inputs.fields)]
-    lines += ["result:", *(f"    {_field(field)}" for field in contract.outputs.fields)]
+    lines = ["params:", *_fields(contract.inputs), "result:", *_fields(contract.outputs)]
     if lets := _lets(contract):
         lines += ["let:", *lets]
     lines += ["refused where one of these is not true, the first that is not decides:"]
-    lines += [
-        f"    {guard.expression.text}  else {guard.code} ({_number(guard.code, errors)})" for guard in contract.requires
-    ]
+    for guard in contract.requires:
+        that = "the handle is open" if guard.id == OPEN_HANDLE else guard.expression.text
+        lines.append(f"    {that}  else {guard.code} ({_number(guard.code, errors)})")
     if contract.refuses:
         lines.append("refused too where")
-    lines += [f"    {one.when}: {one.code} ({_number(one.code, errors)})" for one in contract.refuses]
+    lines += [f"    {one.when.rstrip('.')}: {one.code} ({_number(one.code, errors)})" for one in contract.refuses]
+    if after := contract.source.value.get("becomes"):
+        lines += ["afterwards:", *(f"    {name}: {text}" for name, text in after.items())]
     lines += [f"failure record: {', '.join(_field(field) for field in contract.failure.fields)}"]
     for line in lines:
         indent = " " * (len(line) - len(line.lstrip()) + 4)
@@ -97,6 +121,13 @@ def _lets(contract: Contract) -> list[str]:
             words.update(re.findall(r"\w+", let.expression.text))
             lines.append(f"    {let.name} = {let.expression.text}")
     return lines[::-1]
+
+
+def _fields(struct: Struct, indent: str = "    ") -> Iterator[str]:
+    for field in struct.fields:
+        yield f"{indent}{_field(field)}"
+        if isinstance(field.type, Struct) and not field.type.name:
+            yield from _fields(field.type, f"{indent}    ")
 
 
 def _field(field: Field) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from conformance.contract.model import Contract
@@ -44,7 +44,7 @@ def schema_of(contract: Contract, errors: Mapping[str, ErrorCode]) -> Schema:
     codes = {code: errors[code].number for code in contract.codes if code in errors}
     return {
         "$schema": _DIALECT,
-        "$id": f"urn:tallystick:{contract.operator}:{contract.version}",
+        "$id": _id(contract),
         "title": contract.operator,
         "description": contract.purpose,
         "type": "object",
@@ -58,6 +58,22 @@ def schema_of(contract: Contract, errors: Mapping[str, ErrorCode]) -> Schema:
             **{name: structs[name] for name in sorted(structs)},
         },
     }
+
+
+def machine_schema(machine: Contract, methods: Sequence[Contract], errors: Mapping[str, ErrorCode]) -> Schema:
+    """The schema of a machine: in `$defs` the whole schema of each method, by its name, of which a message fits one."""
+    return {
+        "$schema": _DIALECT,
+        "$id": _id(machine),
+        "title": machine.operator,
+        "description": machine.purpose,
+        "anyOf": [{"$ref": _id(method)} for method in methods],
+        "$defs": {method.operator: schema_of(method, errors) for method in methods},
+    }
+
+
+def _id(contract: Contract) -> str:
+    return f"urn:tallystick:{contract.operator}:{contract.version}"
 
 
 def _message(members: Schema, *required: str) -> Schema:

@@ -174,6 +174,11 @@ class Contract:
         return self.source.at(("contract",))
 
     @property
+    def own_machine(self) -> Machine | None:
+        """The machine whose own contract this is; None for an operator and for a method."""
+        return self.machine if self.method is None else None
+
+    @property
     def major(self) -> int:
         """The MAJOR version, which equals the number in the operator's name."""
         return int(self.version.split(".")[0])

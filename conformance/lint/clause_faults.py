@@ -183,7 +183,7 @@ def _memory(contract: Contract) -> _Edits:
         yield "L306", f"invariant {clause.id} made empty", put(path, f"({clause.expression.text}) || true")
         again = {"id": f"{clause.id}-again", "that": clause.expression.text, "requirement": list(clause.requirements)}
         yield "L306", f"invariant {clause.id} twice", add(("invariants",), again)
-    if contract.machine is not None and method is None:
+    if contract.own_machine is not None:
         yield "L202", "a variable that nothing looks at", put(("state", "idle"), {"type": "uint64"})
     if contract.machine is None or method is None or method.closes:
         return

@@ -69,7 +69,7 @@ def claimable(contract: Contract) -> Iterator[tuple[str, str, tuple[str, ...] | 
 
     None: the construct has no `requirement` of its own, so only requirements.yaml says what it is for.
     """
-    if contract.machine is not None and contract.method is None:
+    if contract.own_machine is not None:
         yield from _of_machine(contract)
     for guard in contract.requires:
         if contract.method is not None and guard.id == OPEN_HANDLE:

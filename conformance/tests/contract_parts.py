@@ -32,8 +32,8 @@ def parts(contract: Contract) -> Iterator[tuple[str, Path]]:
         yield f"what becomes of {name}", ("becomes", name)
     for k, name in enumerate(contract.source.value.get("keeps", ())):
         yield f"that {name} stays", ("keeps", k)
-    if contract.machine is not None and contract.method is None:
-        for one in contract.machine.variables:
+    if machine := contract.own_machine:
+        for one in machine.variables:
             yield f"variable {one.name}", ("state", one.name)
     for k, group in enumerate(contract.groups):
         yield f"group {group.name}", ("vectors", k)

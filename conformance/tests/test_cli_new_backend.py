@@ -52,6 +52,26 @@ def test_a_skeleton_says_hello_and_names_what_is_not_written(
 
 
 @pytest.mark.parametrize("language", PROGRAMS)
+@pytest.mark.parametrize("named", ["Stream", "Stream.Advance"])
+def test_a_machine_is_begun_with_all_of_its_methods(
+    language: str, named: str, tmp_path: Path, tool: Callable[[str], str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    tool(PROGRAMS[language][0])
+    assert status_of(["new-backend", "--language", language, "--operator", named, str(tmp_path / "mine")]) == 0
+    assert capsys.readouterr().out.splitlines()[-2].endswith("-k Stream")
+    hello, refusal = talk(tmp_path / "mine", language, ("tally.hello", {"protocol": 1}), ("Stream.NextChunk", {}))
+    machine = shipped_library().contracts["Stream"].own_machine
+    assert machine is not None
+    assert hello["result"]["operators"] == sorted(machine.methods)
+    suffix, function = ("py", "stream_next_chunk") if language == "python" else ("js", "streamNextChunk")
+    assert refusal["error"]["message"] == f"not written yet: {function} in operators.{suffix}"
+    text = (tmp_path / "mine" / f"operators.{suffix}").read_text("utf-8")
+    for fact in ("the handle is open  else", "afterwards:", "tokens: list<uint32>"):
+        assert fact in text
+    assert f"the {len(machine.methods)} methods of the machine Stream" in (tmp_path / "mine" / "README.md").read_text()
+
+
+@pytest.mark.parametrize("language", PROGRAMS)
 def test_the_contract_stands_in_the_comment(language: str, tmp_path: Path) -> None:
     assert status_of(["new-backend", "--language", language, "--operator", OPERATOR, str(tmp_path)]) == 0
     text = next(tmp_path.glob("operators.*")).read_text("utf-8")

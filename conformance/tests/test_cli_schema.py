@@ -48,6 +48,19 @@ def test_every_contract_has_a_valid_schema(library: Library) -> None:
         jsonschema.Draft202012Validator.check_schema(schema_of(contract, library.errors))
 
 
+def test_the_schema_of_a_machine_holds_those_of_its_methods(capsys: pytest.CaptureFixture[str]) -> None:
+    assert status_of(["schema", "Pipeline.Consumer"]) == 0
+    schema = json.loads(capsys.readouterr().out)
+    jsonschema.Draft202012Validator.check_schema(schema)
+    assert next(iter(schema["$defs"])) == "Pipeline.Consumer.Open"
+    assert len(schema["$defs"]) == len(schema["anyOf"]) == 8
+    known = jsonschema.Draft202012Validator(schema)
+    asked = {"jsonrpc": "2.0", "id": 1, "method": "Pipeline.Consumer.Close", "params": {"handle": "1"}}
+    assert known.is_valid({"request": asked})
+    assert not known.is_valid({"request": {**asked, "method": "Pipeline.Consumer"}})
+    assert not known.is_valid({"request": {**asked, "method": "Pipeline.Consumer.Stats", "params": {}}})
+
+
 def test_whole_messages_are_described(library: Library) -> None:
     request = {"jsonrpc": "2.0", "id": 1, "method": MAP, "params": PARAMS}
     assert validator(library, MAP, "request").is_valid(request)

@@ -112,7 +112,7 @@ class Plan:
 
 def _is_fuzzed(contract: Contract) -> bool:
     """Whether a contract is of a pure operator, or of a machine as a whole."""
-    return contract.purity == "pure" or (contract.machine is not None and contract.method is None)
+    return contract.purity == "pure" or contract.own_machine is not None
 
 
 def _single(check: Check, conversation: Conversation[Result], pure: bool) -> Trial:
