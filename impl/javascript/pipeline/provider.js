@@ -1,0 +1,129 @@
+/** Fills the queues of its splits: whole files, as many as may wait and no more (seed 001, DataProvider Base API). */
+import { mkdirSync, readdirSync, unlinkSync } from "node:fs";
+import { join } from "node:path";
+import { Pairs } from "../cbor.js";
+import { ensureDirectory, kindAt, publish, syncDirectory, syncFile } from "../checkpoint/durable.js";
+import { fieldOf } from "../checkpoint/subject.js";
+import { writeBatchFile } from "./batch_file.js";
+import { countedTensor, fileSeed } from "./counting.js";
+import { metadataOf, metadataPath, readMetadataItem, writeMetadataItem } from "./metadata.js";
+import { QUEUE, isSplit, isTemporary, temporaryFileName, visibleFileName, visibleName } from "./names.js";
+import { isSamePlain } from "./plain_value.js";
+import { Refusal } from "./refusal.js";
+
+const SEQ_LIMIT = 1n << 64n;
+const DEFAULTS = { batches_per_file: 100n, max_backlog_files: 2n, sleep_seconds: 2, seed: 1337n, splits: ["train", "val"] };
+const NUMBERS = ["batch_size", "batches_per_file", "max_backlog_files", "block_size", "target_size"];
+const COMPLETED = ["batch_size", "block_size", "target_size"];
+
+function judgeConfig(config) {
+  const isSleep = config.sleep_seconds > 0 && Number.isFinite(config.sleep_seconds);
+  if (NUMBERS.some((name) => config[name] === 0n) || !isSleep) throw new Refusal("CONFIG_INVALID");
+  if (config.splits.length === 0 || !config.splits.every(isSplit)) throw new Refusal("CONFIG_INVALID");
+}
+
+/** The metadata with the sizes of the configuration; one that says another size is refused (ruling QA18). */
+function completedMetadata(config) {
+  if (!(config.meta instanceof Pairs)) throw new Refusal("META_INVALID");
+  const entries = [...config.meta.entries];
+  for (const name of COMPLETED) {
+    const given = config[name];
+    if (given === undefined) continue;
+    const isThere = entries.some(([key]) => key === name);
+    if (isThere && fieldOf(config.meta, name) !== given) throw new Refusal("META_INVALID");
+    if (!isThere) entries.push([name, given]);
+  }
+  return new Pairs(entries);
+}
+
+/** The visible names of a folder, in no order. */
+function visibleNames(folder) {
+  return readdirSync(folder).map(visibleName).filter((name) => name !== undefined);
+}
+
+const largest = (numbers, least) => numbers.reduce((most, number) => (number > most ? number : most), least);
+
+/** Makes durable what an earlier process may have left in the cache. */
+function settleMetadata(root) {
+  syncFile(metadataPath(root));
+  syncDirectory(root);
+}
+
+/** Removes the temporary files that a killed provider left in a folder (ruling QA17). */
+function removeTemporaries(folder) {
+  const leftovers = readdirSync(folder).filter((name) => isTemporary(name) && kindAt(join(folder, name)) !== "directory");
+  for (const name of leftovers) unlinkSync(join(folder, name));
+}
+
+export class Provider {
+  #progress = new Map();
+
+  /** Judges everything first, and makes the folders before the metadata: who finds those finds a queue. */
+  constructor(root, given) {
+    this.root = root;
+    this.config = { ...DEFAULTS, ...given };
+    judgeConfig(this.config);
+    const item = completedMetadata(this.config);
+    const metadata = metadataOf(item);
+    if (metadata === undefined) throw new Refusal("META_INVALID");
+    this.schema = metadata.schema;
+    const existing = readMetadataItem(root);
+    if (existing !== undefined && !isSamePlain(item, existing)) throw new Refusal("META_INVALID");
+    if (this.config.codec !== "npz") throw new Refusal("CONFIG_INVALID");
+    this.#makeFolders();
+    if (existing === undefined) writeMetadataItem(root, item);
+    else settleMetadata(root);
+    for (const split of this.config.splits) this.#beginAt(split);
+  }
+
+  #folder(split) {
+    return join(this.root, QUEUE, split);
+  }
+
+  #makeFolders() {
+    mkdirSync(this.root, { recursive: true });
+    ensureDirectory(join(this.root, QUEUE));
+    for (const split of this.config.splits) ensureDirectory(this.#folder(split));
+  }
+
+  /** Clears a split and goes on behind what is visible in it (rulings QA01, QA06). */
+  #beginAt(split) {
+    const folder = this.#folder(split);
+    removeTemporaries(folder);
+    syncDirectory(folder);
+    const names = visibleNames(folder);
+    this.#progress.set(split, {
+      seq: largest(names.map((name) => name.seq), -1n) + 1n,
+      time: largest(names.map((name) => name.timestamp), 0n),
+    });
+  }
+
+  /** One turn of the loop of a split: the path of the file that was written, undefined under backpressure. */
+  produce(split, now) {
+    const progress = this.#progress.get(split);
+    if (progress === undefined) throw new Refusal("CONFIG_INVALID");
+    const folder = this.#folder(split);
+    if (BigInt(visibleNames(folder).length) >= this.config.max_backlog_files) return undefined;
+    const { seq } = progress;
+    if (seq >= SEQ_LIMIT) throw new Refusal("COUNTER_OVERFLOW");
+    const time = now > progress.time ? now : progress.time;
+    const name = visibleFileName(time, seq, this.config.batches_per_file);
+    try {
+      publish(join(folder, name), join(folder, temporaryFileName(time, seq)), this.#fileOf(split, seq, time));
+    } finally {
+      // A file that is visible counts, also where its folder could not be synced.
+      if (kindAt(join(folder, name)) !== undefined) this.#progress.set(split, { seq: seq + 1n, time });
+    }
+    return `${QUEUE}/${split}/${name}`;
+  }
+
+  #fileOf(split, seq, time) {
+    const { batch_size: batchSize, batches_per_file: batches, seed } = this.config;
+    const ownSeed = fileSeed(seed, split, seq);
+    const tensors = this.schema.map((field) => countedTensor(field, Number(batchSize * batches), ownSeed));
+    const metadata = {
+      batch_size: batchSize, num_batches: batches, file_idx: seq, split, produced_at: time, schema: this.schema,
+    };
+    return writeBatchFile(metadata, tensors);
+  }
+}
