@@ -19,17 +19,21 @@ const APPLICABLE_SIZES = new Map([
   ["TOKEN_CLASSIFICATION", ["vocab_size", "block_size"]],
   ["SEQUENCE_SCORING", ["block_size"]],
 ]);
+const REQUIRED = ["dataset_name", "batch_size", "batch_schema", "split_info"];
 const SIZES = ["batch_size", "vocab_size", "block_size", "target_size"];
+
+/** Whether an item is a map that has every key that is required of its training type, whatever is under them. */
+export function hasRequiredKeys(item) {
+  const applicable = APPLICABLE_SIZES.get(fieldOf(item, "training_type"));
+  return applicable !== undefined && [...REQUIRED, ...applicable].every((key) => fieldOf(item, key) !== undefined);
+}
 
 /** The batch size and the schema that an item declares; undefined where it is no metadata. */
 export function metadataOf(item) {
-  if (!(item instanceof Pairs) || !isPlain(item)) return undefined;
+  if (!hasRequiredKeys(item) || !isPlain(item)) return undefined;
   const of = (key) => fieldOf(item, key);
-  const applicable = APPLICABLE_SIZES.get(of("training_type"));
   const schema = schemaOf(of("batch_schema"));
-  if (!IS_OF_TYPE.string(of("dataset_name")) || of("dataset_name") === "") return undefined;
-  if (applicable === undefined || schema === undefined) return undefined;
-  if (!["batch_size", ...applicable].every((name) => of(name) !== undefined)) return undefined;
+  if (!IS_OF_TYPE.string(of("dataset_name")) || of("dataset_name") === "" || schema === undefined) return undefined;
   if (!SIZES.every((name) => of(name) === undefined || isSize(of(name)))) return undefined;
   if (!["train", "val"].every((split) => fieldOf(of("split_info"), split) instanceof Pairs)) return undefined;
   return { batchSize: of("batch_size"), schema };

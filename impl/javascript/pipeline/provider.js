@@ -6,7 +6,7 @@ import { ensureDirectory, kindAt, publish, syncDirectory, syncFile } from "../ch
 import { fieldOf } from "../checkpoint/subject.js";
 import { writeBatchFile } from "./batch_file.js";
 import { countedTensor, fileSeed } from "./counting.js";
-import { metadataOf, metadataPath, readMetadataItem, writeMetadataItem } from "./metadata.js";
+import { hasRequiredKeys, metadataOf, metadataPath, readMetadataItem, writeMetadataItem } from "./metadata.js";
 import { QUEUE, isSplit, isTemporary, temporaryFileName, visibleFileName, visibleName } from "./names.js";
 import { isSamePlain } from "./plain_value.js";
 import { Refusal } from "./refusal.js";
@@ -22,18 +22,33 @@ function judgeConfig(config) {
   if (config.splits.length === 0 || !config.splits.every(isSplit)) throw new Refusal("CONFIG_INVALID");
 }
 
-/** The metadata with the sizes of the configuration; one that says another size is refused (ruling QA18). */
+/** The metadata with the sizes of the configuration where it says none. */
 function completedMetadata(config) {
   if (!(config.meta instanceof Pairs)) throw new Refusal("META_INVALID");
-  const entries = [...config.meta.entries];
-  for (const name of COMPLETED) {
-    const given = config[name];
-    if (given === undefined) continue;
-    const isThere = entries.some(([key]) => key === name);
-    if (isThere && fieldOf(config.meta, name) !== given) throw new Refusal("META_INVALID");
-    if (!isThere) entries.push([name, given]);
-  }
-  return new Pairs(entries);
+  const keys = new Set(config.meta.entries.map(([key]) => key));
+  const missing = COMPLETED.filter((name) => config[name] !== undefined && !keys.has(name));
+  return new Pairs([...config.meta.entries, ...missing.map((name) => [name, config[name]])]);
+}
+
+/** Whether metadata says another size than the configuration (ruling QA18). */
+function contradicts(item, config) {
+  return COMPLETED.some((name) => config[name] !== undefined && fieldOf(item, name) !== config[name]);
+}
+
+/**
+ * The metadata's item and its schema; the file of an earlier provider must hold the same.
+ *
+ * The keys come first, then the codec, then what is under the keys: so the guards and the refusals are ordered.
+ */
+function judgeMetadata(root, config) {
+  const item = completedMetadata(config);
+  if (!hasRequiredKeys(item)) throw new Refusal("META_INVALID");
+  if (config.codec !== "npz") throw new Refusal("CONFIG_INVALID");
+  const metadata = metadataOf(item);
+  if (metadata === undefined || contradicts(item, config)) throw new Refusal("META_INVALID");
+  const existing = readMetadataItem(root);
+  if (existing !== undefined && !isSamePlain(item, existing)) throw new Refusal("META_INVALID");
+  return { item, schema: metadata.schema, isWritten: existing !== undefined };
 }
 
 /** The visible names of a folder, in no order. */
@@ -63,16 +78,11 @@ export class Provider {
     this.root = root;
     this.config = { ...DEFAULTS, ...given };
     judgeConfig(this.config);
-    const item = completedMetadata(this.config);
-    const metadata = metadataOf(item);
-    if (metadata === undefined) throw new Refusal("META_INVALID");
-    this.schema = metadata.schema;
-    const existing = readMetadataItem(root);
-    if (existing !== undefined && !isSamePlain(item, existing)) throw new Refusal("META_INVALID");
-    if (this.config.codec !== "npz") throw new Refusal("CONFIG_INVALID");
+    const { item, schema, isWritten } = judgeMetadata(root, this.config);
+    this.schema = schema;
     this.#makeFolders();
-    if (existing === undefined) writeMetadataItem(root, item);
-    else settleMetadata(root);
+    if (isWritten) settleMetadata(root);
+    else writeMetadataItem(root, item);
     for (const split of this.config.splits) this.#beginAt(split);
   }
 
