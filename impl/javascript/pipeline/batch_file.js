@@ -36,7 +36,7 @@ function readFileMetadata(content) {
   return { batches: item.get("num_batches"), schema };
 }
 
-/** The tensors by field, all of one number of rows, and that number. */
+/** The tensors by field, and their one number of rows. */
 function readTensors(members) {
   const tensors = new Map();
   for (const { name, content } of members) {
@@ -46,7 +46,7 @@ function readTensors(members) {
   }
   const counts = new Set([...tensors.values()].map(({ shape }) => shape[0]));
   const [rowCount] = counts;
-  if (counts.size !== 1 || rowCount === undefined || rowCount === 0) throw new Damaged("no rows, or of several numbers");
+  if (counts.size !== 1 || rowCount === undefined || rowCount === 0) throw new Damaged("no one number of rows");
   return { tensors, rowCount };
 }
 

@@ -54,12 +54,12 @@ export class LegacySource {
     return name === undefined ? undefined : this.#load(name);
   }
 
-  /** Whether there is a file; one that cannot be read is there as well, for nothing will wait for it. */
-  first() {
+  /** Whether the next call does not wait; one that is refused for an unreadable file does not wait either. */
+  isThere() {
     try {
-      return this.#next();
+      return this.#next() !== undefined;
     } catch (error) {
-      if (error instanceof Damaged) return error;
+      if (error instanceof Damaged) return true;
       throw error;
     }
   }

@@ -35,7 +35,9 @@ function sidesOf(text) {
   return sides.map(BigInt);
 }
 
-function readHeader(header) {
+function readHeader(text) {
+  // Without runs of blanks no pattern can take more than one way through them.
+  const header = text.replace(/\s+/g, " ");
   const [description, order, shape] = [DESCRIPTION, ORDER, SHAPE].map((part) => part.exec(header));
   if (description === null || order === null || shape === null) throw new Damaged("not the header of an array");
   const rest = header.replace(DESCRIPTION, "").replace(ORDER, "").replace(SHAPE, "");

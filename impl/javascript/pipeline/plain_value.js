@@ -40,7 +40,8 @@ export class Dict extends Pairs {
 }
 
 function hasDistinctKeys({ entries }) {
-  return entries.every(([key]) => isScalar(key)) && new Set(entries.map(([key]) => identityOf(key))).size === entries.length;
+  if (!entries.every(([key]) => isScalar(key))) return false;
+  return new Set(entries.map(([key]) => identityOf(key))).size === entries.length;
 }
 
 /** The containers' children; undefined for what is no container of plain values. */

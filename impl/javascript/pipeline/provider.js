@@ -1,18 +1,21 @@
 /** Fills the queues of its splits: whole files, as many as may wait and no more (seed 001, DataProvider Base API). */
-import { mkdirSync, readdirSync, unlinkSync } from "node:fs";
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { Pairs } from "../cbor.js";
-import { ensureDirectory, kindAt, publish, syncDirectory, syncFile } from "../checkpoint/durable.js";
+import { discard, ensureDirectory, kindAt, publish, syncDirectory, syncFile } from "../checkpoint/durable.js";
 import { fieldOf } from "../checkpoint/subject.js";
 import { writeBatchFile } from "./batch_file.js";
 import { countedTensor, fileSeed } from "./counting.js";
 import { hasRequiredKeys, metadataOf, metadataPath, readMetadataItem, writeMetadataItem } from "./metadata.js";
-import { QUEUE, isSplit, isTemporary, temporaryFileName, visibleFileName, visibleName } from "./names.js";
+import { QUEUE, isSplit, temporaryFileName, visibleFileName } from "./names.js";
 import { isSamePlain } from "./plain_value.js";
+import { QueueFolder } from "./queue_folder.js";
 import { Refusal } from "./refusal.js";
 
 const SEQ_LIMIT = 1n << 64n;
-const DEFAULTS = { batches_per_file: 100n, max_backlog_files: 2n, sleep_seconds: 2, seed: 1337n, splits: ["train", "val"] };
+const DEFAULTS = {
+  batches_per_file: 100n, max_backlog_files: 2n, sleep_seconds: 2, seed: 1337n, splits: ["train", "val"],
+};
 const NUMBERS = ["batch_size", "batches_per_file", "max_backlog_files", "block_size", "target_size"];
 const COMPLETED = ["batch_size", "block_size", "target_size"];
 
@@ -51,23 +54,12 @@ function judgeMetadata(root, config) {
   return { item, schema: metadata.schema, isWritten: existing !== undefined };
 }
 
-/** The visible names of a folder, in no order. */
-function visibleNames(folder) {
-  return readdirSync(folder).map(visibleName).filter((name) => name !== undefined);
-}
-
 const largest = (numbers, least) => numbers.reduce((most, number) => (number > most ? number : most), least);
 
 /** Makes durable what an earlier process may have left in the cache. */
 function settleMetadata(root) {
   syncFile(metadataPath(root));
   syncDirectory(root);
-}
-
-/** Removes the temporary files that a killed provider left in a folder (ruling QA17). */
-function removeTemporaries(folder) {
-  const leftovers = readdirSync(folder).filter((name) => isTemporary(name) && kindAt(join(folder, name)) !== "directory");
-  for (const name of leftovers) unlinkSync(join(folder, name));
 }
 
 export class Provider {
@@ -86,44 +78,44 @@ export class Provider {
     for (const split of this.config.splits) this.#beginAt(split);
   }
 
-  #folder(split) {
-    return join(this.root, QUEUE, split);
-  }
-
   #makeFolders() {
     mkdirSync(this.root, { recursive: true });
     ensureDirectory(join(this.root, QUEUE));
-    for (const split of this.config.splits) ensureDirectory(this.#folder(split));
+    for (const split of this.config.splits) ensureDirectory(join(this.root, QUEUE, split));
   }
 
-  /** Clears a split and goes on behind what is visible in it (rulings QA01, QA06). */
+  /** Clears a split and goes on behind what is visible in it (rulings QA01, QA06, QA17). */
   #beginAt(split) {
-    const folder = this.#folder(split);
-    removeTemporaries(folder);
-    syncDirectory(folder);
-    const names = visibleNames(folder);
-    this.#progress.set(split, {
-      seq: largest(names.map((name) => name.seq), -1n) + 1n,
-      time: largest(names.map((name) => name.timestamp), 0n),
-    });
+    const folder = new QueueFolder(this.root, split);
+    for (const name of folder.look().temporaries) {
+      if (kindAt(folder.at(name)) !== "directory") discard(folder.at(name));
+    }
+    syncDirectory(folder.path);
+    const { names } = folder.look();
+    const seq = 1n + largest(names.map((name) => name.seq), -1n);
+    const time = largest(names.map((name) => name.timestamp), 0n);
+    this.#progress.set(split, { folder, seq, time });
   }
 
   /** One turn of the loop of a split: the path of the file that was written, undefined under backpressure. */
   produce(split, now) {
     const progress = this.#progress.get(split);
     if (progress === undefined) throw new Refusal("CONFIG_INVALID");
-    const folder = this.#folder(split);
-    if (BigInt(visibleNames(folder).length) >= this.config.max_backlog_files) return undefined;
-    const { seq } = progress;
+    const { folder, seq } = progress;
+    if (BigInt(folder.look().names.length) >= this.config.max_backlog_files) return undefined;
     if (seq >= SEQ_LIMIT) throw new Refusal("COUNTER_OVERFLOW");
     const time = now > progress.time ? now : progress.time;
     const name = visibleFileName(time, seq, this.config.batches_per_file);
+    const temporary = folder.at(temporaryFileName(time, seq));
     try {
-      publish(join(folder, name), join(folder, temporaryFileName(time, seq)), this.#fileOf(split, seq, time));
-    } finally {
-      // A file that is visible counts, also where its folder could not be synced.
-      if (kindAt(join(folder, name)) !== undefined) this.#progress.set(split, { seq: seq + 1n, time });
+      publish(folder.at(name), temporary, this.#fileOf(split, seq, time));
+    } catch (error) {
+      // A file that is visible counts, also where its folder could not be synced; any other leaves nothing.
+      if (kindAt(folder.at(name)) === undefined) discard(temporary);
+      else Object.assign(progress, { seq: seq + 1n, time });
+      throw error;
     }
+    Object.assign(progress, { seq: seq + 1n, time });
     return `${QUEUE}/${split}/${name}`;
   }
 

@@ -18,12 +18,13 @@ export class QueueFolder {
     return join(this.path, name);
   }
 
-  /** The visible names in their order, and whether there are names that are neither visible nor temporary. */
+  /** The visible names in their order, the temporary ones, and whether there are others. */
   look() {
     const texts = this.#texts();
+    const temporaries = texts.filter(isTemporary);
     const names = texts.map(visibleName).filter((name) => name !== undefined);
-    const others = texts.filter((text) => visibleName(text) === undefined && !isTemporary(text));
-    return { names: names.sort(compareNames), hasOthers: others.length > 0 };
+    const hasOthers = names.length + temporaries.length < texts.length;
+    return { names: names.sort(compareNames), temporaries, hasOthers };
   }
 
   #texts() {

@@ -70,7 +70,7 @@ export class QueueSource {
   }
 
   /** The first file that can be read, which is in memory then; undefined where there is none. */
-  first() {
+  #first() {
     const names = this.#waiting();
     for (const name of names) {
       const isAhead = this.#ahead.has(name.text);
@@ -81,9 +81,14 @@ export class QueueSource {
     return undefined;
   }
 
+  /** Whether there is a file that can be read. */
+  isThere() {
+    return this.#first() !== undefined;
+  }
+
   /** Takes the first file in hand and reads those behind it; undefined where there is none. */
   take() {
-    const file = this.first();
+    const file = this.#first();
     if (file === undefined) return undefined;
     this.#ahead.delete(file.name);
     this.#readAhead(file);

@@ -1,14 +1,15 @@
 /** The fields of a batch: name, dtype, shape of a sample, perhaps a role (requirement Q07). */
 import { IS_OF_TYPE, fieldOf, isNamedMap } from "../checkpoint/subject.js";
 
+const FIELD_NAME = /^[0-9A-Za-z_][-.0-9A-Za-z_]{0,127}$/;
 const KEYS = ["name", "dtype", "shape", "role"];
 const DTYPES = [
   "bool", "uint8", "uint16", "uint32", "uint64", "int8", "int16", "int32", "int64", "float16", "float32", "float64",
 ];
 
-/** Whether a text can be the name of a field, and with an ending that of an archive's member. */
-export function isFieldName(text) {
-  return IS_OF_TYPE.string(text) && text !== "" && !/[/\\\0]/.test(text);
+/** Whether an item can be the name of a field: with an ending it must name a file, wherever an archive is unpacked. */
+export function isFieldName(item) {
+  return typeof item === "string" && FIELD_NAME.test(item);
 }
 
 /** Whether an item is an integer above zero. */
@@ -34,6 +35,6 @@ export function schemaOf(item) {
 
 /** Whether two declarations are of one field; the role is only a hint (ruling QA15). */
 export function isSameField(left, right) {
-  const isShapedAlike = left.shape.length === right.shape.length && left.shape.every((side, at) => side === right.shape[at]);
-  return left.name === right.name && left.dtype === right.dtype && isShapedAlike;
+  if (left.name !== right.name || left.dtype !== right.dtype || left.shape.length !== right.shape.length) return false;
+  return left.shape.every((side, at) => side === right.shape[at]);
 }

@@ -12,7 +12,7 @@ export class SplitReader {
   /** Whether the next batch does not wait. */
   isReady() {
     this.source.tidy();
-    return this.#file !== undefined || this.source.first() !== undefined;
+    return this.#file !== undefined || this.source.isThere();
   }
 
   /** The fields of the next batch; undefined where no file is there. */

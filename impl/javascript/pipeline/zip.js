@@ -70,7 +70,7 @@ function must(isTrue, what) {
   if (!isTrue) throw new Damaged(what);
 }
 
-/** Where the directory stands and how many entries it has: it ends where the last record begins, and that ends the file. */
+/** Where the directory stands and how many entries it has; behind it stands its end, which ends the file. */
 function directoryOf(archive) {
   const at = archive.length - END_BYTES;
   must(at >= 0 && archive.readUInt32LE(at) === END, "no end of an archive");
