@@ -29,7 +29,7 @@ const METHOD_NOT_FOUND = -32601n;
 const INVALID_PARAMS = -32602n;
 const INTERNAL_ERROR = -32603n;
 
-/** What becomes of one frame: the `answer` to send, if any, and whether it was the `last`. */
+/** What becomes of one frame: the `answer` to send, or a promise of it, if any, and whether it was the `last`. */
 export function handle(wire, frame) {
   let message;
   try {
@@ -59,18 +59,26 @@ function respond(wire, { id, method, params }) {
   return call(wire, id, operator, inputs);
 }
 
-/** Runs an operator: its outputs, its contract failure, or an internal error, which is never a verdict. */
+/** Runs an operator, which may promise its outputs where it has to wait for them. */
 function call(wire, id, operator, inputs) {
+  const answer = (outputs) => answerOf(wire, id, { result: wire.write(operator.outputs, outputs) });
+  const fail = (error) => failureAnswer(wire, id, operator, error);
   try {
-    return answerOf(wire, id, { result: wire.write(operator.outputs, operator.run(inputs)) });
+    const outputs = operator.run(inputs);
+    return outputs instanceof Promise ? outputs.then(answer).catch(fail) : answer(outputs);
   } catch (error) {
-    if (!(error instanceof ContractFailure)) {
-      process.stderr.write(`${error.stack}\n`);
-      return errorAnswer(wire, id, INTERNAL_ERROR, String(error));
-    }
-    const data = wire.write(operator.failure, error.data);
-    return errorAnswer(wire, id, BigInt(error.number), error.code, data);
+    return fail(error);
   }
+}
+
+/** The answer to what an operator threw: its contract failure, or an internal error, which is never a verdict. */
+function failureAnswer(wire, id, operator, error) {
+  if (!(error instanceof ContractFailure)) {
+    process.stderr.write(`${error.stack}\n`);
+    return errorAnswer(wire, id, INTERNAL_ERROR, String(error));
+  }
+  const data = wire.write(operator.failure, error.data);
+  return errorAnswer(wire, id, BigInt(error.number), error.code, data);
 }
 
 function answerOf(wire, id, body) {

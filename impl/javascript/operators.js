@@ -9,6 +9,7 @@ import { BATCH_OPERATORS } from "./batch/operators.js";
 import { CHECKPOINT_OPERATORS } from "./checkpoint/operators.js";
 import { DATA_OPERATORS } from "./data/operators.js";
 import { ERROR_OPERATORS } from "./error/operators.js";
+import { CONSUMER_MACHINE, PROVIDER_MACHINE } from "./pipeline/machines.js";
 import { SERIALIZATION_OPERATORS } from "./serialization/operators.js";
 import { STREAM_MACHINE, STREAM_OPERATORS } from "./stream/operators.js";
 
@@ -20,7 +21,7 @@ const FAMILIES = [
   STREAM_OPERATORS,
   BATCH_OPERATORS,
 ];
-const MACHINES = [STREAM_MACHINE];
+const MACHINES = [PROVIDER_MACHINE, CONSUMER_MACHINE, STREAM_MACHINE];
 
 const operators = FAMILIES.flat();
 const methods = MACHINES.flatMap((machine) => machine.methods);

@@ -22,6 +22,12 @@ class Outbox {
     if (this.size >= FLUSH_BYTES) await this.flush();
   }
 
+  /** Sends an answer that is still to come, whenever it comes. */
+  async sendLater(promised) {
+    await this.send(await promised);
+    await this.flush();
+  }
+
   async flush() {
     if (this.size === 0) return;
     const accepted = this.output.write(Buffer.concat(this.answers));
@@ -35,7 +41,8 @@ class Outbox {
 async function answerAll(wire, frames, outbox) {
   for (const frame of frames) {
     const { answer, last } = handle(wire, frame);
-    if (answer !== undefined) await outbox.send(answer);
+    if (answer instanceof Promise) outbox.sendLater(answer);
+    else if (answer !== undefined) await outbox.send(answer);
     if (last) return true;
   }
   return false;

@@ -15,6 +15,11 @@ const ARRAYS = {
   float64: Float64Array,
 };
 
+/** How many bytes one element has. */
+export function bytesOf(dtype) {
+  return ARRAYS[dtype].BYTES_PER_ELEMENT;
+}
+
 /** The elements of a tensor in C order; those of 64-bit integers are BigInts, those of float16 their bits. */
 export function elements({ dtype, data }) {
   // A copy of its own is aligned, wherever the bytes stood in the message.

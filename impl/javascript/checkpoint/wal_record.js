@@ -1,8 +1,8 @@
 /** One record of a run's write-ahead log: its hash, its frame and its form (rulings CA29 to CA31). */
 import { Pairs, decode, encodeCanonical } from "../cbor.js";
+import { crc32c } from "../crc.js";
 import { sha256OfCbor } from "../digest.js";
 import { violationOf } from "../serialization/profile.js";
-import { crc32c } from "./crc32c.js";
 import { IS_OF_TYPE, fieldOf, isSame } from "./subject.js";
 
 const FRAME_BYTES = 4;

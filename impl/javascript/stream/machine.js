@@ -1,6 +1,7 @@
 /** The machine `Stream`: every method, over the streams that are open in this process. */
 import { defaultFailure } from "../errors.js";
-import { bool, list, optional, string, struct, uint32, uint64, uint64List } from "../types.js";
+import { HANDLE, Machine } from "../machine.js";
+import { bool, list, optional, string, uint32, uint64, uint64List } from "../types.js";
 import { writeCheckpoint } from "./checkpoint.js";
 import { isSchedule, warningsFor } from "./frequencies.js";
 import { InteractiveSource } from "./interactive_source.js";
@@ -10,30 +11,7 @@ import { Stream } from "./stream.js";
 import { UnusableFile } from "./token_file.js";
 import { CHUNK, CURSOR, FAILURE, MODEL, SOURCE, tokenList } from "./types.js";
 
-const HANDLE = { handle: string };
-
-/** Open streams by handle. */
-class Streams {
-  #open = new Map();
-  #count = 0;
-
-  keep(stream) {
-    this.#count += 1;
-    const handle = `open-${this.#count}`;
-    this.#open.set(handle, stream);
-    return handle;
-  }
-
-  get(handle) {
-    return this.#open.get(handle);
-  }
-
-  drop(handle) {
-    this.#open.delete(handle);
-  }
-}
-
-const streams = new Streams();
+const streams = new Machine("Stream", FAILURE);
 
 const violation = (operator) => defaultFailure("CONTRACT_VIOLATION", operator);
 
@@ -97,44 +75,25 @@ function close(stream, { handle }) {
   return {};
 }
 
-function method(name, inputs, outputs, run) {
-  return {
-    name,
-    inputs: struct(inputs),
-    outputs: struct(outputs),
-    failure: FAILURE,
-    run: (given) => run(given, name),
-  };
-}
-
-/** A method of one stream, which its handle names. */
-function handled(name, inputs, outputs, run) {
-  return method(name, { ...HANDLE, ...inputs }, outputs, (given) => {
-    const stream = streams.get(given.handle);
-    if (stream === undefined) throw violation(name);
-    return run(stream, given, name);
-  });
-}
-
 const PLACE = { rank: uint32, world_size: uint32, cms_frequencies: uint64List };
 const RESTORED = { ...HANDLE, model: MODEL, content_checked: bool };
 
 export const STREAM_METHODS = [
-  method("Stream.Open", { source: SOURCE, ...PLACE, root: optional(string) }, HANDLE, openStream),
-  method("Stream.Restore", { source: SOURCE, root: string, name: string, ...PLACE }, RESTORED, restoreStream),
-  handled("Stream.NextChunk", { chunk_size: uint64 }, { chunk: optional(CHUNK), warnings: list(string) }, nextChunk),
-  handled("Stream.Advance", { pulse_id: uint64 }, {}, (stream, { pulse_id: pulseId }) => {
+  streams.method("Open", { source: SOURCE, ...PLACE, root: optional(string) }, HANDLE, openStream),
+  streams.method("Restore", { source: SOURCE, root: string, name: string, ...PLACE }, RESTORED, restoreStream),
+  streams.handled("NextChunk", { chunk_size: uint64 }, { chunk: optional(CHUNK), warnings: list(string) }, nextChunk),
+  streams.handled("Advance", { pulse_id: uint64 }, {}, (stream, { pulse_id: pulseId }) => {
     stream.advance(pulseId);
     return {};
   }),
-  handled("Stream.Reset", {}, {}, (stream) => {
+  streams.handled("Reset", {}, {}, (stream) => {
     stream.reset();
     return {};
   }),
-  handled("Stream.Position", {}, { position: uint64 }, (stream) => ({ position: stream.place.index })),
-  handled("Stream.Cursor", {}, { cursor: CURSOR }, (stream) => ({ cursor: stream.cursor() })),
-  handled("Stream.Push", { tokens: tokenList, boundary: bool }, {}, push),
-  handled("Stream.EndInput", {}, {}, endInput),
-  handled("Stream.Checkpoint", { root: string, name: string, model: MODEL }, {}, checkpoint),
-  handled("Stream.Close", {}, {}, close),
+  streams.handled("Position", {}, { position: uint64 }, (stream) => ({ position: stream.place.index })),
+  streams.handled("Cursor", {}, { cursor: CURSOR }, (stream) => ({ cursor: stream.cursor() })),
+  streams.handled("Push", { tokens: tokenList, boundary: bool }, {}, push),
+  streams.handled("EndInput", {}, {}, endInput),
+  streams.handled("Checkpoint", { root: string, name: string, model: MODEL }, {}, checkpoint),
+  streams.handled("Close", {}, {}, close),
 ];

@@ -1,0 +1,63 @@
+/** The names of splits and batch files (requirements Q02, Q03, Q25, Q49; rulings QA05, QA16). */
+import { compareBytewise } from "../text_order.js";
+
+const SPLIT = /^(train|val)(_rank(0|[1-9][0-9]*))?$/;
+const VISIBLE = /^([0-9]+)-([0-9]+)-([0-9]+)\.npz$/;
+const TEMPORARY = ".tmp-";
+const SEQ_DIGITS = 6;
+
+/** The ending of the only codec that this backend has. */
+export const ENDING = ".npz";
+export const QUEUE = "queue";
+
+export function isSplit(text) {
+  return SPLIT.test(text);
+}
+
+export function isTemporary(text) {
+  return text.startsWith(TEMPORARY);
+}
+
+/** The numbers that a visible file's name holds; undefined for every other name. */
+export function visibleName(text) {
+  const found = VISIBLE.exec(text);
+  if (found === null) return undefined;
+  const [timestamp, seq, batches] = found.slice(1).map(BigInt);
+  return { text, timestamp, seq, batches };
+}
+
+function compareNumbers(left, right) {
+  if (left === right) return 0;
+  return left < right ? -1 : 1;
+}
+
+/** Orders names by time, then seq, as numbers; equal ones by their bytes. */
+export function compareNames(left, right) {
+  return (
+    compareNumbers(left.timestamp, right.timestamp) ||
+    compareNumbers(left.seq, right.seq) ||
+    compareBytewise(left.text, right.text)
+  );
+}
+
+function numbered(timestamp, seq) {
+  return `${timestamp}-${String(seq).padStart(SEQ_DIGITS, "0")}`;
+}
+
+/** The name under which a file is written. */
+export function temporaryFileName(timestamp, seq) {
+  return `${TEMPORARY}${numbered(timestamp, seq)}${ENDING}`;
+}
+
+/** The name under which it is seen. */
+export function visibleFileName(timestamp, seq, batches) {
+  return `${numbered(timestamp, seq)}-${batches}${ENDING}`;
+}
+
+/** Whether a name is that of one of the baseline's files of a split, or of any split (ruling QA28). */
+export function isLegacyName(text, split) {
+  const at = text.indexOf("_batches_");
+  if (at < 0 || !text.endsWith(ENDING)) return false;
+  const owner = text.slice(0, at);
+  return split === undefined ? isSplit(owner) : owner === split;
+}
