@@ -23,6 +23,7 @@ from conformance.vectors.check import Checked, check, compare
 from conformance.vectors.corpus import Corpus, CorruptedCorpus, load_corpus
 from conformance.vectors.governance import governance
 from conformance.vectors.lock import BadLock, Lock, Release, contract_digest, lock_text, read_lock, release
+from conformance.vectors.record import case_digest, case_of
 
 FILE = f"data/{OPERATOR}.json"
 GOLDEN = SMALL.replace("    why: Many steps.\n", "    why: Many steps.\n    profile: golden\n")
@@ -175,7 +176,7 @@ CORRUPTIONS = [
     (FILE, "::small::width=1\"", "::small::width=9\"", "width=9 is not in the index"),
     ("index.json", '"count": 5', '"count": 4', "count"),
     ("index.json", '"operators"', '"operator"', "lacks"),
-    ("index.json", '"twice::trace"', '"thrice::trace"', "digest"),
+    ("index.json", '"digest": "', '"digest": "0', "root digest"),
 ]
 
 
@@ -191,6 +192,24 @@ def test_a_corrupted_file_is_named_with_its_case(library: Library, name: str, ol
     assert said in str(caught.value)
     assert "tally vectors build" in str(caught.value)
     assert not checked(library).passed
+
+
+def test_a_case_that_was_altered_together_with_its_digest_is_corruption(library: Library) -> None:
+    file = library.layout.vectors / FILE
+    record = json.loads(file.read_text(encoding="utf-8"))
+    altered = next(case for case in record["cases"] if case["id"].endswith("twice::trace"))
+    altered["steps"][0]["inputs"]["at"] = "9"
+    altered["digest"] = case_digest(case_of(altered))
+    file.write_text(json.dumps(record), encoding="utf-8")
+    with pytest.raises(CorruptedCorpus, match="the cases together have the digest"):
+        load_corpus(library.layout)
+
+
+def test_a_case_under_another_name_in_the_index_is_corruption(library: Library) -> None:
+    file = library.layout.vectors / "index.json"
+    file.write_text(file.read_text("utf-8").replace('"twice::trace"', '"thrice::trace"'), "utf-8")
+    with pytest.raises(CorruptedCorpus, match="is not in the index"):
+        load_corpus(library.layout)
 
 
 def test_a_missing_file_and_a_missing_case_are_corruption(library: Library) -> None:

@@ -1,4 +1,4 @@
-"""vectors/index.json: what the corpus holds, digest by digest, and which second derivation confirmed each case."""
+"""vectors/index.json: what the corpus holds, under one digest, and which second derivation confirmed each case."""
 
 from __future__ import annotations
 
@@ -12,16 +12,11 @@ from conformance.vectors.digest import digest_of
 
 @dataclass(frozen=True, slots=True)
 class IndexedOperator:
-    """One operator's line: its file, and per case its digest and what confirmed it besides the reference."""
+    """One operator's entry: its file, the digest of its cases, and per case what confirmed it besides the reference."""
 
     file: str
-    digests: Mapping[str, str]
+    digest: str
     confirmed_by: Mapping[str, tuple[str, ...]]
-
-    @property
-    def digest(self) -> str:
-        """The digest of the operator's cases."""
-        return digest_of(dict(self.digests))
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +31,11 @@ class Index:
         return digest_of({name: operator.digest for name, operator in self.operators.items()})
 
 
+def cases_digest(digests: Mapping[str, str]) -> str:
+    """The digest of an operator's cases, of their digests by id."""
+    return digest_of(dict(digests))
+
+
 def index_of(
     cases: Mapping[str, Sequence[Case]], files: Mapping[str, str], confirmed_by: Mapping[str, tuple[str, ...]]
 ) -> Index:
@@ -44,7 +44,7 @@ def index_of(
         {
             operator: IndexedOperator(
                 files[operator],
-                {case.id: case.digest for case in some},
+                cases_digest({case.id: case.digest for case in some}),
                 {case.id: confirmed_by[case.id] for case in some},
             )
             for operator, some in sorted(cases.items())
@@ -53,17 +53,16 @@ def index_of(
 
 
 def index_record(index: Index) -> dict[str, Any]:
-    """The JSON object of an index; a case, without its operator's name, has its digest and then what confirmed it."""
+    """The JSON object of an index; under a case, without its operator's name, stands what confirmed it."""
     return {
         "digest": index.root,
         "operators": {
             name: {
                 "file": operator.file,
                 "digest": operator.digest,
-                "count": len(operator.digests),
+                "count": len(operator.confirmed_by),
                 "cases": {
-                    id_.removeprefix(f"{name}::"): [digest, *operator.confirmed_by[id_]]
-                    for id_, digest in operator.digests.items()
+                    id_.removeprefix(f"{name}::"): list(backends) for id_, backends in operator.confirmed_by.items()
                 },
             }
             for name, operator in index.operators.items()
@@ -72,11 +71,11 @@ def index_record(index: Index) -> dict[str, Any]:
 
 
 def index_from(record: Mapping[str, Any]) -> Index:
-    """The index that a JSON object holds; raises KeyError, ValueError or TypeError where it holds none."""
+    """The index that a JSON object holds; raises KeyError, ValueError, TypeError or AttributeError where none is."""
     operators = {}
     for name, body in record["operators"].items():
-        digests, confirmed_by = {}, {}
-        for short, (digest, *backends) in body["cases"].items():
-            digests[f"{name}::{short}"], confirmed_by[f"{name}::{short}"] = digest, tuple(backends)
-        operators[name] = IndexedOperator(body["file"], digests, confirmed_by)
+        confirmed_by = {f"{name}::{short}": tuple(map(str, names)) for short, names in body["cases"].items()}
+        if body["count"] != len(confirmed_by):
+            raise ValueError(f"count of {name}: {body['count']} stands there, of {len(confirmed_by)} cases")
+        operators[name] = IndexedOperator(str(body["file"]), str(body["digest"]), confirmed_by)
     return Index(operators)
