@@ -42,6 +42,10 @@ class BadExpression(Exception):
         self.message, self.line, self.column, self.hint = message, line, column, hint
 
 
+class Unjudgeable(ValueError):
+    """A value is of its declared type, and the expression engine cannot hold it."""
+
+
 class BadLet(BadExpression):
     """The text of the `let` called `name` does not compile."""
 
@@ -387,7 +391,7 @@ def _same(value: Any) -> Any:
 
 def _text(value: str) -> str:
     if "\0" in value:
-        raise ValueError("this engine cuts text at NUL; such text cannot be judged")
+        raise Unjudgeable("a text with NUL in it, at which the expression engine cuts it")
     return value
 
 

@@ -141,7 +141,7 @@ asked = 0
 
 def keep(inputs):
     path = os.path.join(inputs["root"], inputs["name"])
-    if not inputs["name"] or os.path.exists(path):
+    if not inputs["name"] or chr(0) in path or os.path.exists(path):
         return refused("Keep")
     os.makedirs(os.path.dirname(path), exist_ok=True)
     content = bytes.fromhex(inputs["content"])

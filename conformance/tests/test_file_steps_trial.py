@@ -178,6 +178,12 @@ def test_a_refusal_that_no_guard_foresees_must_be_declared(tmp_path: Path) -> No
     assert {problem.code for problem in found.problems} == {"V005"}
 
 
+def test_a_text_that_no_expression_can_hold_is_named(tmp_path: Path) -> None:
+    (problem,) = frozen(tmp_path, group('{step: keep, set: {name: "a\\0b"}}')).problems
+    assert problem.code == "V014"
+    assert "a text with NUL in it" in problem.message
+
+
 def test_handles_carry_a_state_from_step_to_step(tmp_path: Path) -> None:
     found = frozen(tmp_path, operator=ADD)
     assert found.problems == ()

@@ -88,6 +88,8 @@ SPOILT = [
     ("examples: {limit: [3, 1, 0]}", "examples: {limits: [3, 1, 0]}", "C008"),
     ("call: Read, ", "call: Reed, ", "C014"),
     ("examples: {limit: [3, 1, 0]}", "examples: {limit: [0]}", "C017"),
+    ("derive: {depth: 4}", "derive: {operations: [Open, Reed]}", "C014"),
+    ("derive: {depth: 4}", "derive: {operations: [Read]}", "C017"),
     ("  limit: {type: uint64}\ninv", "  limit: {type: tensor}\ninv", "C003"),
 ]
 

@@ -38,6 +38,7 @@ def derived(expansion: Expansion) -> Iterator[Question]:
     search: list[_Search] = []
 
     def begin() -> None:
+        _require_known(expansion)
         model = Model(expansion.contract, expansion.codebook, body.get("operations", ()))
         search.append(_Search(expansion, model, body))
 
@@ -45,6 +46,16 @@ def derived(expansion: Expansion) -> Iterator[Question]:
     for one in search:
         for make in one.makers():
             yield from expansion.attempt(make)
+
+
+def _require_known(expansion: Expansion) -> None:
+    """Hold the `operations` that a group names to those of the machine; raises Unusable."""
+    machine = expansion.contract.machine
+    assert machine is not None
+    for k, name in enumerate(expansion.body["derive"].get("operations", ())):
+        if machine.full_name(name) not in machine.methods:
+            place = expansion.place / "derive" / "operations" / k
+            raise place.problem("C014", f"unknown operation {name!r}", f"operations: {', '.join(machine.methods)}")
 
 
 class _Search:
@@ -101,9 +112,7 @@ class _Search:
     def makers(self) -> Iterator[Any]:
         """What makes each trace, in order of their names."""
         if not self.openings:
-            hint = "give every operation that opens a handle `examples` that its guards let through"
-            place = self.expansion.place
-            self.expansion.problems.append(Problem(place.position, "C017", "no example opens a handle", hint))
+            self.expansion.problems.append(self.nothing_opens())
             return
         yield from self.tours()
         yield from self.singles()
@@ -114,6 +123,15 @@ class _Search:
             yield lambda: self.after("handle-of-an-earlier-process", None, restart=True)
         if self.wishes.get("two_handles", True):
             yield self.two_handles
+
+    def nothing_opens(self) -> Problem:
+        """The problem of a search that has nowhere to begin."""
+        if any(map(self.model.opening, self.model.moves)):
+            hint = "give every operation that opens a handle `examples` that its guards let through"
+            return Problem(self.expansion.place.position, "C017", "no example opens a handle", hint)
+        hint = "add one that does to `operations`, or leave `operations` out"
+        place = self.expansion.place / "derive"
+        return Problem(place.position, "C017", "none of the operations named here opens a handle", hint)
 
     # -- the traces
 

@@ -13,6 +13,7 @@ from typing import Final
 
 from conformance.backend.hello import Hello
 from conformance.codec.codebook import Codebook
+from conformance.contract.expression import Unjudgeable
 from conformance.contract.position import Problem
 from conformance.vectors.accumulate import Accumulated, gap
 from conformance.vectors.case import Case
@@ -62,12 +63,17 @@ def freeze(
 
     def judge(question: Question, held: Held) -> None:
         with judging:
-            found = tuple(situations(question.steps, held.exchanges, codebook))
-            for situation in found:
-                problems.extend(complaints(question, situation, codebook))
-            problems.extend(tree_complaints(question, held))
-            if follows(question, held, found, codebook):
-                sure.add(question.id)
+            try:
+                found = tuple(situations(question.steps, held.exchanges, codebook))
+                for situation in found:
+                    problems.extend(complaints(question, situation, codebook))
+                problems.extend(tree_complaints(question, held))
+                if follows(question, held, found, codebook):
+                    sure.add(question.id)
+            except Unjudgeable as error:
+                hint = "leave it out of the case, and test what happens to it in a test"
+                message = f"{question.id}: no expression can judge {error}"
+                problems.append(Problem(question.position, "V014", message, hint))
 
     tasks: list[tuple[str, Sequence[Question]]] = []
     for name in hellos:
@@ -233,8 +239,11 @@ class _Freezer:
 
     def note(self, question: Question, case: Case, confirmed: Sequence[str], disputed: bool) -> None:
         if not confirmed and not disputed:
-            named = ", ".join(self.codebook[question.operator].contract.confirmed_by)
-            hint = "name a backend in confirmed_by that declares the operator, or pin every output"
+            contract = self.codebook[question.operator].contract
+            named = ", ".join(contract.confirmed_by) or "nobody"
+            hint = "name a backend in confirmed_by that declares the operator, or pin every output of every step"
+            if contract.machine is not None:
+                hint += "; no equation of `ensures` says that an optional output is there, so those want a pin"
             self.complain(question, "V003", f"no second derivation confirms it (confirmed_by: {named})", hint)
         self.cases[question.id] = case
         self.confirmed_by[question.id] = tuple(confirmed)

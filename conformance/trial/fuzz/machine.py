@@ -13,7 +13,8 @@ import hypothesis
 from hypothesis import HealthCheck, Phase
 
 from conformance.backend.drive import Call
-from conformance.backend.observed import ObservedFailure, ObservedResult
+from conformance.backend.observed import BadAnswer, Observed, ObservedFailure, ObservedResult
+from conformance.backend.outcome import describe
 from conformance.codec.codebook import Codebook
 from conformance.contract.model import Contract
 from conformance.trial.asker import Asker
@@ -223,11 +224,23 @@ def contradiction(situation: Situation, codebook: Codebook) -> str:
     code = exchange.observed.code if isinstance(exchange.observed, ObservedFailure) else ""
     if code not in ({guard.code} if guard else {"", *contract.later_codes}):
         said = f"guard {guard.id} decides" if guard else "every guard lets through"
-        return f"{said} {exchange.operator}, which got {code or 'a result'}{_state(situation)}"
+        return f"{said} {exchange.operator}, which got {_answer(exchange.observed)}{_state(situation)}"
     broken = contract.broken_postconditions(situation.inputs, situation.result or {}) if succeeded else ()
     for clause in (*broken, *situation.broken):
         return f"{clause.id} ({clause.position}) is broken by {exchange.operator}{_state(situation)}"
     return ""
+
+
+def _answer(observed: Observed) -> str:
+    """What was answered, in a few words."""
+    match observed:
+        case ObservedResult():
+            return "a result"
+        case ObservedFailure(code):
+            return code
+        case BadAnswer(error):
+            return f"what is no answer: {error}"
+    return f"no answer: {describe(observed)}"
 
 
 def _state(situation: Situation) -> str:
