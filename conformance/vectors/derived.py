@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -236,7 +236,7 @@ class _Search:
     def tour(self, opening: Move, start: str, done: set[tuple[str, str]]) -> tuple[Move, ...]:
         path, key = [opening], start
         while len(path) < TOUR:
-            more = self.towards(path[-1].operator, key, done)
+            more = self.towards(path, key, done)
             if not more:
                 break
             for move, to in more:
@@ -245,13 +245,17 @@ class _Search:
                 key = to
         return tuple(path)
 
-    def towards(self, last: str, key: str, done: set[tuple[str, str]]) -> list[tuple[Move, str]]:
-        """The shortest way on that ends in a pair of operations not yet done."""
+    def towards(self, path: Sequence[Move], key: str, done: set[tuple[str, str]]) -> list[tuple[Move, str]]:
+        """The shortest way on that ends in a pair of operations not yet done, by the moves that were made least.
+
+        So a second call of an operation has another example: of equal values nobody can tell in which order they stand.
+        """
+        last, made = path[-1].operator, Counter(path)
         waiting: deque[tuple[str, str, list[tuple[Move, str]]]] = deque([(last, key, [])])
         seen = {(last, key)}
         while waiting:
             operator, at, way = waiting.popleft()
-            for move, to in self.nodes[at].edges if at in self.nodes else ():
+            for move, to in self.edges(at, made):
                 if to not in self.nodes:
                     continue
                 further = [*way, (move, to)]
@@ -261,6 +265,11 @@ class _Search:
                     seen.add((move.operator, to))
                     waiting.append((move.operator, to, further))
         return []
+
+    def edges(self, key: str, made: Counter[Move]) -> list[tuple[Move, str]]:
+        """The moves that succeed at a node, those that were made least first."""
+        node = self.nodes.get(key)
+        return [] if node is None else sorted(node.edges, key=lambda edge: made[edge[0]])
 
     def two_handles(self) -> Question:
         """One tour on two handles by turns: what happens to one must not be seen through the other."""
