@@ -156,7 +156,9 @@ def resumed(folder: Path, name: str) -> Conductor:
 
 
 def main(folder: Path) -> None:
-    """Run the three phases, interrupted in the first one, and show what came of it."""
+    """Run the three phases, interrupted in the first one, and show what came of it; makes the folder, if need be."""
+    folder = folder.resolve()
+    folder.mkdir(parents=True, exist_ok=True)
     first = begun()
     first.run({"Build": 6})
     first.save(folder, "conductor")

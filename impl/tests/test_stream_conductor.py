@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+import pytest
+
 from examples.stream.conductor import (
     CHUNK_SIZE,
     Conductor,
@@ -90,3 +92,9 @@ def test_the_example_runs_and_the_model_learns(tmp_path: Path, capsys: object) -
     conductor.run({"Build": 1})
     assert conductor.foreseen["Build"] - early > early
     assert isinstance(conductor.model, FollowerCounts)
+
+
+def test_the_example_makes_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    main(Path("new/one"))
+    assert [file.name for file in (tmp_path / "new" / "one").iterdir()] == ["conductor"]

@@ -2,16 +2,23 @@
 
 import sys
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from threading import Event
 from types import ModuleType
 from typing import Any
 
 import pytest
 
+from impl.failure import ContractFailure
 from impl.reference.stream.context_stream import ContextStream
 from impl.reference.stream.fixed_tokens import ListedTokens
+from impl.reference.stream.interleaved_tokens import InterleavedTokens
 from impl.reference.stream.iterator_tokens import IteratorTokens, OpenDocuments, huggingface_documents
 from impl.reference.stream.prefetch import prefetched
+from impl.reference.stream.restore import restore_checkpoint
+from impl.reference.stream.save_checkpoint import save_checkpoint
+from impl.reference.stream.shuffled_tokens import ShuffledTokens
+from impl.reference.stream.stream_checkpoint import Model
 from impl.reference.stream.token_source import OnEnd, TokenSource
 
 DOCUMENTS = [[0, 1, 2], [], [3, 4, 5, 6, 7], [8, 9]]
@@ -92,6 +99,116 @@ def test_an_error_of_the_iterator_comes_where_its_document_would() -> None:
     assert next(ahead) == [1, 2]
     with pytest.raises(OSError, match="the network is gone"):
         next(ahead)
+
+
+@pytest.mark.parametrize("on_end", ["wrap", "stop"])
+@pytest.mark.parametrize(("rank", "world_size"), [(0, 1), (1, 2), (0, 3)])
+@pytest.mark.parametrize("ahead", [False, True])
+@pytest.mark.parametrize("failing", range(1, 8))
+def test_an_error_leaves_no_gap(failing: int, ahead: bool, rank: int, world_size: int, on_end: OnEnd) -> None:
+    drawn = [0]
+
+    def documents() -> Iterator[Sequence[int]]:
+        for document in DOCUMENTS:
+            drawn[0] += 1
+            if drawn[0] == failing:
+                raise OSError("the network is gone")
+            yield document
+
+    source = IteratorTokens(prefetched(documents, 1) if ahead else documents, on_end)
+    stream = ContextStream(source, rank=rank, world_size=world_size)
+    found: list[Any] = []
+    errors = 0
+    while len(found) < 6:
+        before = (stream.position(), stream.cursor(), stream.is_mid_step)
+        try:
+            chunk = stream.next_chunk(3)
+        except OSError:
+            errors += 1
+            assert (stream.position(), stream.cursor(), stream.is_mid_step) == before
+            continue
+        found.append((chunk, stream.position()))
+        stream.advance(len(found) - 1)
+    assert found == taken(ListedTokens(list(range(10)), ENDS, on_end), 3, 6, rank, world_size)
+    assert errors == 1 or (errors == 0 and drawn[0] < failing)
+
+
+def test_an_iterator_that_does_not_begin_is_begun_again() -> None:
+    opened = [0]
+
+    def documents() -> list[list[int]]:
+        opened[0] += 1
+        if opened[0] == 2:
+            raise OSError("the network is gone")
+        return DOCUMENTS
+
+    stream = ContextStream(IteratorTokens(documents))
+    stream.next_chunk(10)
+    stream.advance(1)
+    with pytest.raises(OSError, match="the network is gone"):
+        stream.next_chunk(3)
+    chunk = stream.next_chunk(3)
+    assert chunk is not None
+    assert (chunk.tokens, chunk.document_boundary, stream.position()) == ([0, 1, 2], True, 3)
+
+
+def test_what_is_skipped_again_after_an_error_is_not_held() -> None:
+    drawn = [0]
+
+    def documents() -> Iterator[Sequence[int]]:
+        for start in range(0, 50_000, 100):
+            drawn[0] += 1
+            if drawn[0] == 400:
+                raise OSError("the network is gone")
+            yield list(range(start, start + 100))
+
+    source = IteratorTokens(documents, "stop")
+    for start in range(0, 39_900, 100):
+        source.read(0, start, start + 100)
+    with pytest.raises(OSError, match="the network is gone"):
+        source.reach(0, 40_000)
+    assert source.reach(0, 40_000) == 40_000
+    assert source._held.end - source._held.start <= 300
+
+
+def test_an_exit_in_the_reader_reaches_whoever_waits() -> None:
+    def documents() -> Iterator[Sequence[int]]:
+        yield [1]
+        raise SystemExit(3)
+
+    ahead = iter(prefetched(documents, 10)())
+    assert next(ahead) == [1]
+    with pytest.raises(SystemExit):
+        next(ahead)
+
+
+@pytest.mark.parametrize(
+    ("on_end", "length", "fits"),
+    [("wrap", 7, True), ("wrap", 6, False), ("stop", 6, True), ("stop", 5, False), ("stop", 0, False)],
+)
+def test_a_shorter_iterator_has_no_such_place(tmp_path: Path, on_end: OnEnd, length: int, fits: bool) -> None:
+    stream = ContextStream(IteratorTokens(lambda: DOCUMENTS, on_end))
+    stream.next_chunk(6)
+    stream.advance(1)
+    save_checkpoint(stream, str(tmp_path), "saved", Model(1, b""))
+    shorter = IteratorTokens(lambda: [list(range(length))], on_end)
+    if fits:
+        assert restore_checkpoint(shorter, str(tmp_path), "saved").stream.position() == 6
+        return
+    with pytest.raises(ContractFailure, match="POSITION_OUT_OF_BOUNDS"):
+        restore_checkpoint(shorter, str(tmp_path), "saved")
+
+
+def test_an_iterator_is_no_part_of_another_source() -> None:
+    iterator, listed = IteratorTokens(lambda: DOCUMENTS), ListedTokens([1, 2])
+    with pytest.raises(ValueError, match="finite"):
+        InterleavedTokens([iterator], [0])
+    with pytest.raises(ValueError, match="finite"):
+        ShuffledTokens(iterator, bytes(16))
+    for pattern in ([], [1], [0, -1]):
+        with pytest.raises(ValueError, match="pattern"):
+            InterleavedTokens([listed], pattern)
+    assert taken(InterleavedTokens([listed], [0], "stop"), 2, 1)[0][0].tokens == [1, 2]
 
 
 def test_an_abandoned_reader_stops() -> None:

@@ -19,12 +19,14 @@ function isUsable(root, name) {
   return Buffer.byteLength(name) <= MAX_NAME_BYTES && kindAt(join(root, name)) !== "directory";
 }
 
+const temporaryOf = (root, name) => join(root, `.${name}.tmp`);
+
 /** Replaces the checkpoint of a name; false, and nothing done, where there is no place for it. */
 export function writeCheckpoint(root, name, model, cursor) {
-  if (!isUsable(root, name)) return false;
+  if (!isUsable(root, name) || kindAt(temporaryOf(root, name)) === "directory") return false;
   const content = { model_pulse_id: model.pulse_id, model_state: model.state, stream_cursor: cursor };
   const checkpoint = encodeCanonical([DOMAIN, content, sha256(encodeCanonical(content))]);
-  publish(join(root, name), join(root, `.${name}.tmp`), checkpoint);
+  publish(join(root, name), temporaryOf(root, name), checkpoint);
   return true;
 }
 

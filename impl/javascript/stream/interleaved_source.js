@@ -1,8 +1,11 @@
 /** Several parts in turns by a declared pattern; the strategy lives in the source (requirement S17). */
 import { SLICE, SlicedSource, cut } from "./slice.js";
 
+const slicesIn = (tokens) => (tokens + SLICE - 1n) / SLICE;
+const least = (left, right) => (left < right ? left : right);
+
 /**
- * Plays the turns one after the other and remembers what each one served.
+ * Finds the round of turns that a position lies in, and plays the turns from there.
  *
  * A slice stops at the end of its part; the part then begins again, or, if it stops, has no more turns.
  */
@@ -14,50 +17,55 @@ export class InterleavedSource extends SlicedSource {
     super(isEndless ? undefined : served.reduce((sum, part) => sum + part.length, 0n), declaration);
     this.parts = parts;
     this.pattern = pattern;
-    this.at = parts.map(() => ({ pass: 0n, index: 0n }));
-    this.turn = 0;
-    this.played = [];
-    this.end = 0n;
+    this.turns = parts.map((part, index) => BigInt(pattern.filter((other) => other === index).length));
   }
 
   slicesOver(pass, from, to) {
     const slices = [];
     if (from >= to) return slices;
-    while (this.end < to) this.play();
-    for (let k = this.slotOf(from); k < this.played.length && this.played[k].start < to; k += 1) {
-      const { start, slice } = this.played[k];
-      slices.push(cut({ ...slice, pass: slice.pass + pass }, start, from, to));
+    const round = this.roundOf(from);
+    const taken = this.turns.map((turns) => turns * round);
+    let start = this.before(round);
+    for (let turn = 0; start < to; turn = (turn + 1) % this.pattern.length) {
+      const index = this.pattern[turn];
+      const slice = sliceOf(this.parts[index], taken[index]);
+      taken[index] += 1n;
+      const end = start + slice.to - slice.from;
+      if (end > start && end > from) slices.push(cut({ ...slice, pass: slice.pass + pass }, start, from, to));
+      start = end;
     }
     return slices;
   }
 
-  /** The slot that holds the token at a position. */
-  slotOf(position) {
-    let low = 0;
-    let high = this.played.length;
-    while (high - low > 1) {
-      const middle = (low + high) >> 1;
-      if (this.played[middle].start <= position) low = middle;
-      else high = middle;
+  /** The last round that begins at a position or before it, found bit by bit: every round has a token until the end. */
+  roundOf(position) {
+    let round = 0n;
+    for (let bit = 1n << BigInt(position.toString(2).length); bit > 0n; bit >>= 1n) {
+      if (this.before(round + bit) <= position) round += bit;
     }
-    return low;
+    return round;
   }
 
-  play() {
-    const index = this.pattern[this.turn % this.pattern.length];
-    this.turn += 1;
-    const source = this.parts[index];
-    const { pass, index: from } = this.at[index];
-    const left = source.length - from;
-    if (left === 0n) return;
-    const count = left < SLICE ? left : SLICE;
-    const isOver = count === left && source.wraps;
-    this.at[index] = isOver ? { pass: pass + 1n, index: 0n } : { pass, index: from + count };
-    this.played.push({ start: this.end, slice: { source, pass, from, to: from + count } });
-    this.end += count;
+  /** The tokens that all parts have served before a round. */
+  before(round) {
+    return this.parts.reduce((sum, part, index) => sum + tokensIn(part, this.turns[index] * round), 0n);
   }
 
   close() {
     for (const part of this.parts) part.close();
   }
+}
+
+/** The slice of a part that so many others come before; empty where it has no more. */
+function sliceOf(source, count) {
+  const slices = slicesIn(source.length);
+  const goesOn = source.wraps && slices > 0n;
+  const from = goesOn ? (count % slices) * SLICE : least(count * SLICE, source.length);
+  return { source, pass: goesOn ? count / slices : 0n, from, to: least(from + SLICE, source.length) };
+}
+
+/** The tokens in the first slices of a part. */
+function tokensIn(part, count) {
+  const { pass, from } = sliceOf(part, count);
+  return pass * part.length + from;
 }

@@ -16,8 +16,8 @@ function holdsTokens({ kind, path, tokens, boundaries = [] }) {
 
 /** Whether a declaration says everything that its kind has to say, as far as no file decides it. */
 export function isComplete(declaration) {
-  const { kind, seed, parts = [], pattern = [], on_end: onEnd } = declaration;
-  if (kind === "interactive") return onEnd === "stop";
+  const { kind, seed, parts = [], pattern = [], boundaries = [], on_end: onEnd } = declaration;
+  if (kind === "interactive") return onEnd === "stop" && boundaries.length === 0;
   if (kind === "interleaved") {
     const isInRange = pattern.length > 0 && pattern.every((index) => index < parts.length);
     return isInRange && parts.every(holdsTokens);

@@ -10,6 +10,9 @@ import { UnusableFile } from "./token_file.js";
 
 const NAME = "Stream.Restore";
 
+/** Tokens of the longest chunk that is looked for where the data have no end. */
+const LARGEST_CHUNK = 1048576n;
+
 const refusal = (code) => defaultFailure(code, NAME);
 
 function mismatch(streamPulse, modelPulse) {
@@ -54,7 +57,7 @@ function isInBounds(position, source) {
 function isContentKept(cursor, source, pass) {
   const { last_chunk_start: from, last_chunk_len: length, content_hash: expected, world_size: ranks } = cursor;
   const to = from + length;
-  if (source.length !== undefined && to > source.length) return false;
+  if (source.length === undefined ? length > LARGEST_CHUNK : to > source.length) return false;
   for (let back = 0n; back <= ranks && back <= pass; back += 1n) {
     if (contentHash(source.tokens(pass - back, from, to)) === expected) return true;
   }
@@ -84,6 +87,7 @@ function judge(cursor, source, { rank, worldSize }) {
   const pass = passIn(cursor.rng_state);
   const isSamePlace = cursor.rank === rank && cursor.world_size === worldSize;
   if (!isSamePlace || !isSameState(cursor.rng_state, source.randomState(pass))) throw refusal("CONFIG_MISMATCH");
+  if (cursor.chunk_id > 0n && (cursor.chunk_id - 1n) % worldSize !== rank) throw refusal("CONFIG_MISMATCH");
   if (!isInBounds(cursor.dataset_index, source)) throw refusal("POSITION_OUT_OF_BOUNDS");
   if (source.isSeekable && !isContentKept(cursor, source, pass)) throw refusal("CONTENT_MISMATCH");
   return { pass, contentChecked: source.isSeekable };

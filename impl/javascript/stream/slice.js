@@ -22,8 +22,9 @@ export class SlicedSource {
     return tokens;
   }
 
-  /** A document that ends in a part ends wherever that token comes to stand. */
+  /** A document that ends in a part ends wherever that token comes to stand, and the last one with the data. */
   breaks(pass, from, to) {
+    if (to > from && to === this.length) return true;
     return this.slicesOver(pass, from, to).some((slice) => slice.source.breaks(slice.pass, slice.from, slice.to));
   }
 

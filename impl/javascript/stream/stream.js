@@ -31,6 +31,7 @@ export class Stream {
     if (chunkId > MAX_UINT64) throw defaultFailure("COUNTER_OVERFLOW", NEXT_CHUNK);
     if (!source.isReady(place.index + size * worldSize)) return undefined;
     const next = placeAfter(source, place, size, worldSize);
+    if (next.index > MAX_UINT64 || next.pass > MAX_UINT64) throw defaultFailure("COUNTER_OVERFLOW", NEXT_CHUNK);
     const chunk = this.#serve(placeAfter(source, place, size, rank), size, chunkId);
     this.place = next;
     return chunk;

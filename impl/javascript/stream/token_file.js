@@ -5,6 +5,13 @@ import { join, sep } from "node:path";
 const { O_NONBLOCK, O_RDONLY } = constants;
 const WIDTHS = new Map([["u16", 2], ["u32", 4]]);
 const MAGIC = Buffer.from("\x93NUMPY", "latin1");
+const QUOTED = (text) => `(?:'${text}'|"${text}")`;
+/** What may stand behind each key of a header; the keys come in any order. */
+const ENTRIES = new Map([
+  ["descr", QUOTED("<u[24]")],
+  ["fortran_order", "(?:True|False)"],
+  ["shape", "\\( *(?:0|[1-9][0-9]{0,18}) *, *\\)"],
+]);
 
 /** The file is not there, or not what it is said to be. */
 export class UnusableFile extends Error {}
@@ -35,6 +42,28 @@ function readAt(descriptor, position, length) {
   return content;
 }
 
+/** The type and the number of the words that a header announces, read entry by entry. */
+function parseHeader(header) {
+  let rest = header;
+  const take = (pattern) => {
+    const found = new RegExp(`^(?:${pattern})`).exec(rest);
+    if (found === null) throw new UnusableFile("not one dimension of u16 or u32");
+    rest = rest.slice(found[0].length);
+    return found[0];
+  };
+  const entries = new Map();
+  take("\\{ *");
+  while (entries.size < ENTRIES.size) {
+    if (entries.size > 0) take(" *, *");
+    const key = take([...ENTRIES.keys()].filter((name) => !entries.has(name)).map(QUOTED).join("|")).slice(1, -1);
+    take(" *: *");
+    entries.set(key, take(ENTRIES.get(key)));
+  }
+  take(" *(?:, *)?\\} *\n?$");
+  const dtype = entries.get("descr").includes("2") ? "u16" : "u32";
+  return { dtype, count: Number(/[0-9]+/.exec(entries.get("shape"))[0]) };
+}
+
 /** The type of the words of a `.npy` file and the byte at which they begin. */
 function npyLayout(descriptor, size) {
   if (size < 12) throw new UnusableFile("too short for a header");
@@ -47,12 +76,9 @@ function npyLayout(descriptor, size) {
   const length = major === 1 ? head.readUInt16LE(8) : head.readUInt32LE(8);
   if (start + length > size) throw new UnusableFile("the header is cut off");
   const header = readAt(descriptor, start, length).toString("latin1");
-  const type = /['"]descr['"]\s*:\s*['"]<u([24])['"]/.exec(header);
-  const shape = /['"]shape['"]\s*:\s*\(\s*(\d+)\s*,\s*\)/.exec(header);
-  if (type === null || shape === null) throw new UnusableFile("not one dimension of u16 or u32");
-  const dtype = type[1] === "2" ? "u16" : "u32";
+  const { dtype, count } = parseHeader(header);
   const offset = start + length;
-  if (size - offset !== Number(shape[1]) * WIDTHS.get(dtype)) throw new UnusableFile("another length than declared");
+  if (size - offset !== count * WIDTHS.get(dtype)) throw new UnusableFile("another length than declared");
   return { dtype, offset };
 }
 

@@ -53,7 +53,8 @@ class ContextStream:
 
         A chunk is shorter than asked only at the end of the data, where it ends too. An interactive source that has
         neither the whole round nor its end yet gives None as well, and nothing changes. CHUNK_TOO_SMALL, STEP_OPEN,
-        COUNTER_OVERFLOW where no further chunk has a number (requirements S01-S03, S20; rulings SA02-SA07).
+        COUNTER_OVERFLOW where no further chunk has a number, or no place behind it (requirements S01-S03, S20;
+        rulings SA02-SA07).
         """
         if is_too_small(chunk_size, self.cms_frequencies):
             raise default_failure("CHUNK_TOO_SMALL", NEXT_CHUNK)
@@ -64,10 +65,15 @@ class ContextStream:
             raise default_failure("COUNTER_OVERFLOW", NEXT_CHUNK)
         if not self.source.is_ready(self._place.index + chunk_size * self._world_size):
             return None
+        if self._leaves_64_bits(chunk_size):
+            raise default_failure("COUNTER_OVERFLOW", NEXT_CHUNK)
         own = self._after_chunks(self._place, chunk_size, self._rank)
         end = self.source.reach(own.pass_number, own.index + chunk_size)
-        chunk = self._serve(own, end, chunk_id) if end > own.index else None
+        chunk = self._read(own, end, chunk_id) if end > own.index else None
+        # An iterator may fail while the other ranks' chunks are skipped: until here nothing has changed.
         self._place = self._after_chunks(own, chunk_size, self._world_size - self._rank)
+        if chunk is not None:
+            self._remember(own.index, chunk)
         return chunk
 
     def advance(self, pulse_id: int) -> None:
@@ -102,9 +108,10 @@ class ContextStream:
             world_size=self._world_size,
         )
 
-    def resume(self, cursor: StreamCursor, pass_number: int) -> None:
-        """Go on where a cursor stands, whose every field was checked."""
-        self.source.resume(pass_number, cursor.dataset_index)
+    def resume(self, cursor: StreamCursor, pass_number: int) -> bool:
+        """Go on where a cursor stands, whose every field was checked; False where the source cannot go so far."""
+        if not self.source.resume(pass_number, cursor.dataset_index):
+            return False
         self._place = Place(pass_number, cursor.dataset_index)
         self._chunk_id = cursor.chunk_id
         self._pulse_id = cursor.pulse_id
@@ -112,15 +119,25 @@ class ContextStream:
         self._last_hash = cursor.content_hash
         self._last_start = cursor.last_chunk_start
         self._last_len = cursor.last_chunk_len
+        return True
 
-    def _serve(self, own: Place, end: int, chunk_id: int) -> TokenChunk:
+    def _read(self, own: Place, end: int, chunk_id: int) -> TokenChunk:
         # Asked first: a source that cannot go back forgets what it has given.
         boundary = self.source.crosses(own.pass_number, own.index, end)
-        tokens = self.source.read(own.pass_number, own.index, end)
-        self._last_tokens, self._last_start, self._last_len = tokens, own.index, len(tokens)
-        self._chunk_id = chunk_id
+        return TokenChunk(self.source.read(own.pass_number, own.index, end), chunk_id, boundary)
+
+    def _remember(self, start: int, chunk: TokenChunk) -> None:
+        self._last_tokens, self._last_start, self._last_len = chunk.tokens, start, len(chunk.tokens)
+        self._chunk_id = chunk.chunk_id
         self.is_mid_step = True
-        return TokenChunk(tokens, chunk_id, boundary)
+
+    def _leaves_64_bits(self, chunk_size: int) -> bool:
+        """Tell whether the next round would begin where no cursor can say; looked ahead for only near that end."""
+        most = max(self._place.index + chunk_size * self._world_size, self._place.pass_number + self._world_size)
+        if most <= MAX_UINT64:
+            return False
+        after = self._after_chunks(self._place, chunk_size, self._world_size)
+        return max(after.index, after.pass_number) > MAX_UINT64
 
     def _after_chunks(self, place: Place, chunk_size: int, count: int) -> Place:
         for _ in range(count):

@@ -51,8 +51,8 @@ def is_complete(source: SourceDeclaration) -> bool:
             if len(parts) != 1 or source.seed is None:
                 return False
         case "interactive":
-            # Nobody can say again what was said.
-            return source.on_end == "stop"
+            # Nobody can say again what was said, and its boundaries come with it.
+            return source.on_end == "stop" and not source.boundaries
         case _:
             return _has_data(source)
     return all(_has_data(part) for part in parts)

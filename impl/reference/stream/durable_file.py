@@ -20,6 +20,8 @@ def write_durably(root: str, name: str, content: bytes) -> None:
     """
     final = _place(root, name)
     temporary = final.with_name(f".{name}.tmp")
+    if _is_folder(temporary):
+        raise UnusablePlace("a folder stands there")
     with suppress(FileNotFoundError):
         temporary.unlink()
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
@@ -52,11 +54,16 @@ def _place(root: str, name: str) -> Path:
     if not name or name in (".", "..") or "/" in name or "\x00" in name or not root.startswith("/") or "\x00" in root:
         raise UnusablePlace("not a name in a root")
     try:
-        if len(name.encode()) > MAX_NAME_BYTES or not Path(root).is_dir() or Path(root, name).is_dir():
+        if len(name.encode()) > MAX_NAME_BYTES or not Path(root).is_dir() or _is_folder(Path(root, name)):
             raise UnusablePlace("not a name in a root")
     except UnicodeEncodeError:
         raise UnusablePlace("not a name in a root") from None
     return Path(root, name)
+
+
+def _is_folder(path: Path) -> bool:
+    """Tell whether a folder stands there; a link to one is a link, which is replaced."""
+    return path.is_dir() and not path.is_symlink()
 
 
 def _sync_folder(folder: Path) -> None:

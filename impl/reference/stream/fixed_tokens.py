@@ -52,8 +52,9 @@ class FixedTokens(ABC):
     def restart(self, index: int) -> None:  # noqa: B027 (most sources have nothing to do)
         """Do nothing: every index can be read at any time."""
 
-    def resume(self, pass_number: int, index: int) -> None:  # noqa: B027
+    def resume(self, pass_number: int, index: int) -> bool:
         """Do nothing: every index can be read at any time."""
+        return True
 
 
 class ListedTokens(FixedTokens):

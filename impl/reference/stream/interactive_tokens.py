@@ -62,6 +62,7 @@ class InteractiveTokens:
         self._waiting.forget(index)
         self.resume(0, 0)
 
-    def resume(self, pass_number: int, index: int) -> None:
+    def resume(self, pass_number: int, index: int) -> bool:
         """Give the first token that waits an index, and so all those behind it."""
         self._waiting.renumber(index)
+        return True

@@ -10,10 +10,15 @@ class InterleavedTokens(PiecedTokens):
     """Serve one slice of a part after the other: turn k is that of part pattern[k mod len(pattern)].
 
     A slice ends with its part's data; a `wrap` part then begins again and an exhausted `stop` part is skipped, so that
-    any turn can be computed without those before it (requirement S17).
+    any turn can be computed without those before it (requirement S17). ValueError where there is no turn to take, or a
+    part has no length.
     """
 
     def __init__(self, parts: Sequence[TokenSource], pattern: Sequence[int], on_end: OnEnd = "wrap") -> None:
+        if not pattern or not all(0 <= index < len(parts) for index in pattern):
+            raise ValueError("the pattern names the parts, from 0")
+        if any(part.total_tokens is None for part in parts):
+            raise ValueError("only finite sources can be interleaved")
         self._parts = parts
         self._pattern = pattern
         super().__init__(on_end, self._finite_total())
@@ -33,7 +38,7 @@ class InterleavedTokens(PiecedTokens):
 
     def _finite_total(self) -> int | None:
         served = [self._parts[index] for index in sorted(set(self._pattern))]
-        if any(part.total_tokens is None or (part.on_end == "wrap" and part.total_tokens) for part in served):
+        if any((part.on_end == "wrap" and part.total_tokens) for part in served):
             return None
         return sum(part.total_tokens or 0 for part in served)
 
@@ -69,12 +74,11 @@ def _place_in(part: TokenSource, slices: int) -> tuple[int, int]:
 
 def _tokens_in(part: TokenSource, slices: int) -> int:
     """Return how many tokens the first slices of a part have together."""
-    if part.total_tokens is None:
-        return slices * SLICE
-    if part.on_end == "stop" or not part.total_tokens:
-        return min(slices * SLICE, part.total_tokens)
-    passes, rest = divmod(slices, _slices_of(part.total_tokens))
-    return passes * part.total_tokens + min(rest * SLICE, part.total_tokens)
+    total = part.total_tokens or 0
+    if part.on_end == "stop" or not total:
+        return min(slices * SLICE, total)
+    passes, rest = divmod(slices, _slices_of(total))
+    return passes * total + min(rest * SLICE, total)
 
 
 def _slices_of(tokens: int) -> int:

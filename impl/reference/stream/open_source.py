@@ -8,7 +8,7 @@ from impl.reference.stream.fixed_tokens import ListedTokens
 from impl.reference.stream.interactive_tokens import InteractiveTokens
 from impl.reference.stream.interleaved_tokens import InterleavedTokens
 from impl.reference.stream.shuffled_tokens import ShuffledTokens
-from impl.reference.stream.token_file import TokenFile, UnusableFile
+from impl.reference.stream.token_file import ARRAY, TokenFile, UnusableFile
 from impl.reference.stream.token_source import OnEnd, TokenSource
 
 DEFAULT_ON_END: Final[OnEnd] = "wrap"
@@ -33,7 +33,8 @@ def _open_part(source: AnyDeclaration, root: str | None) -> TokenSource:
     on_end = source.on_end or DEFAULT_ON_END
     boundaries = source.boundaries or []
     if source.kind == "file":
-        return TokenFile(_below(root, source.path or ""), source.dtype, boundaries, on_end)
+        path = source.path or ""
+        return TokenFile(_below(root, path), source.dtype, boundaries, on_end, is_array=path.endswith(ARRAY))
     return ListedTokens(source.tokens or [], boundaries, on_end)
 
 
@@ -43,7 +44,7 @@ def _below(root: str | None, path: str) -> Path:
         raise UnusableFile("not a path below a root")
     try:
         found = Path(root, path).resolve(strict=True)
-    except (OSError, RuntimeError, UnicodeEncodeError) as error:
+    except (OSError, RuntimeError, ValueError) as error:
         raise UnusableFile(str(error)) from None
     if not found.is_relative_to(Path(root).resolve()):
         raise UnusableFile("the path leads out of the root")

@@ -51,7 +51,9 @@ class PiecedTokens(ABC):
         return tokens
 
     def crosses(self, pass_number: int, start: int, end: int) -> bool:
-        """Tell whether a document of a part, or a part, ends within [start, end)."""
+        """Tell whether a document of a part, or a part, or the data end within [start, end)."""
+        if start < end and self.is_over(pass_number, end):
+            return True
         pieces = self.pieces(pass_number, start, self.reach(pass_number, end))
         return any(piece.part.crosses(piece.pass_number, piece.start, piece.end) for piece in pieces)
 
@@ -66,5 +68,6 @@ class PiecedTokens(ABC):
     def restart(self, index: int) -> None:  # noqa: B027 (most sources have nothing to do)
         """Do nothing: every index can be read at any time."""
 
-    def resume(self, pass_number: int, index: int) -> None:  # noqa: B027
+    def resume(self, pass_number: int, index: int) -> bool:
         """Do nothing: every index can be read at any time."""
+        return True

@@ -30,7 +30,7 @@ class _Reader:
         self._most = most_tokens
         self._ready: deque[Sequence[int]] = deque()
         self._tokens = 0
-        self._error: Exception | None = None
+        self._error: BaseException | None = None
         self._is_over = self._is_stopped = False
         self._changed = Condition()
         Thread(target=self._run, name="stream-prefetch", daemon=True).start()
@@ -56,12 +56,12 @@ class _Reader:
             self._changed.notify_all()
 
     def _run(self) -> None:
-        error: Exception | None = None
+        error: BaseException | None = None
         try:
             for document in self._open():
                 if not self._take(document):
                     return
-        except Exception as raised:
+        except BaseException as raised:  # SystemExit, too: whoever waits would wait for ever
             error = raised
         with self._changed:
             self._error, self._is_over = error, True

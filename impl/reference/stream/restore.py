@@ -17,6 +17,7 @@ from impl.reference.stream.token_file import UnusableFile
 from impl.reference.stream.token_source import TokenSource
 
 OPERATOR: Final = "Stream.Restore"
+LARGEST_CHUNK: Final = 1_048_576  # tokens of the longest chunk that is looked for where there is no end
 OUT_OF_SYNC: Final = "Model and stream are out of sync. Cannot resume."
 
 
@@ -77,12 +78,15 @@ def restore_checkpoint(
     pass_number = _pass_of(cursor)
     if (cursor.rank, cursor.world_size) != (rank, world_size) or tokens.rng_state(pass_number) != cursor.rng_state:
         raise default_failure("CONFIG_MISMATCH", OPERATOR)
+    if cursor.chunk_id > 0 and (cursor.chunk_id - 1) % world_size != rank:
+        raise default_failure("CONFIG_MISMATCH", OPERATOR)
     if not _is_within(cursor.dataset_index, tokens):
         raise default_failure("POSITION_OUT_OF_BOUNDS", OPERATOR)
     if tokens.is_seekable and not _has_content(cursor, tokens, pass_number):
         raise default_failure("CONTENT_MISMATCH", OPERATOR)
     stream = ContextStream(tokens, rank=rank, world_size=world_size, cms_frequencies=cms_frequencies)
-    stream.resume(cursor, pass_number)
+    if not stream.resume(cursor, pass_number):
+        raise default_failure("POSITION_OUT_OF_BOUNDS", OPERATOR)
     return Restored(opened.model, stream, tokens.is_seekable)
 
 
@@ -126,6 +130,8 @@ def _has_content(cursor: StreamCursor, tokens: TokenSource, pass_number: int) ->
 
     A round has at most as many wraps as ranks, so that the chunk may stand so many passes earlier.
     """
+    if tokens.total_tokens is None and cursor.last_chunk_len > LARGEST_CHUNK:
+        return False
     passes = range(pass_number, max(0, pass_number - cursor.world_size) - 1, -1)
     return any(_hash_in(cursor, tokens, number) == cursor.content_hash for number in passes)
 

@@ -1,8 +1,8 @@
 """Tokens in a file: raw little-endian words, or a one-dimensional `.npy` array of them."""
 
-import ast
 import mmap
 import os
+import re
 import stat
 import sys
 from array import array
@@ -20,6 +20,20 @@ DType: TypeAlias = Literal["u16", "u32"]
 TYPE_CODES: Final = MappingProxyType({"u16": "H", "u32": "I"})
 NPY_DTYPES: Final = MappingProxyType({"<u2": "u16", "<u4": "u32"})
 NPY_MAGIC: Final = b"\x93NUMPY"
+ARRAY: Final = ".npy"  # how the path of an array ends
+
+# The dictionary that NumPy writes, its three keys in any order; nothing else is read as a header.
+_ENTRY: Final = (
+    rb"(?:'descr'|\"descr\") *: *(?:'(?:<u[24])'|\"(?:<u[24])\")"
+    rb"|(?:'fortran_order'|\"fortran_order\") *: *(?:True|False)"
+    rb"|(?:'shape'|\"shape\") *: *\( *(?:0|[1-9][0-9]{0,18}) *, *\)"
+)
+_HEADER: Final = re.compile(rb"\{ *(?:%b) *, *(?:%b) *, *(?:%b) *(?:, *)?\} *\n?" % (_ENTRY, _ENTRY, _ENTRY))
+_KEYS: Final = (
+    re.compile(rb"['\"]descr['\"] *: *['\"](<u[24])"),
+    re.compile(rb"['\"]fortran_order['\"] *: *(True|False)"),
+    re.compile(rb"['\"]shape['\"] *: *\( *([0-9]+)"),
+)
 
 
 class UnusableFile(Exception):
@@ -38,11 +52,22 @@ class TokenFile(FixedTokens):
     """Serve the tokens of a file through a memory map; the file must not change meanwhile (requirement S15)."""
 
     def __init__(
-        self, path: Path, dtype: DType | None = None, boundaries: Sequence[int] = (), on_end: OnEnd = "wrap"
+        self,
+        path: Path,
+        dtype: DType | None = None,
+        boundaries: Sequence[int] = (),
+        on_end: OnEnd = "wrap",
+        *,
+        is_array: bool | None = None,
     ) -> None:
-        """Open a file; a path that ends in `.npy` is an array, any other is raw and needs a dtype; UnusableFile."""
+        """Open an array, or a raw file, which needs a dtype; UnusableFile.
+
+        Where `is_array` does not say what it is, a path that ends in `.npy` is an array and any other raw.
+        """
         content = _map(path)
-        layout = _npy_layout(content) if path.suffix == ".npy" else _raw_layout(dtype)
+        if is_array is None:
+            is_array = str(path).endswith(ARRAY)
+        layout = _npy_layout(content) if is_array else _raw_layout(dtype)
         if dtype is not None and dtype != layout.dtype:
             raise UnusableFile(f"{path.name} holds {layout.dtype}, not {dtype}")
         self._code = TYPE_CODES[layout.dtype]
@@ -92,12 +117,16 @@ def _npy_layout(content: mmap.mmap | bytes) -> Layout:
         raise UnusableFile("not a .npy file")
     start = 10 if content[6] == 1 else 12
     offset = start + int.from_bytes(content[8:start], "little")
-    try:
-        header = ast.literal_eval(content[start:offset].decode("ascii").strip())
-        dtype = NPY_DTYPES[header["descr"]]
-        (count,) = header["shape"]
-    except (ValueError, SyntaxError, KeyError, TypeError, RecursionError, MemoryError):
-        raise UnusableFile("not a .npy file of one dimension of u16 or u32") from None
-    if type(count) is not int or len(content) - offset != count * array(TYPE_CODES[dtype]).itemsize:
+    dtype, count = _npy_header(content[start:offset])
+    if len(content) - offset != count * array(TYPE_CODES[dtype]).itemsize:
         raise UnusableFile("the .npy file has another length than its header says")
     return Layout(dtype, offset)
+
+
+def _npy_header(header: bytes) -> tuple[str, int]:
+    """Return the dtype and the number of the words that a header announces."""
+    found = [key.findall(header) for key in _KEYS] if _HEADER.fullmatch(header) else []
+    if [len(values) for values in found] != [1, 1, 1]:
+        raise UnusableFile("not a .npy file of one dimension of u16 or u32")
+    (descr,), _, (count,) = found
+    return NPY_DTYPES[descr.decode()], int(count)

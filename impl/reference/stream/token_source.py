@@ -42,5 +42,5 @@ class TokenSource(Protocol):
     def restart(self, index: int) -> None:
         """Begin again at 0; what was served goes up to an index of the current pass."""
 
-    def resume(self, pass_number: int, index: int) -> None:
-        """Be ready to read from an index of a pass, where a restored stream goes on."""
+    def resume(self, pass_number: int, index: int) -> bool:
+        """Be ready to read from an index of a pass, where a restored stream goes on; False where that is no place."""
