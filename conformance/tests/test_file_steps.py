@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import os
 import pickle
 import zipfile
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from conformance.trial.judge import plain
@@ -236,6 +238,37 @@ def test_an_archive_is_stored_in_order_and_read_by_anybody(tmp_path: Path) -> No
     with zipfile.ZipFile(file) as archive:
         found = [(one.filename, one.compress_type) for one in archive.infolist()]
     assert found == [("m.json", 0), ("x.npy", 0), ("b", 0)]
+
+
+def members(compression: int = zipfile.ZIP_STORED, **arrays: bytes) -> bytes:
+    target = io.BytesIO()
+    with zipfile.ZipFile(target, "w", compression) as archive:
+        for name, data in arrays.items():
+            archive.writestr(f"{name}.npy", data)
+    return target.getvalue()
+
+
+def npy(array: Any, version: tuple[int, int] = (1, 0)) -> bytes:
+    target = io.BytesIO()
+    np.lib.format.write_array(target, array, version=version)
+    return target.getvalue()
+
+
+@pytest.mark.parametrize(
+    "archive",
+    [
+        members(zipfile.ZIP_DEFLATED, x=npy(np.zeros(100))),
+        members(x=npy(np.asfortranarray(np.eye(2)))),
+        members(x=npy(np.zeros(2, ">i4"))),
+        members(x=npy(np.zeros(2), (2, 0))),
+        members(x=npy(np.zeros(2)) + b"more"),
+    ],
+    ids=["compressed", "columns first", "big endian", "NPY 2.0", "more behind"],
+)
+def test_an_archive_of_another_form_than_the_contracts_know_is_refused(archive: bytes) -> None:
+    assert [member["name"] for member in decode_file("npz", members(x=npy(np.zeros(2))))] == ["x.npy"]
+    with pytest.raises(Undecodable):
+        decode_file("npz", archive)
 
 
 def test_a_database_is_read_back_as_its_tables() -> None:

@@ -124,17 +124,37 @@ def _member_bytes(member: Mapping[str, Any]) -> bytes:
 
 def _members(data: bytes) -> Any:
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        return [_member(info.filename, archive.read(info)) for info in archive.infolist()]
+        return [_member(info.filename, _stored(archive, info)) for info in archive.infolist()]
+
+
+def _stored(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
+    # The contracts know stored members only: a reader that takes nothing else must find them.
+    if info.compress_type != zipfile.ZIP_STORED:
+        raise Undecodable(f"the member {info.filename!r} is compressed")
+    return archive.read(info)
 
 
 def _member(name: str, data: bytes) -> dict[str, Any]:
     if name.endswith(_NPY):
-        array = np.lib.format.read_array(io.BytesIO(data), allow_pickle=False)
-        return {"name": name, "tensor": _TENSOR.from_native(array)}
+        return {"name": name, "tensor": _TENSOR.from_native(_array(name, data))}
     try:
         return {"name": name, "text": data.decode()}
     except UnicodeDecodeError:
         return {"name": name, "bytes": data.hex()}
+
+
+def _array(name: str, data: bytes) -> Any:
+    stream = io.BytesIO(data)
+    if np.lib.format.read_magic(stream) != (1, 0):
+        raise Undecodable(f"the member {name!r} is of another version than NPY 1.0")
+    _, is_fortran, dtype = np.lib.format.read_array_header_1_0(stream)
+    if is_fortran or dtype.byteorder == ">":
+        raise Undecodable(f"the member {name!r} is not in C order, little endian")
+    stream.seek(0)
+    array = np.lib.format.read_array(stream, allow_pickle=False)
+    if stream.read(1):
+        raise Undecodable(f"the member {name!r} goes on behind its elements")
+    return array
 
 
 # -- sqlite

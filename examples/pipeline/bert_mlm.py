@@ -9,6 +9,7 @@ from example_text import text_of
 from impl.reference.pipeline.file_seed import FileRandom
 from impl.reference.pipeline.masking import mask_tokens
 from impl.reference.pipeline.provider import DataProviderBase
+from impl.reference.pipeline.refusal import Refusal
 
 SPECIAL = ["[PAD]", "[CLS]", "[SEP]", "[MASK]"]
 PAD, CLS, SEP, MASK = range(4)
@@ -19,6 +20,8 @@ class BertProvider(DataProviderBase):
 
     def __init__(self, *arguments: Any, **config: Any) -> None:
         super().__init__(*arguments, **config)
+        if self.config.block_size == 1:
+            raise Refusal("CONFIG_INVALID", "a block of one token has no room for [CLS] and [SEP]")
         words = sorted(set((text_of("train") + text_of("val")).replace(".", " .").split()))
         self.stoi = {word: number for number, word in enumerate([*SPECIAL, *words])}
         self.sentences = {split: text_of(split).splitlines() for split in ("train", "val")}

@@ -9,7 +9,7 @@ from example_text import text_of
 
 from impl.reference.pipeline.file_seed import FileRandom
 from impl.reference.pipeline.masking import mask_tokens
-from impl.reference.pipeline.next_span import next_span
+from impl.reference.pipeline.next_span import next_span, require_spans
 from impl.reference.pipeline.provider import DataProviderBase
 from impl.reference.pipeline.tokenizer import CharTokenizer
 
@@ -33,6 +33,8 @@ class CharDiffusionProvider(DataProviderBase):
         super().__init__(*arguments, **config)
         self.tokenizer = CharTokenizer(text_of("train") + text_of("val"), extra=["[MASK]"])
         self.tokens = {split: self.tokenizer.encode(text_of(split)) for split in ("train", "val")}
+        if self.config.block_size is not None:
+            require_spans(self.tokens.values(), self.config.block_size)
         self.mask_token_id = self.tokenizer.stoi["[MASK]"]
 
     def build_meta(self) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import numpy as np
 from example_text import text_of
 
 from impl.reference.pipeline.file_seed import FileRandom
-from impl.reference.pipeline.next_span import next_span
+from impl.reference.pipeline.next_span import next_span, require_spans
 from impl.reference.pipeline.provider import DataProviderBase
 from impl.reference.pipeline.tokenizer import CharTokenizer
 
@@ -19,6 +19,8 @@ class CharProvider(DataProviderBase):
         super().__init__(*arguments, **config)
         self.tokenizer = CharTokenizer(text_of("train") + text_of("val"))
         self.tokens = {split: self.tokenizer.encode(text_of(split)) for split in ("train", "val")}
+        if self.config.block_size is not None:
+            require_spans(self.tokens.values(), self.config.block_size, self.config.target_size)
 
     def build_meta(self) -> dict[str, Any]:
         return {

@@ -189,3 +189,19 @@ def test_waiting_holds_up_no_other_call_and_no_end(process: Backend, tmp_path: P
     answers = {answer["id"]: answer for answer in (process.receive(), process.receive())}
     assert answers[902]["error"]["message"] == "CONTRACT_VIOLATION", "a consumer that is closed hands out nothing"
     process.send(process.request(904, CONSUMER + "GetBatch", asked(consumer)))
+
+
+def test_a_large_file_of_nothing_is_moved_away(javascript: Backend, tmp_path: Path) -> None:
+    folder = queue_of(tmp_path, 1, f2_1_1=[7])
+    with (folder / "1-0-1.npz").open("wb") as file:
+        file.truncate(2**35)
+    assert take(javascript, open_consumer(javascript, tmp_path)) == [7]
+    assert names_in(tmp_path / "queue/quarantine/train") == ["1-0-1.npz"]
+
+
+def test_folders_of_temporary_names_are_cleared_away(javascript: Backend, tmp_path: Path) -> None:
+    for name in (".tmp-meta.pkl/inside", "queue/train/.tmp-1-000000.npz/inside"):
+        (tmp_path / name).mkdir(parents=True)
+    open_provider(javascript, tmp_path, meta_of(ROW))
+    assert names_in(tmp_path) == ["meta.pkl", "queue"]
+    assert names_in(tmp_path / "queue/train") == []

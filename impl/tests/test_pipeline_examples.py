@@ -123,6 +123,29 @@ def test_a_missing_size_is_told_at_once(tmp_path: Path, capsys: pytest.CaptureFi
     assert not (tmp_path / "new").exists()
 
 
+@pytest.mark.parametrize(
+    "flags",
+    [
+        ["bert_mlm", "new", "--block_size", "1"],
+        ["char_lm", "new", "--block_size", "100000", "--target_size", "1"],
+        ["char_lm", "new", "--block_size", "1", "--target_size", "100000"],
+        ["char_diffusion", "new", "--block_size", "100000"],
+        ["classification", "/proc/nope"],
+    ],
+    ids=lambda flags: " ".join(flags[:1] + flags[2:]) or "no folder",
+)
+def test_what_cannot_be_made_is_refused_in_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], flags: list[str]
+) -> None:
+    dataset, root, *sizes = flags
+    with pytest.raises(Ended, match="2"):
+        prepare(dataset, tmp_path / root, *SIZES, *sizes)
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert "Traceback" not in said
+    assert not (tmp_path / "new").exists()
+
+
 def test_the_command_says_one_line_for_a_file(tmp_path: Path) -> None:
     command = [sys.executable, str(EXAMPLES / "prepare.py"), "classification", str(tmp_path), *SIZES]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, env=ENVIRONMENT)

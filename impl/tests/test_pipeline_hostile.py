@@ -2,6 +2,7 @@
 
 import logging
 import os
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,11 +11,12 @@ import pytest
 
 from impl.reference.pipeline.batch_file import BatchFile, Metadata
 from impl.reference.pipeline.field_spec import FieldSpec
+from impl.reference.pipeline.meta_file import write_meta
 from impl.reference.pipeline.npz_codec import NpzCodec
 from impl.reference.pipeline.queue_folder import QueueFolder
 from impl.reference.pipeline.refusal import QueueTimeout
 from impl.reference.pipeline.tensors import packed
-from impl.tests.pipeline_queue import consumer_of, names_in, put_rows, queue_of, take
+from impl.tests.pipeline_queue import consumer_of, meta_of, names_in, put_rows, queue_of, take
 from impl.tests.test_pipeline_npz import DAMAGED
 
 FIELDS = tuple(FieldSpec(name, "int64", ()) for name in ("x", "row"))
@@ -161,3 +163,45 @@ def test_an_object_array_is_never_loaded(tmp_path: Path) -> None:
     np.savez(folder / "1-0-1.npz", row=np.array([object()], dtype=object))
     assert not consumer_of(tmp_path).wait_for_data("train", 0)
     assert names_in(tmp_path / "queue/quarantine/train") == ["1-0-1.npz"]
+
+
+@pytest.mark.parametrize("size", [2**35, 2**29])
+def test_a_large_file_of_nothing_is_not_read(tmp_path: Path, size: int) -> None:
+    folder = queue_of(tmp_path, 1, f2_1_1=[7])
+    with (folder / "1-0-1.npz").open("wb") as file:
+        file.truncate(size)
+    tracemalloc.start()
+    try:
+        assert take(consumer_of(tmp_path), 1) == [[7]]
+        assert tracemalloc.get_traced_memory()[1] < 2**24
+    finally:
+        tracemalloc.stop()
+    assert names_in(tmp_path / "queue/quarantine/train") == ["1-0-1.npz"]
+
+
+def test_a_file_that_memory_has_no_room_for_goes_to_quarantine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    queue_of(tmp_path, 1, f1_0_1=[5], f2_1_1=[7])
+    decode = NpzCodec.decode
+
+    def large(codec: NpzCodec, content: bytes) -> BatchFile:
+        file = decode(codec, content)
+        if file.tensors["row"].data[0] == 5:
+            raise MemoryError
+        return file
+
+    monkeypatch.setattr(NpzCodec, "decode", large)
+    assert take(consumer_of(tmp_path), 1) == [[7]]
+    assert names_in(tmp_path / "queue/quarantine/train") == ["1-0-1.npz"]
+
+
+@pytest.mark.parametrize("name", ["queue", "queue/train"])
+def test_a_queue_that_is_no_folder_has_no_files(tmp_path: Path, name: str) -> None:
+    write_meta(tmp_path, meta_of())
+    path = tmp_path / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("x")
+    consumer = consumer_of(tmp_path)
+    with pytest.raises(QueueTimeout):
+        consumer.get_batch("train", timeout=0)
+    assert not consumer.wait_for_data("train", timeout=0)
+    assert consumer.stats()["splits"]["train"]["backlog"] == 0

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from impl.reference.pipeline import plain_value
+from impl.reference.pipeline import meta_file, plain_value
 from impl.reference.pipeline.meta import APPLICABLE, check_meta
 from impl.reference.pipeline.meta_file import NAME, pickled, read_meta, unpickle, write_meta
 from impl.reference.pipeline.refusal import Refusal
@@ -74,6 +74,9 @@ def test_a_size_is_required_exactly_where_it_applies(training_type: str, size: s
         {"batch_schema": [{"name": "x", "dtype": "int64", "shape": [], "role": 1}]},
         {"batch_schema": [{"name": "x", "dtype": "int64", "shape": [], "size": 1}]},
         {"batch_schema": [{"name": "x", "dtype": "int64", "shape": []}] * 2},
+        {"batch_size": 2**20 + 1},
+        {"batch_schema": [{"name": "x", "dtype": "int64", "shape": [], "role": "\ud800"}]},
+        {"stoi": {"\ud800": 1}},
         {"stoi": {"a": b"bytes"}},
         {"stoi": ("a",)},
     ],
@@ -159,6 +162,38 @@ def test_every_cut_of_a_pickle_is_invalid() -> None:
     for size in range(len(content)):
         with pytest.raises(Refusal):
             unpickle(content[:size])
+
+
+@pytest.mark.parametrize("key", ["training_type", "batch_size", "name", "dtype", "shape", "role"])
+def test_a_number_that_cannot_be_printed_is_refused_like_any_other(tmp_path: Path, key: str) -> None:
+    meta = meta_of()
+    (meta if key in meta else meta["batch_schema"][0])[key] = 10**5000
+    (tmp_path / NAME).write_bytes(pickled(meta))
+    assert refused(read_meta(tmp_path)) == "META_INVALID"
+
+
+def test_junk_is_not_read_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(meta_file, "MAX_OPCODES", 1000)
+    with pytest.raises(Refusal, match="more than 1000 opcodes"):
+        unpickle(b"\x80\x02" + b"N" * 1_000_000 + b".")
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ({"a": 1, "b": [2]}, {"b": [2], "a": 1}, True),
+        ({"a": float("nan")}, {"a": float("nan")}, True),
+        ({"a": 1}, {"a": True}, False),
+        ({"a": 1}, {"a": 1.0}, False),
+        ({"a": 0.0}, {"a": -0.0}, False),
+        ({1: "a"}, {True: "a"}, False),
+        ({"a": []}, {"a": {}}, False),
+        ({"a": None}, {}, False),
+        ({"a": [1]}, {"a": [1, 1]}, False),
+    ],
+)
+def test_values_are_the_same_where_their_types_are(one: object, other: object, same: bool) -> None:
+    assert plain_value.is_same(one, other) is same
 
 
 def test_python_reads_what_is_written() -> None:

@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from impl.reference.pipeline.consumer import DatasetConsumer
 from impl.reference.pipeline.file_seed import FileRandom
 from impl.reference.pipeline.npz_codec import NpzCodec
 from impl.reference.pipeline.provider import DataProviderBase
 from impl.reference.pipeline.refusal import Refusal
 from impl.tests.pipeline_queue import ROW, XY, meta_of, names_in, provider_of
+from impl.types import Tensor
 
 
 class Rows(DataProviderBase):
@@ -142,6 +144,7 @@ def test_a_clock_that_steps_back_does_not_step_the_names_back(tmp_path: Path) ->
         {"sleep_seconds": float("nan")},
         {"sleep_seconds": float("inf")},
         {"sleep_seconds": "2"},
+        {"sleep_seconds": 10**400},
         {"seed": -1},
         {"seed": 2**64},
         {"seed": None},
@@ -204,6 +207,7 @@ def test_metadata_that_contradicts_the_constructor_is_invalid(tmp_path: Path) ->
         {"row": np.zeros(3, np.int64)},
         {"row": np.zeros((2, 1), np.int64)},
         {"row": [1, 2]},
+        {"row": Tensor("int64", (2,), b"short")},
     ],
     ids=str,
 )
@@ -298,3 +302,67 @@ def test_ranks_have_folders_of_their_own(tmp_path: Path) -> None:
     first, second = ((tmp_path / f"queue/train_rank{rank}/5-000000-2.npz").read_bytes() for rank in (0, 1))
     assert first != second
     assert names_in(tmp_path / "queue") == ["train_rank0", "train_rank1"]
+
+
+def test_purge_empties_the_folder_behind_a_link(tmp_path: Path) -> None:
+    root, fast, other = (tmp_path / name for name in ("root", "fast", "other"))
+    for folder in (root, fast, other):
+        folder.mkdir()
+    (root / "queue").symlink_to(fast)
+    (other / "mine").touch()
+    provider = provider_of(root)
+    provider.open()
+    provider.turn("train", 1)
+    (fast / "linked").symlink_to(other)
+    provider.purge()
+    assert names_in(root) == ["queue"]
+    assert names_in(fast) == []
+    assert names_in(other) == ["mine"]
+
+
+def test_a_queue_that_is_no_folder_is_refused(tmp_path: Path) -> None:
+    for name in ("queue", "queue/train"):
+        path = tmp_path / name.replace("/", "-") / name
+        path.parent.mkdir(parents=True)
+        path.write_text("x")
+        with pytest.raises(Refusal) as caught:
+            provider_of(tmp_path / name.replace("/", "-")).open()
+        assert caught.value.code == "CONFIG_INVALID"
+
+
+def test_a_folder_of_a_temporary_name_is_cleared_away(tmp_path: Path) -> None:
+    (tmp_path / ".tmp-meta.pkl/inside").mkdir(parents=True)
+    provider_of(tmp_path).open()
+    assert names_in(tmp_path) == ["meta.pkl", "queue"]
+
+
+@pytest.mark.parametrize("time", [str(2**64), "9" * 244])
+def test_a_time_that_no_clock_reaches_leaves_no_later_one(tmp_path: Path, time: str) -> None:
+    (tmp_path / "queue/train").mkdir(parents=True)
+    (tmp_path / f"queue/train/{time}-0-1.npz").touch()
+    provider = provider_of(tmp_path)
+    provider.open()
+    with pytest.raises(Refusal) as caught:
+        provider.turn("train", 1)
+    assert caught.value.code == "COUNTER_OVERFLOW"
+    assert provider.turn("val", 1) is not None
+
+
+def test_no_sleep_is_longer_than_a_clock_can(tmp_path: Path) -> None:
+    slept: list[float] = []
+    provider = Rows(tmp_path, 2, batches_per_file=1, max_backlog_files=1, sleep_seconds=1e300, sleep=slept.append)
+    provider.run(["train"], until=lambda: len(slept) == 2)
+    assert slept == [86400.0, 86400.0]
+
+
+@pytest.mark.parametrize("root", ["a\0b", "a\ud800b"])
+def test_a_root_that_no_folder_can_have_is_refused(root: str) -> None:
+    for make in (lambda: provider_of(Path(root)), lambda: DatasetConsumer(root)):
+        with pytest.raises(Refusal) as caught:
+            make()
+        assert caught.value.code == "CONFIG_INVALID"
+
+
+def test_numbers_that_are_none_are_the_same_at_the_next_start(tmp_path: Path) -> None:
+    for _ in range(2):
+        provider_of(tmp_path, meta=meta_of(XY, ratio=float("nan"))).open()

@@ -1,10 +1,13 @@
 """Waiting for files, on a clock that only sleeping moves."""
 
+import time
 from pathlib import Path
 
 import pytest
 
-from impl.reference.pipeline.refusal import QueueTimeout
+from impl.failure import ContractFailure
+from impl.reference.pipeline.consumer_machine import ConsumerMachine, ConsumerSettings
+from impl.reference.pipeline.refusal import QueueTimeout, Refusal
 from impl.tests.pipeline_queue import Time, consumer_of, put_rows, queue_of, take
 
 
@@ -86,3 +89,26 @@ def test_a_queue_that_is_not_there_yet_is_waited_for(tmp_path: Path) -> None:
     folder.mkdir()
     put_rows(folder, "1-0-1", [1, 2])
     assert take(consumer, 1) == [[1, 2]]
+
+
+def test_a_timeout_that_is_no_number_is_refused_and_an_endless_one_waits(tmp_path: Path) -> None:
+    folder = queue_of(tmp_path)
+    consumer = consumer_of(tmp_path, clock=Time().clock)
+    for wait in (consumer.get_batch, consumer.wait_for_data):
+        with pytest.raises(Refusal) as caught:
+            wait("train", timeout=float("nan"))
+        assert caught.value.code == "CONFIG_INVALID"
+    put_rows(folder, "1-0-1", [1, 2])
+    assert consumer.wait_for_data("train", timeout=10**400)
+
+
+def test_the_machine_waits_milliseconds(tmp_path: Path) -> None:
+    queue_of(tmp_path)
+    machine = ConsumerMachine()
+    handle = machine.open(root=str(tmp_path), config=ConsumerSettings(codec="npz")).handle
+    begun = time.monotonic()
+    assert not machine.wait_for_data(handle=handle, split="train", timeout_ms=50).ready
+    with pytest.raises(ContractFailure) as caught:
+        machine.get_batch(handle=handle, split="train", timeout_ms=50)
+    assert caught.value.code == "QUEUE_TIMEOUT"
+    assert 0.1 <= time.monotonic() - begun < 20

@@ -64,13 +64,13 @@ function matches({ tensors, metadata }, schema) {
 /**
  * What a file holds: its number of batches where it says so, its rows, its tensors, and whether they are of a schema.
  *
- * Raises Damaged for what is no batch file; one of the baseline needs no metadata.
+ * Raises Damaged for what is no batch file; what one of the baseline says of itself is not looked at (requirement Q44).
  */
 export function readBatchFile(content, schema, isLegacy) {
   const members = readArchive(content);
   const described = members.find(({ name }) => name === METADATA);
   if (described === undefined && !isLegacy) throw new Damaged("no metadata");
-  const metadata = described && readFileMetadata(described.content);
+  const metadata = isLegacy ? undefined : readFileMetadata(described.content);
   const { tensors, rowCount } = readTensors(members.filter((member) => member !== described));
   return { batches: metadata?.batches, rowCount, tensors, isOfSchema: matches({ tensors, metadata }, schema) };
 }

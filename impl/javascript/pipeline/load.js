@@ -1,17 +1,19 @@
 /** From a path to the batch file that stands there (requirements Q33, Q35; rulings QA14, QA15). */
-import { constants } from "node:buffer";
 import { kindAt, readRegularFile } from "../checkpoint/durable.js";
 import { readBatchFile } from "./batch_file.js";
 import { LoadedFile } from "./loaded_file.js";
 import { Damaged, Refusal } from "./refusal.js";
 
+/** An archive of 32-bit sizes is never larger; what is, need not be read to be known as damaged. */
+const MOST_BYTES = 2 ** 32;
 const UNREADABLE = ["EACCES", "EPERM", "EIO", "ELOOP"];
 
 function contentAt(path) {
   try {
-    return readRegularFile(path, constants.MAX_LENGTH);
+    return readRegularFile(path, MOST_BYTES);
   } catch (error) {
-    if (error.code === "ENOENT" || UNREADABLE.includes(error.code)) return undefined;
+    // A file that memory has no room for is not to stop the others.
+    if (error instanceof RangeError || error.code === "ENOENT" || UNREADABLE.includes(error.code)) return undefined;
     throw error;
   }
 }

@@ -1,8 +1,7 @@
 /** meta.pkl: what it must hold, and how it is read and written (requirements Q15 to Q24; rulings QA18, QA20). */
-import { constants } from "node:buffer";
 import { join } from "node:path";
 import { Pairs } from "../cbor.js";
-import { kindAt, publish, readRegularFile } from "../checkpoint/durable.js";
+import { kindAt, publish, readRegularFile, removeTree } from "../checkpoint/durable.js";
 import { IS_OF_TYPE, fieldOf } from "../checkpoint/subject.js";
 import { isPlain } from "./plain_value.js";
 import { readPickle } from "./read_pickle.js";
@@ -12,6 +11,8 @@ import { writePickle } from "./write_pickle.js";
 
 const FILE = "meta.pkl";
 const TEMPORARY = ".tmp-meta.pkl";
+const MOST_BYTES = 2 ** 26;
+const LARGEST_BATCH = 1n << 20n;
 const APPLICABLE_SIZES = new Map([
   ["LM", ["vocab_size", "block_size", "target_size"]],
   ["MLM", ["vocab_size", "block_size", "target_size"]],
@@ -35,6 +36,7 @@ export function metadataOf(item) {
   const schema = schemaOf(of("batch_schema"));
   if (!IS_OF_TYPE.string(of("dataset_name")) || of("dataset_name") === "" || schema === undefined) return undefined;
   if (!SIZES.every((name) => of(name) === undefined || isSize(of(name)))) return undefined;
+  if (of("batch_size") > LARGEST_BATCH) return undefined;
   if (!["train", "val"].every((split) => fieldOf(of("split_info"), split) instanceof Pairs)) return undefined;
   return { batchSize: of("batch_size"), schema };
 }
@@ -43,7 +45,7 @@ export function metadataOf(item) {
 export function readMetadataItem(root) {
   const path = join(root, FILE);
   if (kindAt(path) === undefined) return undefined;
-  const content = readRegularFile(path, constants.MAX_LENGTH);
+  const content = readRegularFile(path, MOST_BYTES);
   try {
     if (content === undefined) throw new Damaged("no regular file");
     return readPickle(content);
@@ -54,6 +56,7 @@ export function readMetadataItem(root) {
 
 /** Writes meta.pkl, durably. */
 export function writeMetadataItem(root, item) {
+  removeTree(join(root, TEMPORARY));
   publish(join(root, FILE), join(root, TEMPORARY), writePickle(item));
 }
 

@@ -2,7 +2,9 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { Pairs } from "../cbor.js";
-import { discard, ensureDirectory, kindAt, publish, syncDirectory, syncFile } from "../checkpoint/durable.js";
+import {
+  discard, ensureDirectory, isFolder, kindAt, publish, removeTree, syncDirectory, syncFile,
+} from "../checkpoint/durable.js";
 import { fieldOf } from "../checkpoint/subject.js";
 import { writeBatchFile } from "./batch_file.js";
 import { countedTensor, fileSeed } from "./counting.js";
@@ -12,6 +14,7 @@ import { isSamePlain } from "./plain_value.js";
 import { QueueFolder } from "./queue_folder.js";
 import { Refusal } from "./refusal.js";
 
+/** Neither a seq nor a time of 64 bits reaches it. */
 const SEQ_LIMIT = 1n << 64n;
 const DEFAULTS = {
   batches_per_file: 100n, max_backlog_files: 2n, sleep_seconds: 2, seed: 1337n, splits: ["train", "val"],
@@ -81,14 +84,23 @@ export class Provider {
   #makeFolders() {
     mkdirSync(this.root, { recursive: true });
     ensureDirectory(join(this.root, QUEUE));
-    for (const split of this.config.splits) ensureDirectory(join(this.root, QUEUE, split));
+    this.#requireFolder(join(this.root, QUEUE));
+    for (const split of this.config.splits) {
+      ensureDirectory(join(this.root, QUEUE, split));
+      this.#requireFolder(join(this.root, QUEUE, split));
+    }
+  }
+
+  /** Something else under the name of a folder is in the way; a link to a folder is none. */
+  #requireFolder(path) {
+    if (!isFolder(path)) throw new Refusal("CONFIG_INVALID");
   }
 
   /** Clears a split and goes on behind what is visible in it (rulings QA01, QA06, QA17). */
   #beginAt(split) {
     const folder = new QueueFolder(this.root, split);
     for (const name of folder.look().temporaries) {
-      if (kindAt(folder.at(name)) !== "directory") discard(folder.at(name));
+      removeTree(folder.at(name));
     }
     syncDirectory(folder.path);
     const { names } = folder.look();
@@ -105,6 +117,7 @@ export class Provider {
     if (BigInt(folder.look().names.length) >= this.config.max_backlog_files) return undefined;
     if (seq >= SEQ_LIMIT) throw new Refusal("COUNTER_OVERFLOW");
     const time = now > progress.time ? now : progress.time;
+    if (time >= SEQ_LIMIT) throw new Refusal("COUNTER_OVERFLOW");
     const name = visibleFileName(time, seq, this.config.batches_per_file);
     const temporary = folder.at(temporaryFileName(time, seq));
     try {

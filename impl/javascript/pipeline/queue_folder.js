@@ -7,6 +7,7 @@ import { QUEUE, compareNames, isTemporary, visibleName } from "./names.js";
 const QUARANTINE = "quarantine";
 
 const isGone = (error) => error.code === "ENOENT";
+const isNoFolder = (error) => error.code === "ENOTDIR";
 
 export class QueueFolder {
   constructor(root, split) {
@@ -31,7 +32,7 @@ export class QueueFolder {
     try {
       return readdirSync(this.path);
     } catch (error) {
-      if (isGone(error)) return [];
+      if (isGone(error) || isNoFolder(error)) return [];
       throw error;
     }
   }

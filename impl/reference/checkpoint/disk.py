@@ -4,7 +4,7 @@ import errno
 import os
 import shutil
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 CHUNK: Final = 1 << 20
+LARGE: Final = 1 << 28
 
 # What the caller's path can cause. A full or broken disk is no refusal of the contract: it stops the operator.
 UNUSABLE: Final = frozenset(
@@ -185,9 +186,17 @@ def scan(folder: Path, most_entries: int) -> Tree:
     return Tree(sizes=sizes, strange=strange)
 
 
-def read(path: Path, most_bytes: int) -> bytes:
-    """Return the content of a regular file; LimitExceeded for a longer one, of which no more is read."""
-    content = read_head(path, most_bytes + 1)
+def read(path: Path, most_bytes: int, judge_end: Callable[[bytes], None] | None = None) -> bytes:
+    """Return the content of a regular file; LimitExceeded for a longer one, of which no more is read.
+
+    Of a large file `judge_end` is given the last bytes first; what it raises saves reading the others.
+    """
+    with _opened(path) as (descriptor, size):
+        if size > most_bytes:
+            raise LimitExceeded
+        if judge_end is not None and size > LARGE:
+            judge_end(os.pread(descriptor, CHUNK, size - CHUNK))
+        content = _head(descriptor, most_bytes + 1)
     if len(content) > most_bytes:
         raise LimitExceeded
     return content
@@ -195,25 +204,29 @@ def read(path: Path, most_bytes: int) -> bytes:
 
 def read_head(path: Path, most_bytes: int) -> bytes:
     """Return at most so many first bytes of a regular file, holding no more than the file has."""
-    parts: list[bytes] = []
-    with _opened(path) as descriptor:
-        while most_bytes and (part := os.read(descriptor, min(CHUNK, most_bytes))):
-            parts.append(part)
-            most_bytes -= len(part)
-    return b"".join(parts)
+    with _opened(path) as (descriptor, _):
+        return _head(descriptor, most_bytes)
 
 
 def digest(path: Path) -> bytes:
     """Return the SHA-256 of a regular file, of any size."""
     hasher = sha256()
-    with _opened(path) as descriptor:
+    with _opened(path) as (descriptor, _):
         while part := os.read(descriptor, CHUNK):
             hasher.update(part)
     return hasher.digest()
 
 
+def _head(descriptor: int, most_bytes: int) -> bytes:
+    parts: list[bytes] = []
+    while most_bytes and (part := os.read(descriptor, min(CHUNK, most_bytes))):
+        parts.append(part)
+        most_bytes -= len(part)
+    return b"".join(parts)
+
+
 @contextmanager
-def _opened(path: Path) -> Iterator[int]:
+def _opened(path: Path) -> Iterator[tuple[int, int]]:
     # Without O_NONBLOCK a pipe under the file's name would hold the reader for ever.
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -222,8 +235,9 @@ def _opened(path: Path) -> Iterator[int]:
             raise NotRegular from None
         raise
     try:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
             raise NotRegular
-        yield descriptor
+        yield descriptor, status.st_size
     finally:
         os.close(descriptor)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 from impl.reference.pipeline.field_spec import FieldSpec, NotASchema, schema_of
+from impl.reference.pipeline.plain_value import is_text
 from impl.reference.pipeline.refusal import Corrupt
 from impl.types import Tensor
 
@@ -47,6 +48,9 @@ class Codec(Protocol):
 
     ending: str
 
+    def judge_end(self, tail: bytes) -> None:
+        """Raise Corrupt where no file of this codec ends so: a large one is not read for nothing."""
+
     def encode(self, file: BatchFile) -> bytes:
         """Return the bytes of a file, its tensors in schema order."""
 
@@ -64,7 +68,7 @@ def metadata_of(described: object) -> Metadata:
     for key in _NUMBERS:
         if type(described[key]) is not int or described[key] < 0:
             raise Corrupt(f"the metadata's {key} is no count")
-    if not isinstance(described["split"], str):
+    if not is_text(described["split"]):
         raise Corrupt("the metadata's split is no text")
     try:
         schema = schema_of(described["schema"])

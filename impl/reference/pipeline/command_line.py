@@ -52,6 +52,8 @@ def prepare(
         provider.run(options.splits, until=lambda: options.files is not None and provider.produced >= options.files)
     except Refusal as refusal:
         parser.exit(2, f"{refusal.code}: {refusal}\n")
+    except OSError as error:
+        parser.exit(2, f"{error}\n")
     except KeyboardInterrupt:
         return 0
     return 0

@@ -4,7 +4,6 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from os import PathLike
-from pathlib import Path
 from typing import Any, Final, Literal, TypeVar
 
 from impl.reference.checkpoint import disk
@@ -17,7 +16,8 @@ from impl.reference.pipeline.legacy_source import LegacySource, legacy_names
 from impl.reference.pipeline.loaded_file import Rows
 from impl.reference.pipeline.meta import SPLITS, check_meta, is_size, schema_in
 from impl.reference.pipeline.meta_file import read_meta
-from impl.reference.pipeline.queue_folder import QUEUE, QueueFolder
+from impl.reference.pipeline.plain_value import shown
+from impl.reference.pipeline.queue_folder import QUEUE, QueueFolder, root_of
 from impl.reference.pipeline.queue_source import QueueSource
 from impl.reference.pipeline.refusal import QueueTimeout, Refusal
 from impl.reference.pipeline.source import Source
@@ -27,6 +27,8 @@ from impl.types import uint64
 
 log: Final = logging.getLogger("tallystick.pipeline.consumer")
 SYSTEM_CLOCK: Final = Clock()
+# A thousand years in seconds: who says more waits for ever.
+_LONGEST_WAIT: Final = 1000 * 366 * 86400
 
 Mode = Literal["queue", "legacy"]
 Batch = TypeVar("Batch")
@@ -80,7 +82,7 @@ class DatasetConsumer:
         codec: str = "npz",
         clock: Clock = SYSTEM_CLOCK,
     ) -> None:
-        self._root = Path(data_dir)
+        self._root = root_of(data_dir)
         self._device_type = device_type
         self._codec = codec_named(codec)
         self._cache_files = _size("cache_files", cache_files)
@@ -116,7 +118,7 @@ class DatasetConsumer:
     def next_batch(self, split: str, timeout: float | None, deliver: Callable[[list[Rows]], Batch]) -> Batch:
         """Return what `deliver` makes of the next batch's rows; the last thing done is to delete a finished file."""
         reader = self._reader(split)
-        for _ in attempts(self._clock, timeout):
+        for _ in attempts(self._clock, _limit(timeout)):
             reader.source.tidy()
             rows = reader.look(self._batch_size)
             if rows is not None:
@@ -128,7 +130,7 @@ class DatasetConsumer:
     def wait_for_data(self, split: str, timeout: float | None = None) -> bool:
         """Tell whether the next batch is there, after at most `timeout` seconds; SCHEMA_MISMATCH."""
         reader = self._reader(split)
-        return any(reader.ready() for _ in attempts(self._clock, timeout))
+        return any(reader.ready() for _ in attempts(self._clock, _limit(timeout)))
 
     def reset_state(self, split: str | None = None) -> None:
         """Go back to the first row of the file in hand, of one split or of all."""
@@ -207,7 +209,15 @@ class DatasetConsumer:
         return (arrays["x"], arrays["y"]) if self.is_pair() else arrays
 
 
+def _limit(timeout: float | None) -> float | None:
+    if timeout is None or timeout > _LONGEST_WAIT:
+        return None
+    if timeout != timeout:
+        raise Refusal("CONFIG_INVALID", "a timeout cannot be nan")
+    return timeout
+
+
 def _size(name: str, number: int) -> int:
     if not is_size(number):
-        raise Refusal("CONFIG_INVALID", f"{name} cannot be {number!r}")
+        raise Refusal("CONFIG_INVALID", f"{name} cannot be {shown(number)}")
     return number

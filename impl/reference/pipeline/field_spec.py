@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 from typing import Any, Final
 
+from impl.reference.pipeline.plain_value import is_text, shown
 from impl.reference.pipeline.tensors import WIDTHS
 
 MAX_DIMENSION: Final = 2**32
@@ -56,11 +57,11 @@ def _field_of(entry: object) -> FieldSpec:
         raise NotASchema("a field is not a map of name, dtype, shape and perhaps role")
     name, dtype, shape, role = (entry.get(key) for key in _KEYS)
     if not is_field_name(name):
-        raise NotASchema(f"{name!r} is not a name of a field")
+        raise NotASchema(f"{shown(name)} is not a name of a field")
     if not isinstance(dtype, str) or dtype not in WIDTHS:
-        raise NotASchema(f"field {name} has the dtype {dtype!r}")
+        raise NotASchema(f"field {name} has the dtype {shown(dtype)}")
     if not isinstance(shape, list) or not all(type(size) is int and 0 < size < MAX_DIMENSION for size in shape):
-        raise NotASchema(f"field {name} has the shape {shape!r}")
-    if role is not None and not isinstance(role, str):
-        raise NotASchema(f"field {name} has the role {role!r}")
+        raise NotASchema(f"field {name} has the shape {shown(shape)}")
+    if role is not None and not is_text(role):
+        raise NotASchema(f"field {name} has the role {shown(role)}")
     return FieldSpec(name=str(name), dtype=dtype, shape=tuple(shape), role=role)

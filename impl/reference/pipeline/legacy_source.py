@@ -80,9 +80,9 @@ class LegacySource:
         while len(self._cached) >= self._cache_files:
             self._cached.pop(next(iter(self._cached)))
         try:
-            content = disk.read(self._root / name, MAX_BYTES)
+            content = disk.read(self._root / name, MAX_BYTES, self._codec.judge_end)
             file = load(name, self._codec.decode_legacy(content), self._schema)
-        except (Corrupt, OSError, disk.LimitExceeded) as reason:
+        except (Corrupt, OSError, MemoryError, disk.LimitExceeded) as reason:
             raise Refusal("LEGACY_INVALID", f"{name} is no legacy batch file: {reason}") from None
         self._cached[name] = file
         self.counters.files_loaded += 1

@@ -5,11 +5,13 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from impl.reference.pipeline.field_spec import FieldSpec, NotASchema, schema_of
-from impl.reference.pipeline.plain_value import invalid, require_plain
+from impl.reference.pipeline.plain_value import invalid, require_plain, shown
 
 REQUIRED: Final = ("dataset_name", "training_type", "batch_size", "batch_schema", "split_info")
 CONDITIONAL: Final = ("vocab_size", "block_size", "target_size")
 SPLITS: Final = ("train", "val")
+# The domain of the contracts: a batch is padded to this size in memory, whatever its file holds.
+MAX_BATCH_SIZE: Final = 2**20
 
 # Which sizes apply to which training type (ruling QA20).
 APPLICABLE: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
@@ -38,13 +40,15 @@ def check_meta(meta: object) -> Mapping[str, Any]:
         raise invalid("dataset_name is no text")
     training_type = meta["training_type"]
     if not isinstance(training_type, str) or training_type not in APPLICABLE:
-        raise invalid(f"training_type {training_type!r} is none of {', '.join(APPLICABLE)}")
+        raise invalid(f"training_type {shown(training_type)} is none of {', '.join(APPLICABLE)}")
     for key in APPLICABLE[training_type]:
         if key not in meta:
             raise invalid(f"the metadata of {training_type} has no {key}")
     for key in ("batch_size", *CONDITIONAL):
         if key in meta and not is_size(meta[key]):
             raise invalid(f"{key} is no size")
+    if meta["batch_size"] > MAX_BATCH_SIZE:
+        raise invalid(f"batch_size is larger than {MAX_BATCH_SIZE}")
     schema_in(meta)
     _check_split_info(meta["split_info"])
     return meta

@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import Any, Final, NoReturn
 
 from impl.reference.checkpoint import disk
-from impl.reference.pipeline.plain_value import invalid, require_plain
+from impl.reference.pipeline.plain_value import MAX_ITEMS, invalid, require_plain
 from impl.reference.pipeline.refusal import Refusal
 
 NAME: Final = "meta.pkl"
 TEMPORARY: Final = ".tmp-meta.pkl"
 PROTOCOL: Final = 2
-MAX_BYTES: Final = 2**28
+MAX_BYTES: Final = 2**26
+MAX_OPCODES: Final = 2 * MAX_ITEMS
 
 # What protocol 2 writes for dict, list, str, int, float, bool and None: none of these names a class or calls anything.
 _OPCODES: Final = frozenset(
@@ -39,7 +40,7 @@ def read_meta(root: Path) -> Any:
 def write_meta(root: Path, meta: object) -> None:
     """Write meta.pkl so that a crash leaves the old one, the new one or none (ruling QA18)."""
     temporary = root / TEMPORARY
-    disk.remove(temporary)
+    disk.remove_leftover(temporary)
     with disk.new_file(temporary) as file:
         disk.write(file, pickled(meta))
         disk.sync(file)
@@ -73,7 +74,9 @@ class _Plain(pickle.Unpickler):
 
 def _check_opcodes(content: bytes) -> None:
     end = 0
-    for opcode, argument, position in pickletools.genops(content):
+    for number, (opcode, argument, position) in enumerate(pickletools.genops(content)):
+        if number == MAX_OPCODES:
+            raise invalid(f"{NAME} holds more than {MAX_OPCODES} opcodes")
         if opcode.name not in _OPCODES or (opcode.name == "PROTO") != (position == 0):
             raise invalid(f"{NAME} holds {opcode.name} at byte {position}")
         if opcode.name == "PROTO" and argument != PROTOCOL:

@@ -1,8 +1,17 @@
 """Sampling for language models: a span of tokens, and the tokens that follow each of it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from impl.reference.pipeline.file_seed import FileRandom
+from impl.reference.pipeline.refusal import Refusal
+
+
+def require_spans(texts: Iterable[Sequence[int]], block_size: int, target_size: int | None = None) -> None:
+    """Refuse sizes that one of the texts is too short for: CONFIG_INVALID, before anything is sampled."""
+    fewest = min(len(tokens) for tokens in texts)
+    longest = max(block_size, 1 + (block_size if target_size is None else target_size))
+    if longest > fewest:
+        raise Refusal("CONFIG_INVALID", f"a text of {fewest} tokens has no span of {longest}")
 
 
 def next_span(

@@ -48,6 +48,11 @@ class NpzCodec:
 
     ending = ".npz"
 
+    def judge_end(self, tail: bytes) -> None:
+        """Raise Corrupt where the last record of an archive does not stand at the end."""
+        if tail[-22:-18] != _LAST_RECORD:
+            raise Corrupt("it does not end like an archive")
+
     def encode(self, file: BatchFile) -> bytes:
         """Return the archive: no compression, no dates, members in schema order."""
         assert file.metadata is not None

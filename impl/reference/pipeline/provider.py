@@ -21,15 +21,17 @@ from impl.reference.pipeline.file_seed import MODULUS, FileRandom, file_seed
 from impl.reference.pipeline.meta import check_meta, schema_in
 from impl.reference.pipeline.meta_file import NAME as META_NAME
 from impl.reference.pipeline.meta_file import read_meta, write_meta
-from impl.reference.pipeline.plain_value import invalid
+from impl.reference.pipeline.plain_value import invalid, is_same
 from impl.reference.pipeline.provider_config import ProviderConfig
-from impl.reference.pipeline.queue_folder import QUEUE, QueueFolder
+from impl.reference.pipeline.queue_folder import QUEUE, QueueFolder, root_of
 from impl.reference.pipeline.refusal import Refusal
-from impl.reference.pipeline.tensors import NotATensor, concatenate, tensor_of
+from impl.reference.pipeline.tensors import NotATensor, concatenate, is_whole, tensor_of
 from impl.types import Tensor
 
 log: Final = logging.getLogger("tallystick.pipeline.provider")
 
+# No clock sleeps for ever, and nobody sees whether it is woken once a day.
+_LONGEST_SLEEP: Final = 86400.0
 _FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 Sleep = Callable[[float], None]
@@ -61,7 +63,7 @@ class DataProviderBase(ABC):
         self.config = ProviderConfig(
             batch_size, block_size, target_size, batches_per_file, max_backlog_files, sleep_seconds, seed
         )
-        self.root = Path(data_dir)
+        self.root = root_of(data_dir)
         self.verbose = verbose
         self._codec = codec_named(codec)
         self._now_ms = now_ms
@@ -102,7 +104,7 @@ class DataProviderBase(ABC):
                     return
                 idle = 0 if self._turn_or_wait(split) else idle + 1
                 if idle == len(splits):
-                    self._sleep(self.config.sleep_seconds)
+                    self._sleep(min(self.config.sleep_seconds, _LONGEST_SLEEP))
                     idle = 0
         finally:
             self.on_stop()
@@ -118,7 +120,7 @@ class DataProviderBase(ABC):
             raise Refusal("CONFIG_INVALID", f"{splits!r} are not splits")
         meta = self.complete_meta(self.build_meta())
         existing = self.load_meta_if_exists()
-        if existing is not None and existing != meta:
+        if existing is not None and not is_same(existing, meta):
             raise invalid("meta.pkl was written by a provider with another configuration")
         self.ensure_dirs(splits)
         if existing is None:
@@ -148,12 +150,15 @@ class DataProviderBase(ABC):
     def produce_one_file(self, split: str, seq: int) -> Path:
         """Sample batches_per_file batches, write them under a temporary name and rename; return the path.
 
-        COUNTER_OVERFLOW where seq has no 64 bits; SCHEMA_MISMATCH where a batch is not what batch_schema says. Where
-        the disk refuses, the temporary file is removed, and the same seq is tried the next time.
+        COUNTER_OVERFLOW where seq or the time has no 64 bits; SCHEMA_MISMATCH where a batch is not what batch_schema
+        says. Where the disk refuses, the temporary file is removed, and the same seq is tried the next time.
         """
         if seq >= MODULUS:
             raise Refusal("COUNTER_OVERFLOW", f"{split} has used the last seq")
         produced_at = self._last_ms[split]
+        # No time may come before that of a visible file (ruling QA06), which may be too long for any name.
+        if produced_at >= MODULUS:
+            raise Refusal("COUNTER_OVERFLOW", f"{split} has a file of a time that no clock reaches")
         num_batches = self.config.batches_per_file
         metadata = Metadata(self.config.batch_size, num_batches, seq, split, produced_at, self._schema)
         rng = FileRandom(file_seed(self.config.seed, split, seq))
@@ -184,13 +189,16 @@ class DataProviderBase(ABC):
         write_meta(self.root, meta)
 
     def load_meta_if_exists(self) -> Any:
-        """Return what meta.pkl holds, None where there is none; META_INVALID for a damaged one."""
+        """Return what meta.pkl holds, None where there is none; META_INVALID for a damaged one, or for no map."""
         try:
-            return read_meta(self.root)
+            meta = read_meta(self.root)
         except Refusal as refusal:
             if refusal.code != "META_MISSING":
                 raise
             return None
+        if not isinstance(meta, dict):
+            raise invalid(f"{META_NAME} holds no map")
+        return meta
 
     def validate_meta(self, meta: object) -> None:
         """Raise META_INVALID where a key is missing or ill typed, or differs from the constructor (requirement Q16)."""
@@ -211,10 +219,16 @@ class DataProviderBase(ABC):
         return completed
 
     def purge(self) -> None:
-        """Delete everything below `queue`, and meta.pkl with it, so that the dataset is made anew (requirement Q19)."""
+        """Delete everything below `queue`, and meta.pkl with it, so that the dataset is made anew (requirement Q19).
+
+        Where `queue` is a link to a folder, that folder is emptied and the link stays; links in it are not followed.
+        """
         # The metadata goes last: without it a consumer refuses to start over a queue that is half gone.
-        if disk.is_folder(self.root / QUEUE):
-            rmtree(self.root / QUEUE)
+        queue = self.root / QUEUE
+        if disk.is_folder(queue):
+            rmtree(queue)
+        for name in disk.names(queue) if queue.is_dir() else []:
+            disk.remove_leftover(queue / name)
         disk.remove(self.root / META_NAME)
 
     def _turn_or_wait(self, split: str) -> bool:
@@ -245,6 +259,8 @@ class DataProviderBase(ABC):
             raise Refusal("SCHEMA_MISMATCH", f"{field.name}: {reason}") from None
         if tensor.dtype != field.dtype or tensor.shape != (self.config.batch_size, *field.shape):
             raise Refusal("SCHEMA_MISMATCH", f"{field.name} has the dtype {tensor.dtype} and the shape {tensor.shape}")
+        if not is_whole(tensor):
+            raise Refusal("SCHEMA_MISMATCH", f"{field.name} has {len(tensor.data)} bytes, not those of its shape")
         return tensor
 
     def _publish(self, temporary: Path, final: Path, content: bytes) -> None:

@@ -1,10 +1,11 @@
 """The numbers of a provider, judged before it does anything."""
 
 from dataclasses import dataclass
-from math import isfinite
+from sys import float_info
 
 from impl.reference.pipeline.file_seed import MODULUS
 from impl.reference.pipeline.meta import is_size
+from impl.reference.pipeline.plain_value import shown
 from impl.reference.pipeline.refusal import Refusal
 
 
@@ -28,11 +29,11 @@ class ProviderConfig:
         for name in ("block_size", "target_size"):
             if getattr(self, name) is not None and not is_size(getattr(self, name)):
                 raise _invalid(name, getattr(self, name))
-        if type(self.sleep_seconds) not in (int, float) or not isfinite(self.sleep_seconds) or self.sleep_seconds <= 0:
+        if type(self.sleep_seconds) not in (int, float) or not 0 < self.sleep_seconds <= float_info.max:
             raise _invalid("sleep_seconds", self.sleep_seconds)
         if type(self.seed) is not int or not 0 <= self.seed < MODULUS:
             raise _invalid("seed", self.seed)
 
 
 def _invalid(name: str, number: object) -> Refusal:
-    return Refusal("CONFIG_INVALID", f"{name} cannot be {number!r}")
+    return Refusal("CONFIG_INVALID", f"{name} cannot be {shown(number)}")

@@ -6,6 +6,7 @@ from typing import Any, Final
 from impl.reference.pipeline.arrays import library, torch_tensor
 from impl.reference.pipeline.batch_file import BatchFile, metadata_of
 from impl.reference.pipeline.field_spec import is_field_name
+from impl.reference.pipeline.plain_value import shown
 from impl.reference.pipeline.refusal import Corrupt
 from impl.reference.pipeline.tensors import WIDTHS, is_whole, tensor_of
 from impl.types import Tensor
@@ -20,6 +21,9 @@ class PtCodec:
 
     def __init__(self) -> None:
         self._torch = library("torch")
+
+    def judge_end(self, tail: bytes) -> None:
+        """Take any end: torch knows files that are no archives."""
 
     def encode(self, file: BatchFile) -> bytes:
         """Return what `torch.save` writes."""
@@ -62,7 +66,7 @@ class PtCodec:
 
     def _tensor(self, name: object, item: Any, most_bytes: int) -> Tensor:
         if not is_field_name(name) or not self._is_tensor(item):
-            raise Corrupt(f"{name!r} is no field")
+            raise Corrupt(f"{shown(name)} is no field")
         dtype = str(item.dtype).removeprefix(_DTYPE_PREFIX)
         # An expanded or sparse tensor may stand for more elements than the file has bytes.
         if dtype not in WIDTHS or item.layout is not self._torch.strided or not item.is_contiguous():

@@ -1,16 +1,18 @@
 """The folder of one split: which files are visible, and where those go that cannot be read."""
 
 import errno
-from collections.abc import Iterator
+import os
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
 from impl.reference.checkpoint import disk
 from impl.reference.pipeline.batch_name import BatchName, is_temporary, parse_batch_name
+from impl.reference.pipeline.refusal import Refusal
 
 QUEUE: Final = "queue"
 QUARANTINE: Final = "quarantine"
-MAX_BYTES: Final = 2**36
+MAX_BYTES: Final = 2**34
 
 # The reader's own trouble: these say nothing about the file.
 _OWN_TROUBLE: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EINTR})
@@ -18,6 +20,16 @@ _OWN_TROUBLE: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno
 
 class Unreadable(Exception):
     """A visible name cannot be read as a regular file; says why."""
+
+
+def root_of(data_dir: str | os.PathLike[str]) -> Path:
+    """Return the path of a root; CONFIG_INVALID for a text that can be none."""
+    try:
+        if b"\0" in os.fsencode(data_dir):
+            raise Refusal("CONFIG_INVALID", "a root cannot have NUL in its name")
+    except UnicodeEncodeError:
+        raise Refusal("CONFIG_INVALID", "a root has a name that is no text") from None
+    return Path(data_dir)
 
 
 class QueueFolder:
@@ -29,8 +41,14 @@ class QueueFolder:
         self._ending = ending
 
     def make(self) -> None:
-        """Make the folder where it is missing, and its name durable: a file in it is no safer than that."""
-        self.path.mkdir(parents=True, exist_ok=True)
+        """Make the folder where it is missing, and its name durable: a file in it is no safer than that.
+
+        CONFIG_INVALID where something else has its name, or that of a folder above it.
+        """
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+        except (FileExistsError, NotADirectoryError):
+            raise Refusal("CONFIG_INVALID", f"{self.path} cannot be made: what is there is no folder") from None
         disk.sync_folder(self.path.parent)
         disk.sync_folder(self.path.parent.parent)
 
@@ -50,13 +68,13 @@ class QueueFolder:
         """Return the files that some provider began to write."""
         return [self.path / name for name in self._names() if is_temporary(name)]
 
-    def read(self, name: str) -> bytes | None:
-        """Return the content of a visible file, None where it is gone by now; Unreadable.
+    def read(self, name: str, judge_end: Callable[[bytes], None]) -> bytes | None:
+        """Return the content of a visible file, None where it is gone by now; Unreadable, and what `judge_end` raises.
 
         A name that is a folder, a pipe or a symbolic link is never opened as a file.
         """
         try:
-            return disk.read(self.path / name, MAX_BYTES)
+            return disk.read(self.path / name, MAX_BYTES, judge_end)
         except FileNotFoundError:
             return None
         except disk.LimitExceeded:
@@ -65,6 +83,8 @@ class QueueFolder:
             if error.errno in _OWN_TROUBLE:
                 raise
             raise Unreadable(str(error)) from None
+        except MemoryError:
+            raise Unreadable("memory has no room for it") from None
 
     def delete(self, name: str) -> None:
         """Delete a file that has been handed out; it may be gone already."""
@@ -93,5 +113,5 @@ class QueueFolder:
     def _names(self) -> list[str]:
         try:
             return disk.names(self.path)
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return []

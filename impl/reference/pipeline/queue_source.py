@@ -128,11 +128,14 @@ class QueueSource:
             return None
 
     def _load(self, name: BatchName) -> LoadedFile | None:
-        content = self._folder.read(name.text)
+        content = self._folder.read(name.text, self._codec.judge_end)
         if content is None:
             return None
-        decoded = self._codec.decode(content)
-        file = load(name.text, decoded, self._schema)
+        try:
+            decoded = self._codec.decode(content)
+            file = load(name.text, decoded, self._schema)
+        except MemoryError:
+            raise Unreadable("memory has no room for what it holds") from None
         self._compare(name, decoded)
         self.counters.files_loaded += 1
         log.info("loaded %s, %d rows", name.text, file.row_count)
