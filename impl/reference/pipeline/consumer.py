@@ -103,8 +103,8 @@ class DatasetConsumer:
         return self._meta
 
     def schema(self, split: str) -> list[FieldSpec]:
-        """Return the fields of a split's batches, in order."""
-        self._reader(split)
+        """Return the fields of a split's batches, in order; CONFIG_INVALID."""
+        require_split(split)
         return list(self._schema)
 
     def get_batch(self, split: str, device: str | None = None, timeout: float | None = None) -> Any:
@@ -165,8 +165,7 @@ class DatasetConsumer:
 
     def _reader(self, split: str) -> SplitReader:
         if split not in self._readers:
-            if not is_split(split):
-                raise Refusal("CONFIG_INVALID", f"{split!r} is no split")
+            require_split(split)
             self._readers[split] = self._new_reader(split)
         return self._readers[split]
 
@@ -221,3 +220,9 @@ def _size(name: str, number: int) -> int:
     if not is_size(number):
         raise Refusal("CONFIG_INVALID", f"{name} cannot be {shown(number)}")
     return number
+
+
+def require_split(split: str) -> None:
+    """Refuse a name that is no split; CONFIG_INVALID."""
+    if not is_split(split):
+        raise Refusal("CONFIG_INVALID", f"{split!r} is no split")

@@ -35,17 +35,23 @@ class LegacySource:
         self._cached: dict[str, LoadedFile] = {}
 
     def ready(self) -> bool:
-        """Tell whether there is a file at all."""
-        return bool(self._names())
+        """Tell whether a file comes next, one that cannot be read included; it is read now: SCHEMA_MISMATCH."""
+        name = self._following()
+        if name is None:
+            return False
+        try:
+            self._loaded(name)
+        except Refusal as refusal:
+            if refusal.code != "LEGACY_INVALID":
+                raise
+        return True
 
     def take(self) -> LoadedFile | None:
         """Give the next file round; LEGACY_INVALID for one that cannot be read, SCHEMA_MISMATCH."""
-        names = self._names()
-        if not names:
+        name = self._following()
+        if name is None:
             return None
-        following = [name for name in names if self._last is not None and name > self._last]
-        name = following[0] if following else names[0]
-        file = self._cached.get(name) or self._read(name)
+        file = self._loaded(name)
         self._last = name
         return file
 
@@ -72,6 +78,15 @@ class LegacySource:
     def undeleted(self) -> int:
         """Answer 0."""
         return 0
+
+    def _following(self) -> str | None:
+        """Return the name behind the last one, the first one again after them all."""
+        names = self._names()
+        following = [name for name in names if self._last is not None and name > self._last]
+        return next(iter(following or names), None)
+
+    def _loaded(self, name: str) -> LoadedFile:
+        return self._cached.get(name) or self._read(name)
 
     def _names(self) -> list[str]:
         return legacy_names(self._root, self._split, self._codec.ending)

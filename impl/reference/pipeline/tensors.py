@@ -47,8 +47,10 @@ def row_bytes(dtype: str, shape: Sequence[int]) -> int:
 
 
 def is_whole(tensor: Tensor) -> bool:
-    """Tell whether a tensor has a batch axis, a known dtype and exactly the bytes of its shape."""
+    """Tell whether a tensor has a batch axis, a known dtype and exactly the bytes of its shape, 0 or 1 for a bool."""
     if tensor.dtype not in WIDTHS or not tensor.shape:
+        return False
+    if tensor.dtype == "bool" and tensor.data.strip(b"\0\1"):
         return False
     return row_bytes(tensor.dtype, tensor.shape) == len(tensor.data)
 
