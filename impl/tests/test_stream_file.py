@@ -130,3 +130,13 @@ def test_one_small_grammar_of_headers(answerer: Answerer, tmp_path: Path, number
 def test_a_root_is_a_path(answerer: Answerer) -> None:
     place = {"rank": 0, "world_size": 1, "cms_frequencies": ["1"], "root": "/tmp\0"}
     assert answerer.call("Open", source={"kind": "file", "path": "a", "dtype": "u16"}, **place) == "CONTRACT_VIOLATION"
+
+
+def test_a_root_is_not_known_by_its_letters(answerer: Answerer, tmp_path: Path) -> None:
+    for name in ("a", "ab"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "ab" / "words.bin").write_bytes(bytes(2))
+    (tmp_path / "a" / "words.bin").symlink_to(tmp_path / "ab" / "words.bin")
+    place = {"rank": 0, "world_size": 1, "cms_frequencies": ["1"], "root": str(tmp_path / "a")}
+    source = {"kind": "file", "path": "words.bin", "dtype": "u16"}
+    assert answerer.call("Open", source=source, **place) == "CONTRACT_VIOLATION"
