@@ -20,7 +20,7 @@ def shown(value: object) -> str:
         return repr(value[:_SHOWN])
     if isinstance(value, float) or (isinstance(value, int) and abs(value) < 2**64):
         return repr(value)
-    return f"a {type(value).__name__}"
+    return "a number of many digits" if isinstance(value, int) else f"a {type(value).__name__}"
 
 
 def invalid(sentence: str) -> Refusal:
