@@ -9,23 +9,19 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any
 
 from cel_expr_python import cel
 
+from conformance.contract.engine_value import cel_type, conversion, little_endian
 from conformance.contract.functions import FUNCTIONS, Function
-from conformance.contract.item import encode_item
 from conformance.contract.types import (
-    FLOAT_BYTES,
-    INTEGER_RANGES,
     Field,
     ListOf,
     MapOf,
-    Scalar,
     Struct,
     Tensor,
     Type,
-    Value,
     is_place,
 )
 
@@ -40,10 +36,6 @@ class BadExpression(Exception):
     def __init__(self, message: str, line: int = 1, column: int = 1, hint: str = "") -> None:
         super().__init__(message)
         self.message, self.line, self.column, self.hint = message, line, column, hint
-
-
-class Unjudgeable(ValueError):
-    """A value is of its declared type, and the expression engine cannot hold it."""
 
 
 class BadLet(BadExpression):
@@ -137,10 +129,10 @@ class Environment:
             found, kind = self.compile(text, None), "LIST" if isinstance(type_, ListOf) else "MAP"
             returned = found.compiled.return_type()
             # An empty list or map is of no type of elements.
-            if not (returned == _cel_type(type_) or (returned.name().startswith(kind) and "DYN" in returned.name())):
-                raise BadExpression(f"the expression is of type {returned.name()}, not {_cel_type(type_).name()}")
+            if not (returned == cel_type(type_) or (returned.name().startswith(kind) and "DYN" in returned.name())):
+                raise BadExpression(f"the expression is of type {returned.name()}, not {cel_type(type_).name()}")
             return found
-        return self.compile(text, _cel_type(type_))
+        return self.compile(text, cel_type(type_))
 
     def _unspoken(self, text: str) -> BadExpression | None:
         """The complaint about text that does not compile because it mentions what has no value."""
@@ -220,7 +212,7 @@ def environment(
                 before.compile_as(text, type_)
             except BadExpression as error:
                 raise BadLet(name, error) from None
-        types |= {name: _cel_type(type_) for name, _, type_ in after}
+        types |= {name: cel_type(type_) for name, _, type_ in after}
     # A function call evaluates only under the engine that compiled it, so the lets are compiled again in the last one.
     last = Environment(tuple(variables), _engine(types, declared), silent=silent)
     bound, following = (
@@ -316,7 +308,7 @@ def _variables(path: str, type_: Type, get: _Read) -> list[Variable]:
         return [
             Variable(f"{path}.shape", cel.Type.List(cel.Type.INT), lambda v: list(get(v).shape)),
             Variable(f"{path}.dtype", cel.Type.STRING, lambda v: get(v).dtype.name),
-            Variable(f"{path}.data", cel.Type.BYTES, lambda v: _little_endian(get(v))),
+            Variable(f"{path}.data", cel.Type.BYTES, lambda v: little_endian(get(v))),
         ]
     if isinstance(type_, ListOf | MapOf) and isinstance(type_.item, Struct):
         wrap = cel.Type.List if isinstance(type_, ListOf) else (lambda item: cel.Type.Map(cel.Type.STRING, item))
@@ -324,8 +316,8 @@ def _variables(path: str, type_: Type, get: _Read) -> list[Variable]:
             Variable(f"{path}.{inner.name}", wrap(inner.type), _column(get, inner.read))
             for inner in _flatten("", type_.item, lambda value: value)
         ]
-    found = _cel_type(type_)
-    empty, convert = _conversion(type_)
+    found = cel_type(type_)
+    empty, convert = conversion(type_)
     return [Variable(path, found, lambda v: empty if (value := get(v)) is None else convert(value))]
 
 
@@ -337,68 +329,3 @@ def _column(get: _Read, read: _Read) -> _Read:
         return [read(item) for item in holder or ()]
 
     return column
-
-
-def _cel_type(type_: Type) -> Any:
-    match type_:
-        case Scalar(name):
-            return _SCALAR_TYPES[name]
-        case ListOf(item):
-            return cel.Type.List(_cel_type(item))
-        case MapOf(item):
-            return cel.Type.Map(cel.Type.STRING, _cel_type(item))
-        case Value():
-            return cel.Type.BYTES
-    return cel.Type.STRING
-
-
-def _conversion(type_: Type) -> tuple[Any, _Read]:
-    """The stand-in for an absent value (guards look at has_<path> first) and the conversion for the engine.
-
-    Byte strings are handed over as bytearray: this engine cuts `bytes` at the first NUL. A self-describing value
-    is handed over as its CBOR bytes, for named functions to look into; null is a value like any other.
-    """
-    match type_:
-        case ListOf(item):
-            convert = _conversion(item)[1]
-            if convert is _same:
-                return [], list
-            return [], lambda value: [convert(element) for element in value]
-        case MapOf(item):
-            convert = _conversion(item)[1]
-            return {}, lambda value: {_text(key): convert(element) for key, element in value.items()}
-        case Scalar(name) if name.startswith("bytes"):
-            return bytearray(), bytearray
-        case Value():
-            return bytearray(encode_item(None)), lambda value: bytearray(encode_item(value))
-        case Scalar("bool"):
-            return False, _same
-        case Scalar(name) if name in INTEGER_RANGES:
-            return 0, int
-        case Scalar(name) if name in FLOAT_BYTES:
-            return 0.0, float
-    return "", _text
-
-
-def _little_endian(array: Any) -> bytearray:
-    """A tensor's elements in C order, as they travel."""
-    return bytearray(array.astype(array.dtype.newbyteorder("<"), copy=False).tobytes(order="C"))
-
-
-def _same(value: Any) -> Any:
-    return value
-
-
-def _text(value: str) -> str:
-    if "\0" in value:
-        raise Unjudgeable("a text with NUL in it, at which the expression engine cuts it")
-    return value
-
-
-_SCALAR_TYPES: Final[Mapping[str, Any]] = {
-    "bool": cel.Type.BOOL,
-    "string": cel.Type.STRING,
-    **dict.fromkeys(("bytes", "bytes16", "bytes32"), cel.Type.BYTES),
-    **{name: cel.Type.UINT if name.startswith("u") else cel.Type.INT for name in INTEGER_RANGES},
-    **dict.fromkeys(FLOAT_BYTES, cel.Type.DOUBLE),
-}

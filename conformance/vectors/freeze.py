@@ -13,7 +13,7 @@ from typing import Final
 
 from conformance.backend.hello import Hello
 from conformance.codec.codebook import Codebook
-from conformance.contract.expression import Unjudgeable
+from conformance.contract.engine_value import Unjudgeable
 from conformance.contract.position import Problem
 from conformance.vectors.accumulate import Accumulated, gap
 from conformance.vectors.case import Case
