@@ -65,8 +65,8 @@ def begun_with(contract: Contract, library: Library) -> list[Contract]:
 
 
 def _function_name(language: str, contract: Contract) -> str:
-    own = contract.operator.rsplit(".", 1 if contract.machine is None else 2)
-    words = re.findall(r"[A-Z][a-z0-9]*", "".join(own[-1 if contract.machine is None else -2 :]).split("_v")[0])
+    own = contract.operator.split(".")[-1 if contract.machine is None else -2 :]
+    words = re.findall(r"[A-Z][a-z0-9]*", "".join(own).split("_v")[0])
     return "_".join(words).lower() if language == "python" else words[0].lower() + "".join(words[1:])
 
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 class HeldTokens:
     """Hold tokens with the indices from `start` up to, and not including, `end`, and the boundaries behind them."""
 
-    def __init__(self, start: int = 0) -> None:
-        self.start = start
+    def __init__(self) -> None:
+        self.start = 0
         self._tokens: list[int] = []
         self._boundaries: list[int] = []
 

@@ -38,7 +38,7 @@ class InterleavedTokens(PiecedTokens):
 
     def _finite_total(self) -> int | None:
         served = [self._parts[index] for index in sorted(set(self._pattern))]
-        if any((part.on_end == "wrap" and part.total_tokens) for part in served):
+        if any(part.on_end == "wrap" and part.total_tokens for part in served):
             return None
         return sum(part.total_tokens or 0 for part in served)
 
