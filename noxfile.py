@@ -14,7 +14,7 @@ nox.needs_version = ">=2024.4"
 nox.options.sessions = ["conform", "tests", "lint", "vectors", "torch"]
 nox.options.reuse_existing_virtualenvs = True
 
-BACKENDS = ["--backend", "reference", "--backend", "javascript"]
+CRASHED = ["--backend", "reference", "--backend", "javascript"]
 TORCH_PYTHON = "3.11"
 PYTHONS = ["3.11", "3.12", "3.13", "3.14"]
 
@@ -24,6 +24,15 @@ def conform(session: nox.Session) -> None:
     """Put the bundled reference on trial and print the verdict table (the main job)."""
     session.install("-e", ".")
     session.run("tally", "run", "--jobs", "2", *session.posargs)
+
+
+@nox.session
+def backends(session: nox.Session) -> None:
+    """Put every bundled backend on trial with the standard profile, and both wires among them."""
+    session.install("-e", ".")
+    trials = [("reference", "cbor"), ("vectorized", "json"), ("javascript", "json"), ("javascript", "cbor")]
+    for backend, wire in trials:
+        session.run("tally", "run", "--backend", backend, "--wire", wire, "--jobs", "2", *session.posargs)
 
 
 @nox.session
@@ -76,14 +85,21 @@ def vectors(session: nox.Session) -> None:
 def mutants(session: nox.Session) -> None:
     """Run every mutant against the vectors and compare with the committed kill matrix and floor."""
     session.install("-e", ".")
-    session.run("tally", "mutants", *session.posargs)
+    session.run("tally", "mutants", "--jobs", "2", *session.posargs)
 
 
 @nox.session
 def crash(session: nox.Session) -> None:
-    """Crash the bundled backends at every point of every workload, every state of it, and state the level reached."""
+    """Crash the bundled backends in every workload, in a sample of the states, and state the level reached."""
+    session.install("-e", ".")
+    session.run("tally", "crash", *(session.posargs or CRASHED))
+
+
+@nox.session
+def crash_full(session: nox.Session) -> None:
+    """Crash the bundled backends in every workload, in every state, and test the harness's own model."""
     session.install("-e", ".[dev]")
-    session.run("tally", "crash", "--full", "--sweep", "kill", "--sweep", "error", *(session.posargs or BACKENDS))
+    session.run("tally", "crash", "--full", "--sweep", "kill", "--sweep", "error", *(session.posargs or CRASHED))
     tests = ["calibration", "writers", "reference"]
     files = [*(f"conformance/tests/test_crash_{name}.py" for name in tests), "impl/tests/test_pipeline_kill.py"]
     session.run("pytest", "-q", "-n", "2", *files, env={"TALLY_CRASH_FULL": "1"})
@@ -106,10 +122,10 @@ def golden(session: nox.Session) -> None:
 
 @nox.session
 def bench(session: nox.Session) -> None:
-    """Print every promised figure as a ratio to a yardstick measured in the same run."""
+    """Print every promised figure as a ratio to a yardstick measured in the same run; fail where one is broken."""
     session.install("-e", ".")
     for benchmark in sorted(Path("benchmarks").glob("*.py")):
-        session.run("python", str(benchmark), *session.posargs)
+        session.run("python", str(benchmark), "--check", *session.posargs)
 
 
 def in_memory() -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 A shop of 10^6 rows is written as a SQLite file and opened in one pass. Then batches of 32 seeds and 1,024 positions are
 built at a past time. Each step's figure is the best of several rounds, also given as a ratio to the yardstick, which is
-copying the batch's tensors in the same process.
+copying the batch's tensors in the same process. With `--check` the exit status is 1 where a promise is broken.
 """
 
 import sys
@@ -30,6 +30,7 @@ from impl.vectorized.batch.orders import orders
 SIZE = Size(customers=100_000, products=10_000, orders=300_000, items=500_000, reviews=90_000)
 SEEDS, LENGTH, ROUNDS = 32, 1024, 15
 MUST, TARGET = 100, 40
+GROWTH = 1.5  # of the memory for a cell, from the shortest sequence to the longest
 NOW = 1_690_000_000_000_000  # microseconds: in the middle of the shop's orders
 Result = TypeVar("Result")
 
@@ -102,8 +103,9 @@ def peak_memory(builder: Builder, length: int) -> int:
     return peak
 
 
-def main() -> None:
-    """Measure and print every figure."""
+def main() -> int:
+    """Measure and print every figure; with --check 1 where a limit is missed."""
+    kept = True
     with tempfile.TemporaryDirectory() as folder:
         builder = opened(Path(folder))
     for name, limits in (("all children", Limits(LENGTH)), ("16 children, 4 hops", Limits(LENGTH, 4, None, 16))):
@@ -116,12 +118,17 @@ def main() -> None:
             print(f"  {step:<18}{seconds * 1e3:>9.2f} ms{seconds / copy:>9.1f} x copy")
         ratio = best.seconds["whole batch"] / copy
         verdict = "met" if ratio <= TARGET else "missed"
+        kept &= ratio <= MUST
         print(f"  limit {MUST} x: {'met' if ratio <= MUST else 'MISSED'}; target {TARGET} x: {verdict}")
     lengths = (256, 512, 1024, 2048)
     peaks = [peak_memory(builder, length) for length in lengths]
     per_cell = ", ".join(f"S = {n}: {peak / (SEEDS * n):.0f}" for n, peak in zip(lengths, peaks, strict=True))
-    print(f"\npeak memory of a batch in bytes per cell: {per_cell}")
+    grows = peaks[-1] * lengths[0] / (peaks[0] * lengths[-1])
+    kept &= grows <= GROWTH
+    met = "met" if grows <= GROWTH else "MISSED"
+    print(f"\npeak memory of a batch in bytes per cell: {per_cell}; at most {GROWTH} x that of S = {lengths[0]}: {met}")
+    return 0 if kept or "--check" not in sys.argv[1:] else 1
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

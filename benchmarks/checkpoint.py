@@ -81,10 +81,11 @@ def seconds(action: Callable[[Path], None], folder: Path) -> float:
 
 
 def main() -> int:
-    """Measure, print the ratio, and say by the exit status whether it is enough."""
+    """Measure and print the ratio; with --check 1 where it is not enough."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--gib", type=float, default=0.25, help="size in GiB, rounded to shards of 64 MiB")
     parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()), help="where to write")
+    parser.add_argument("--check", action="store_true", help="exit with 1 where the target is missed")
     arguments = parser.parse_args()
     shards = max(1, round(arguments.gib * 2**30 / SHARD))
     header, files = checkpoint(shards)
@@ -100,7 +101,7 @@ def main() -> int:
     print(f"plain write and hash  {size / min(plain):>10,.0f} MiB/s   yardstick")
     met = "met" if ratio >= LEAST_RATIO else "MISSED"
     print(f"WriteContainer_v1     {size / min(contained):>10,.0f} MiB/s   {ratio:.2f} x plain   target 0.5 {met}")
-    return 0 if ratio >= LEAST_RATIO else 1
+    return 0 if ratio >= LEAST_RATIO or not arguments.check else 1
 
 
 if __name__ == "__main__":

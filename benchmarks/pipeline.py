@@ -90,7 +90,7 @@ def measure(codec: str, batch_size: int, block_size: int) -> tuple[float, float,
 
 
 def main() -> int:
-    """Print the figures; 1 where the promise is broken."""
+    """Print the figures; with --check 1 where the promise is broken."""
     kept = True
     print(f"{'codec':<6}{'batch':<12}{'get_batch':>12}{'copy':>12}{'x copy':>9}{'over 1.2 copies':>18}{'loading':>15}")
     for codec in ["npz", *(["pt"] if find_spec("torch") else [])]:
@@ -103,7 +103,7 @@ def main() -> int:
                 f"{over * 1e6:>15.1f} us{load * 1e3:>12.1f} ms"
             )
     print(f"get_batch costs at most 20 us and 1.2 copies of its rows: {'kept' if kept else 'NOT KEPT'}")
-    return 0 if kept else 1
+    return 0 if kept or "--check" not in sys.argv[1:] else 1
 
 
 if __name__ == "__main__":

@@ -82,40 +82,43 @@ def extra_memory(cardinality: int, batch: int) -> int:
     return peak
 
 
-def line(figure: str, value: str, ratio: float | None, target: str, met: bool) -> None:
-    """Print one figure."""
+def line(figure: str, value: str, ratio: float | None, target: str, met: bool) -> bool:
+    """Print one figure and return whether its target is met."""
     beside = "" if ratio is None else f"{ratio:,.2f} x arange"
     print(f"{figure:<44}{value:>14}{beside:>22}   target {target:<34}{'met' if met else 'MISSED'}")
+    return met
 
 
-def main() -> None:
-    """Measure and print every figure."""
+def main() -> int:
+    """Measure and print every figure; with --check 1 where a target is missed."""
+    met: list[bool] = []
     yardstick = {n: best(lambda n=n: np.arange(n, dtype=np.uint64), 500) for n in BATCHES}  # type: ignore[misc]
     for n, seconds in yardstick.items():
         print(f"yardstick: np.arange({n:,}) {seconds * 1e6:.2f} us, {seconds / n * 1e9:.2f} ns per index")
     for cardinality, limit in ((SMALL, 0.002), (LARGE, 0.020)):
         for name, position in (("first batch", 0), ("seek to the middle", cardinality // 2)):
             seconds = first_batch(cardinality, 1_024, position)
-            line(
+            met.append(line(
                 f"{name}, 1,024 of N = {cardinality:.0e}", f"{seconds * 1e3:.2f} ms", seconds / yardstick[1_024],
                 f"under {limit * 1e3:.0f} ms", seconds < limit,
-            )  # fmt: skip
+            ))  # fmt: skip
     for cardinality in (SMALL, LARGE):
         seconds = sequential(cardinality, 65_536, 100)
         ratio = seconds / yardstick[65_536]
-        line(
+        met.append(line(
             f"batch of 65,536, N = {cardinality:.0e}", f"{seconds / 65_536 * 1e9:.3f} ns/index", ratio,
             "at most 3 x arange", ratio <= 3,
-        )  # fmt: skip
+        ))  # fmt: skip
         seconds = sequential(cardinality, 1_024, 3_000)
         beyond = seconds - arithmetic(cardinality, 1_024, 3_000)
-        line(
+        met.append(line(
             f"batch of 1,024, N = {cardinality:.0e}", f"{seconds * 1e6:.2f} us/call", seconds / yardstick[1_024],
             f"10 us beyond the indices ({beyond * 1e6:.2f})", beyond <= 10e-6,
-        )  # fmt: skip
+        ))  # fmt: skip
     peak = extra_memory(LARGE, 65_536)
-    line(f"extra memory, N = {LARGE:.0e}", f"{peak / 1e6:.2f} MB", None, "under 16 MB", peak < 16_000_000)
+    met.append(line(f"extra memory, N = {LARGE:.0e}", f"{peak / 1e6:.2f} MB", None, "under 16 MB", peak < 16_000_000))
+    return 0 if all(met) or "--check" not in sys.argv[1:] else 1
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -9,26 +9,26 @@ from functools import cached_property, partial
 from typing import Final
 
 from conformance.backend.carrier import Carrier
-from conformance.backend.conversation import Call, Conversation, Finished
+from conformance.backend.conversation import Conversation, Finished
 from conformance.backend.drive import Driver
 from conformance.backend.hello import BadHello, Hello
 from conformance.backend.outcome import LostBackend
 from conformance.backend.pipeline import Pipeline
-from conformance.backend.resolve import resolve
+from conformance.backend.standin import stand_in_for
 from conformance.codec.codebook import codebook_of
 from conformance.codec.dialect import DIALECTS
 from conformance.contract.library import Library
-from conformance.contract.model import Contract
 from conformance.report.entry import entry_of
 from conformance.report.failure import Tried, facts_of, plain
 from conformance.report.prose import prose_of
+from conformance.trial.asker import Asker
+from conformance.trial.blame import blamed
 from conformance.trial.check import Check, Result, Verdict
-from conformance.trial.fuzz import fuzz_check, fuzz_operator
-from conformance.trial.holding import lost
+from conformance.trial.fuzz import Fuzzing
 from conformance.trial.judge import outcome_name
 from conformance.trial.options import RunOptions
 from conformance.trial.plan import Plan, Trial
-from conformance.trial.run import asker, reference
+from conformance.trial.run import reference, started_as
 from conformance.vectors.corpus import Corpus
 
 _PATIENCE: Final = 3  # then every check has a process of its own, whose driver gives up in the end
@@ -41,8 +41,9 @@ class Bench:
     def __init__(self, library: Library, corpus: Corpus, options: RunOptions) -> None:
         self._library, self._corpus, self._options = library, corpus, options
         self._dialect, self._codebook = DIALECTS[options.wire], codebook_of(library)
-        command = resolve(options.backend, options.wire)
-        self._driver = Driver(command, self._dialect, self._codebook, options.timeout)
+        command = started_as(options, library.layout)
+        stand_in = stand_in_for(options.wire, options.stand_in_timeout, options.reference)
+        self._driver = Driver(command, self._dialect, self._codebook, options.timeout, stand_in=stand_in)
         self._plan = Plan(library, corpus, options, self._codebook)
         self._results: dict[str, Result] = {}
         self._carrier: Carrier | None = None
@@ -55,9 +56,8 @@ class Bench:
         for trial in self._plan.trials:
             for check in trial.checks:
                 found[check.id] = (check, partial(self._tried, trial))
-        for contract in self._plan.fuzzed:
-            check = fuzz_check(contract)
-            found[check.id] = (check, partial(self._fuzzed, contract))
+        for fuzzing in self._plan.fuzzed:
+            found[fuzzing.check.id] = (fuzzing.check, partial(self._fuzzed, fuzzing))
         return {id_: found[id_] for id_ in sorted(found)}
 
     @cached_property
@@ -90,7 +90,7 @@ class Bench:
             self._carrier = None
 
     def _unfit(self, check: Check, error: BadHello) -> Result:
-        said = f"the backend did not introduce itself: {error}"
+        said = f"no valid hello: {error}"
         stderr = self._driver.stderr_tail.decode("utf-8", "replace").strip()
         return Result(check, Verdict.ERROR, outcome_name(error.lost), message=f"{said}\n{stderr}".strip())
 
@@ -99,10 +99,7 @@ class Bench:
             return [Result(check, Verdict.NOT_APPLICABLE) for check in trial.checks]
         conversation = trial.conversation
         finished = self._alone(conversation) if conversation.alone else self._together(conversation, hello)
-        if finished.finding is not None:
-            return finished.finding
-        assert finished.lost is not None
-        return [lost(check, finished.lost) for check in trial.checks]
+        return blamed(trial.checks, finished, self._driver.declared).results
 
     def _together(self, conversation: Conversation[Sequence[Result]], hello: Hello) -> Finished[Sequence[Result]]:
         """Hold a conversation on the lasting process; whoever loses it is asked again alone, and is red either way."""
@@ -111,14 +108,14 @@ class Bench:
         try:
             if self._carrier is None:
                 self._carrier, _ = self._driver.start()
-            pipeline = Pipeline[Sequence[Result]](self._carrier, self._submit, hello.max_in_flight)
+            pipeline = Pipeline[Sequence[Result]](self._carrier, self._driver.submit, hello.max_in_flight)
             (finished,) = pipeline.hold(deque([conversation]))
         except (LostBackend, BadHello) as error:
             self._losses += 1
             self.close()
             again = self._alone(conversation)
-            reason = error.reason if isinstance(error, LostBackend) else error.lost
-            return again if again.lost is not None else Finished(conversation.key, None, reason)
+            loss = error if isinstance(error, LostBackend) else LostBackend(error.lost)
+            return again if again.lost is not None else Finished(conversation.key, None, loss.reason, side=loss.side)
         self._losses = 0
         return finished
 
@@ -126,14 +123,11 @@ class Bench:
         (finished,) = self._driver.hold([replace(conversation, alone=True)])
         return finished
 
-    def _submit(self, carrier: Carrier, call: Call) -> int:
-        inputs = self._codebook[call.operator].inputs
-        return carrier.submit(call.operator, self._dialect.outgoing(inputs, call.inputs))
-
-    def _fuzzed(self, contract: Contract, hello: Hello) -> Sequence[Result]:
+    def _fuzzed(self, fuzzing: Fuzzing, hello: Hello) -> Sequence[Result]:
+        contract, options = fuzzing.contract, self._options
         if contract.operator not in hello.operators:
-            return [Result(fuzz_check(contract), Verdict.NOT_APPLICABLE)]
-        cases, options = self._corpus.cases.get(contract.operator, ()), self._options
-        with asker(options, self._codebook) as backend, reference(options, self._codebook) as right:
-            result, _ = fuzz_operator(contract, cases, backend, right, self._codebook, options.examples, options.seed)
+            return [Result(fuzzing.check, Verdict.NOT_APPLICABLE)]
+        cases = self._corpus.cases.get(contract.operator, ())
+        with Asker(self._driver) as backend, reference(options, self._codebook) as right:
+            result, _ = fuzzing.fuzz(contract, cases, backend, right, self._codebook, options.examples, options.seed)
         return [result]

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from conformance.trial.check import Check, Result
 
 _WIRES: Final = ("json", "cbor")
+_SANDBOXES: Final = ("none", "bwrap")
 _PROFILES: Final = ("quick", "standard", "golden")
 _BENCH: Final = pytest.StashKey["Bench"]()
 
@@ -25,6 +26,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("tallystick", "a backend on trial (tallystick)")
     group.addoption("--tally-backend", metavar="TEXT", help="bundled name, python:module[:object] or command line")
     group.addoption("--tally-wire", choices=_WIRES, default="json", help="json (default) or cbor")
+    group.addoption("--tally-sandbox", choices=_SANDBOXES, default="none", help="none (default) or bwrap")
     group.addoption("--tally-profile", choices=_PROFILES, default="standard", help="standard unless told otherwise")
     group.addoption("--tally-timeout", type=float, default=30.0, help="seconds without an answer (30)")
 
@@ -55,6 +57,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 def _bench(config: pytest.Config) -> Bench:
     # The contract language costs 200 ms, which a pytest without --tally-backend should not pay.
     from conformance.backend.resolve import BackendNotFound
+    from conformance.backend.sandbox import NoSandbox
     from conformance.contract.finder import find_layout
     from conformance.contract.library import load_library
     from conformance.contract.position import MalformedContract
@@ -67,11 +70,12 @@ def _bench(config: pytest.Config) -> Bench:
         wire=config.getoption("tally_wire"),
         profile=config.getoption("tally_profile"),
         timeout=config.getoption("tally_timeout"),
+        sandbox=config.getoption("tally_sandbox"),
     )
     try:
         layout = find_layout()
         return Bench(load_library(layout), load_corpus(layout), options)
-    except (BackendNotFound, MalformedContract, CorruptedCorpus) as error:
+    except (BackendNotFound, NoSandbox, MalformedContract, CorruptedCorpus) as error:
         raise pytest.UsageError(str(error)) from None
 
 

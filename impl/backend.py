@@ -26,7 +26,7 @@ class Backend:
     """Serve a table of operators, and machines with their methods, in any form of the wire.
 
     `machines` maps a machine's name, which hello lists, to its methods by their full names. `changed` are the operators
-    and methods in which a mutant can differ from the reference.
+    and methods in which a mutant can differ from the reference, `sources` the digest of the files that those rest on.
     """
 
     def __init__(
@@ -38,6 +38,7 @@ class Backend:
         explanations: Mapping[str, Explanation] = NONE,
         arrays: str | None = None,
         changed: Sequence[str] | None = None,
+        sources: str | None = None,
     ) -> None:
         self.name = name
         self.operators = operators
@@ -47,6 +48,7 @@ class Backend:
         self._tables = (operators, *machines.values())
         self._arrays = arrays
         self._changed = changed
+        self._sources = sources
         self._native = Calls(self, NativeForm())
 
     def hello(self) -> dict[str, Any]:
@@ -66,6 +68,8 @@ class Backend:
             greeting["arrays"] = self._arrays
         if self._changed is not None:
             greeting["changed"] = list(self._changed)
+        if self._sources is not None:
+            greeting["sources"] = self._sources
         return greeting
 
     def call(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:

@@ -21,6 +21,7 @@ PLENTY = 1 << 20  # bytes
 PATIENCE = 0.005  # seconds
 PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, INTERNAL_ERROR = -32700, -32600, -32601, -32603
 USAGE, UNUSABLE_MUTANT = 2, 3
+FRAMES = 4_000  # a value of 300 levels is read and written with three frames for each
 
 
 class Session:
@@ -140,6 +141,7 @@ def main(arguments: list[str]) -> int:
     if len(arguments) != 1:
         print(__doc__, file=sys.stderr)
         return USAGE
+    sys.setrecursionlimit(FRAMES)
     if arguments[0] == "javascript":
         os.execvp("node", ["node", str(Path(__file__).parent / "javascript" / "serve.js")])  # noqa: S606
     try:

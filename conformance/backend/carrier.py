@@ -13,7 +13,9 @@ GRACE: Final = 2.0  # seconds between tally.bye and the end of a process that ig
 class Carrier(Protocol):
     """One running backend; not thread-safe, one conversation partner only."""
 
-    stderr_tail: bytes  # the end of what it wrote on stderr, for observations only
+    @property
+    def stderr_tail(self) -> bytes:
+        """The end of what it wrote on stderr, for observations only."""
 
     @property
     def backlog(self) -> int:

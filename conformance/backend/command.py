@@ -17,23 +17,27 @@ import os
 import selectors
 import signal
 import subprocess
+import termios
 import time
+from array import array
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from conformance.backend.answer import outcome_of, stranger
 from conformance.backend.carrier import GRACE
+from conformance.backend.guardian import guardian
 from conformance.backend.hello import BadHello, Hello, hello_from
 from conformance.backend.outcome import Crash, Lost, LostBackend, Outcome, ProtocolError, Result, Timeout, describe
 from conformance.backend.resolve import BackendNotFound
 from conformance.codec.dialect import Dialect
-from conformance.codec.splitter import Garbage
+from conformance.codec.splitter import MAX_MESSAGE, Garbage
 
 __all__ = ["LostBackend", "Process", "describe"]
 
 _CHUNK: Final = 1 << 18
 _STDERR_TAIL: Final = 4096  # bytes of stderr kept for the observations
 _LOOK: Final = 0.1  # seconds of silence until the next look whether the process lives; its children may hold stdout
+_DEAF: Final = "it closed its stdout and went on running"
 _STDOUT_IS_WIRE: Final = "stdout belongs to the protocol, prints belong on stderr"
 
 
@@ -68,6 +72,8 @@ class Process:
         self._answers: list[tuple[int, Outcome]] = []
         self._open: set[int] = set()
         self._next_id = 0
+        self._written = 0
+        self._begun = False  # known once it has ended: whether it took or said anything
         self._grace = GRACE
         self.closed = False
 
@@ -88,11 +94,14 @@ class Process:
             raise BadHello(str(error), error.lost, self._stderr_text()) from None
 
     def submit(self, method: str, params: Any) -> int:
-        """Queue one request; its id."""
+        """Queue one request; its id. Raises ValueError, TypeError or RecursionError where no message can hold it."""
         id_ = self._next_id
+        message = self.dialect.dump({"jsonrpc": "2.0", "id": id_, "method": method, "params": params})
+        if len(message) > MAX_MESSAGE:
+            raise ValueError(f"it has {len(message)} bytes, more than {MAX_MESSAGE}")
         self._next_id += 1
         self._open.add(id_)
-        self._outgoing += self.dialect.dump({"jsonrpc": "2.0", "id": id_, "method": method, "params": params})
+        self._outgoing += message
         return id_
 
     @property
@@ -142,6 +151,7 @@ class Process:
         with contextlib.suppress(OSError):
             os.killpg(self._child.pid, signal.SIGKILL)
         self._child.kill()
+        guardian().forget(self._child.pid)
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._child.wait(GRACE)
         # Once only: what fled from its session may go on writing.
@@ -175,6 +185,7 @@ class Process:
             with memoryview(self._outgoing) as view:
                 written = os.write(self._stdin.fileno(), view[:_CHUNK])
             del self._outgoing[:written]
+            self._written += written
         except BlockingIOError:
             pass
         except OSError:
@@ -204,6 +215,7 @@ class Process:
             return False
         if not data:
             raise self._ended()
+        self._begun = True
         try:
             for message in self._splitter.feed(data):
                 self._accept(message)
@@ -250,19 +262,32 @@ class Process:
         while not (gone := self._has_ended()) and time.monotonic() < until:
             time.sleep(pause)
             pause = min(2 * pause, 0.02)
+        self._begun = self._begun or self._has_read()
         self.kill()
         if not gone:
-            return LostBackend(Crash("it closed its stdout and went on running"))
+            return LostBackend(Crash(_DEAF))
         status = self._child.returncode
         how = f"it was ended by {_signal(-status)}" if status < 0 else f"it exited with status {status}"
         return LostBackend(Crash(how))
+
+    def _has_read(self) -> bool:
+        """Whether it took any byte of what it was sent, as far as the system tells."""
+        unread = array("i", [0])
+        try:
+            fcntl.ioctl(self._stdin.fileno(), termios.FIONREAD, unread)
+        except (OSError, ValueError):
+            return self._written > 0
+        return self._written > unread[0]
 
     def _no_hello(self, reason: Lost) -> BadHello:
         stderr = self._stderr_text()
         match reason:
             case Crash(detail):
                 text = f"{detail} before it answered tally.hello"
-                return BadHello(text, Crash(text), stderr)
+                status = self._child.returncode
+                ended = status is not None and status >= 0
+                said = f"the backend exited ({status}) before the handshake" if ended else text
+                return BadHello(said, Crash(text), stderr, self._begun)
             case Timeout(seconds):
                 begun = self._splitter.unfinished()
                 hint = f"; on stdout stands the beginning of a message, not its end: {begun!r}" if begun else ""
@@ -275,18 +300,21 @@ class Process:
 
 
 def _started(command: Sequence[str], environment: Mapping[str, str] | None) -> subprocess.Popen[bytes]:
+    guard = guardian()
     try:
-        return subprocess.Popen(
+        child = subprocess.Popen(
             list(command),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            env=dict(environment) if environment is not None else None,
+            env=guard.marked(environment),
             bufsize=0,
             start_new_session=True,
         )
     except OSError as error:
         raise BackendNotFound(f"{command[0]!r} cannot be started: {error.strerror}") from None
+    guard.watch(child.pid)
+    return child
 
 
 def _widen(pipe: int) -> None:

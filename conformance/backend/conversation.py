@@ -6,7 +6,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeVar
 
-from conformance.backend.outcome import Lost, Outcome
+from conformance.backend.outcome import Lost, Outcome, Side
 
 T = TypeVar("T")
 
@@ -53,3 +53,6 @@ class Finished(Generic[T]):
     lost: Lost | None = None
     stderr: str = ""
     asked: bool = True  # false where the driver had given the backend up
+    called: frozenset[str] = frozenset()  # the operators that were called in it
+    calls: int = 0  # of a lost one: how many were made; the last was open
+    side: Side = Side.BACKEND  # who was lost

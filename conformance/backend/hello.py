@@ -18,11 +18,13 @@ _LONGEST: Final = 200  # characters
 class BadHello(Exception):
     """A started backend did not introduce itself properly: what was expected and what came.
 
-    `stderr` is what it wrote there, for people; `lost` is the outcome for a conversation that needed the hello.
+    `stderr` is what it wrote there, for people; `lost` is the outcome for a conversation that needed the hello. Where
+    it has not `begun`, it ended before it read or wrote anything: the command starts no backend.
     """
 
-    def __init__(self, reason: str, lost: Lost | None = None, stderr: str = "") -> None:
+    def __init__(self, reason: str, lost: Lost | None = None, stderr: str = "", begun: bool = True) -> None:
         super().__init__(reason)
+        self.begun = begun
         self.lost: Lost = lost or ProtocolError(f"no valid hello: {reason}")
         self.stderr = stderr
 
@@ -39,6 +41,7 @@ class Hello:
     max_in_flight: int
     explains: bool
     changed: frozenset[str] | None = None  # of a mutant: what its mistake can reach
+    sources: str = ""  # of a mutant: a digest of everything that the operators in `changed` rest on
 
 
 def hello_from(result: Any) -> Hello:
@@ -65,6 +68,9 @@ def hello_from(result: Any) -> Hello:
     changed = result.get("changed")
     if changed is not None and not (isinstance(changed, list) and all(isinstance(name, str) for name in changed)):
         raise BadHello("`changed` must be a list of operator names")
+    sources = result.get("sources", "")
+    if not isinstance(sources, str):
+        raise BadHello("`sources` must be text")
     return Hello(
         name=texts[0],
         version=texts[1],
@@ -74,4 +80,5 @@ def hello_from(result: Any) -> Hello:
         max_in_flight=min(in_flight, MAX_IN_FLIGHT),
         explains=result.get("explain") is True,
         changed=None if changed is None else frozenset(changed),
+        sources=sources,
     )

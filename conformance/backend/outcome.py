@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
 from typing import Any
 
 from conformance.codec.illtyped import shorten
@@ -49,12 +50,30 @@ Outcome = Result | Failure | Crash | Timeout | ProtocolError
 Lost = Crash | Timeout | ProtocolError
 
 
+class Side(Enum):
+    """Who was lost."""
+
+    BACKEND = "the backend"
+    STAND_IN = "the stand-in"
+    INSTALLATION = "the installation"  # a stand-in that cannot begin: no backend's doing, whatever it was asked before
+
+
 class LostBackend(Exception):
     """The backend can no longer be spoken to; `reason` is the outcome of whoever caused it."""
+
+    side = Side.BACKEND
 
     def __init__(self, reason: Lost) -> None:
         super().__init__(str(reason))
         self.reason = reason
+
+
+class Unsendable(Exception):
+    """A request that the wire cannot carry, so that it was never asked; `reason` is the outcome of whoever made it."""
+
+    def __init__(self, operator: str, why: object) -> None:
+        super().__init__(f"the request to {operator} cannot be sent: {why}")
+        self.reason = ProtocolError(str(self))
 
 
 def describe(outcome: Outcome) -> str:

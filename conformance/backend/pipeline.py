@@ -8,7 +8,7 @@ from typing import Any, Final, Generic
 
 from conformance.backend.carrier import Carrier
 from conformance.backend.conversation import Call, Conversation, Finished, Restart, T
-from conformance.backend.outcome import Outcome
+from conformance.backend.outcome import Outcome, Unsendable
 
 _ENOUGH: Final = 1 << 20  # bytes of requests that may queue; beyond it, asking more would only fill memory
 
@@ -16,7 +16,7 @@ _ENOUGH: Final = 1 << 20  # bytes of requests that may queue; beyond it, asking 
 class Held(Generic[T]):
     """A conversation in progress."""
 
-    __slots__ = ("begun", "conversation", "missing", "outcomes", "talk", "unsent")
+    __slots__ = ("begun", "called", "conversation", "missing", "outcomes", "talk", "unsent")
 
     def __init__(self, conversation: Conversation[T]) -> None:
         self.conversation = conversation
@@ -25,6 +25,7 @@ class Held(Generic[T]):
         self.outcomes: list[Any] = []
         self.missing = 0
         self.begun = False
+        self.called: set[str] = set()
 
     def advance(self) -> Finished[T] | Restart | None:
         """Send the talk what it waits for until it asks something, wishes for a new process or ends."""
@@ -34,7 +35,7 @@ class Held(Generic[T]):
             while not wish and not isinstance(wish, Restart):
                 wish = self.talk.send([])
         except StopIteration as end:
-            return Finished(self.conversation.key, end.value)
+            return Finished(self.conversation.key, end.value, called=frozenset(self.called))
         if isinstance(wish, Restart):
             self.outcomes = []
             return wish
@@ -59,7 +60,7 @@ class Pipeline(Generic[T]):
         for held in resumed:
             if (finished := self._advance(held)) is not None:
                 yield finished
-        while waiting or self._held:
+        while waiting or self._held or self._asked:
             yield from self._ask(waiting)
             if self._asked:
                 for id_, outcome in self._carrier.wait():
@@ -67,7 +68,8 @@ class Pipeline(Generic[T]):
 
     def victims(self) -> list[Conversation[T]]:
         """Give up every unfinished conversation; they come in the order of their oldest open requests."""
-        unfinished = dict.fromkeys([*(held for held, _ in self._asked.values()), *self._held])
+        asking = (held for held, _ in self._asked.values() if held in self._held)
+        unfinished = dict.fromkeys([*asking, *self._held])
         for held in unfinished:
             held.talk.close()
         return [held.conversation for held in unfinished]
@@ -82,7 +84,19 @@ class Pipeline(Generic[T]):
             slot, call = held.unsent.popleft()
             if not held.unsent:
                 self._ready.popleft()
-            self._asked[self._submit(self._carrier, call)] = (held, slot)
+            held.called.add(call.operator)
+            try:
+                self._asked[self._submit(self._carrier, call)] = (held, slot)
+            except Unsendable as error:
+                yield self._dropped(held, error)
+
+    def _dropped(self, held: Held[T], error: Unsendable) -> Finished[T]:
+        """End one conversation that wants what no message can hold; it waits for that answer when others still come."""
+        held.talk.close()
+        del self._held[held]
+        if held in self._ready:
+            self._ready.remove(held)
+        return Finished(held.conversation.key, None, error.reason, called=frozenset(held.called))
 
     def _take(self, id_: int, outcome: Outcome) -> Iterator[Finished[T]]:
         held, slot = self._asked.pop(id_)
@@ -106,10 +120,13 @@ class Pipeline(Generic[T]):
         return None
 
 
-def outcomes_of(carrier: Carrier, submit: Callable[[Carrier, Call], int], calls: Sequence[Call]) -> list[Outcome]:
-    """The outcomes of calls asked one at a time; raises LostBackend."""
+def outcomes_of(
+    carrier: Carrier, submit: Callable[[Carrier, Call], int], calls: Sequence[Call], called: set[str]
+) -> list[Outcome]:
+    """The outcomes of calls asked one at a time; `called` takes their operators. Raises LostBackend, Unsendable."""
     outcomes = []
     for call in calls:
+        called.add(call.operator)
         wanted = submit(carrier, call)
         ((answered, outcome),) = carrier.wait()
         assert answered == wanted, "a carrier answers only what is open"

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-BUNDLED: Final = ("reference", "vectorized", "javascript")
+REFERENCE: Final = "reference"  # answers for what a backend does not declare, and decides what is right in fuzzing
+BUNDLED: Final = (REFERENCE, "vectorized", "javascript")
 _ROOT: Final = Path(__file__).resolve().parents[2]  # the folder that holds our own `impl` and `conformance`
 
 

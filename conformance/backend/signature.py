@@ -48,6 +48,21 @@ class KnownSignatures:
         return self.codebook.numbers.get(code, 0)
 
 
+@dataclass(frozen=True, slots=True)
+class StoredSignatures:
+    """Signatures taken along by a worker that cannot read the contracts."""
+
+    types: Mapping[str, Signature]
+    numbers: Mapping[str, int]
+
+    def __getitem__(self, operator: str) -> Signature:
+        return self.types[operator]
+
+    def number(self, code: str) -> int:
+        """The registered number of a code, else 0."""
+        return self.numbers.get(code, 0)
+
+
 class SpecSignatures:
     """Signatures read from `spec/` one operator at a time: a worker process starts in a quarter of a second less.
 

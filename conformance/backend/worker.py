@@ -1,6 +1,7 @@
 """The worker process of `python:` backends: `python -P -m conformance.backend.worker module[:object] [ROOT]`.
 
-ROOT holds the `spec/` with the contracts, by default the one that belongs to this installation. The worker speaks both
+ROOT holds the `spec/` with the contracts, by default the one that belongs to this installation; it may also be a file
+of stored signatures. The worker speaks both
 wires (the first byte decides) and exits with 0 after tally.bye, 2 where there is no such object, and 70 where a call
 raised what is no contract failure; the traceback then stands on stderr.
 """
@@ -8,6 +9,7 @@ raised what is no contract failure; the traceback then stands on stderr.
 from __future__ import annotations
 
 import os
+import pickle
 import sys
 import traceback
 from pathlib import Path
@@ -106,9 +108,15 @@ def main(arguments: list[str]) -> int:
     if len(arguments) not in (1, 2):
         print(__doc__, file=sys.stderr)
         return USAGE
-    layout = Layout(Path(arguments[1])) if len(arguments) == 2 else find_layout()
-    if not (layout.spec / "errors.yaml").is_file():
-        print(f"tally: there are no contracts in {layout.spec}; is the installation whole?", file=sys.stderr)
+    place = Path(arguments[1]) if len(arguments) == 2 else find_layout().root
+    signatures: Signatures
+    if place.is_file():
+        # Written by the harness for its own worker, and shown to it read-only.
+        signatures = pickle.loads(place.read_bytes())  # noqa: S301
+    elif (Layout(place).spec / "errors.yaml").is_file():
+        signatures = SpecSignatures(Layout(place))
+    else:
+        print(f"tally: there are no contracts in {place / 'spec'}; is the installation whole?", file=sys.stderr)
         return USAGE
     wire = Wire()
     # Last, so that a user's own folders named like ours or like the standard library's shadow nothing.
@@ -123,7 +131,7 @@ def main(arguments: list[str]) -> int:
         print(f"tally: {arguments[0]!r} cannot be imported", file=sys.stderr)
         return USAGE
     try:
-        serve(wire, subject, SpecSignatures(layout))
+        serve(wire, subject, signatures)
     except (BrokenPipeError, KeyboardInterrupt):
         return 0
     return 0

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-import click
+from conformance.cli.say import say
+from conformance.report.printable import one_line
 
 
 class Complaint(Exception):
@@ -14,7 +15,8 @@ class Complaint(Exception):
     `status` is 1 where the thing judged is to blame, 2 where there is no judgement. Codes: T001 no such backend,
     T002 no valid hello, T003 no such operator or check, T004 unusable vectors, T005 a file is in the way,
     T006 an option lacks its companion, T007 the backend was lost, T008 no derivation,
-    T009 no specification, T010 contracts with findings, T011 a file cannot be written.
+    T009 no specification, T010 contracts with findings, T011 a file cannot be written, T013 the system has no more
+    memory, processes or file descriptors, T014 no sandbox.
     """
 
     def __init__(self, place: str, code: str, message: str, hint: str = "", status: int = 2, extra: str = "") -> None:
@@ -23,10 +25,10 @@ class Complaint(Exception):
         self.status, self.extra = status, extra
 
     def __str__(self) -> str:
-        lines = [f"{self.place}: {self.code} {self.message}"]
+        lines = [one_line(f"{self.place}: {self.code} {self.message}")]
         if self.hint:
-            lines.append(f"    hint: {self.hint}")
-        return "\n".join([*lines, *(f"    | {line}" for line in self.extra.splitlines())])
+            lines.append(one_line(f"    hint: {self.hint}"))
+        return "\n".join([*lines, *(one_line(f"    | {line}") for line in self.extra.splitlines())])
 
 
 @contextmanager
@@ -34,8 +36,6 @@ def writing(place: str, hint: str) -> Iterator[None]:
     """Say what the system says where it refuses to write; raises Complaint."""
     try:
         yield
-    except BrokenPipeError:
-        raise
     except OSError as error:
         where = f"{error.filename}: " if error.filename is not None else ""
         raise Complaint(place, "T011", f"cannot be written: {where}{error.strerror}", hint) from None
@@ -43,7 +43,7 @@ def writing(place: str, hint: str) -> Iterator[None]:
 
 def tell(complaint: Complaint) -> None:
     """Print a complaint on stderr."""
-    click.echo(str(complaint), err=True)
+    say(str(complaint), err=True)
 
 
 def parted(text: str) -> tuple[str, str, str]:

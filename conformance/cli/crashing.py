@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-import click
-
-from conformance.backend.resolve import BackendNotFound
-from conformance.cli.complaint import Complaint, nearest, tell
+from conformance.backend.resolve import REFERENCE, BackendNotFound
+from conformance.cli.complaint import Complaint, nearest, tell, writing
 from conformance.cli.progress import shown_progress
+from conformance.cli.say import say
 from conformance.cli.specification import specification
 from conformance.codec.codebook import Codebook, codebook_of
 from conformance.trial.crash.durability import Model
@@ -24,6 +24,7 @@ from conformance.trial.crash.tracing import NotRun
 from conformance.trial.crash.trial import SOME_STATES, CrashOptions, operators_of, try_workload
 from conformance.trial.crash.workload import Plan, plans
 from conformance.vectors.draft import Unusable
+from conformance.vectors.whole_file import write_whole
 
 FINE, BAD, NO_JUDGEMENT = 0, 1, 2
 
@@ -53,23 +54,26 @@ def try_all(
     chosen = _chosen(known, workloads)
     if listed:
         for plan in chosen:
-            click.echo(f"{plan.id}  ({plan.level})  {plan.why}")
+            say(f"{plan.id}  ({plan.level})  {plan.why}")
         return FINE
     models = tuple(one for one in Model if one <= Model[model.upper()])
     statuses: list[int] = []
     reports: list[CrashReport] = []
-    for backend in dict.fromkeys(backends or ["reference"]):
+    for backend in dict.fromkeys(backends or [REFERENCE]):
         most = None if full else states or SOME_STATES
         options = CrashOptions(backend, wire, models, most, tuple(dict.fromkeys(sweeps)), timeout)
-        for plan in _declared(chosen, options, codebook):
+        operators = _operators(options, codebook)
+        options = replace(options, declared=operators)
+        for plan in _applicable(chosen, options, operators):
             report, status = _tried(plan, codebook, options)
             statuses.append(status)
             if report is not None:
                 reports.append(report)
-                click.echo("\n".join(report_lines(report, show)))
+                say("\n".join(report_lines(report, show)))
     if output is not None:
-        output.parent.mkdir(parents=True, exist_ok=True)
-        output.write_text(json.dumps([as_json(report) for report in reports], indent=1) + "\n", encoding="utf-8")
+        with writing(f"--output {str(output)!r}", "name a file that can be written"):
+            output.parent.mkdir(parents=True, exist_ok=True)
+            write_whole(output, json.dumps([as_json(report) for report in reports], indent=1) + "\n")
     if not statuses:
         raise Complaint("--backend", "T008", "none of these workloads is for this backend: nothing ran")
     return BAD if BAD in statuses else max(statuses)
@@ -92,19 +96,23 @@ def _chosen(known: Sequence[Plan], wanted: Sequence[str]) -> list[Plan]:
     return list(chosen.values())
 
 
-def _declared(chosen: Sequence[Plan], options: CrashOptions, codebook: Codebook) -> Iterator[Plan]:
+def _operators(options: CrashOptions, codebook: Codebook) -> frozenset[str]:
     try:
-        operators = operators_of(options, codebook)
+        return operators_of(options, codebook)
     except BackendNotFound as error:
         raise Complaint(f"--backend {options.backend!r}", "T001", str(error)) from None
-    except BrokenWorkload as error:
-        raise Complaint(f"--backend {options.backend!r}", "T002", str(error), status=BAD) from None
+    except (BrokenWorkload, NotRun) as error:
+        status = BAD if isinstance(error, BrokenWorkload) else NO_JUDGEMENT
+        raise Complaint(f"--backend {options.backend!r}", "T002", str(error), status=status) from None
+
+
+def _applicable(chosen: Sequence[Plan], options: CrashOptions, operators: frozenset[str]) -> Iterator[Plan]:
     for plan in chosen:
         if plan.operators <= operators:
             yield plan
         else:
             missing = ", ".join(sorted(plan.operators - operators))
-            click.echo(f"{plan.id}: not applicable to {options.backend}, which does not declare {missing}")
+            say(f"{plan.id}: not applicable to {options.backend}, which does not declare {missing}")
 
 
 def _tried(plan: Plan, codebook: Codebook, options: CrashOptions) -> tuple[CrashReport | None, int]:
@@ -119,7 +127,8 @@ def _tried(plan: Plan, codebook: Codebook, options: CrashOptions) -> tuple[Crash
         tell(Complaint(place, "T011", f"untraceable: {error}", "what cannot be seen is not judged"))
         return None, NO_JUDGEMENT
     except BrokenWorkload as error:
-        tell(Complaint(place, "T012", str(error), "`tally run` with this backend says more", BAD))
+        extra = f"its stderr ended with: {error.stderr}" if error.stderr else ""
+        tell(Complaint(place, "T012", str(error), "`tally run` with this backend says more", BAD, extra))
         return None, BAD
     return report, FINE if report.satisfied else BAD
 

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import click
-
 from conformance.backend.observed import Observed, ObservedFailure, ObservedResult
+from conformance.backend.resolve import REFERENCE
 from conformance.cli.complaint import Complaint, nearest
 from conformance.cli.interview import Interview
 from conformance.cli.rules import case_facts, check_facts, contract_facts, decision_facts
+from conformance.cli.say import say
 from conformance.cli.specification import contract_named, frozen_vectors, specification
 from conformance.codec.codebook import codebook_of
 from conformance.codec.illtyped import IllTyped
@@ -72,7 +72,7 @@ def explain(target: str, wish: Wish) -> int:
         raise Complaint(f"check {target!r}", "T003", "no vector has this id", hint)
     else:
         facts = check_facts(target, contract, library)
-    click.echo(plain(facts))
+    say(plain(facts))
     question = _question(target, wish, library, corpus, interview)
     if question is None:
         return 0
@@ -140,7 +140,7 @@ def _answered(question: Question, wish: Wish, library: Library, interview: Inter
     facts += decision_facts(contract, question.native or interview.native(question.operator, question.inputs))
     reference, theirs = question.reference, question.theirs
     if reference is None:
-        reference = interview.ask("reference", question.operator, question.inputs)
+        reference = interview.ask(REFERENCE, question.operator, question.inputs)
         if wish.backend is not None:
             theirs = interview.ask(wish.backend, question.operator, question.inputs)
     parted: Difference | None = None
@@ -150,7 +150,7 @@ def _answered(question: Question, wish: Wish, library: Library, interview: Inter
         expected = ExpectedFailure(reference.code, reference.data)
         facts.append(Fact("reference", f"refuses with {reference.code}"))
     else:
-        raise Complaint("reference", "T007", f"it gave no answer: {reference}", "this is a mistake in tally itself")
+        raise Complaint(REFERENCE, "T007", f"it gave no answer: {reference}", "this is a mistake in tally itself")
     if theirs is not None:
         parted = difference(expected, theirs, contract.outputs, contract.failure)
         facts += _compared(wish.backend or "", parted)
@@ -159,12 +159,12 @@ def _answered(question: Question, wish: Wish, library: Library, interview: Inter
         value = _element(reference.fields, path, index)
         shown = path if index is None else f"{path}[{index}]"
         facts.append(Fact("reference", cut(f"{shown} = {json_text(value)}", 600)))
-    click.echo(plain(facts))
+    say(plain(facts))
     pure = contract.purity == "pure"  # what hangs on a state cannot be asked again
     lines = interview.derivation(question.operator, question.inputs, path, index) if path and pure else []
     if lines:
-        click.echo("derivation")
-        click.echo("\n".join(f"    {line}" for line in lines))
+        say("derivation")
+        say("\n".join(f"    {line}" for line in lines))
     return 1 if parted is not None else 0
 
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-
-import click
 
 from conformance.backend.hello import BadHello
 from conformance.backend.outcome import LostBackend, describe
 from conformance.backend.resolve import BackendNotFound
-from conformance.cli.complaint import Complaint, parted
+from conformance.cli.complaint import Complaint, nearest, parted
 from conformance.cli.progress import shown_progress
+from conformance.cli.say import say
 from conformance.cli.specification import specification
 from conformance.contract.position import Problem
 from conformance.vectors import build as building
@@ -24,19 +23,24 @@ FINE, BAD = 0, 1
 Meter = Callable[[str, int, int], None]
 
 
-def build_vectors(jobs: int, golden: bool) -> int:
-    """Build and say what was written."""
+def build_vectors(jobs: int, golden: bool, only: Sequence[str], changed: bool) -> int:
+    """Build and say what was written; with `only` or `changed`, derive just that."""
     library = specification()
+    operators = sorted(name for name, contract in library.contracts.items() if contract.method is None)
+    for name in only:
+        if name not in operators:
+            raise Complaint(f"--only {name!r}", "T003", "no contract has this operator", nearest(name, operators))
+    wanted = frozenset(only) if only or changed else None
     with _named_failures(), _meter() as progress:
-        built, touched = building.build(library, jobs, golden, progress)
+        built, touched = building.build(library, jobs, golden, progress, only=wanted)
     if built.problems:
         _tell(built.problems)
-        click.echo(f"{len(built.problems)} problems: nothing was written", err=True)
+        say(f"{len(built.problems)} problems: nothing was written", err=True)
         return BAD
     for name in touched:
-        click.echo(f"wrote {name}")
-    kept = f", {len(built.reused)} golden ones kept as frozen" if built.reused else ""
-    click.echo(f"{len(built.corpus)} cases{kept}; {len(touched)} files changed")
+        say(f"wrote {name}")
+    kept = f", {len(built.reused)} kept as frozen" if built.reused else ""
+    say(f"{len(built.corpus)} cases{kept}; {len(touched)} files changed")
     return FINE
 
 
@@ -47,8 +51,8 @@ def check_vectors(jobs: int, golden: bool) -> int:
         checked = check(library, jobs, golden, progress)
     _tell(checked.problems)
     for change in checked.changes:
-        click.echo(str(change))
-    click.echo(checked.summary)
+        say(str(change))
+    say(checked.summary)
     return FINE if checked.passed else BAD
 
 
@@ -59,8 +63,8 @@ def diff_vectors(jobs: int, golden: bool, named: bool) -> int:
         changes, built = compare(library, jobs, golden, progress)
     _tell(built.problems)
     for change in changes:
-        click.echo("\n".join(_lines(change, named)))
-    click.echo(f"{len(built.corpus)} cases: " + (f"{len(changes)} groups of changes" if changes else "unchanged"))
+        say("\n".join(_lines(change, named)))
+    say(f"{len(built.corpus)} cases: " + (f"{len(changes)} groups of changes" if changes else "unchanged"))
     return BAD if changes or built.problems else FINE
 
 
@@ -72,7 +76,7 @@ def _lines(change: Change, named: bool) -> Iterator[str]:
 
 def _tell(problems: Iterable[Problem]) -> None:
     for problem in problems:
-        click.echo(str(problem), err=True)
+        say(str(problem), err=True)
 
 
 @contextmanager

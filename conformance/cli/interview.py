@@ -9,11 +9,13 @@ from typing import Any, Final, TypeVar
 from conformance.backend.conversation import Conversation, Talk
 from conformance.backend.drive import Driver
 from conformance.backend.observed import Observed
-from conformance.backend.outcome import LostBackend, Result, describe
-from conformance.backend.resolve import BackendNotFound, resolve
+from conformance.backend.outcome import LostBackend, Result, Side, describe
+from conformance.backend.resolve import REFERENCE, BackendNotFound, resolve
+from conformance.backend.standin import stand_in_for
 from conformance.cli.complaint import Complaint
 from conformance.codec.codebook import Codebook
 from conformance.codec.dialect import DIALECTS
+from conformance.trial.options import DEFAULT_TIMEOUT
 from conformance.vectors.accumulate import accumulate, gap
 from conformance.vectors.case import Accumulation, Step
 from conformance.vectors.exchange import Exchange, exchanges
@@ -60,15 +62,13 @@ class Interview:
 
         return self.hold(backend, talk())
 
-    def trace(
-        self, steps: Sequence[Step], backend: str | None, wanted: str
-    ) -> tuple[Situation, Exchange | None]:
+    def trace(self, steps: Sequence[Step], backend: str | None, wanted: str) -> tuple[Situation, Exchange | None]:
         """One step as the reference and the backend make it: the named one, else the first they part at, else the last.
 
         The backend's exchange is None where none was named or it never came so far.
         """
         dialect = DIALECTS[_WIRE]
-        mine = self.hold("reference", exchanges(steps, self.codebook, dialect)).exchanges
+        mine = self.hold(REFERENCE, exchanges(steps, self.codebook, dialect)).exchanges
         theirs: tuple[Exchange, ...] = ()
         if backend is not None:
             theirs = self.hold(backend, exchanges(steps, self.codebook, dialect)).exchanges
@@ -90,7 +90,7 @@ class Interview:
         dialect = DIALECTS[_WIRE]
         if backend is None:
             one = replace(accumulation, count=1, checkpoints=())
-            return Divergent(1, self.hold("reference", accumulate(one, self.codebook, dialect, {0})).windows[0].inputs)
+            return Divergent(1, self.hold(REFERENCE, accumulate(one, self.codebook, dialect, {0})).windows[0].inputs)
         found = self.hold(backend, accumulate(accumulation, self.codebook, dialect))
         if found.stop is not None:
             return Divergent(found.stop.call, found.stop.inputs)
@@ -102,7 +102,7 @@ class Interview:
             raise Complaint(f"--backend {backend!r}", "T008", f"{between}, too many to compare one by one")
         window = range(between.agreed, between.differs)
         short = replace(accumulation, count=between.differs, checkpoints=())
-        mine = self.hold("reference", accumulate(short, self.codebook, dialect, window))
+        mine = self.hold(REFERENCE, accumulate(short, self.codebook, dialect, window))
         theirs = self.hold(backend, accumulate(short, self.codebook, dialect, window))
         for call in window:
             if call not in theirs.windows or theirs.windows[call].sha256 != mine.windows[call].sha256:
@@ -114,7 +114,7 @@ class Interview:
     def derivation(self, operator: str, inputs: Mapping[str, Any], path: str, index: int | None) -> list[str]:
         """The lines in which the reference derives one output; a line that says so where it derives none."""
         dialect = DIALECTS[_WIRE]
-        carrier, _ = Driver(resolve("reference", _WIRE), dialect, self.codebook, self.timeout).start()
+        carrier, _ = Driver(resolve(REFERENCE, _WIRE), dialect, self.codebook, self.timeout).start()
         try:
             params: dict[str, Any] = {"method": operator, "params": inputs, "path": path}
             if index is not None:
@@ -122,7 +122,7 @@ class Interview:
             carrier.submit("tally.explain", params)
             ((_, outcome),) = carrier.wait()
         except LostBackend as error:
-            raise Complaint("reference", "T007", f"lost while it derived: {describe(error.reason)}") from None
+            raise Complaint(REFERENCE, "T007", f"lost while it derived: {describe(error.reason)}") from None
         finally:
             carrier.kill()
         if isinstance(outcome, Result) and isinstance(outcome.value, dict):
@@ -133,12 +133,18 @@ class Interview:
         """Hold one conversation; raises Complaint where the backend is not there, says no hello, or is lost."""
         place = f"--backend {backend!r}"
         try:
-            driver = Driver(resolve(backend, _WIRE), DIALECTS[_WIRE], self.codebook, self.timeout)
+            stand_in = stand_in_for(_WIRE, max(self.timeout, DEFAULT_TIMEOUT))
+            driver = Driver(resolve(backend, _WIRE), DIALECTS[_WIRE], self.codebook, self.timeout, stand_in=stand_in)
         except BackendNotFound as error:
             raise Complaint(place, "T001", str(error)) from None
         (finished,) = driver.hold([Conversation("interview", lambda: talk, alone=True)])
         if finished.lost is not None:
             hint = "`tally run` with this backend says more"
-            raise Complaint(place, "T007", describe(finished.lost), hint, 1, finished.stderr.strip())
+            status = 1 if finished.side is Side.BACKEND else 2
+            said = f"{finished.side.value} was lost: " if status == 2 else ""
+            raise Complaint(place, "T007", said + describe(finished.lost), hint, status, finished.stderr.strip())
+        if driver.declared is not None and not finished.called & driver.declared:
+            message = f"it declares none of what is asked: {', '.join(sorted(finished.called))}"
+            raise Complaint(place, "T008", message, "name a backend that declares the operator in its hello")
         assert finished.finding is not None
         return finished.finding

@@ -8,19 +8,27 @@ FORMATS = ("text", "json", "sarif")
 
 
 @click.command("lint")
-@click.option("--coverage", is_flag=True, help="Print the headings of the seeds that no requirement carries.")
+@click.option("--coverage", is_flag=True, help="Print how the lines of every source are carried, and which are not.")
+@click.option(
+    "--source",
+    "sources",
+    multiple=True,
+    type=click.Path(exists=True, dir_okay=False),
+    help="With --coverage: compare coverage.yaml with this file, a source's text. Repeatable.",
+)
+@click.option("--update", is_flag=True, help="With --source: write line numbers and digests where the words are known.")
 @click.option("--seeded", is_flag=True, help="Seed faults into the contracts and print how many each rule catches.")
 @click.option("--format", "format_", type=click.Choice(FORMATS), default="text", show_default=True)
-def command(coverage: bool, seeded: bool, format_: str) -> int:
+def command(coverage: bool, sources: tuple[str, ...], update: bool, seeded: bool, format_: str) -> int:
     """Hold the contracts, their requirements and their vectors to the rules in spec/README.md.
 
-    Exit status: 0 nothing found, 1 a finding, a heading without a requirement or a missed fault, 2 a contract that
-    cannot be read.
+    Exit status: 0 nothing found, 1 a finding, a line that nothing carries, a source that changed or a missed fault, 2 a
+    contract or source that cannot be read.
     """
     from conformance.cli import linting
 
-    if coverage:
-        return linting.show_coverage()
+    if coverage or sources or update:
+        return linting.show_coverage(sources, update, format_)
     if seeded:
         return linting.show_seeded()
     return linting.show_findings(format_)

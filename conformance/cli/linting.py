@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
-import click
+from collections.abc import Mapping
+from pathlib import Path
 
 from conformance import __version__
-from conformance.cli.complaint import Complaint, parted
+from conformance.cli.complaint import Complaint, parted, writing
 from conformance.cli.progress import shown_progress
+from conformance.cli.say import say
 from conformance.cli.specification import frozen_vectors, specification
+from conformance.contract.coverage import Coverage
 from conformance.contract.library import Library
 from conformance.contract.position import MalformedContract
-from conformance.lint.coverage import coverage, coverage_lines
+from conformance.lint.coverage import coverage_findings, coverage_lines
 from conformance.lint.documents import read_documents
+from conformance.lint.drift import Text, drift, text_of, updated
 from conformance.lint.finding import Finding
 from conformance.lint.output import as_json, as_sarif, as_text, findings_of
 from conformance.lint.run import lint
 from conformance.lint.seeded import Score, faults, lines, score
 from conformance.lint.subject import Subject, subject_of
 from conformance.trial.laws.law import known_laws
+from conformance.trial.mutants_matrix import evidence_of
+from conformance.trial.mutants_report import FILE as MATRIX_FILE
+from conformance.trial.mutants_report import UnreadableMatrix, read_matrix
 from conformance.vectors.corpus import Corpus
 from conformance.vectors.governance import governance
 from conformance.vectors.lock import LOCK_FILE, BadLock, read_lock
+from conformance.vectors.whole_file import write_whole
 
 FINE, BAD, NO_JUDGEMENT = 0, 1, 2
 
@@ -30,40 +38,77 @@ def show_findings(format_: str) -> int:
     try:
         library = specification()
         corpus = frozen_vectors(library)
-        subject = _subject(library, corpus)
+        evidence = _evidence(library)
+        subject = _subject(library, corpus, evidence)
     except MalformedContract as error:
-        click.echo(_formatted(findings_of(error.problems), format_), nl=False)
+        say(_formatted(findings_of(error.problems), format_), nl=False)
         return NO_JUDGEMENT
     with shown_progress("lint") as progress:
         progress.stage("contracts", len(subject.contracts))
         found = _found(subject, corpus)
-    click.echo(_formatted(found, format_), nl=False)
+    say(_formatted(found, format_), nl=False)
     if format_ == "text":
         cases = sum(map(len, subject.cases.values()))
-        click.echo(f"{len(found)} findings in {len(subject.contracts)} contracts and {cases} cases")
+        say(f"{len(found)} findings in {len(subject.contracts)} contracts and {cases} cases")
+    if evidence is None:
+        say("warning: no kill matrix says what the mutants break; run `tally mutants --write`", err=True)
     return BAD if found else FINE
 
 
-def show_coverage() -> int:
-    """Print how the headings of every seed are carried."""
+def show_coverage(sources: tuple[str, ...], update: bool, format_: str) -> int:
+    """Print how the lines of every source are carried, and where a given text is not what was mapped."""
     library = specification()
-    click.echo("\n".join(coverage_lines(library)))
-    return BAD if coverage(library) else FINE
+    texts = [(_mapped(library, name), text_of(name, _content(name))) for name in sources]
+    if update:
+        _write_coverage(library, texts)
+        return FINE
+    found = tuple(sorted([*coverage_findings(library), *(one for known, text in texts for one in drift(known, text))]))
+    say(_formatted(found, format_), nl=False)
+    if format_ == "text":
+        say("\n".join(coverage_lines(library)))
+    return BAD if found else FINE
+
+
+def _mapped(library: Library, name: str) -> Coverage:
+    """The coverage of the document with this file's name; raises Complaint."""
+    known = {coverage.document: coverage for coverage in library.coverage.values()}
+    document = Path(name).name
+    if document not in known:
+        hint = f"the documents of coverage.yaml are {', '.join(sorted(known)) or 'none'}"
+        raise Complaint(name, "T003", "no coverage.yaml has a document of this name", hint)
+    return known[document]
+
+
+def _content(name: str) -> bytes:
+    try:
+        return Path(name).read_bytes()
+    except OSError as error:
+        raise Complaint(name, "T003", f"cannot be read: {error.strerror}", "name a source's text") from None
+
+
+def _write_coverage(library: Library, texts: list[tuple[Coverage, Text]]) -> None:
+    if not texts:
+        raise Complaint("--update", "T006", "there is no text to take the numbers from", "add --source FILE")
+    for coverage, text in texts:
+        file = library.layout.spec / coverage.family / "coverage.yaml"
+        with writing(library.layout.shown(file), "make the file writable"):
+            write_whole(file, updated(coverage, text))
+        say(f"{library.layout.shown(file)} written; `tally lint --coverage --source {text.name}` compares it")
 
 
 def show_seeded() -> int:
     """Print how many deliberate faults each rule catches."""
     library = specification()
-    subject = _subject(library, frozen_vectors(library))
+    subject = _subject(library, frozen_vectors(library), _evidence(library))
     seeds, scores = faults(subject), list[Score]()
     with shown_progress("lint") as progress:
         progress.stage("seeded faults by rule", len(seeds))
         for code, some in seeds.items():
             scores += score(subject, {code: some})
             progress.step()
-    click.echo("\n".join(lines(scores)))
+    say("\n".join(lines(scores)))
     caught, seeded = sum(one.caught for one in scores), sum(one.seeded for one in scores)
-    click.echo(f"{caught} of {seeded} seeded faults caught")
+    say(f"{caught} of {seeded} seeded faults caught")
     return FINE if seeded and caught == seeded else BAD
 
 
@@ -83,8 +128,16 @@ def _found(subject: Subject, corpus: Corpus) -> tuple[Finding, ...]:
     return tuple(sorted({*lint(subject), *_governed(subject.library, corpus)}))
 
 
-def _subject(library: Library, corpus: Corpus) -> Subject:
-    return subject_of(library, corpus, None, known_laws(), read_documents(library))
+def _subject(library: Library, corpus: Corpus, evidence: Mapping[str, frozenset[str]] | None = None) -> Subject:
+    return subject_of(library, corpus, None, known_laws(), read_documents(library), evidence)
+
+
+def _evidence(library: Library) -> Mapping[str, frozenset[str]] | None:
+    """What notices each mutant, by the committed kill matrix; None where there is none, or one that does not say it."""
+    try:
+        return evidence_of(read_matrix(library.layout.reports / MATRIX_FILE))
+    except UnreadableMatrix:
+        return None
 
 
 def _governed(library: Library, corpus: Corpus) -> tuple[Finding, ...]:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import gc
+import os
+import signal
 import sys
+import threading
 from collections.abc import Sequence
 from importlib import import_module
 from typing import Any, Final
@@ -12,16 +16,19 @@ import click
 
 from conformance import __version__
 from conformance.cli.complaint import Complaint, tell
+from conformance.cli.outlet import opened_outlets
+from conformance.cli.say import say
 
 FINE: Final = 0
 NO_JUDGEMENT: Final = 2
+SCARCE: Final = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN)
 # Imported on demand: the contract language alone costs 200 ms, `tally --version` may take 150.
 COMMANDS: Final = {
     "run": "put a backend on trial",
     "explain": "show the rule behind a check, and the derivation of a value",
     "schema": "print the JSON Schema of an operator's messages",
     "new-backend": "write the skeleton of a backend",
-    "lint": "hold the contracts to the rules of the house",
+    "lint": "check the contracts against the lint rules",
     "vectors": "build, check or compare the frozen vectors",
     "mutants": "run every mutant against the vectors",
     "crash": "crash a backend at every point and let it recover",
@@ -53,8 +60,16 @@ class Commands(click.Group):
 def tally() -> None:
     """Hold an implementation to a machine-readable contract, bit for bit.
 
-    Exit status: 0 conformant or fine, 1 the thing judged is bad, 2 no judgement.
+    Exit status: 0 conformant or fine, 1 the thing judged is bad, 2 no judgement, 128 + n ended by signal n.
     """
+
+
+class Ended(BaseException):
+    """A signal asked this process to end; what is open is closed on the way out."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(signal.Signals(number).name)
+        self.status = 128 + number
 
 
 def status_of(arguments: Sequence[str] | None = None) -> int:
@@ -71,12 +86,11 @@ def status_of(arguments: Sequence[str] | None = None) -> int:
         tell(complaint)
         return complaint.status
     except (click.Abort, KeyboardInterrupt):
-        click.echo("interrupted: no judgement", err=True)
+        say("interrupted: no judgement", err=True)
         return NO_JUDGEMENT
-    except BrokenPipeError:
-        # Whoever read our output has gone, and with it the verdict.
-        sys.stdout = None
-        return NO_JUDGEMENT
+    except Ended as ended:
+        say(f"ended by {ended}: no judgement", err=True)
+        return ended.status
     except Exception as error:
         return _unforeseen(error)
 
@@ -87,24 +101,59 @@ def _unforeseen(error: Exception) -> int:
     from conformance.contract.position import MalformedContract
 
     if isinstance(error, MalformedContract):
-        click.echo(str(error), err=True)
+        say(str(error), err=True)
         count = len(error.problems)
-        click.echo(f"{count} problem{'s' * (count != 1)}: nothing was judged or written", err=True)
+        say(f"{count} problem{'s' * (count != 1)}: nothing was judged or written", err=True)
         return NO_JUDGEMENT
-    traceback.print_exc()
+    if (lacking := _lacking(error)) is not None:
+        tell(Complaint("tally", "T013", f"the system refuses: {lacking}", "end other programs, or raise the limit"))
+        return NO_JUDGEMENT
     said = "tally: T000 this is a mistake in tally itself: no judgement\n    hint: report it with the lines above"
-    click.echo(said, err=True)
+    say(f"{traceback.format_exc()}{said}", err=True)
     return NO_JUDGEMENT
+
+
+def _lacking(error: BaseException) -> str | None:
+    """What the system has too little of, where that is behind an error."""
+    if isinstance(error, MemoryError):
+        return "out of memory"
+    if isinstance(error, OSError) and error.errno in SCARCE:
+        return os.strerror(error.errno)
+    # A module that cannot be opened is an ImportError whose text alone says why.
+    scarce = [os.strerror(number) for number in SCARCE if os.strerror(number) in str(error)]
+    if scarce and isinstance(error, ImportError | RuntimeError):
+        return scarce[0]
+    return None if error.__context__ is None else _lacking(error.__context__)
+
+
+def _end_on_signals() -> None:
+    def ended(number: int, _: object) -> None:
+        # Once is enough: a second signal must not interrupt what closes things.
+        signal.signal(number, signal.SIG_IGN)
+        raise Ended(number)
+
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is signal.SIG_DFL:  # under nohup SIGHUP is ignored
+            signal.signal(number, ended)
 
 
 def main() -> None:
     """The console script."""
     # The specification is a large graph that stays; looking through it as often as usual costs a sixth of a run.
     gc.set_threshold(100_000, 10, 10)
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")
-    sys.exit(status_of())
+    out, _ = opened_outlets()
+    _end_on_signals()
+    status = status_of()
+    sys.stdout.flush()
+    if out.failure is not None:
+        hint = "what was printed is not whole; send it elsewhere"
+        tell(Complaint("stdout", "T011", f"cannot be written: {out.failure.strerror}", hint))
+        status = max(status, NO_JUDGEMENT)
+    if threading.active_count() > 1:
+        # A thread still waits for a backend, which ends with this process.
+        sys.stderr.flush()
+        os._exit(status)
+    sys.exit(status)
 
 
 if __name__ == "__main__":

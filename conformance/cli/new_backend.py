@@ -7,6 +7,8 @@ from typing import Final
 
 import click
 
+from conformance.cli.say import say
+
 LANGUAGES: Final = ("python", "javascript")
 
 
@@ -19,6 +21,7 @@ def command(folder: Path, language: str, operator: str | None) -> int:
     from conformance.cli.complaint import Complaint, writing
     from conformance.cli.skeleton import run_line, skeleton, smallest, workplace
     from conformance.cli.specification import contract_named, specification
+    from conformance.vectors.whole_file import write_whole
 
     library = specification()
     contract = contract_named(library, operator) if operator else smallest(library)
@@ -30,9 +33,9 @@ def command(folder: Path, language: str, operator: str | None) -> int:
     for name, text in files.items():
         with writing(str(folder), "name a new folder"):
             folder.mkdir(parents=True, exist_ok=True)
-            (folder / name).write_text(text, encoding="utf-8")
-        click.echo(f"wrote {folder / name}")
-    click.echo(
+            write_whole(folder / name, text)
+        say(f"wrote {folder / name}")
+    say(
         f"\nnext: {run_line(language, str(folder), contract)}\nthen: edit {folder / workplace(language)}; see README.md"
     )
     return 0

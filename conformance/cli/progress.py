@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-import click
+from conformance.cli.say import say
+from conformance.report.printable import one_line, printable
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bars
@@ -24,14 +25,14 @@ class Lines:
 
     def stage(self, name: str, total: int) -> None:
         """Say that a stage begins."""
-        click.echo(f"{self._title}: {name} ({total})", err=True)
+        say(f"{self._title}: {name} ({total})", err=True)
 
     def step(self, count: int = 1) -> None:
         """Nothing: a log wants no bar."""
 
     def note(self, text: str) -> None:
         """Say it."""
-        click.echo(f"{self._title}: {text}", err=True)
+        say(f"{self._title}: {text}", err=True)
 
 
 class Watched:
@@ -52,14 +53,14 @@ class Watched:
 
     def note(self, text: str) -> None:
         """Say it above the bars."""
-        self._bars.console.print(text, markup=False)
+        self._bars.console.print(printable(text), markup=False)
 
 
 @contextmanager
 def shown_progress(title: str) -> Iterator[Progress]:
     """Progress for as long as the block runs; bars vanish with it."""
     if not sys.stderr.isatty():
-        yield Lines(title)
+        yield Lines(one_line(title))
         return
     from rich.console import Console
     from rich.markup import escape
@@ -67,4 +68,4 @@ def shown_progress(title: str) -> Iterator[Progress]:
 
     columns = (TextColumn("{task.description}"), BarColumn(20), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
-        yield Watched(escape(title), bars)
+        yield Watched(escape(one_line(title)), bars)

@@ -16,6 +16,7 @@ _BACKEND: Final = (
     "A bundled name (reference, vectorized, javascript, mutant:ID), python:module[:object], or a command line; "
     "repeat it for a column each."
 )
+_SANDBOX: Final = "bwrap: run the backend under bubblewrap, without network, contracts, vectors and harness."
 
 
 @click.command("run")
@@ -29,6 +30,15 @@ _BACKEND: Final = (
     help="quick: vectors; standard: and laws, behaviour, fuzzing; golden: and N = 10^9 and up.",
 )
 @click.option("-k", "--select", multiple=True, metavar="PATTERN", help="Only checks whose id holds or matches this.")
+@click.option("--sandbox", type=click.Choice(["none", "bwrap"]), default="none", show_default=True, help=_SANDBOX)
+@click.option(
+    "--sandbox-read",
+    "readable",
+    multiple=True,
+    type=click.Path(path_type=Path, exists=True, resolve_path=True),
+    metavar="PATH",
+    help="A file or folder that the sandboxed backend may read as well; repeatable.",
+)
 @click.option("--jobs", type=click.IntRange(1, 64), default=1, show_default=True, help="Backend processes at a time.")
 @click.option(
     "--timeout",
@@ -50,6 +60,13 @@ _BACKEND: Final = (
 @click.option("--fuzz-examples", type=click.IntRange(1), metavar="N", help="Fuzzed calls per operator.")
 @click.option("--seed", default="", metavar="TEXT", help="Fuzz from this seed; without it always the same calls.")
 @click.option("--shuffle", default="", metavar="TEXT", help="Try the checks in the order that this seed gives.")
+@click.option(
+    "--require",
+    multiple=True,
+    metavar="OPERATOR",
+    help="Red where the backend does not declare this operator or machine; repeat it, or say `all`.",
+)
+@click.option("--crash", is_flag=True, help="Also crash the backend in the workloads of the operators it declares.")
 @click.option("--same-process", is_flag=True, help="Run a python: backend in this process, for a debugger.")
 @click.option(
     "--output",
@@ -68,8 +85,8 @@ _BACKEND: Final = (
 def command(**given: Any) -> int:
     """Put a backend on trial against the contracts and print the verdict.
 
-    Without --backend the bundled reference is tried. Exit status: 0 conformant, 1 not conformant or no valid hello,
-    2 no judgement.
+    Without --backend the bundled reference is tried. Exit status: 0 conformant, or passed with expected failures,
+    1 not conformant or no valid hello, 2 no judgement.
     """
     from conformance.cli.running import run_all
 

@@ -6,32 +6,35 @@ import errno
 import os
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from importlib.machinery import PathFinder
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import click
 
-from conformance.backend.resolve import BackendNotFound, resolve
+from conformance.backend.resolve import REFERENCE, BackendNotFound, resolve
+from conformance.backend.sandbox import NoSandbox
 from conformance.cli.complaint import Complaint, nearest, tell, writing
 from conformance.cli.expected_failures import dump_expected_failures, load_expected_failures, updated
 from conformance.cli.linting import require_clean_contracts
 from conformance.cli.progress import shown_progress
+from conformance.cli.say import say
 from conformance.cli.specification import frozen_vectors, specification
 from conformance.contract.library import Library
 from conformance.report.build import record_of
 from conformance.report.observed import observations_of
 from conformance.report.record import Record, encode_record, read_record
-from conformance.report.verdict import EXIT, NOT_CONFORMANT, exit_status
-from conformance.report.writer import writer
+from conformance.report.verdict import NO_JUDGEMENT, NOT_CONFORMANT, exit_status, status_of
+from conformance.report.writer import FILES, writer
 from conformance.trial.check import Verdict
 from conformance.trial.options import RunOptions
 from conformance.trial.run import UnfitBackend, run_trial
 from conformance.trial.run_result import ExpectedFailure, RunResult
 from conformance.vectors.corpus import Corpus
+from conformance.vectors.whole_file import write_whole
 
 _ELSEWHERE: Final = "name a folder that can be written"
 
@@ -52,18 +55,30 @@ def run_all(
     seed: str,
     shuffle: str,
     same_process: bool,
+    require: Sequence[str],
+    crash: bool,
+    sandbox: str,
+    readable: Sequence[Path],
     output: Path | None,
     formats: Sequence[str],
     show: int,
 ) -> int:
     """Try every backend, write and print the reports; the exit status is the worst."""
-    backends = list(dict.fromkeys(backends)) or ["reference"]
+    backends = list(dict.fromkeys(backends)) or [REFERENCE]
     if update_expected and (expected is None or len(backends) > 1):
         raise click.UsageError("--update-expected needs --expected-failures FILE, and one backend")
     if same_process and any(not backend.startswith("python:") for backend in backends):
         raise click.UsageError("--same-process is for python:module backends only")
+    if readable and sandbox == "none":
+        raise click.UsageError("--sandbox-read needs --sandbox bwrap")
+    if crash and sandbox != "none":
+        raise click.UsageError("--crash has no sandbox: it traces system calls; try it in a run of its own")
+    if same_process and sandbox != "none":
+        raise click.UsageError("--same-process has no sandbox: the backend is in this process")
     if any(not pattern.strip() for pattern in select):
         raise click.UsageError("-k needs a pattern: an empty one would select everything")
+    folders = _folders(output, backends)
+    _without_old_reports(folders.values())
     library = specification()
     corpus = frozen_vectors(library, least=1)
     for backend in backends:
@@ -81,20 +96,26 @@ def run_all(
         expected_failures=_listed(expected, library, update_expected),
         same_process=same_process,
         shuffle=shuffle,
+        require=_required(require, library),
+        crash=crash,
+        sandbox=sandbox,
+        readable=tuple(readable),
     )
-    folders = _folders(output, backends)
+    _require_writable(folders.values())
     records: list[Record] = []
+    observed = []
     unfit = []
     for backend in backends:
         run = _tried(library, corpus, replace(options, backend=backend))
-        if run is None:
-            unfit.append(NOT_CONFORMANT)
+        if isinstance(run, str):
+            unfit.append(run)
             continue
         if update_expected and expected is not None:
             run = _rewritten(run, expected, reason, issue)
         records.append(_finished(run, library, folders.get(backend), formats))
+        observed.append(run.observations)
     if records:
-        _print(records, show)
+        _print(records, observed, show)
     return exit_status([*unfit, *(record.verdict for record in records)])
 
 
@@ -115,23 +136,42 @@ def _startable(backend: str, wire: str, library: Library) -> None:
         raise Complaint(f"--backend {backend!r}", "T001", str(error), hint) from None
 
 
+def _required(names: Sequence[str], library: Library) -> tuple[str, ...]:
+    """The operators and machines that must be declared; raises Complaint for a name that no hello can hold."""
+    known = [one.operator for one in library.contracts.values() if one.machine is None or one.own_machine is not None]
+    if "all" in names:
+        return tuple(sorted(known))
+    for name in names:
+        if name not in known:
+            hint = nearest(name, known, "name an operator or a machine of the contracts, or `all`")
+            raise Complaint(f"--require {name!r}", "T003", "no operator or machine has this name", hint)
+    return tuple(sorted(set(names)))
+
+
 def _listed(file: Path | None, library: Library, update: bool) -> tuple[ExpectedFailure, ...]:
     if file is None or (update and not file.exists()):
         return ()
     return load_expected_failures(file, library.layout.spec / "schema" / "expected-failures.schema.json")
 
 
-def _tried(library: Library, corpus: Corpus, options: RunOptions) -> RunResult | None:
+def _tried(library: Library, corpus: Corpus, options: RunOptions) -> RunResult | str:
+    """The run, or the verdict on a backend that gave no valid hello."""
     try:
         with shown_progress(options.backend) as progress:
             return run_trial(library, corpus, options, progress)
+    except NoSandbox as error:
+        hint = "install bubblewrap, or run without --sandbox; a container may forbid user namespaces"
+        raise Complaint("--sandbox bwrap", "T014", f"no judgement: {error}", hint) from None
     except UnfitBackend as error:
+        verdict = NOT_CONFORMANT if error.begun else NO_JUDGEMENT
         hint = "answer tally.hello on stdout and nothing else there; `tally new-backend` writes a backend that does"
+        if not error.begun:
+            hint = "it ended before it read anything: is the command right? run it by hand"
         place, said = f"--backend {options.backend!r}", error.stderr_tail.strip()
         extra = f"its stderr ended with:\n{said}" if said else "it wrote nothing on stderr"
-        message = f"the backend did not introduce itself: {error.reason}"
-        tell(Complaint(place, "T002", message, hint, EXIT[NOT_CONFORMANT], extra))
-        return None
+        message = error.reason if error.reason.startswith("the backend") else f"no valid hello: {error.reason}"
+        tell(Complaint(place, "T002", message, hint, status_of(verdict), extra))
+        return verdict
 
 
 def _rewritten(run: RunResult, file: Path, reason: str, issue: str) -> RunResult:
@@ -148,8 +188,8 @@ def _rewritten(run: RunResult, file: Path, reason: str, issue: str) -> RunResult
         raise Complaint("--update-expected", "T006", message, hint)
     with writing(f"--expected-failures {str(file)!r}", "name a file that can be written"):
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(dump_expected_failures(entries), encoding="utf-8")
-    click.echo(f"{file}: {len(entries)} entries, {len(added)} of them new", err=True)
+        write_whole(file, dump_expected_failures(entries))
+    say(f"{file}: {len(entries)} entries, {len(added)} of them new", err=True)
     counts = replace(run.counts, expected_to_fail=len(entries))
     return replace(run, expected_failures=entries, unexpected_passes=(), unmatched_expectations=(), counts=counts)
 
@@ -163,12 +203,12 @@ def _finished(run: RunResult, library: Library, folder: Path | None, formats: Se
             with writing(f"--output {str(folder)!r}", _ELSEWHERE):
                 files = writer(name).write(record, observations, folder)
             for file in files:
-                click.echo(f"wrote {file}", err=True)
+                say(f"wrote {file}", err=True)
     return record
 
 
 def _folders(output: Path | None, backends: Sequence[str]) -> dict[str, Path]:
-    """A new or old folder for each backend's reports, made before the run, which may take an hour."""
+    """A folder for each backend's reports."""
     if output is None:
         return {}
     folders: dict[str, Path] = {}
@@ -177,19 +217,33 @@ def _folders(output: Path | None, backends: Sequence[str]) -> dict[str, Path]:
         while folder in folders.values():
             folder = folder.with_name(f"{folder.name}-again")
         folders[backend] = folder
-        with writing(f"--output {str(output)!r}", _ELSEWHERE):
-            folder.mkdir(parents=True, exist_ok=True)
-            if not os.access(folder, os.W_OK):
-                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(folder))
     return folders
 
 
-def _print(records: Sequence[Record], most: int) -> None:
+def _without_old_reports(folders: Iterable[Path]) -> None:
+    """Remove what an earlier run said, so that it is not taken for the word of a run that judges nothing."""
+    for folder in folders:
+        with writing(f"--output {str(folder)!r}", _ELSEWHERE):
+            for file in (folder / name for name in FILES):
+                if os.path.lexists(file):
+                    file.unlink()
+
+
+def _require_writable(folders: Iterable[Path]) -> None:
+    """Make the folders before the run, which may take an hour."""
+    for folder in folders:
+        with writing(f"--output {str(folder)!r}", _ELSEWHERE):
+            folder.mkdir(parents=True, exist_ok=True)
+            if not os.access(folder, os.W_OK):
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(folder))
+
+
+def _print(records: Sequence[Record], observed: Sequence[Mapping[str, Any]], most: int) -> None:
     from rich.console import Console
 
     from conformance.report.terminal import show
 
-    show(records, Console(highlight=False), most)
+    show(records, Console(highlight=False), most, observed)
 
 
 def folder_name(backend: str) -> str:

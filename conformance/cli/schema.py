@@ -6,6 +6,8 @@ import json
 
 import click
 
+from conformance.cli.say import say
+
 
 @click.command("schema")
 @click.argument("operator", required=False)
@@ -21,7 +23,7 @@ def command(operator: str | None) -> int:
     library = specification()
     if operator is None:
         for name, contract in sorted(library.contracts.items()):
-            click.echo(f"{name} {contract.version}  {contract.purpose}")
+            say(f"{name} {contract.version}  {contract.purpose}")
         return 0
     contract = contract_named(library, operator)
     if machine := contract.own_machine:
@@ -29,5 +31,5 @@ def command(operator: str | None) -> int:
         schema = machine_schema(contract, methods, library.errors)
     else:
         schema = schema_of(contract, library.errors)
-    click.echo(json.dumps(schema, indent=2, ensure_ascii=False))
+    say(json.dumps(schema, indent=2, ensure_ascii=False))
     return 0

@@ -35,9 +35,7 @@ def _effort(contract: Contract) -> tuple[bool, bool, int, str]:
     return (contract.purity != "pure", not ready, len(inputs), contract.operator)
 
 
-def skeleton(
-    language: str, name: str, folder: str, contract: Contract, library: Library
-) -> dict[str, str]:
+def skeleton(language: str, name: str, folder: str, contract: Contract, library: Library) -> dict[str, str]:
     """The text of every file by its name; of a machine, or a method of one, all methods are begun."""
     backend, operators = _FILES[language]
     begun = begun_with(contract, library)

@@ -31,11 +31,16 @@ def _shared(function: Callable[..., Any]) -> Callable[..., Any]:
 
 @command.command("build")
 @_shared
-def build(jobs: int, profile: str) -> int:
-    """Derive every case and write what changed; nothing is written where anything is wrong."""
+@click.option("--only", multiple=True, metavar="OPERATOR", help="Derive this operator; of others only new questions.")
+@click.option("--changed", is_flag=True, help="Derive only the cases whose question is new or changed.")
+def build(jobs: int, profile: str, only: tuple[str, ...], changed: bool) -> int:
+    """Derive every case and write what changed; nothing is written where anything is wrong.
+
+    `--only` and `--changed` believe the frozen answers of all other cases; `tally vectors check` derives them all.
+    """
     from conformance.cli.freezing import build_vectors
 
-    return build_vectors(jobs, profile == _FULL)
+    return build_vectors(jobs, profile == _FULL, only, changed)
 
 
 @command.command("check")

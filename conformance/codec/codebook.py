@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from conformance.codec.form import Form, form_of
@@ -11,6 +11,7 @@ from conformance.contract.lasting import has_volatile, lasting
 from conformance.contract.types import HANDLE, ROOT, members_of
 
 if TYPE_CHECKING:  # the expression engine that these bring along costs a worker process 100 ms
+    from conformance.contract.file_format import FileFormat
     from conformance.contract.library import Library
     from conformance.contract.model import Contract
 
@@ -35,6 +36,7 @@ class Codebook:
 
     forms: Mapping[str, OperatorForms]
     numbers: Mapping[str, int]
+    formats: Mapping[str, FileFormat] = field(default_factory=dict)  # of the files that operators keep
 
     def __getitem__(self, operator: str) -> OperatorForms:
         return self.forms[operator]
@@ -48,6 +50,15 @@ class Codebook:
         machines = [self[name].contract.machine for name in declared if name in self]
         return declared.union(*(one.methods for one in machines if one is not None and one.name in declared))
 
+    def stray_method(self, names: Iterable[str]) -> tuple[str, str] | None:
+        """The first name that is a method of a machine which is not among the names, and that machine."""
+        declared = frozenset(names)
+        for name in sorted(declared):
+            machine = self[name].contract.machine if name in self else None
+            if machine is not None and machine.name not in declared:
+                return name, machine.name
+        return None
+
 
 def codebook_of(library: Library, known: Codebook | None = None) -> Codebook:
     """The codebook of a library; the forms of contracts that `known` has already are taken from there."""
@@ -56,7 +67,7 @@ def codebook_of(library: Library, known: Codebook | None = None) -> Codebook:
         name: old[name] if name in old and old[name].contract is contract else _forms_of(contract)
         for name, contract in library.contracts.items()
     }
-    return Codebook(forms, {code: error.number for code, error in library.errors.items()})
+    return Codebook(forms, {code: error.number for code, error in library.errors.items()}, library.formats)
 
 
 def _forms_of(contract: Contract) -> OperatorForms:

@@ -16,7 +16,7 @@ import numpy as np
 
 from conformance.contract.item import encode_item, head
 
-MAX_DEPTH: Final = 128
+MAX_NESTING: Final = 1_000  # of one message, on both wires; in JSON a `value` of 300 maps takes 900
 MAX_ITEMS: Final = 1 << 22  # in one message; 2^20 plain integers are four times less
 TYPED_ARRAYS: Final[Mapping[int, np.dtype[Any]]] = {70: np.dtype("<u4"), 71: np.dtype("<u8")}  # RFC 8746, little-endian
 _SHORT: Final = 64  # characters; names of members come again and again
@@ -156,8 +156,8 @@ class ItemReader:
         self._items += argument if major != _TAG else 1
         if self._items > MAX_ITEMS:
             raise IllFormed(f"more than {MAX_ITEMS} items in one message", at)
-        if len(self._open) >= MAX_DEPTH:
-            raise IllFormed(f"nesting deeper than {MAX_DEPTH}", at)
+        if len(self._open) >= MAX_NESTING:
+            raise IllFormed(f"nested too deeply, more than {MAX_NESTING} arrays, maps and tags", at)
         count = 2 * argument if major == _MAP else argument if major == _ARRAY else 1
         self._open.append((major, argument, count, []))
 

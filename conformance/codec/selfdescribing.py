@@ -10,7 +10,7 @@ from conformance.codec.illtyped import IllTyped
 from conformance.codec.item import Float
 from conformance.codec.scalar import text
 
-MAX_DEPTH: Final = 100  # of arrays and maps inside each other; a message may nest a little deeper
+MAX_DEPTH: Final = 300  # arrays and maps inside each other; the canonical profile is asked for 257
 _INTEGER = re.compile(r"(?:0|-?[1-9][0-9]{0,19})\Z")
 _HEX = re.compile(r"(?:[0-9a-f]{2})*\Z")
 

@@ -7,10 +7,9 @@ from collections.abc import Iterator, Mapping
 from itertools import chain
 from typing import Any, Final, Protocol
 
-from conformance.codec.item import MAX_ITEMS, IllFormed, Incomplete, ItemReader
+from conformance.codec.item import MAX_ITEMS, MAX_NESTING, IllFormed, Incomplete, ItemReader
 
 MAX_MESSAGE: Final = 64 * 1024 * 1024  # bytes; 2^20 indices are 23 MB as JSON at their widest
-MAX_NESTING: Final = 400  # objects and arrays in one another; a `value` of depth 100 takes three for each map
 _SAMPLE: Final = 200  # bytes
 
 

@@ -19,6 +19,9 @@ _SCALAR_TYPES: Final[Mapping[str, Any]] = {
 }
 
 
+NUL: Final = "\U0010ffff"  # stands for NUL in texts that the engine holds
+
+
 class Unjudgeable(ValueError):
     """A value is of its declared type, and the expression engine cannot hold it."""
 
@@ -51,7 +54,7 @@ def conversion(type_: Type) -> tuple[Any, Callable[[Any], Any]]:
             return [], lambda value: [convert(element) for element in value]
         case MapOf(item):
             convert = conversion(item)[1]
-            return {}, lambda value: {_text(key): convert(element) for key, element in value.items()}
+            return {}, lambda value: {held_text(key): convert(element) for key, element in value.items()}
         case Scalar(name) if name.startswith("bytes"):
             return bytearray(), bytearray
         case Value():
@@ -62,7 +65,7 @@ def conversion(type_: Type) -> tuple[Any, Callable[[Any], Any]]:
             return 0, int
         case Scalar(name) if name in FLOAT_BYTES:
             return 0.0, float
-    return "", _text
+    return "", held_text
 
 
 def little_endian(array: Any) -> bytearray:
@@ -74,7 +77,20 @@ def _same(value: Any) -> Any:
     return value
 
 
-def _text(value: str) -> str:
-    if "\0" in value:
-        raise Unjudgeable("a text with NUL in it, at which the expression engine cuts it")
+def held_text(value: str) -> str:
+    """A text as the engine holds it: it cuts at NUL, so U+10FFFF stands for NUL; raises Unjudgeable."""
+    if NUL in value:
+        raise Unjudgeable("a text with U+10FFFF in it, which stands for NUL in the expression engine")
+    return value.replace("\0", NUL)
+
+
+def given_text(value: Any) -> Any:
+    """What a named function gets: texts, alone or in lists and maps, as they were before the engine held them."""
+    match value:
+        case str():
+            return value.replace(NUL, "\0")
+        case list():
+            return [given_text(item) for item in value] if value and not isinstance(value[0], int) else value
+        case dict():
+            return {given_text(key): given_text(item) for key, item in value.items()}
     return value

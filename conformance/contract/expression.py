@@ -13,7 +13,7 @@ from typing import Any
 
 from cel_expr_python import cel
 
-from conformance.contract.engine_value import cel_type, conversion, little_endian
+from conformance.contract.engine_value import cel_type, conversion, given_text, held_text, little_endian
 from conformance.contract.functions import FUNCTIONS, Function
 from conformance.contract.types import (
     Field,
@@ -230,12 +230,24 @@ def _declared(functions: Sequence[Function]) -> list[Any]:
         cel.FunctionDecl(
             f.name,
             [
-                cel.Overload(f"{f.name}_{k}", f.returns, list(parameters), False, f.call)
+                cel.Overload(f"{f.name}_{k}", f.returns, list(parameters), False, _with_texts(f.call))
                 for k, parameters in enumerate(f.parameters)
             ],
         )
         for f in functions
     ]
+
+
+def _with_texts(call: Callable[..., Any]) -> Callable[..., Any]:
+    """A named function over texts as they are, whatever stands for NUL in the engine."""
+
+    def apply(*values: Any) -> Any:
+        answer = call(*map(given_text, values))
+        if isinstance(answer, list) and answer and isinstance(answer[0], str):
+            return list(map(held_text, answer))
+        return held_text(answer) if isinstance(answer, str) else answer
+
+    return apply
 
 
 def _engine(types: Mapping[str, Any], declared: Sequence[Any]) -> Any:
@@ -325,7 +337,7 @@ def _column(get: _Read, read: _Read) -> _Read:
     def column(value: Any) -> Any:
         holder = get(value)
         if isinstance(holder, dict):
-            return {key: read(item) for key, item in holder.items()}
+            return {held_text(key): read(item) for key, item in holder.items()}
         return [read(item) for item in holder or ()]
 
     return column

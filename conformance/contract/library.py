@@ -1,12 +1,15 @@
-"""The whole specification as one value: contracts, types, errors, requirements, rulings and mutants of every family."""
+"""The whole specification as one value: contracts, types, errors, requirements, coverage, rulings and mutants."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path as FilePath
 from typing import TypeVar
 
+from conformance.contract.coverage import Coverage, coverage_from
+from conformance.contract.file_format import FileFormat, formats_from
 from conformance.contract.finder import Layout
 from conformance.contract.functions import FUNCTIONS, Function
 from conformance.contract.machine_source import parts_of
@@ -21,8 +24,8 @@ from conformance.contract.source import Source, read
 from conformance.contract.types import Struct, Type
 from conformance.contract.typetext import type_at
 
-_Entry = TypeVar("_Entry", Ruling, Mutant)
-_FAMILY_FILES = ("requirements.yaml", "rulings.yaml", "mutants.yaml")
+_Entry = TypeVar("_Entry", Ruling, Mutant, FileFormat)
+_FAMILY_FILES = ("requirements.yaml", "coverage.yaml", "rulings.yaml", "mutants.yaml", "formats.yaml")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +37,10 @@ class Library:
     types: Mapping[str, Type]
     errors: Mapping[str, ErrorCode]
     requirements: Mapping[str, Requirements]  # by family
+    coverage: Mapping[str, Coverage]  # by family
     rulings: Mapping[str, Ruling]
     mutants: Mapping[str, Mutant]
+    formats: Mapping[str, FileFormat] = field(default_factory=dict)
 
     def requirement(self, id_: str) -> Requirement | None:
         """The requirement with this id, in whichever family has it."""
@@ -64,28 +69,34 @@ class _Loader:
         functions = (*FUNCTIONS, *registry_functions(errors))
         contracts: dict[str, Contract] = {}
         requirements: dict[str, Requirements] = {}
+        coverage: dict[str, Coverage] = {}
         rulings: dict[str, Ruling] = {}
         mutants: dict[str, Mutant] = {}
+        formats: dict[str, FileFormat] = {}
         for folder in sorted(path for path in spec.iterdir() if path.is_dir() and path.name != "schema"):
             for file in sorted(folder.glob("*.yaml")):
                 if file.name not in _FAMILY_FILES:
                     self.add_contract(contracts, file, folder.name, types, functions)
             if source := self.checked(folder / "requirements.yaml", "requirements"):
                 requirements[folder.name] = requirements_from(source, folder.name)
+            if source := self.checked(folder / "coverage.yaml", "coverage"):
+                coverage[folder.name] = coverage_from(source, folder.name)
             if source := self.checked(folder / "rulings.yaml", "rulings"):
                 self.add_unique(rulings, {ruling.id: ruling for ruling in rulings_from(source)})
             if source := self.checked(folder / "mutants.yaml", "mutants"):
                 self.add_unique(mutants, {m.id: m for m in mutants_from(source, folder.name)})
+            if source := self.checked(folder / "formats.yaml", "formats"):
+                self.add_unique(formats, formats_from(source))
         if not contracts and not self.problems:
             place = Position(self.layout.shown(spec), 1, 1)
             self.problems.append(Problem(place, "C006", "no contract found", "is this a Tallystick checkout?"))
         if self.problems:
             raise MalformedContract(self.problems)
-        return Library(self.layout, contracts, types, errors, requirements, rulings, mutants)
+        return Library(self.layout, contracts, types, errors, requirements, coverage, rulings, mutants, formats)
 
     def checked(self, file: FilePath, schema: str) -> Source | None:
         """The parsed file if it exists and fits its schema; problems are noted, not raised."""
-        if not file.is_file():
+        if not os.path.lexists(file):
             return None
         try:
             source = read(file, self.layout.shown(file))

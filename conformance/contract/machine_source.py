@@ -14,7 +14,9 @@ from conformance.contract.source import Source
 
 OPEN_HANDLE: Final = "open-handle"  # the guard that refuses a handle nobody holds
 _COMMON: Final = ("version", "purpose", "source", "equivalence", "purity", "confirmed_by", "failure", "rng", "calls")
-_WHOLE: Final = ("state", "invariants", "laws", "vectors", "workloads", "given", "own_roots")
+_WHOLE: Final = (
+    "state", "invariants", "laws", "vectors", "axes", "workloads", "given", "own_roots", "bystanders", "fuzz"
+)
 _ABSENT: Final[Mapping[str, Any]] = {"requires": [], "ordering": {}, "vectors": []}
 
 

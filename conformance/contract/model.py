@@ -22,11 +22,15 @@ class Clause:
     requirements: tuple[str, ...]
     rulings: tuple[str, ...]
     position: Position
+    implied_by: tuple[str, ...] = ()  # the other clauses of the same contract that say as much together
 
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """A precondition; when it is the first that is not true, the call fails with `code`."""
+    """A precondition; when it is the first that is not true, the call fails with `code`.
+
+    `unit` says what a guard that bounds a size counts: bytes, characters or items; empty where it bounds none.
+    """
 
     id: str
     expression: Expression
@@ -34,6 +38,7 @@ class Guard:
     requirements: tuple[str, ...]
     rulings: tuple[str, ...]
     position: Position
+    unit: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +123,18 @@ class Workload:
 
 
 @dataclass(frozen=True, slots=True)
+class Bystanders:
+    """By pattern of a path, with the reason: where a file of others is none, and what the operator may clear away.
+
+    `told` are the outputs that may tell of files of others, with the reason.
+    """
+
+    none: Mapping[str, str] = field(default_factory=dict)
+    owned: Mapping[str, str] = field(default_factory=dict)
+    told: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Rng:
     """The random stream that an operator draws from, or the operators through which it draws."""
 
@@ -162,6 +179,10 @@ class Contract:
     groups: tuple[Group, ...]
     workloads: tuple[Workload, ...]
     source: Source = field(repr=False)
+    fuzz_loose: Mapping[str, str] = field(default_factory=dict)  # by pattern: files whose fate is open, and why
+    fuzz_decode: Mapping[str, str] = field(default_factory=dict)  # by pattern: files of no fixed bytes, and codec
+    bystanders: Bystanders = field(default_factory=Bystanders)
+    axes: Mapping[str, str] = field(default_factory=dict)  # axis -> why no group of the contract goes along it
     machine: Machine | None = None  # of a machine's own contract, and of those of its methods
     method: Method | None = None
     mentions: Mentions = field(default_factory=lambda: Mentions({}), repr=False)

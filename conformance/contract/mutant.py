@@ -11,7 +11,10 @@ from conformance.contract.source import Source
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
-    """One deliberate mistake; `control` has none, `equivalent_to` names the class it belongs to."""
+    """One deliberate mistake; `control` has none, `equivalent_to` names the class it belongs to.
+
+    `breaks` are the check strings of the guards, refusals, postconditions and workloads that it is there to break.
+    """
 
     id: str
     family: str
@@ -21,6 +24,8 @@ class Mutant:
     control: bool
     equivalent_to: str
     position: Position
+    solo: str = ""  # why no operator declared alone kills it
+    breaks: tuple[str, ...] = ()
 
     @property
     def backend(self) -> str:
@@ -40,6 +45,8 @@ def mutants_from(source: Source, family: str) -> tuple[Mutant, ...]:
             body.get("control", False),
             body.get("equivalent_to", ""),
             source.at(("mutants", k)),
+            body.get("solo", ""),
+            names(body, "breaks"),
         )
         for k, body in enumerate(source.value["mutants"])
     )

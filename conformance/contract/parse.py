@@ -9,6 +9,7 @@ from conformance.contract.expression import BadExpression, BadLet, Environment, 
 from conformance.contract.functions import Function
 from conformance.contract.machine import Machine, Mentions, Method
 from conformance.contract.model import (
+    Bystanders,
     Clause,
     Contract,
     EdgeCase,
@@ -123,6 +124,10 @@ class _Parser:
             groups=tuple(self.group(k, before) for k in range(len(body["vectors"]))),
             workloads=tuple(self.workload(k) for k in range(len(body.get("workloads", ())))),
             source=self.source,
+            fuzz_loose=body.get("fuzz", {}).get("loose", {}),
+            fuzz_decode=body.get("fuzz", {}).get("decode", {}),
+            bystanders=Bystanders(**body.get("bystanders", {})),
+            axes=dict(body.get("axes", {})),
             machine=self.machine,
             method=method,
             mentions=mentions,
@@ -211,14 +216,16 @@ class _Parser:
 
     def guard(self, index: int, env: Environment) -> Guard:
         clause = self.clause(("requires", index), env)
-        code = self.body["requires"][index]["else"]
-        return Guard(clause.id, clause.expression, code, clause.requirements, clause.rulings, clause.position)
+        body = self.body["requires"][index]
+        told = (clause.requirements, clause.rulings, clause.position)
+        return Guard(clause.id, clause.expression, body["else"], *told, body.get("unit", ""))
 
     def clause(self, path: Path, env: Environment) -> Clause:
         body = self.at(path)
         expression = self.expression((*path, "that"), env)
         requirements, rulings = names(body, "requirement"), names(body, "ruling")
-        return Clause(body["id"], expression, requirements, rulings, self.source.at(path))
+        place, implied_by = self.source.at(path), names(body, "implied_by")
+        return Clause(body["id"], expression, requirements, rulings, place, implied_by)
 
     def refusal(self, index: int) -> Refusal:
         path: Path = ("refuses", index)

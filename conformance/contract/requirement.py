@@ -20,6 +20,7 @@ class Requirement:
     checks: tuple[str, ...]
     excluded: str
     position: Position
+    reference_only: str = ""  # why only tests of the suite's reference check it, where that is so
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,23 +35,12 @@ class Ruling:
 
 
 @dataclass(frozen=True, slots=True)
-class Heading:
-    """A heading of the source and the requirements that carry it, or the reason why none does."""
-
-    text: str
-    requirements: tuple[str, ...]
-    excluded: str
-    position: Position
-
-
-@dataclass(frozen=True, slots=True)
 class Requirements:
     """The requirement file of one family."""
 
     family: str
     seed: str
     requirements: tuple[Requirement, ...]
-    headings: tuple[Heading, ...]
     source: Source = field(repr=False)
     forbidden_names: tuple[str, ...] = ()  # words that no public name of the family may hold
 
@@ -66,14 +56,11 @@ def requirements_from(source: Source, family: str) -> Requirements:
             names(body, "checks"),
             body.get("excluded", ""),
             source.at(("requirements", k)),
+            body.get("reference_only", ""),
         )
         for k, body in enumerate(source.value["requirements"])
     )
-    headings = tuple(
-        Heading(body["heading"], names(body, "requirements"), body.get("excluded", ""), source.at(("headings", k)))
-        for k, body in enumerate(source.value["headings"])
-    )
-    return Requirements(family, source.value["seed"], rows, headings, source, names(source.value, "forbidden_names"))
+    return Requirements(family, source.value["seed"], rows, source, names(source.value, "forbidden_names"))
 
 
 def rulings_from(source: Source) -> tuple[Ruling, ...]:

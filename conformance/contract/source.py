@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import stat
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path as FilePath
@@ -13,6 +14,8 @@ import yaml
 from conformance.contract.position import MalformedContract, Path, Position, Problem
 
 MAX_NESTING: Final = 256  # lists and maps in one another; the deepest case has 98
+MAX_VALUES: Final = 200_000  # in one file; 100,000 take 8 s, the largest contract has 16,000
+MAX_DIGITS: Final = 100  # of an integer; the widest type has 20
 # YAML 1.2 core schema without null: what is not one of these is a string.
 _INTEGER = re.compile(r"[-+]?(?:0|[1-9][0-9]*)\Z|0x[0-9a-fA-F]+\Z")
 _FLOAT = re.compile(r"[-+]?(?:0|[1-9][0-9]*)(?:\.[0-9]+(?:[eE][-+]?[0-9]+)?|[eE][-+]?[0-9]+)\Z")
@@ -47,7 +50,12 @@ def read(file: FilePath, shown_as: str | None = None) -> Source:
     """Parse one YAML file; raises MalformedContract with the position of what is wrong."""
     name = shown_as or str(file)
     try:
+        if not stat.S_ISREG(file.stat().st_mode):
+            # A pipe would keep the reader waiting.
+            raise _malformed(Position(name, 1, 1), "this is not a regular file", "put the YAML text itself here")
         text = file.read_bytes().decode("utf-8")
+    except OSError as error:
+        raise _malformed(Position(name, 1, 1), f"the file cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
         line = file.read_bytes()[: error.start].count(b"\n") + 1
         raise _malformed(Position(name, line, 1), "the file is not UTF-8", "save it as UTF-8") from error
@@ -105,6 +113,8 @@ class _Builder:
             raise _malformed(position, f"tag {event.tag} is refused", "remove the tag; types are declared")
         if len(path) > MAX_NESTING:
             raise _malformed(position, f"more than {MAX_NESTING} lists and maps in one another", "a '[' may be open")
+        if len(self.values) >= MAX_VALUES:
+            raise _malformed(position, f"more than {MAX_VALUES} values in one file", "spread them over several files")
         self.values[path] = position
         if isinstance(event, yaml.ScalarEvent):
             return self.scalar(event, position)
@@ -123,6 +133,9 @@ class _Builder:
         if text in ("true", "false"):
             return text == "true"
         if _INTEGER.match(text):
+            if len(text) > MAX_DIGITS:
+                hint = "no type is that wide; quote what is text"
+                raise _malformed(position, f"an integer of {len(text)} characters", hint)
             return int(text, 16) if text.startswith("0x") else int(text)
         if _FLOAT.match(text):
             return float(text)

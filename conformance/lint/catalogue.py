@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from typing import Final
 
+from conformance.lint.axes import AxesWalked
 from conformance.lint.boundaries import BoundariesCrossed
 from conformance.lint.checks import ChecksMutual, ChecksResolve
+from conformance.lint.coverage import LinesCarried
+from conformance.lint.evidence import GuardsTwice, MutantsBreak, ReferenceOnly
 from conformance.lint.files import FilesLookedAt
 from conformance.lint.forbidden import NamesPermitted
 from conformance.lint.governance import LockCurrent, VersionsGoverned
 from conformance.lint.guards import EdgeCasesReached, GuardsAgree, GuardsReached
+from conformance.lint.limits import LimitsHaveUnits
 from conformance.lint.ordering import OrderDeclared
 from conformance.lint.postconditions import PostconditionsBite, PostconditionsHold
 from conformance.lint.randomness import RandomnessLocal
-from conformance.lint.requirements import HeadingsMapped, ProseIsProse, RequirementsTested
+from conformance.lint.requirements import ProseIsProse, RequirementsTested
 from conformance.lint.rule import Rule
 from conformance.lint.state import StateTotal
 from conformance.lint.symbols import CodesRegistered, LawsKnown, OperatorsResolve, RequirementsResolve, RulingsResolve
@@ -40,9 +44,14 @@ _OTHERS: Final[tuple[Rule, ...]] = (
     PostconditionsHold(),
     PostconditionsBite(),
     FilesLookedAt(),
+    LimitsHaveUnits(),
+    AxesWalked(),
     RequirementsTested(),
-    HeadingsMapped(),
+    LinesCarried(),
     ProseIsProse(),
+    MutantsBreak(),
+    GuardsTwice(),
+    ReferenceOnly(),
     VersionsGoverned(),
     LockCurrent(),
 )

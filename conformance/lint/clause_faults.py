@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
+from conformance.contract.limit import size_limits
 from conformance.contract.model import Contract
-from conformance.lint.mutation import Edit, Fault, Tree, add, drop, put, with_contract
+from conformance.lint.mutation import Edit, Fault, Path, Tree, add, drop, put, with_contract
 from conformance.lint.ordering import list_paths
 from conformance.lint.reference import mentions
 from conformance.lint.subject import Subject
+from conformance.vectors.notable import AXES
 
 _GHOST = "Nobody.Ghost_v1"
 
@@ -35,7 +37,39 @@ def _edits(subject: Subject, contract: Contract) -> _Edits:
     yield from _postconditions(contract)
     yield from _state(contract)
     yield from _memory(contract)
+    yield from _axes(contract)
+    yield from _limits(contract)
     yield from _prose(contract)
+
+
+def _axes(contract: Contract) -> _Edits:
+    """An axis that is walked no more; a reason where there is none to give, and none where there was."""
+    for axis in AXES:
+        where = [group.path for group in contract.groups if group.body.get("axis") == axis]
+        if where:
+            yield "L309", f"no {axis} group", partial(_without_axis, where)
+            yield "L309", f"a reason against {axis} beside its group", put(("axes", axis), "It is not needed here.")
+    for axis in contract.axes:
+        yield "L309", f"no reason against {axis}", drop(("axes", axis))
+
+
+def _limits(contract: Contract) -> _Edits:
+    """A limit without its unit, with another one than it counts, and a unit where nothing is bounded."""
+    for k, guard in enumerate(contract.requires):
+        if guard.unit:
+            other = "items" if guard.unit != "items" else "bytes"
+            yield "L308", f"guard {guard.id} without its unit", drop(("requires", k, "unit"))
+            yield "L308", f"guard {guard.id} that counts {other}", put(("requires", k, "unit"), other)
+        elif not list(size_limits(guard.expression.text)):
+            yield "L308", f"guard {guard.id} with a unit and no limit", put(("requires", k, "unit"), "bytes")
+
+
+def _without_axis(where: Sequence[Path], tree: Tree) -> Tree:
+    for path in where:
+        tree = tree.drop((*path, "axis"))
+        if not {"cases", "trace"} & tree.at(path).keys():
+            tree = tree.put((*path, "cases"), [{"id": "plain"}])
+    return tree
 
 
 def _symbols(contract: Contract) -> _Edits:

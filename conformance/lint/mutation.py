@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from conformance.contract.coverage import coverage_from
 from conformance.contract.functions import FUNCTIONS
 from conformance.contract.model import Contract
 from conformance.contract.parse import contract_from
@@ -101,6 +102,14 @@ def with_requirements(subject: Subject, family: str, edit: Edit) -> Subject:
     source = replace(page.source, value=edit(Tree(page.source.value)).value)
     pages = {**subject.library.requirements, family: requirements_from(source, family)}
     return subject.derive(library=replace(subject.library, requirements=pages))
+
+
+def with_coverage(subject: Subject, family: str, edit: Edit) -> Subject:
+    """The subject with one coverage.yaml edited."""
+    page = subject.library.coverage[family]
+    source = replace(page.source, value=edit(Tree(page.source.value)).value)
+    pages = {**subject.library.coverage, family: coverage_from(source, family)}
+    return subject.derive(library=replace(subject.library, coverage=pages))
 
 
 def with_library(subject: Subject, **changes: Any) -> Subject:

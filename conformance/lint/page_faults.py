@@ -1,4 +1,4 @@
-"""Faults in requirements.yaml, rulings.yaml and errors.yaml."""
+"""Faults in requirements.yaml, coverage.yaml, rulings.yaml and errors.yaml."""
 
 from __future__ import annotations
 
@@ -6,10 +6,20 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 
+from conformance.contract.coverage import Passage
 from conformance.contract.machine_source import OPEN_HANDLE
 from conformance.contract.model import Contract
 from conformance.contract.requirement import Requirement
-from conformance.lint.mutation import Edit, Fault, drop, put, with_contract, with_library, with_requirements
+from conformance.lint.mutation import (
+    Edit,
+    Fault,
+    drop,
+    put,
+    with_contract,
+    with_coverage,
+    with_library,
+    with_requirements,
+)
 from conformance.lint.reference import check_of, check_text, claimable, mentions
 from conformance.lint.subject import Subject
 
@@ -20,9 +30,11 @@ def page_faults(subject: Subject) -> Iterator[Fault]:
         for k, row in enumerate(page.requirements):
             for code, name, edit in _row_edits(k, row):
                 yield Fault(code, f"{row.id}: {name}", partial(with_requirements, subject, family, edit))
-        for k, heading in enumerate(page.headings):
-            for name, edit in _heading_edits(k):
-                yield Fault("L402", f"{heading.text}: {name}", partial(with_requirements, subject, family, edit))
+    for family, coverage in subject.library.coverage.items():
+        for k, passage in enumerate(coverage.passages):
+            for code, name, edit in _passage_edits(k, passage):
+                where = f"{coverage.document} {passage}: {name}"
+                yield Fault(code, where, partial(with_coverage, subject, family, edit))
     for contract in subject.contracts:
         yield from _deletions(subject, contract)
         if contract.family in subject.library.requirements and contract.inputs.fields:
@@ -50,7 +62,7 @@ def _row_edits(k: int, row: Requirement) -> Iterator[tuple[str, str, Edit]]:
         if check_of(text).kind in ("guard", "ensures", "law", "group", "workload"):
             yield "L107", f"{text} left out", drop((*checks, n))
     yield "L104", "renumbered", put(("requirements", k, "id"), "ZZ98")
-    yield "L402", "a row under no heading", put(("requirements", k, "id"), "ZZ98")
+    yield "L402", "a row that no passage names", put(("requirements", k, "id"), "ZZ98")
     if row.checks and row.kind != "L":
         yield "L401", "resting on a lint rule alone", put(checks, ["lint:L101"])
         if any(check_of(text).kind in ("guard", "ensures", "law", "group") for text in row.checks):
@@ -64,11 +76,16 @@ def _row_edits(k: int, row: Requirement) -> Iterator[tuple[str, str, Edit]]:
     yield "L403", "excluded in one word", put(("requirements", k, "excluded"), "untestable")
 
 
-def _heading_edits(k: int) -> Iterator[tuple[str, Edit]]:
-    where = ("headings", k)
-    yield "twice", lambda tree: tree.add(("headings",), tree.at(where))
-    text = ("headings", k, "heading")
-    yield "without a requirement", lambda tree: tree.put(where, {"heading": tree.at(text), "requirements": []})
+def _passage_edits(k: int, passage: Passage) -> Iterator[tuple[str, str, Edit]]:
+    where = ("passages", k)
+    yield "L402", "left out", drop(where)
+    yield "L402", "a line longer", put((*where, "lines", 1), passage.last + 1)
+    yield "L402", "without a digest", put((*where, "digest"), "")
+    yield "L402", "carried by nothing", put(where, {"lines": [passage.first, passage.last], "excluded": "  "})
+    yield "L104", "an unknown requirement", put((*where, "requirements"), ["ZZ98"])
+    yield "L105", "an unknown ruling", put((*where, "rulings"), ["ZA98"])
+    if passage.excluded:
+        yield "L403", "excluded in one word", put((*where, "excluded"), "untestable")
 
 
 def _deletions(subject: Subject, contract: Contract) -> Iterator[Fault]:

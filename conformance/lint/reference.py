@@ -110,6 +110,13 @@ def check_text(contract: Contract, kind: str, name: str) -> str:
     return f"{kind}:{contract.operator}{'::' if kind == 'group' else '#'}{name}"
 
 
+def guard_text(contract: Contract, id_: str) -> str:
+    """The check string of a guard; the one over the handle belongs to the machine, not to a method."""
+    if contract.method is not None and contract.machine is not None and id_ == OPEN_HANDLE:
+        return f"guard:{contract.machine.name}#{id_}"
+    return check_text(contract, "guard", id_)
+
+
 def requirement_checks(library: Library) -> dict[str, set[str]]:
     """The requirements that name each check string."""
     found: dict[str, set[str]] = {}

@@ -1,4 +1,4 @@
-"""L401 to L403: every requirement is tested or excluded with a reason, every heading is carried, and prose is prose."""
+"""L401 and L403: every requirement is tested or excluded with a reason, and prose is prose."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from conformance.contract.library import Library
+from conformance.contract.coverage import Passage
 from conformance.contract.model import Contract
 from conformance.contract.position import Position
-from conformance.contract.requirement import Heading, Requirement
+from conformance.contract.requirement import Requirement
 from conformance.lint.finding import Finding
-from conformance.lint.reference import check_of, check_text, claimable, requirement_ids
+from conformance.lint.reference import check_of, check_text, claimable
 from conformance.lint.subject import Subject
 
 
@@ -74,36 +74,6 @@ def _live(subject: Subject) -> frozenset[str]:
     return frozenset(live)
 
 
-class HeadingsMapped:
-    """Every heading of a seed maps to requirements or says why to none, and every requirement stands under one."""
-
-    code, name, level = "L402", "headings-mapped", "error"
-
-    def check(self, subject: Subject) -> Iterator[Finding]:
-        """Headings without a row, headings twice, and requirements that no heading lists."""
-        for family in subject.library.requirements.values():
-            texts = [heading.text for heading in family.headings]
-            for k, heading in enumerate(family.headings):
-                if heading.text in texts[:k]:
-                    message = f"heading {heading.text!r} stands twice"
-                    yield Finding(heading.position, self.code, message, family.seed, "join their rows")
-                if not is_mapped(subject.library, heading):
-                    message = f"heading {heading.text!r} maps to no requirement"
-                    hint = "name the requirements that carry it, or exclude it with a reason"
-                    yield Finding(heading.position, self.code, message, family.seed, hint)
-            listed = {id_ for heading in family.headings for id_ in heading.requirements}
-            for row in family.requirements:
-                if row.id not in listed:
-                    message = f"{row.id} stands under no heading of {family.seed}"
-                    yield Finding(row.position, self.code, message, row.id, "name it at the heading it comes from")
-
-
-def is_mapped(library: Library, heading: Heading) -> bool:
-    """Whether a heading names a requirement that exists, or says why it names none."""
-    known = requirement_ids(library)
-    return bool(heading.excluded.strip()) or any(id_ in known for id_ in heading.requirements)
-
-
 class ProseIsProse:
     """A purpose, a `why`, a reason for an exclusion and an error message are sentences of at least three words."""
 
@@ -118,7 +88,8 @@ class ProseIsProse:
                 yield from self._judged(refusal.position, where, refusal.when, contract.operator)
             yield from self._groups(contract)
         for family in subject.library.requirements.values():
-            entries: list[Requirement | Heading] = [*family.requirements, *family.headings]
+            passages = coverage.passages if (coverage := subject.library.coverage.get(family.family)) else ()
+            entries: list[Requirement | Passage] = [*family.requirements, *passages]
             for entry in entries:
                 if entry.excluded:
                     yield from self._judged(entry.position, "reason for the exclusion", entry.excluded, family.seed)

@@ -10,6 +10,7 @@ from conformance.contract.position import MalformedContract
 from conformance.lint.case_faults import case_faults
 from conformance.lint.catalogue import RULES
 from conformance.lint.clause_faults import clause_faults
+from conformance.lint.evidence_faults import evidence_faults
 from conformance.lint.lock_faults import lock_faults
 from conformance.lint.mutation import Fault
 from conformance.lint.page_faults import page_faults
@@ -40,7 +41,8 @@ class Score:
 def faults(subject: Subject) -> dict[str, tuple[Fault, ...]]:
     """Every fault that can be seeded into the shipped specification, by the rule that must find it."""
     found: dict[str, list[Fault]] = {rule.code: [] for rule in RULES}
-    seeds = (*clause_faults(subject), *case_faults(subject), *page_faults(subject), *lock_faults(subject))
+    pages = (*page_faults(subject), *lock_faults(subject))
+    seeds = (*clause_faults(subject), *case_faults(subject), *pages, *evidence_faults(subject))
     for fault in seeds:
         found[fault.code].append(fault)
     return {code: tuple(some) for code, some in found.items()}

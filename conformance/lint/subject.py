@@ -76,8 +76,9 @@ def _same_types(one: Library, other: Library) -> bool:
 class Subject:
     """A library with its frozen cases, by operator.
 
-    `known_laws` and `documents` (path -> text of the tests and benchmarks that requirements name; None where no
-    checkout is there to look into) come from the caller, because they stand to the right of lint.
+    `known_laws`, `documents` (path -> text of the tests and benchmarks that requirements name; None where no checkout
+    is there to look into) and `evidence` (mutant id -> check strings of all that notices it; None where no kill matrix
+    says that) come from the caller, because they stand to the right of lint.
     """
 
     library: Library
@@ -88,6 +89,7 @@ class Subject:
     codebook: Codebook = field(repr=False)
     bench: Bench = field(repr=False)
     only: frozenset[str] | None = None
+    evidence: Mapping[str, frozenset[str]] | None = None
 
     @property
     def contracts(self) -> tuple[Contract, ...]:
@@ -149,10 +151,12 @@ def subject_of(
     lock: Lock | None = None,
     known_laws: Iterable[str] = (),
     documents: Mapping[str, str] | None = None,
+    evidence: Mapping[str, frozenset[str]] | None = None,
 ) -> Subject:
     """The subject made of a library and its frozen cases."""
     by_operator: dict[str, list[Case]] = {}
     for case in cases:
         by_operator.setdefault(case.operator, []).append(case)
     frozen = {operator: tuple(found) for operator, found in sorted(by_operator.items())}
-    return Subject(library, frozen, lock, frozenset(known_laws), documents, codebook_of(library), Bench())
+    book, laws = codebook_of(library), frozenset(known_laws)
+    return Subject(library, frozen, lock, laws, documents, book, Bench(), evidence=evidence)

@@ -147,7 +147,7 @@ class LawsKnown:
 
 
 class RequirementsResolve:
-    """Every requirement that a clause, group, law, mutant, heading or ruling names has a row in requirements.yaml."""
+    """Every requirement that a clause, group, law, mutant, passage or ruling names has a row in requirements.yaml."""
 
     code, name, level = "L104", "requirements-resolve", "error"
 
@@ -160,12 +160,12 @@ class RequirementsResolve:
                 if mention.name not in known:
                     message = f"unknown requirement {mention.name}"
                     yield Finding(mention.position, self.code, message, contract.operator, hint)
-        for family in subject.library.requirements.values():
-            for heading in family.headings:
-                for id_ in heading.requirements:
+        for coverage in subject.library.coverage.values():
+            for passage in coverage.passages:
+                for id_ in passage.requirements:
                     if id_ not in known:
-                        message = f"heading {heading.text!r} names unknown requirement {id_}"
-                        yield Finding(heading.position, self.code, message, id_, hint)
+                        message = f"{passage} names unknown requirement {id_}"
+                        yield Finding(passage.position, self.code, message, id_, hint)
         entries: list[Ruling | Mutant] = [*subject.library.rulings.values(), *subject.library.mutants.values()]
         for entry in entries:
             for id_ in entry.requirements:
@@ -192,6 +192,11 @@ class RulingsResolve:
             for id_ in mutant.rulings:
                 if id_ not in library.rulings:
                     yield Finding(mutant.position, self.code, f"{mutant.id} names unknown ruling {id_}", mutant.id)
+        for coverage in library.coverage.values():
+            for passage in coverage.passages:
+                for id_ in passage.rulings:
+                    if id_ not in library.rulings:
+                        yield Finding(passage.position, self.code, f"{passage} names unknown ruling {id_}", id_)
         carried = {m.name for contract in library.contracts.values() for m in mentions(contract, "ruling")}
         for ruling in library.rulings.values():
             if ruling.id not in carried and not _tested(subject, ruling.requirements):

@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from conformance.report.entry import Entry
+from conformance.report.prose import Prose
 
 _NUMBER = re.compile(r"[0-9]+")
 _CODE = re.compile(r"[A-Z][A-Z_]+\Z")
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,23 +33,32 @@ def failures_of(entries: Iterable[Entry], excused: bool = False) -> list[Entry]:
     return [e for e in entries if e["verdict"] in ("fail", "error") and e.get("excused", False) is excused]
 
 
-def group_alike(failures: Sequence[Entry]) -> list[Alike]:
+def group_alike(failures: Sequence[Entry], prose: Prose) -> list[Alike]:
     """The distinct failures, those that struck most often first."""
     groups: dict[tuple[Any, ...], list[Entry]] = {}
     for entry in failures:
         groups.setdefault(_shape(entry), []).append(entry)
-    found = [Alike(_simplest(group), _rest(group)) for group in groups.values()]
+    found = [_alike(group, prose) for group in groups.values()]
     return sorted(found, key=lambda alike: (-alike.size, alike.first["id"]))
 
 
-def _simplest(group: Sequence[Entry]) -> Entry:
-    # A single call with small inputs says more than a trace of forty.
-    return min(group, key=lambda entry: ("step" in entry, len(str(entry.get("call", ""))), entry["id"]))
+def _alike(group: Sequence[Entry], prose: Prose) -> Alike:
+    """The group behind its smallest failure that cites the field that differs; an answer's size does not count."""
+
+    def rank(entry: Entry) -> tuple[Any, ...]:
+        inputs = len(str(entry.get("call", {}).get("inputs", "")))
+        return (not _cites(entry, prose), entry["kind"] == "fuzz", "step" in entry, inputs, entry["id"])
+
+    first = min(group, key=rank)
+    return Alike(first, tuple(entry for entry in group if entry is not first))
 
 
-def _rest(group: Sequence[Entry]) -> tuple[Entry, ...]:
-    first = _simplest(group)
-    return tuple(entry for entry in group if entry is not first)
+def _cites(entry: Entry, prose: Prose) -> bool:
+    """Whether the reason of a check, or a requirement of it, names the field that differs."""
+    fields = _NAME.findall(entry.get("difference", {}).get("path", ""))
+    rows = [prose["requirements"].get(id_, {}) for id_ in entry["requirements"]]
+    words = " ".join([entry["why"], entry["group"], *(row.get("text", "") for row in rows)])
+    return bool(fields) and fields[-1] in _NAME.findall(words)
 
 
 def _shape(entry: Entry) -> tuple[Any, ...]:

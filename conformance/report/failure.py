@@ -10,10 +10,12 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from conformance.report.entry import Entry
+from conformance.report.printable import one_line, printable
 from conformance.report.prose import Prose, called
 from conformance.report.record import Record
 
 LABEL: Final = 12  # columns; the widest label is "requirement"
+_LAST_WORDS: Final = 6  # lines of stderr; a traceback ends with what matters
 _WINDOW: Final = 48  # characters of a long value that are shown around the first difference
 _CONTEXT: Final = 16  # of them before it
 
@@ -35,17 +37,20 @@ class Tried:
     profile: str
     wire: str
     seed: str = ""
+    sandbox: str = "none"
 
-    def repeat(self, check: str) -> str:
-        """The command that repeats one check alone."""
+    def repeat(self, check: str, crash: bool = False) -> str:
+        """The command that repeats one check alone; a `crash` workload is only tried where that is asked for."""
         words = ["tally", "run", "--backend", self.backend]
         if self.wire != "json":
             words += ["--wire", self.wire]
         if self.profile != "standard":
             words += ["--profile", self.profile]
+        if self.sandbox != "none":
+            words += ["--sandbox", self.sandbox]
         if self.seed:
             words += ["--seed", self.seed]
-        return shlex.join([*words, "-k", check])
+        return shlex.join([*words, *(["--crash"] if crash else []), "-k", check])
 
     def explain(self, check: str) -> str:
         """The command that derives what a vector expects."""
@@ -55,15 +60,23 @@ class Tried:
 def tried_in(record: Record) -> Tried:
     """How the backend of a record was tried."""
     backend: Mapping[str, str] = record["backend"]
-    return Tried(backend["text"], record["profile"], backend["wire"], record["seed"])
+    return Tried(backend["text"], record["profile"], backend["wire"], record["seed"], backend["sandbox"])
 
 
-def facts_of(entry: Entry, prose: Prose, tried: Tried) -> Sequence[Fact]:
-    """Everything that is known about one failure, in the order in which a reader asks."""
-    return tuple(_facts(entry, prose, tried))
+def stderr_in(observations: Mapping[str, Any], entry: Entry) -> str:
+    """What the backend wrote on stderr before it was lost in a check; empty where it was not."""
+    return str(observations.get("stderr", {}).get(entry["id"], ""))
 
 
-def _facts(entry: Entry, prose: Prose, tried: Tried) -> Iterator[Fact]:
+def facts_of(entry: Entry, prose: Prose, tried: Tried, stderr: str = "") -> Sequence[Fact]:
+    """Everything that is known about one failure, in the order in which a reader asks.
+
+    `stderr` is an observation of this run, never part of a record.
+    """
+    return tuple(_facts(entry, prose, tried, stderr))
+
+
+def _facts(entry: Entry, prose: Prose, tried: Tried, stderr: str) -> Iterator[Fact]:
     if entry["why"]:
         yield Fact("why", entry["why"])
     if message := entry.get("message", ""):
@@ -77,15 +90,19 @@ def _facts(entry: Entry, prose: Prose, tried: Tried) -> Iterator[Fact]:
         yield Fact("" if number else "trace", line, verbatim=True)
     if (call := entry.get("call")) is not None:
         yield Fact("asked", cut(f"{call['operator']} {json_text(call['inputs'])}"))
-    for id_ in entry["requirements"]:
+    guards = entry.get("details", {}).get("guards", {})
+    yield from _guards(guards)
+    for id_ in _of_guards(guards, "requirements") or entry["requirements"]:
         yield _cited("requirement", id_, prose["requirements"].get(id_, {}))
-    for id_ in entry["rulings"]:
+    for id_ in entry["rulings"] if not guards else _of_guards(guards, "rulings"):
         yield _cited("ruling", id_, prose["rulings"].get(id_, {}))
     for id_ in entry.get("broken", ()):
         clause = prose["clauses"].get(f"{called(entry)}/{id_}", {})
         yield Fact("broken", f"{id_}: {clause['text']}" if clause else id_)
-    yield Fact("repeat", tried.repeat(entry["id"]), verbatim=True)
-    if entry["kind"] == "vector" and entry["verdict"] == "fail":
+    yield Fact("repeat", tried.repeat(entry["id"], entry["kind"] == "crash"), verbatim=True)
+    for number, line in enumerate(stderr.rstrip().splitlines()[-_LAST_WORDS:]):
+        yield Fact("" if number else "stderr", cut(line))
+    if entry["kind"] == "vector" and ("call" in entry or entry["verdict"] == "fail"):
         yield Fact("explain", tried.explain(entry["id"]), verbatim=True)
 
 
@@ -101,6 +118,22 @@ def _difference(difference: Entry) -> Iterator[Fact]:
     yield Fact("differs at", where)
     yield Fact("expected", cut(expected))
     yield Fact("actual", cut(actual))
+
+
+def _guards(guards: Mapping[str, Any]) -> Iterator[Fact]:
+    """The two guards that compete, where a wrong failure was answered."""
+    decides, answered = guards.get("decides"), guards.get("answered", ())
+    if decides is not None:
+        yield Fact("guard", f"{decides['id']} decides with {decides['code']}: {decides['that']}")
+    for guard in answered:
+        place = "comes later" if decides is not None else "is true here"
+        yield Fact("answered as", f"{guard['id']} with {guard['code']}, which {place}: {guard['that']}")
+
+
+def _of_guards(guards: Mapping[str, Any], member: str) -> Sequence[str]:
+    """What the guards at stake cite, each once."""
+    both = [*filter(None, [guards.get("decides")]), *guards.get("answered", ())]
+    return list(dict.fromkeys(id_ for guard in both for id_ in guard[member]))
 
 
 def _cited(label: str, id_: str, row: Mapping[str, str]) -> Fact:
@@ -148,7 +181,7 @@ def cut(text: str, limit: int = 280) -> str:
 def lines_of(facts: Sequence[Fact], width: int) -> Iterator[tuple[str, str]]:
     """The facts as (label, text) lines of at most `width` columns; a continuation has an empty label."""
     for fact in facts:
-        pieces = [fact.text]
+        pieces = [one_line(fact.text)]
         if not fact.verbatim:
             pieces = [
                 piece
@@ -162,8 +195,3 @@ def lines_of(facts: Sequence[Fact], width: int) -> Iterator[tuple[str, str]]:
 def plain(facts: Sequence[Fact], width: int = 80) -> str:
     """The facts as plain text."""
     return "\n".join(f"{label:<{LABEL}}{text}".rstrip() for label, text in lines_of(facts, width))
-
-
-def printable(text: str) -> str:
-    """Text from a backend without the control characters that would steer a terminal."""
-    return "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text)

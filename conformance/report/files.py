@@ -8,6 +8,7 @@ from pathlib import Path
 
 from conformance.report.record import Record, encode_record
 from conformance.report.writer import Observations
+from conformance.vectors.whole_file import write_whole
 
 
 class RecordFiles:
@@ -18,7 +19,7 @@ class RecordFiles:
     def write(self, record: Record, observations: Observations, folder: Path) -> Sequence[Path]:
         """Write record.json and observations.json."""
         judged, observed = folder / "record.json", folder / "observations.json"
-        judged.write_bytes(encode_record(record))
+        write_whole(judged, encode_record(record))
         text = json.dumps(observations, indent=2, sort_keys=True, default=str)
-        observed.write_text(text + "\n", encoding="utf-8")
+        write_whole(observed, text + "\n")
         return judged, observed

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
 
 from conformance.report.entry import Entry
-from conformance.report.failure import facts_of, plain, tried_in
+from conformance.report.failure import facts_of, plain, stderr_in, tried_in
 from conformance.report.record import Record
 from conformance.report.score import by_operator
+from conformance.report.verdict import crash_words
 from conformance.report.writer import Observations
+from conformance.vectors.whole_file import write_whole
 
 # XML 1.0 has no place for these, escaped or not; servers refuse the whole file.
 _ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -29,7 +32,9 @@ class JUnit:
         file = folder / "junit.xml"
         tree = ET.ElementTree(suites_of(record, observations))
         ET.indent(tree)
-        tree.write(file, encoding="utf-8", xml_declaration=True)
+        page = BytesIO()
+        tree.write(page, encoding="utf-8", xml_declaration=True)
+        write_whole(file, page.getvalue())
         return (file,)
 
 
@@ -40,7 +45,7 @@ def suites_of(record: Record, observations: Observations) -> ET.Element:
         suite = ET.SubElement(root, "testsuite", name=operator)
         _properties(suite, record, operator)
         for entry in entries:
-            _case(suite, record, entry)
+            _case(suite, record, entry, stderr_in(observations, entry))
     if troubles := list(_troubles(record)):
         suite = ET.SubElement(root, "testsuite", name=_RUN)
         for name, kind, text in troubles:
@@ -62,7 +67,10 @@ def _properties(suite: ET.Element, record: Record, operator: str) -> None:
         "harness": record["harness"],
         "profile": record["profile"],
         "vectors": record["vectors"],
+        "sandbox": backend["sandbox"],
         "verdict": record.verdict,
+        "verdict-line": record.sentence,
+        "crash": crash_words(record["crash"]),
         "wire": backend["wire"],
     }
     properties = ET.SubElement(suite, "properties")
@@ -70,7 +78,7 @@ def _properties(suite: ET.Element, record: Record, operator: str) -> None:
         ET.SubElement(properties, "property", name=name, value=legal(value))
 
 
-def _case(suite: ET.Element, record: Record, entry: Entry) -> None:
+def _case(suite: ET.Element, record: Record, entry: Entry, stderr: str) -> None:
     operator = entry["operator"]
     # Joined, classname and name are the check's id again but for one separator.
     name = entry["id"].removeprefix(operator).removeprefix("::")
@@ -81,7 +89,7 @@ def _case(suite: ET.Element, record: Record, entry: Entry) -> None:
     elif entry.get("excused", False):
         ET.SubElement(case, "skipped", message=legal(_excuse(record, entry)))
     elif verdict in ("fail", "error"):
-        facts = facts_of(entry, record["prose"], tried_in(record))
+        facts = facts_of(entry, record["prose"], tried_in(record), stderr)
         tag = "failure" if verdict == "fail" else "error"
         complaint = ET.SubElement(case, tag, message=legal(headline(entry)), type=entry.get("outcome", "") or tag)
         complaint.text = legal(f"{entry['id']}\n{plain(facts)}\n")
@@ -113,7 +121,9 @@ def _troubles(record: Record) -> list[tuple[str, str, str]]:
         (pattern, "failure", "listed as an expected failure, but no check has this id")
         for pattern in record["unmatched_expectations"]
     ]
-    return [*lost, *passing, *unknown]
+    missing = [(f"required {name}", "failure", "required, but not declared") for name in record["missing"]]
+    obstacles = [(f"no judgement {number}", "error", why) for number, why in enumerate(record["obstacles"], 1)]
+    return [*obstacles, *missing, *lost, *passing, *unknown]
 
 
 def _count(suite: ET.Element) -> None:

@@ -19,14 +19,21 @@ def prose_of(entries: Iterable[Entry], library: Library) -> Prose:
     `clauses` are keyed OPERATOR/id, by the operator of the call. What the library does not know is left out.
     """
     entries = list(entries)
-    requirements = sorted({id_ for entry in entries for id_ in entry["requirements"]})
-    rulings = sorted({id_ for entry in entries for id_ in entry["rulings"]})
+    requirements = sorted({id_ for entry in entries for id_ in _cited(entry, "requirements")})
+    rulings = sorted({id_ for entry in entries for id_ in _cited(entry, "rulings")})
     broken = sorted({(called(entry), id_) for entry in entries for id_ in entry.get("broken", ())})
     return {
         "requirements": {id_: text for id_ in requirements if (text := _requirement(id_, library))},
         "rulings": {id_: text for id_ in rulings if (text := _ruling(id_, library))},
         "clauses": {f"{operator}/{id_}": text for operator, id_ in broken if (text := _clause(operator, id_, library))},
     }
+
+
+def _cited(entry: Entry, member: str) -> set[str]:
+    """The ids that a check cites, and those of the guards at stake."""
+    guards = entry.get("details", {}).get("guards", {})
+    both = [*filter(None, [guards.get("decides")]), *guards.get("answered", ())]
+    return {*entry[member], *(id_ for guard in both for id_ in guard[member])}
 
 
 def called(entry: Entry) -> str:

@@ -40,8 +40,13 @@ class Record:
 
     @property
     def verdict(self) -> str:
-        """CONFORMANT, NOT CONFORMANT or NO JUDGEMENT."""
+        """CONFORMANT, PASSED WITH n EXPECTED FAILURES, NOT CONFORMANT or NO JUDGEMENT."""
         return str(self.members["verdict"])
+
+    @property
+    def sentence(self) -> str:
+        """The verdict in one line, with what is red and what was tried."""
+        return str(self.members["sentence"])
 
 
 def encode_record(record: Record) -> bytes:

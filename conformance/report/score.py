@@ -9,7 +9,7 @@ from typing import Final
 from conformance.report.entry import Entry
 from conformance.report.record import Record
 
-KINDS: Final = ("vector", "law", "behaviour", "fuzz")
+KINDS: Final = ("vector", "law", "behaviour", "fuzz", "crash")
 
 
 @dataclass(frozen=True, slots=True)

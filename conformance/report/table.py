@@ -9,11 +9,11 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from conformance.report.failure import printable
+from conformance.report.printable import printable
 from conformance.report.record import Record
 from conformance.report.score import KINDS, Score, by_operator, score_of, scores
 
-_TITLES: Final = {"vector": "vectors", "law": "laws", "behaviour": "behaviour", "fuzz": "fuzz"}
+_TITLES: Final = {"vector": "vectors", "law": "laws", "behaviour": "behaviour", "fuzz": "fuzz", "crash": "crash"}
 _STYLES: Final = {"FAIL": "bold red", "pass": "green", "excused": "yellow", "n/a": "dim", "not run": "dim"}
 
 

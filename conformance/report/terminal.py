@@ -10,16 +10,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from conformance.report.alike import Alike, failures_of, group_alike
-from conformance.report.failure import LABEL, Fact, facts_of, lines_of, printable, tried_in
+from conformance.report.failure import LABEL, Fact, facts_of, lines_of, stderr_in, tried_in
+from conformance.report.likeness import looks_like
+from conformance.report.printable import printable
 from conformance.report.record import Record
-from conformance.report.verdict import CONFORMANT, NO_JUDGEMENT
+from conformance.report.verdict import CONFORMANT, PASSED
 from conformance.report.writer import Observations
+from conformance.vectors.whole_file import write_whole
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 MOST_FAILURES: Final = 8  # distinct ones; more than a screenful hides the first
 _PAGE: Final = 80  # columns of a page without a terminal
+_GROUP: Final = {"fail": "Failure group", "error": "Error group"}
 _WIDEST: Final = 120  # columns; longer lines of prose are hard to read
 
 
@@ -33,14 +37,19 @@ class TextPage:
         from rich.console import Console
 
         page = StringIO()
-        show([record], Console(file=page, width=_PAGE, color_system=None))
+        show([record], Console(file=page, width=_PAGE, color_system=None), observed=[observations])
         file = folder / "report.txt"
-        file.write_text(page.getvalue(), encoding="utf-8")
+        write_whole(file, page.getvalue())
         return (file,)
 
 
-def show(records: Sequence[Record], console: Console, most: int = MOST_FAILURES) -> None:
-    """Print the report of one run, of one backend or several side by side."""
+def show(
+    records: Sequence[Record],
+    console: Console,
+    most: int = MOST_FAILURES,
+    observed: Sequence[Observations] = (),
+) -> None:
+    """Print the report of one run, of one backend or several side by side; `observed` holds one member per record."""
     # rich costs 30 ms, which no other command should pay.
     from rich.text import Text
 
@@ -58,16 +67,22 @@ def show(records: Sequence[Record], console: Console, most: int = MOST_FAILURES)
     if table.row_count:
         console.print(table)
         line()
-    for record in records:
+    for record, observations in zip(records, observed or [{}] * len(records), strict=True):
         if len(records) > 1:
             line()
             line(f"{record['backend']['text']}", style="bold underline")
-        _failures(record, console, line, most)
+        _failures(record, observations, console, line, most)
         width = min(console.width, _WIDEST)
         for text, style in _remarks(record):
-            for piece in textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False):
+            for piece in _wrapped(text, width):
                 line(piece, style)
-        line(_last(record), "bold green" if record.verdict == CONFORMANT else "bold red")
+        line(record.sentence, _style(record.verdict))
+
+
+def _style(verdict: str) -> str:
+    if verdict == CONFORMANT:
+        return "bold green"
+    return "bold yellow" if verdict.startswith(PASSED) else "bold red"
 
 
 def _banner(record: Record) -> Iterator[tuple[str, str]]:
@@ -80,7 +95,8 @@ def _banner(record: Record) -> Iterator[tuple[str, str]]:
     )
     chosen = f", selected {record['selection']}" if record["selection"] else ""
     seed = f", seed {record['seed']}" if record["seed"] else ""
-    yield "run", f"profile {record['profile']}, wire {backend['wire']}{chosen}{seed}"
+    boxed = f", sandbox {backend['sandbox']}" if backend["sandbox"] != "none" else ""
+    yield "run", f"profile {record['profile']}, wire {backend['wire']}{boxed}{chosen}{seed}"
     yield "against", f"tallystick {record['harness']}, vectors {record['vectors'][:16]}"
     yield (
         "checks",
@@ -89,13 +105,16 @@ def _banner(record: Record) -> Iterator[tuple[str, str]]:
     yield "", f"{' ' * LABEL}{counts['expected_to_fail']} expected to fail, {counts['run']} run"
 
 
-def _failures(record: Record, console: Console, line: Any, most: int) -> None:
-    groups = group_alike(failures_of(record.entries))
+def _failures(record: Record, observations: Observations, console: Console, line: Any, most: int) -> None:
+    groups = group_alike(failures_of(record.entries), record["prose"])
     for number, alike in enumerate(groups[:most], 1):
         entry = alike.first
-        line(f"{entry['verdict'].upper()} {number} of {len(groups)}: {entry['id']}", "bold red")
-        facts = facts_of(entry, record["prose"], tried_in(record))
+        size = f"{alike.size} check{'s' * (alike.size != 1)}"
+        line(f"{_GROUP[entry['verdict']]} {number} of {len(groups)} ({size}): {entry['id']}", "bold red")
+        facts = facts_of(entry, record["prose"], tried_in(record), stderr_in(observations, entry))
         others = [_others(alike)] if alike.others else []
+        if hint := looks_like([alike.first, *alike.others]):
+            others.append(Fact("looks like", hint))
         for label, text in lines_of([*facts, *others], min(console.width, _WIDEST)):
             line(text if label else f"{' ' * LABEL}{text}", label=label)
         line()
@@ -109,7 +128,8 @@ def _others(alike: Alike) -> Fact:
     groups = Counter(entry["group"] for entry in alike.others)
     named = ", ".join(f"{group} {count}" for group, count in groups.most_common(4))
     hidden = sum(count for _, count in groups.most_common()[4:])
-    return Fact("alike", f"{len(alike.others)} more: {named}" + (f", elsewhere {hidden}" if hidden else ""))
+    checks = f"{len(alike.others)} other check{'s' * (len(alike.others) != 1)}"
+    return Fact("alike", f"Same failure in {checks}: {named}" + (f", other groups {hidden}" if hidden else ""))
 
 
 def _remarks(record: Record) -> Iterator[tuple[str, str]]:
@@ -119,40 +139,43 @@ def _remarks(record: Record) -> Iterator[tuple[str, str]]:
     for loss, times in Counter(record["unattributed"]).items():
         often = f" {times} times" if times > 1 else ""
         yield f"unattributed: the backend was lost{often}, and no check repeats it alone: {loss}", "red"
+    for why in record["obstacles"]:
+        yield f"nothing can be judged: {why}", "red"
+    for name in record["missing"]:
+        yield f"required, but not declared: {name}", "red"
     for id_ in record["unexpected_passes"]:
         yield f"listed as an expected failure, but passes: {id_}; take it off the list", "red"
     for pattern in record["unmatched_expectations"]:
         yield f"listed as an expected failure, but no check has this id: {pattern}", "red"
     excused = failures_of(record.entries, excused=True)
     if excused:
-        yield f"{len(excused)} checks failed as expected; nothing is certified while such a list is not empty", "yellow"
+        checks = f"{len(excused)} check{'s' * (len(excused) != 1)}"
+        yield f"{checks} failed as expected. Runs with expected failures are not certifiable.", "yellow"
     if record["fuzz"]:
         yield f"fuzz: {_figures(record['fuzz'].values())}", "dim"
     diagnosis = record["diagnosis"]
-    if diagnosis is not None and diagnosis["explained"]:
+    if diagnosis is not None and diagnosis["mutants"]:
         cited = ", ".join([*diagnosis["requirements"], *diagnosis["rulings"]])
-        yield f"diagnosis: {diagnosis['sentence']} ({cited}); as mutant {' or '.join(diagnosis['mutants'])}", "bold"
-    elif failures_of(record.entries):
+        told = f"{diagnosis['sentence']} ({cited}); as mutant {' or '.join(diagnosis['mutants'])}"
+        if diagnosis["single"]:
+            yield f"answers this case as a backend that {told}. One failing case is too little for a diagnosis.", "bold"
+        else:
+            yield f"diagnosis: {told}", "bold"
+    elif failures_of(record.entries) and not record["obstacles"]:
         why = "no known mistake gives these answers" if diagnosis else "no kill matrix to look it up in"
         yield f"diagnosis: not explained ({why})", "bold"
 
 
 def _figures(operators: Collection[Mapping[str, Any]]) -> str:
-    examples = sum(figures["examples"] for figures in operators)
+    examples, listed = (sum(figures.get(name, 0) for figures in operators) for name in ("examples", "listed"))
     share = 100 * sum(figures["succeeded"] for figures in operators) // max(examples, 1)
     guards = [sides for figures in operators for sides in figures.get("guards", {}).values()]
     both = sum(all(sides.values()) for sides in guards)
-    return f"{examples} calls, {share} % succeed, {both} of {len(guards)} guards reached from both sides"
+    drawn = f"{listed} calls listed, {examples} drawn, of which {share} % succeed"
+    return f"{drawn}; {both} of {len(guards)} guards reached from both sides"
 
 
-def _last(record: Record) -> str:
-    counts, verdicts = record["counts"], record["verdicts"]
-    if record.verdict == NO_JUDGEMENT:
-        return f"{NO_JUDGEMENT}: nothing ran ({counts['loaded']} loaded, {counts['selected']} selected)"
-    bad = failures_of(record.entries)
-    if record.verdict == CONFORMANT:
-        part = " in the selected checks" if record["selection"] else ""
-        return f"{CONFORMANT}{part}: {verdicts['pass']} of {counts['run']} checks passed"
-    failed = sum(entry["verdict"] == "fail" for entry in bad)
-    said = f"{record.verdict}: {failed} of {counts['run']} checks failed, {len(bad) - failed} could not be judged"
-    return f"{said}, {len(record['unattributed'])} unattributed" if record["unattributed"] else said
+def _wrapped(text: str, width: int) -> list[str]:
+    # Only the first line starts at the margin, so that none of a backend's words can pass for the verdict.
+    indent = "    "
+    return textwrap.wrap(text, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)

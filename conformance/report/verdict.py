@@ -1,16 +1,111 @@
-"""The three verdicts on a run, and the exit status that each one is (DESIGN 7)."""
+"""The words of the verdict, made in one place: in a terminal, a record, JUnit and the exit status they are the same."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Final
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final
+
+from conformance.trial.check import Verdict
+from conformance.trial.run_result import RunResult
 
 CONFORMANT: Final = "CONFORMANT"
+PASSED: Final = "PASSED WITH"  # so many expected failures; never certifiable
 NOT_CONFORMANT: Final = "NOT CONFORMANT"
 NO_JUDGEMENT: Final = "NO JUDGEMENT"
-EXIT: Final = {CONFORMANT: 0, NOT_CONFORMANT: 1, NO_JUDGEMENT: 2}
+NOT_TRIED: Final = "not tried"
+_SHOWN: Final = 3  # names in one line
+_LONGEST: Final = 300  # characters of a reason in one line
+
+
+def verdict_of(run: RunResult) -> str:
+    """CONFORMANT, PASSED WITH n EXPECTED FAILURES, NOT CONFORMANT or NO JUDGEMENT."""
+    if run.obstacles:
+        return NO_JUDGEMENT
+    if run.missing:
+        return NOT_CONFORMANT
+    if run.empty:
+        return NO_JUDGEMENT
+    if not run.conformant:
+        return NOT_CONFORMANT
+    return f"{PASSED} {_counted(len(run.excused), 'EXPECTED FAILURE')}" if run.excused else CONFORMANT
+
+
+def status_of(verdict: str) -> int:
+    """The exit status that a verdict is (DESIGN 7)."""
+    return {NOT_CONFORMANT: 1, NO_JUDGEMENT: 2}.get(verdict, 0)
 
 
 def exit_status(verdicts: Iterable[str]) -> int:
     """The exit status of a run: the worst of its backends', and 2 where there was none."""
-    return max((EXIT[verdict] for verdict in verdicts), default=EXIT[NO_JUDGEMENT])
+    return max(map(status_of, verdicts), default=status_of(NO_JUDGEMENT))
+
+
+def sentence_of(members: Mapping[str, Any]) -> str:
+    """The verdict of a record in one line: the word, what is red, and what was tried."""
+    verdict, counts = str(members["verdict"]), members["counts"]
+    if verdict == NO_JUDGEMENT:
+        return f"{verdict}: {_hindrance(members)}"
+    part = " in the selected checks" if members["selection"] else ""
+    scope = members["scope"]
+    tried = [f"{len(scope['operators'])} of {_counted(scope['of'], 'operator')}", f"profile {members['profile']}"]
+    if part:
+        tried.insert(0, _counted(counts["run"], "check"))
+    tried.append(f"crash safety {crash_words(members['crash'])}")
+    red = "; ".join(_red(members))
+    return f"{verdict}{part}: {red + '; ' if red else ''}{', '.join(tried)}"
+
+
+def crash_words(crash: Mapping[str, Mapping[str, Any]] | str) -> str:
+    """What was found out about crashes: "not tried", or the lowest level that a workload reached."""
+    if isinstance(crash, str):
+        return crash
+    if not crash:
+        return "has no workload for these operators"
+    known = [one for one in crash.values() if one["reached"]]
+    if len(known) < len(crash):
+        return f"unknown in {len(crash) - len(known)} of {_counted(len(crash), 'workload')}"
+    order = ("none", "kill", "ext4", "posix")
+    lowest = min((str(one["reached"]) for one in known), key=order.index)
+    sampled = ", a sample of states" if any(one["sampled"] for one in known) else ""
+    return f"{lowest} in {_counted(len(crash), 'workload')}{sampled}"
+
+
+def _hindrance(members: Mapping[str, Any]) -> str:
+    counts, obstacles = members["counts"], members["obstacles"]
+    if obstacles:
+        more = f" (and {len(obstacles) - 1} more)" if len(obstacles) > 1 else ""
+        return f"{_short(obstacles[0])}{more}"
+    return f"nothing ran ({counts['loaded']} loaded, {counts['selected']} selected)"
+
+
+def _red(members: Mapping[str, Any]) -> Iterator[str]:
+    ran = members["counts"]["run"]
+    bad = [entry for entry in members["results"] if not entry.get("excused", False)]
+    failed = sum(entry["verdict"] == Verdict.FAIL for entry in bad)
+    errors = [entry for entry in bad if entry["verdict"] == Verdict.ERROR]
+    if failed:
+        yield f"{failed} of {_counted(ran, 'check')} failed"
+    if errors:
+        said = {entry.get("message", "") for entry in errors}
+        why = f": {_short(said.pop())}" if len(said) == 1 and "" not in said else ""
+        yield f"{len(errors)} of {_counted(ran, 'check')} errored{why}"
+    if missing := members["missing"]:
+        more = f" and {len(missing) - _SHOWN} more" if len(missing) > _SHOWN else ""
+        yield f"required, but not declared: {', '.join(missing[:_SHOWN])}{more}"
+    if passing := members["unexpected_passes"]:
+        yield f"{_counted(len(passing), 'expected failure')} now pass; remove them with --update-expected"
+    if unmatched := members["unmatched_expectations"]:
+        yield f"{_counted(len(unmatched), 'expected failure')} match no check"
+    if losses := members["unattributed"]:
+        yield f"the backend was lost {_counted(len(losses), 'time')}, and no check repeats it alone"
+
+
+def _short(text: str) -> str:
+    """A text on one line, cut where it is long."""
+    line = " ".join(text.split())
+    return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}..."
+
+
+def _counted(number: int, word: str) -> str:
+    plural = "S" if word.isupper() else "s"
+    return f"{number} {word}{plural if number != 1 else ''}"

@@ -30,6 +30,9 @@ WRITERS: Final[Mapping[str, str]] = {
     "text": "conformance.report.terminal:TextPage",
 }
 
+# What the writers make; a run removes the old ones before it starts, so that none outlives a run that judges nothing.
+FILES: Final = ("record.json", "observations.json", "junit.xml", "report.txt")
+
 
 def writer(name: str) -> Writer:
     """The writer called `name`; raises KeyError."""

@@ -64,6 +64,8 @@ operations:
     closes: true
     inputs:  {handle: {type: handle}}
     outputs: {}
+axes:
+  representation: A counter of a test takes small numbers.
 vectors:
   - group: up-and-down
     why: What goes up comes down again, step by step.
@@ -88,9 +90,15 @@ requirements:
   - {id: K03, kind: S, section: "1", text: Up to the limit., checks: ["guard:Counter.Increment#no-overflow", "ensures:Counter.Increment#tells-count", "group:Counter::derived"]}
   - {id: K04, kind: S, section: "1", text: Down to zero., checks: ["guard:Counter.Decrement#no-underflow", "ensures:Counter.Decrement#tells-count", "group:Counter::derived"]}
   - {id: K05, kind: S, section: "1", text: Reading changes nothing., checks: ["ensures:Counter.Read#tells-count", "invariant:Counter#within-limit", "state:Counter#count", "group:Counter::up-and-down"]}
-headings:
-  - {heading: Counting, requirements: [K01, K02, K03, K04, K05]}
 """  # noqa: E501
+
+COVERAGE = """\
+document: counter.md
+lines: 1
+sha256: "486389633205c85063373f7628f289161f83ccff037a68f03988e2e3669e74f1"
+passages:
+  - {lines: [1, 1], begins: Counting, digest: "ce3d843ea3eba387", requirements: [K01, K02, K03, K04, K05]}
+"""
 
 OVERFLOW = """\
   - {code: COUNTER_OVERFLOW, number: 1804, subsystem: runtime, severity: FATAL, message: A counter leaves its range.}
@@ -185,6 +193,7 @@ def write(root: Path, text: str = COUNTER) -> Layout:
         "errors.yaml": ERRORS + OVERFLOW,
         "count/Counter.yaml": text,
         "count/requirements.yaml": REQUIREMENTS,
+        "count/coverage.yaml": COVERAGE,
     }
     for schema in (SHIPPED.spec / "schema").glob("*.json"):
         files[f"schema/{schema.name}"] = schema.read_text(encoding="utf-8")

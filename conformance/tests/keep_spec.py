@@ -141,6 +141,14 @@ asked = 0
 
 def keep(inputs):
     path = os.path.join(inputs["root"], inputs["name"])
+    there = sorted(os.listdir(os.path.dirname(path))) if os.path.isdir(os.path.dirname(path)) else []
+    near = [name for name in there if name.startswith(os.path.basename(path)) and name != os.path.basename(path)]
+    if "guesses" in sins and near:
+        return refused("Keep")
+    for name in near if "sweeps" in sins else []:
+        os.remove(os.path.join(os.path.dirname(path), name))
+    if "overwrites-empty" in sins and os.path.isfile(path) and not os.path.getsize(path):
+        os.remove(path)
     if not inputs["name"] or chr(0) in path or os.path.exists(path):
         return refused("Keep")
     os.makedirs(os.path.dirname(path), exist_ok=True)

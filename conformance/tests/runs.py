@@ -57,6 +57,7 @@ def run_of(*results: Result, backend: str = "node acme.js", **changes: Any) -> R
         contracts={BATCH: "2.0.0 aa", MAP: "1.0.0 bb"},
         vectors="c0ffee" * 10,
         harness="0.1.0",
+        declarable=3,
     )
     return replace(run, **changes)
 
@@ -64,9 +65,9 @@ def run_of(*results: Result, backend: str = "node acme.js", **changes: Any) -> R
 def library() -> Library:
     place = Position("spec/data/requirements.yaml", 12, 3)
     row = Requirement("N12", "P", "5,6.8", "only full blocks are permuted, the short tail stays last", (), "", place)
-    rows = Requirements("data", "data-next-batch", (row,), (), cast(Any, None))
+    rows = Requirements("data", "data-next-batch", (row,), cast(Any, None))
     ruling = Ruling("NA18", "which modulus?", "min(block_size, cardinality - block_start)", ("N12",), place)
-    return Library(cast(Any, None), {}, {}, {}, {"data": rows}, {"NA18": ruling}, {})
+    return Library(cast(Any, None), {}, {}, {}, {"data": rows}, {}, {"NA18": ruling}, {})
 
 
 def record(*results: Result, **changes: Any) -> Record:

@@ -10,6 +10,8 @@ from conformance.lint.documents import read_documents
 from conformance.lint.subject import Subject, subject_of
 from conformance.tests.small_spec import SHIPPED
 from conformance.trial.laws.law import known_laws
+from conformance.trial.mutants_matrix import evidence_of
+from conformance.trial.mutants_report import FILE, read_matrix
 from conformance.vectors import corpus, lock
 
 
@@ -31,4 +33,5 @@ def shipped_subject() -> Subject:
         lock.read_lock(file, layout.shown(file)),
         known_laws(),
         read_documents(library),
+        evidence_of(read_matrix(layout.reports / FILE)),
     )

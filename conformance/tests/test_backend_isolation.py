@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -222,3 +223,27 @@ def test_a_consumer_that_stops_early_leaves_no_process(monkeypatch: pytest.Monke
         break
     gc.collect()
     assert [process.closed for process in started] == [True]
+
+
+def unsendable(key: str, before: int = 0) -> Conversation[Any]:
+    """A conversation that asks for 1 so many times, then together with what no message can hold, and then nothing."""
+
+    def talk() -> Talk:
+        for _ in range(before):
+            yield [echo(1)]
+        yield [echo(1), Call("Echo_v1", {"n": "1", "text": object()}), echo(1)]
+        return "never"
+
+    return Conversation(key, talk)
+
+
+def test_a_request_that_cannot_be_sent_costs_its_own_conversation_alone() -> None:
+    by = driver("honest")
+    odd = [unsendable("first"), unsendable("second", 3), replace(unsendable("alone"), alone=True)]
+    held = hold(by, [odd[0], *(asking(n) for n in range(20)), *odd[1:]])
+    assert held.findings == all_but()
+    assert by.unattributed == []
+    assert held.lost.keys() == {"first", "second", "alone"}
+    (reason,) = set(held.lost.values())
+    assert isinstance(reason, ProtocolError)
+    assert reason.reason.startswith("the request to Echo_v1 cannot be sent: ")

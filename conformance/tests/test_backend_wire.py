@@ -187,7 +187,7 @@ def test_a_bad_hello_is_refused_with_its_stderr(how: str) -> None:
 
 
 def test_a_backend_that_exits_at_hello_is_quoted() -> None:
-    with pytest.raises(BadHello, match=r"it exited with status 2 before it answered tally.hello") as bad:
+    with pytest.raises(BadHello, match=r"the backend exited \(2\) before the handshake") as bad:
         process("exits_at_hello").hello()
     assert bad.value.stderr == "the weights are missing\n"
     assert isinstance(bad.value.lost, Crash)

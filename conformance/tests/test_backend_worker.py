@@ -307,14 +307,14 @@ def test_prints_reads_and_children_leave_the_wire_alone(home: Home) -> None:
 )
 def test_an_object_that_is_not_there_is_named_before_hello(home: Home, target: str, text: str, said: str) -> None:
     home.module(text)
-    with pytest.raises(BadHello, match="it exited with status 2 before it answered tally") as bad:
+    with pytest.raises(BadHello, match=r"the backend exited \(2\) before the handshake") as bad:
         home.start(target).hello()
     assert said in bad.value.stderr
 
 
 def test_hello_that_raises_is_shown(home: Home) -> None:
     home.module("def hello():\n    raise RuntimeError('no GPU')\ndef call(method, params):\n    pass\n")
-    with pytest.raises(BadHello, match="it exited with status 70 before") as bad:
+    with pytest.raises(BadHello, match=r"the backend exited \(70\) before") as bad:
         home.start().hello()
     assert "no GPU" in bad.value.stderr
 

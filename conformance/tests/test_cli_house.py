@@ -146,7 +146,7 @@ def test_lint_holds_the_corpus_to_the_lock(built: Path, capsys: Capture) -> None
     assert f"V010 {OPERATOR} has 74 cases" in capsys.readouterr().out
 
 
-def test_the_shipped_contracts_have_no_findings_and_no_bare_headings(capsys: Capture) -> None:
+def test_the_shipped_contracts_have_no_findings_and_no_line_without_a_carrier(capsys: Capture) -> None:
     assert status_of(["lint"]) == 0
     assert capsys.readouterr().out.startswith("0 findings in")
     assert status_of(["lint", "--coverage"]) == 0

@@ -39,7 +39,7 @@ def program(code: str) -> str:
 def test_the_reference_is_tried_where_no_backend_is_named(capsys: Capture) -> None:
     assert run() == 0
     printed = capsys.readouterr()
-    assert printed.out.splitlines()[-1] == "CONFORMANT in the selected checks: 4 of 4 checks passed"
+    assert printed.out.splitlines()[-1].startswith("CONFORMANT in the selected checks: 4 checks, 1 of ")
     assert "reference: cases, laws and behaviour (4)" in printed.err
 
 
@@ -78,12 +78,34 @@ def test_an_empty_pattern_is_a_usage_error(capsys: Capture) -> None:
 
 
 def test_a_backend_that_says_no_hello_is_red_and_its_stderr_is_shown(capsys: Capture) -> None:
-    backend = program("import sys; sys.stderr.write('no licence\\n'); sys.exit(3)")
+    backend = program("import sys; sys.stdin.readline(); sys.stderr.write('no licence\\n'); sys.exit(3)")
     assert run("--backend", backend) == 1
     said = capsys.readouterr().err
-    assert "T002 the backend did not introduce itself" in said
+    assert "T002 the backend exited (3) before the handshake" in said
     assert "    | no licence" in said
-    assert "hint: answer tally.hello" in said
+
+
+def test_a_command_that_ends_before_it_reads_anything_is_no_judgement(capsys: Capture) -> None:
+    assert run("--backend", shlex.join([sys.executable, "no-such-file.py"])) == 2
+    said = capsys.readouterr().err
+    assert "T002 the backend exited (2) before the handshake" in said
+    assert "is the command right?" in said
+
+
+def test_a_required_operator_that_is_not_declared_is_red(tmp_path: Path, capsys: Capture) -> None:
+    assert status_of(["new-backend", "--language", "python", "--operator", "EncodeCursors_v1", str(tmp_path)]) == 0
+    command = shlex.join([sys.executable, str(tmp_path / "backend.py")])
+    assert run("--backend", command, "--require", OPERATOR, "--output", tmp_path) == 1
+    assert f"NOT CONFORMANT in the selected checks: required, but not declared: {OPERATOR}; " in capsys.readouterr().out
+    assert read_record((tmp_path / "record.json").read_bytes())["missing"] == [OPERATOR]
+    assert run("--backend", command, "--require", "all") == 1
+    assert run("--require", "all") == 0
+
+
+def test_an_operator_that_no_contract_has_cannot_be_required(capsys: Capture) -> None:
+    for name, meant in (("EncodeCursor_v1", "EncodeCursors_v1"), ("Stream.Open", "Stream")):
+        assert run("--require", name) == 2
+        assert meant in capsys.readouterr().err
 
 
 def test_nothing_selected_is_no_judgement(capsys: Capture) -> None:
@@ -112,7 +134,8 @@ def test_several_backends_get_a_column_each_and_the_worst_status(capsys: Capture
 
 
 def test_one_unfit_backend_does_not_take_the_others_down(capsys: Capture) -> None:
-    assert run("--backend", program("pass"), "--backend", "reference") == 1
+    silent = program("input(); input()")
+    assert run("--backend", silent, "--backend", "reference") == 1
     printed = capsys.readouterr()
     assert "T002" in printed.err
     assert "CONFORMANT in the selected checks" in printed.out
@@ -134,7 +157,7 @@ def test_every_backend_has_its_own_folder_where_there_are_several(tmp_path: Path
 
 
 def test_backends_whose_names_look_alike_do_not_overwrite_each_other(tmp_path: Path) -> None:
-    assert run("--backend", program("pass"), "--backend", program("pass;"), "--output", tmp_path) == 1
+    assert run("--backend", program("pass"), "--backend", program("pass;"), "--output", tmp_path) == 2
     first, second = sorted(folder.name for folder in tmp_path.iterdir())
     assert second == f"{first}-again"
 
@@ -192,7 +215,7 @@ def test_a_list_excuses_what_it_names_and_nothing_else(tmp_path: Path, capsys: C
     file.write_text(file.read_text().replace('::eight"', '::eighty"'))
     assert run("--backend", BAD, "--expected-failures", file) == 1
     printed = capsys.readouterr().out
-    assert f"no check has this id: {OPERATOR}::pinned-orders::eighty" in printed.replace("\n", " ")
+    assert f"no check has this id: {OPERATOR}::pinned-orders::eighty" in " ".join(printed.split())
     assert f"{OPERATOR}::pinned-orders::eight\n" in printed
 
 

@@ -78,8 +78,14 @@ def test_the_engine_itself_would_cut_bytes_at_nul() -> None:
     assert plain.compile("size(blob)").eval(plain.Activation({"blob": b"a\0b"})).plain_value() == 1
 
 
-@pytest.mark.parametrize("where", [{"label": "a\0b"}, {"sizes": {"a\0b": 1}}])
-def test_text_with_nul_is_refused_because_the_engine_would_cut_it(env: Environment, where: Mapping[str, Any]) -> None:
+def test_text_reaches_expressions_and_functions_beyond_its_first_nul(env: Environment) -> None:
+    assert holds(env, 'label != "a" && size(label) == 3', label="a\0b")
+    assert holds(env, "cbor(label) == b'\\x63\\x61\\x00\\x62'", label="a\0b")
+    assert holds(env, 'size(sizes) == 2 && !("a" in sizes)', sizes={"a\0b": 1, "a\0c": 2})
+
+
+@pytest.mark.parametrize("where", [{"label": "a\U0010ffff"}, {"sizes": {"\U0010ffff": 1}}])
+def test_text_with_the_stand_in_for_nul_is_refused(env: Environment, where: Mapping[str, Any]) -> None:
     with pytest.raises(ValueError, match="NUL"):
         env.bind({**NATIVE, **where})
 

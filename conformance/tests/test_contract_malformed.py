@@ -143,7 +143,7 @@ def test_the_problems_of_all_files_come_together_in_the_order_of_their_places(tm
         spoilt("uint64}\nlet", "uint65}\nlet"),
         {
             "errors.yaml": "errors:\n  - {code: lower, number: 1, subsystem: x, severity: FATAL, message: No.}\n",
-            "data/requirements.yaml": "seed: data-next-batch\nheadings: []\n",
+            "data/requirements.yaml": "seed: data-next-batch\n",
             "data/rulings.yaml": "rulings: [{id: NA01}]\n",
         },
     )

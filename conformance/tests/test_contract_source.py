@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from conformance.contract import source
 from conformance.contract.position import MalformedContract
 from conformance.contract.source import parse
 
@@ -54,11 +57,11 @@ def test_what_nests_too_deeply_is_refused_at_its_place(text: str) -> None:
 
 
 def test_every_value_and_key_knows_its_line_and_column() -> None:
-    source = parse("a: 1\nb:\n  - {c: two, d: [3, 4]}\n", "x.yaml")
-    assert str(source.at(("a",))) == "x.yaml:1:4"
-    assert str(source.at(("b", 0, "c"))) == "x.yaml:3:9"
-    assert str(source.key_at(("b", 0, "d"))) == "x.yaml:3:14"
-    assert str(source.at(("b", 0, "d", 1))) == "x.yaml:3:21"
+    parsed = parse("a: 1\nb:\n  - {c: two, d: [3, 4]}\n", "x.yaml")
+    assert str(parsed.at(("a",))) == "x.yaml:1:4"
+    assert str(parsed.at(("b", 0, "c"))) == "x.yaml:3:9"
+    assert str(parsed.key_at(("b", 0, "d"))) == "x.yaml:3:14"
+    assert str(parsed.at(("b", 0, "d", 1))) == "x.yaml:3:21"
 
 
 def test_the_place_of_what_is_not_there_is_that_of_what_should_hold_it() -> None:
@@ -78,8 +81,33 @@ def test_what_is_no_yaml_is_refused_with_a_place(text: str) -> None:
 
 
 def test_problems_are_told_in_the_order_of_their_places_with_their_hints() -> None:
-    source = parse("a: 1\nb: 2\n", "x.yaml")
+    parsed = parse("a: 1\nb: 2\n", "x.yaml")
     error = MalformedContract(
-        [source.problem(("b",), "C009", "late", "mend it"), source.problem(("a",), "C009", "early")]
+        [parsed.problem(("b",), "C009", "late", "mend it"), parsed.problem(("a",), "C009", "early")]
     )
     assert str(error) == "x.yaml:1:4: C009 early\nx.yaml:2:4: C009 late\n    hint: mend it"
+
+
+@pytest.mark.parametrize("number", ["9" * 101, "-" + "9" * 100_000, "0x" + "f" * 5000])
+def test_an_integer_wider_than_any_type_is_refused_at_its_place(number: str) -> None:
+    with pytest.raises(MalformedContract) as refused:
+        parse(f"a:\n  - {number}\n", "x.yaml")
+    assert str(refused.value).startswith(f"x.yaml:2:5: C001 an integer of {len(number)} characters")
+
+
+def test_a_file_of_too_many_values_is_refused_at_the_first_that_is_too_much(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(source, "MAX_VALUES", 20)
+    text = "".join(f"k{number}: 1\n" for number in range(30))
+    with pytest.raises(MalformedContract) as refused:
+        parse(text, "x.yaml")
+    assert str(refused.value).startswith("x.yaml:20:6: C001 more than 20 values in one file")
+
+
+def test_a_file_that_is_no_regular_file_is_refused_and_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "dangling").symlink_to("nowhere")
+    for file, said in (("pipe", "this is not a regular file"), ("dangling", "cannot be read"), (".", "not a regular")):
+        with pytest.raises(MalformedContract, match=said):
+            source.read(tmp_path / file)
+    with pytest.raises(MalformedContract, match="not a regular file"):
+        source.read(Path("/dev/zero"))

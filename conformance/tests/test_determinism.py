@@ -14,10 +14,11 @@ import pytest
 
 from conformance.report.build import record_of
 from conformance.report.record import encode_record, read_record
-from conformance.tests.halving import BOTH, CASES, backend, library, tried, twin_of
-from conformance.tests.small_corpus import halved
+from conformance.tests.halving import BOTH, CASES, TWIN, backend, library, tried, twin_of
+from conformance.tests.small_corpus import case, halved, step
 from conformance.trial.check import Verdict
 from conformance.trial.run_result import RunResult
+from conformance.vectors.case import CallStep
 
 ROOT = Path(__file__).parents[2]
 MANY = [*CASES, *(twin_of(halved(whole)) for whole in range(0, 60, 2))]
@@ -50,6 +51,23 @@ def test_the_order_of_the_answers_does_not_reach_the_record(sin: str) -> None:
     backwards = tried(backend(sin, operators=BOTH, backwards=True), MANY, **options)
     assert backwards.backend != orderly.backend
     assert record(replace(backwards, backend=orderly.backend)) == record(orderly)
+
+
+@pytest.mark.parametrize("sin", ["right", "wrong_on_six", "leaves_on_six"])
+def test_a_stand_in_s_answers_do_not_bring_the_order_or_the_workers_into_the_record(sin: str) -> None:
+    cases = [
+        case(f"mixed-{whole}", step("own", {"whole": str(whole)}, {"half": str(whole // 2)}), foreign(whole))
+        for whole in range(0, 40, 2)
+    ]
+    options: dict[str, Any] = {"reference": backend("right", operators=BOTH)}
+    first = record(tried(backend(sin), cases, **options))
+    for variant in VARIANTS:
+        assert record(tried(backend(sin), cases, **options, **variant)) == first
+
+
+def foreign(whole: int) -> CallStep:
+    """A step of the operator that a backend for one of the two does not declare."""
+    return replace(step("other", {"whole": str(whole)}, {"half": str(whole // 2)}), operator=TWIN)
 
 
 def test_another_verdict_does_reach_the_record() -> None:

@@ -20,12 +20,21 @@ from conformance.trial.run_result import Diagnosis
 Answers = Mapping[str, Result]
 
 
-def ask_processes(mutant: Mutant, wanted: Sequence[str]) -> Answers:
-    return attempt(mutant.backend, [case for case in quick_cases() if case.id in wanted], codebook()).results
+class OnlyCases:
+    """Asks mutants the frozen cases and nothing else."""
+
+    def checks(self, mutant: Mutant, wanted: Sequence[str]) -> Answers:
+        return attempt(mutant.backend, [case for case in quick_cases() if case.id in wanted], codebook()).results
+
+    def counterexample(self, mutant: Mutant, found: Result) -> bool:
+        return True
+
+    def fresh(self, mutant: Mutant, operators: Sequence[str]) -> bool:
+        return True
 
 
 def shipped(results: Sequence[Result]) -> Diagnosis | None:
-    return diagnose(results, shipped_library().mutants, committed(), ask_processes)
+    return diagnose(results, shipped_library().mutants, committed(), OnlyCases())
 
 
 def results_of(mutant: str, operator: str) -> list[Result]:
@@ -47,7 +56,7 @@ def results_of(mutant: str, operator: str) -> list[Result]:
 def test_a_mutant_on_trial_is_named(mutant: str, operator: str) -> None:
     diagnosis = shipped(results_of(mutant, operator))
     known = shipped_library().mutants[mutant]
-    assert diagnosis == Diagnosis(True, (mutant,), known.sentence, tuple(sorted(known.requirements)), known.rulings)
+    assert diagnosis == explained((mutant,), known.sentence, tuple(sorted(known.requirements)), known.rulings)
 
 
 def test_another_answer_in_one_failing_case_is_not_explained() -> None:
@@ -88,6 +97,17 @@ def test_mutants_that_the_selected_cases_do_not_tell_apart_are_all_named() -> No
 # -- made results: what is believed, and what is asked
 
 
+Ids = tuple[str, ...]
+
+
+def explained(mutants: Ids, sentence: str, requirements: Ids, rulings: Ids) -> Diagnosis:
+    return Diagnosis(True, False, mutants, sentence, requirements, rulings)
+
+
+def single(mutants: Ids, sentence: str, requirements: Ids, rulings: Ids) -> Diagnosis:
+    return Diagnosis(False, True, mutants, sentence, requirements, rulings)
+
+
 def result(slug: str, verdict: Verdict, answer: Any = None, kind: Kind = Kind.VECTOR, step: str = "") -> Result:
     id_ = f"O::g::{slug}" if kind is Kind.VECTOR else f"O#law::{slug}"
     call = Call("O", {}, {"result": answer}) if verdict is Verdict.FAIL else None
@@ -124,8 +144,15 @@ class Asked:
     def __init__(self, **answers: Sequence[Result]) -> None:
         self.answers = {id_: {r.check.id: r for r in results} for id_, results in answers.items()}
         self.log: list[tuple[str, tuple[str, ...]]] = []
+        self.other: dict[str, str] = {}  # by mutant: where it answers otherwise than the backend
 
-    def __call__(self, mutant: Mutant, wanted: Sequence[str]) -> Answers:
+    def counterexample(self, mutant: Mutant, found: Result) -> bool:
+        return self.other.get(mutant.id) != "counterexample"
+
+    def fresh(self, mutant: Mutant, operators: Sequence[str]) -> bool:
+        return self.other.get(mutant.id) != "fresh"
+
+    def checks(self, mutant: Mutant, wanted: Sequence[str]) -> Answers:
         self.log.append((mutant.id, tuple(wanted)))
         return {id_: self.answers[mutant.id][id_] for id_ in wanted if id_ in self.answers[mutant.id]}
 
@@ -139,7 +166,7 @@ def test_cases_that_did_not_run_are_left_out_of_the_comparison() -> None:
     diagnosis = diagnose(
         [failing("a"), skipped], mutants(x="errs"), matrix("ab", x="ab"), Asked(x=[failing("a"), failing("b")])
     )
-    assert diagnosis == Diagnosis(True, ("x",), "errs", ("N0",), ("NA0",))
+    assert diagnosis == single(("x",), "errs", ("N0",), ("NA0",))
 
 
 @pytest.mark.parametrize("outcome", ["crash", "timeout", "protocol_error"])
@@ -149,9 +176,35 @@ def test_a_lost_backend_is_never_a_mutant_s_doing(outcome: str) -> None:
         assert diagnose(results, mutants(x="errs"), matrix("ab", x="ab"), Asked(x=[failing("a")])) == NOT_EXPLAINED
 
 
-def test_a_broken_law_alone_is_not_explained() -> None:
+def test_one_failing_case_is_too_little_for_a_diagnosis_and_two_are_enough() -> None:
+    asked = Asked(x=[failing("a"), failing("b")])
+    one = diagnose([failing("a"), passing("c")], mutants(x="errs"), matrix("abc", x="ab"), asked)
+    assert one == single(("x",), "errs", ("N0",), ("NA0",))
+    two = diagnose([failing("a"), failing("b")], mutants(x="errs"), matrix("abc", x="ab"), asked)
+    assert two == explained(("x",), "errs", ("N0",), ("NA0",))
+
+
+@pytest.mark.parametrize("where", ["counterexample", "fresh"])
+def test_a_mutant_that_answers_anything_else_otherwise_is_not_named(where: str) -> None:
+    asked = Asked(x=[failing("a"), failing("b")])
+    fuzzed = result("?", Verdict.FAIL, kind=Kind.FUZZ)
+    results = [failing("a"), failing("b"), fuzzed]
+    found = diagnose(results, mutants(x="errs"), matrix("ab", x="ab"), asked)
+    assert found == explained(("x",), "errs", ("N0",), ("NA0",))
+    asked.other["x"] = where
+    assert diagnose(results, mutants(x="errs"), matrix("ab", x="ab"), asked) == NOT_EXPLAINED
+
+
+def test_a_mutant_that_a_passing_case_would_kill_does_not_explain_a_broken_law() -> None:
     broken = result("law", Verdict.FAIL, kind=Kind.LAW)
     assert diagnose([passing("a"), broken], mutants(x="errs"), matrix("a", x="a"), Asked()) == NOT_EXPLAINED
+
+
+def test_laws_alone_can_explain_where_the_mutant_breaks_them_alike() -> None:
+    broken = [result(slug, Verdict.FAIL, kind=Kind.LAW) for slug in ("one", "two")]
+    asked = Asked(x=broken, y=[result(slug, Verdict.PASS, kind=Kind.LAW) for slug in ("one", "two")])
+    found = diagnose(broken, mutants(x="errs", y="strays"), matrix("a", x="a", y="a"), asked)
+    assert found == explained(("x",), "errs", ("N0",), ("NA0",))
 
 
 def test_only_mutants_that_the_matrix_kills_by_the_failing_cases_are_asked() -> None:
@@ -166,7 +219,7 @@ def test_a_case_outside_the_matrix_decides_as_well() -> None:
     assert diagnose([failing("a"), failing("z")], mutants(x="errs"), matrix("a", x="a"), asked) == NOT_EXPLAINED
 
 
-def test_a_case_outside_the_matrix_that_is_too_slow_to_ask_is_left_out() -> None:
+def test_a_failing_case_outside_the_matrix_that_is_too_slow_to_ask_is_left_out() -> None:
     asked = Asked(x=[failing("a")])
     found = diagnose([failing("a"), failing("z")], mutants(x="errs"), matrix("a", x="a"), asked)
     assert found is not None
@@ -182,14 +235,14 @@ def test_several_mistakes_that_fit_are_all_named_and_said_to_be_indistinguishabl
     asked = Asked(x=[failing("a")], y=[failing("a")])
     found = diagnose([failing("a")], mutants(x="errs", y="strays"), matrix("ab", x="a", y="ab"), asked)
     sentence = "one of these, which the selected cases do not tell apart: errs; strays"
-    assert found == Diagnosis(True, ("x", "y"), sentence, ("N0", "N1"), ("NA0", "NA1"))
+    assert found == single(("x", "y"), sentence, ("N0", "N1"), ("NA0", "NA1"))
 
 
 def test_one_behaviour_class_has_one_sentence() -> None:
     asked = Asked(x=[failing("a")], y=[failing("a")])
     alike = matrix("a", {"x": "same", "y": "same"}, x="a", y="a")
     found = diagnose([failing("a")], mutants(x="errs", y="strays"), alike, asked)
-    assert found == Diagnosis(True, ("x", "y"), "errs", ("N0", "N1"), ("NA0", "NA1"))
+    assert found == single(("x", "y"), "errs", ("N0", "N1"), ("NA0", "NA1"))
 
 
 def test_a_control_explains_nothing() -> None:

@@ -22,7 +22,7 @@ from conformance.vectors.tree import tree_difference, tree_of
 
 
 def do(rooms: Rooms, action: str, **body: Any) -> None:
-    perform(FileStep(action, {"root": "a", **body}), rooms)
+    perform(FileStep(action, {"root": "a", **body}), rooms, {})
 
 
 def look(rooms: Rooms, path: str = ".", **decode: str) -> dict[str, Any]:

@@ -27,6 +27,8 @@ def test_generated_inputs_are_well_typed_and_mostly_accepted(operator: str) -> N
     generator = generator_of(forms.contract)
     assert generator is not None
     made = [generator.make(Random(number)) for number in NUMBERS]
+    if forms.contract.purity == "io":  # the files, and the inputs of the call that reads them
+        made = [one["inputs"] for one in made]
     for native in made:
         forms.inputs.from_native(native)
     accepted = sum(side_of(forms.contract, native) == ACCEPTED for native in made)

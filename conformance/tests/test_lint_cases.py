@@ -11,7 +11,7 @@ from conformance.tests.small_corpus import FAILURE, GOOD, OPERATOR, case, found,
 from conformance.tests.small_spec import spoilt
 from conformance.vectors.case import Accumulation, Case, RestartStep
 
-CASE_RULES = ["L102", "L108", "L202", "L301", "L302", "L303", "L304", "L305", "L306"]
+CASE_RULES = ["L102", "L108", "L202", "L301", "L302", "L303", "L304", "L305", "L306", "L308"]
 
 
 @pytest.mark.parametrize("code", CASE_RULES)
@@ -189,3 +189,46 @@ def test_what_cannot_be_read_says_which_case(tmp_path: Path) -> None:
     with pytest.raises(UnreadableCase) as caught:
         read(tmp_path, crooked)
     assert caught.value.case is crooked
+
+
+LABEL_LIMIT = """\
+    base: four
+    matrix: {whole: [0, 1, 2]}
+  - group: long-labels
+    why: A label is bounded.
+    requirement: N01
+    base: four
+    set: {label: a}
+    limit: short-label
+    grow: label
+"""
+
+
+def limited(that: str, unit: str = "", groups: bool = True) -> str:
+    """The contract with a guard of this text and unit, and with or without cases beside its limit."""
+    even = '{id: even, that: "rest == 0u", else: CONTRACT_VIOLATION, requirement: N01}'
+    guard = f'{{id: short-label, that: "{that}",{unit} else: CONTRACT_VIOLATION, requirement: N01}}'
+    text = spoilt(even, f"{even}\n  - {guard}")
+    return text.replace("    base: four\n    matrix: {whole: [0, 1, 2]}\n", LABEL_LIMIT) if groups else text
+
+
+@pytest.mark.parametrize(
+    ("that", "unit", "said"),
+    [
+        ("size(label) <= 9", " unit: characters,", []),
+        ("size(bytes(label)) <= 9", " unit: bytes,", []),
+        ("10 > size(label)", " unit: characters,", []),
+        ("size(label) <= 9", "", ["size(label) is at most 9 of what?"]),
+        ("size(label) <= 9", " unit: bytes,", ["size(label) counts characters, not bytes"]),
+        ("size(label) > 0", "", []),  # it asks whether anything is there
+        ("whole < 99u", " unit: bytes,", ["it has the unit bytes and bounds no size"]),
+    ],
+)
+def test_a_guard_that_bounds_a_size_says_what_it_counts(tmp_path: Path, that: str, unit: str, said: list[str]) -> None:
+    judged = subject(tmp_path, limited(that, unit, groups="<= 9" in that or "10 >" in that))
+    assert found("L308", judged) == [f"guard 'short-label': {one}" for one in said]
+
+
+def test_a_limit_without_cases_beside_it_is_found(tmp_path: Path) -> None:
+    judged = subject(tmp_path, limited("size(label) <= 9", " unit: characters,", groups=False))
+    assert found("L308", judged) == ["guard 'short-label': no group has cases on both sides of the limit"]

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from conformance.lint.catalogue import RULES, rule_with
-from conformance.lint.coverage import coverage, coverage_lines
+from conformance.lint.coverage import coverage_findings, coverage_lines
 from conformance.lint.mutation import Fault
 from conformance.lint.rule import Rule, sentence
 from conformance.lint.run import lint
@@ -102,8 +102,8 @@ def test_findings_do_not_hang_on_the_hash_seed(tmp_path: Path) -> None:
     assert told[0] == told[1] == told[2]
 
 
-def test_every_heading_of_the_seed_is_carried_or_excluded_with_a_reason() -> None:
-    assert coverage(shipped_library()) == ()
-    seeds = [line.split(": ")[0] for line in coverage_lines(shipped_library())]
-    assert sorted(seeds) == sorted({one.seed for one in shipped_library().requirements.values() if one.headings})
-    assert all("0 without a requirement" in line for line in coverage_lines(shipped_library()))
+def test_every_line_of_every_source_is_carried_or_excluded_with_a_reason() -> None:
+    library = shipped_library()
+    assert list(coverage_findings(library)) == []
+    told = [line.split(".md: ")[0] for line in coverage_lines(library)]
+    assert sorted(told) == sorted(page.seed for page in library.requirements.values())

@@ -15,7 +15,7 @@ from conformance.contract.library import Library
 from conformance.contract.mutant import Mutant
 from conformance.tests.mutant_results import DECODE, EMIT, ORDER, cases_of, codebook, committed, quick_cases
 from conformance.tests.shipped import shipped_library
-from conformance.trial.attempt import attempt, reachable
+from conformance.trial.attempt import attempt, reach_of
 from conformance.trial.mutants import kill_matrix
 from conformance.trial.mutants_matrix import KillMatrix, MutantRow, Status, problems, undeclared_classes
 from conformance.trial.mutants_report import UnreadableMatrix, changes, matrix_from, matrix_text, read_matrix
@@ -91,10 +91,11 @@ def test_a_sentence_continues_the_words_the_backend() -> None:
 # -- what is committed
 
 
-def test_the_committed_matrix_holds_today_s_mutants_and_quick_cases() -> None:
+def test_the_committed_matrix_holds_nothing_that_is_gone() -> None:
+    """What came since is told by `tally mutants`, which runs every night: a whole matrix takes an hour."""
     stale = "run `tally mutants --write` and review the difference"
-    assert set(committed().rows) == set(shipped_library().mutants), stale
-    assert committed().cases == tuple(case.id for case in quick_cases()), stale
+    assert set(committed().rows) <= set(shipped_library().mutants), stale
+    assert set(committed().cases) <= {case.id for case in quick_cases()}, stale
 
 
 def test_nothing_in_the_committed_matrix_is_red() -> None:
@@ -121,14 +122,16 @@ def test_a_run_finds_what_is_committed() -> None:
     """The control, which every case is put to, on one case in eight; it must pass them all."""
     fresh = kill_matrix(shipped_library(), quick_cases(), WRONG)
     calm = kill_matrix(shipped_library(), quick_cases()[::8], ["control"])
-    assert {id_: fresh.rows[id_] for id_ in WRONG} == {id_: committed().rows[id_] for id_ in WRONG}
-    assert calm.rows["control"] == committed().rows["control"]
+    known = set(committed().cases)
+    for id_ in WRONG:
+        assert fresh.rows[id_].killed & known == committed().rows[id_].killed
+    assert calm.rows["control"].killed == committed().rows["control"].killed
 
 
 @pytest.mark.parametrize("id_", ["philox-nine-rounds", "decode-tags", "epoch-seed-nested"])
 def test_a_mutant_answers_rightly_whatever_it_says_its_mistake_cannot_reach(id_: str) -> None:
     backend, book = shipped_library().mutants[id_].backend, codebook()
-    reached = {case.id for case in reachable(backend, quick_cases(), book)}
+    reached = {case.id for case in reach_of(backend, book).of(quick_cases())}
     beyond = [case for case in quick_cases() if case.id not in reached]
     assert beyond
     assert reached
@@ -244,7 +247,7 @@ def test_the_committed_text_is_what_is_written() -> None:
 
 def test_a_missing_or_foreign_matrix_is_named_with_the_next_step(tmp_path: Path) -> None:
     file = tmp_path / "kill-matrix.json"
-    for text in (None, "{", '{"format": 2}', '{"format": 1, "cases": {"O::g": {}}, "mutants": {"x": {}}}'):
+    for text in (None, "{", '{"format": 1}', '{"format": 2, "cases": {"O::g": {}}, "mutants": {"x": {}}}'):
         if text is not None:
             file.write_text(text)
         with pytest.raises(UnreadableMatrix, match=r"kill-matrix\.json: .*\n    hint: run `tally mutants --write`"):

@@ -76,7 +76,7 @@ def test_a_backend_without_a_hello_is_an_error_and_no_failure(pytester: pytest.P
     backend = shlex.join([sys.executable, "-c", code])
     done = run(pytester, "-k", "pinned-orders", "--junitxml", str(file), backend=backend)
     assert done.ret == 1
-    assert "the backend did not introduce itself" in done.stdout.str()
+    assert "no valid hello: " in done.stdout.str()
     assert "no licence" in done.stdout.str()
     suite = ET.parse(file).getroot()[0]
     assert (suite.get("failures"), suite.get("errors")) == ("0", suite.get("tests"))

@@ -77,3 +77,17 @@ def test_every_registered_writer_writes_into_the_folder_it_is_given(tmp_path: Pa
         written = one.write(judged, {"seconds": 1.5}, folder)
         assert sorted(written) == sorted(folder.iterdir())
         assert written
+
+
+def test_the_verdict_its_line_and_the_crash_levels_are_properties_of_every_suite() -> None:
+    judged = record(passed(MAP, "a"))
+    properties = {one.get("name"): one.get("value") for one in suites_of(judged, {}).iter("property")}
+    assert properties["verdict"] == "CONFORMANT"
+    assert properties["verdict-line"] == judged.sentence
+    assert properties["crash"] == "not tried"
+
+
+def test_a_missing_declaration_and_an_obstacle_are_cases_of_the_run() -> None:
+    found = cases(record(passed(MAP, "a"), missing=(ORDER,), obstacles=("the stand-in is lost",)))
+    assert [child.tag for child in found[f"tallystick::required {ORDER}"]] == ["failure"]
+    assert [child.tag for child in found["tallystick::no judgement 1"]] == ["error"]

@@ -27,7 +27,7 @@ def full_run() -> RunResult:
         passed(BATCH, "pure", Kind.BEHAVIOUR),
         Result(check(ORDER, "absent"), Verdict.NOT_APPLICABLE),
         unattributed=("a crash: it exited with status 1",),
-        diagnosis=Diagnosis(True, ("big-endian",), "reads the seed words big-endian", ("N10",), ("NA02",)),
+        diagnosis=Diagnosis(True, False, ("big-endian",), "reads the seed words big-endian", ("N10",), ("NA02",)),
         expected_failures=(ExpectedFailure(f"{MAP}*", "the tail is not done yet", "https://example.org/1"),),
         unexpected_passes=(f"{MAP}::tail-blocks::one",),
         fuzz={BATCH: {"examples": 100, "succeeded": 71, "guards": {}}},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from io import StringIO
+from typing import Any
 
 from rich.console import Console
 
@@ -12,6 +13,13 @@ from conformance.tests.runs import BATCH, MAP, ORDER, check, failed, lost, passe
 from conformance.trial.check import Difference, Kind, Result, Verdict
 from conformance.trial.run_result import Diagnosis, ExpectedFailure
 
+SCOPE = "1 of 3 operators, profile standard, crash safety not tried"
+EXCUSE = ExpectedFailure(f"{MAP}*", "the tail is not done yet", "https://example.org/1")
+
+
+def level(reached: str) -> dict[str, Any]:
+    return {"asked": "posix", "reached": reached, "sampled": True}
+
 
 def page(*records: Record, most: int = 8, width: int = 80) -> str:
     file = StringIO()
@@ -19,11 +27,13 @@ def page(*records: Record, most: int = 8, width: int = 80) -> str:
     return file.getvalue()
 
 
-def test_only_the_commands_to_copy_are_wider_than_the_terminal() -> None:
+def test_only_the_commands_to_copy_and_the_verdict_are_wider_than_the_terminal() -> None:
     text = page(record(*(failed(BATCH, f"case-{k}", k) for k in range(9)), lost(MAP, "boom"), passed(MAP, "one")))
-    wide = [line for line in text.splitlines() if len(line) > 80]
+    *lines, verdict = text.splitlines()
+    assert verdict.startswith("NOT CONFORMANT: 9 of 11 checks failed; 1 of 11 checks errored")
+    wide = [line for line in lines if len(line) > 80]
     assert wide
-    assert all(line.startswith(("repeat", "explain")) for line in wide)
+    assert all(line.startswith(("repeat", "explain", "Error group")) for line in wide)
 
 
 def test_the_banner_counts_every_stage() -> None:
@@ -35,7 +45,7 @@ def test_the_banner_counts_every_stage() -> None:
 def test_a_failure_shows_where_why_and_how_to_repeat_it() -> None:
     text = page(record(failed(BATCH, "short-tail", broken=("in-range",))))
     for fact in (
-        f"FAIL 1 of 1: {BATCH}::tail-blocks::short-tail",
+        f"Failure group 1 of 1 (1 check): {BATCH}::tail-blocks::short-tail",
         "why         A short final block has its own modulus.",
         "differs at  batch_sample_indices[3]",
         'expected    "243"',
@@ -52,21 +62,21 @@ def test_a_failure_shows_where_why_and_how_to_repeat_it() -> None:
 
 def test_failures_alike_are_told_once() -> None:
     text = page(record(*(failed(BATCH, f"case-{k}", k) for k in range(40))))
-    assert "FAIL 1 of 1" in text
-    assert "alike       39 more: tail-blocks 39" in text
+    assert "Failure group 1 of 1 (40 checks): " in text
+    assert "alike       Same failure in 39 other checks: tail-blocks 39" in text
 
 
 def test_different_codes_at_one_place_are_different_failures() -> None:
     first = failed(MAP, "a", difference=Difference("error.message", "CONTRACT_VIOLATION", "INVALID_STAGE_TYPE"))
     second = failed(MAP, "b", difference=Difference("error.message", "INVALID_DATASET_KEY", "INVALID_STAGE_TYPE"))
-    assert "FAIL 2 of 2" in page(record(first, second))
+    assert "Failure group 2 of 2" in page(record(first, second))
 
 
 def test_hidden_failures_are_counted() -> None:
     many = [failed(BATCH, f"case-{k}", difference=Difference(f"field_{chr(97 + k)}", "1", "2")) for k in range(5)]
     text = page(record(*many), most=2)
-    assert "FAIL 2 of 5" in text
-    assert "FAIL 3 of 5" not in text
+    assert "Failure group 2 of 5" in text
+    assert "Failure group 3 of 5" not in text
     assert "and 3 more distinct failures (3 checks)" in text
 
 
@@ -116,14 +126,28 @@ def test_several_backends_stand_side_by_side() -> None:
     text = page(record(failed(MAP, "a"), backend="mine"), record(passed(MAP, "a"), backend="reference"))
     row = next(line for line in text.splitlines() if line.strip().startswith(MAP))
     assert row.split()[1:] == ["0/1", "FAIL", "1/1", "pass"]
-    assert "NOT CONFORMANT: 1 of 1" in text
-    assert text.rstrip().endswith("CONFORMANT: 1 of 1 checks passed")
+    assert "NOT CONFORMANT: 1 of 1 check failed; 1 of 3 operators, profile standard, crash safety not tried" in text
+    assert text.rstrip().endswith("CONFORMANT: 1 of 3 operators, profile standard, crash safety not tried")
 
 
 def test_the_last_line_is_the_verdict() -> None:
     ends = {
-        "CONFORMANT: 1 of 1 checks passed": record(passed(MAP, "a")),
-        "NOT CONFORMANT: 1 of 2 checks failed, 1 could not be judged": record(failed(MAP, "a"), lost(MAP, "b")),
+        f"CONFORMANT: {SCOPE}": record(passed(MAP, "a")),
+        "NOT CONFORMANT: 1 of 2 checks failed; 1 of 2 checks errored: a crash: it was ended by SIGSEGV; "
+        f"{SCOPE}": record(failed(MAP, "a"), lost(MAP, "b")),
+        f"NOT CONFORMANT: 2 expected failures now pass; remove them with --update-expected; {SCOPE}": record(
+            passed(MAP, "a"), unexpected_passes=("a", "b")
+        ),
+        f"NOT CONFORMANT: required, but not declared: {BATCH}, {ORDER}; {SCOPE}": record(
+            passed(MAP, "a"), missing=(ORDER, BATCH)
+        ),
+        f"PASSED WITH 1 EXPECTED FAILURE: {SCOPE}": record(failed(MAP, "a"), expected_failures=(EXCUSE,)),
+        "CONFORMANT: 1 of 3 operators, profile standard, crash safety ext4 in 2 workloads, a sample of states": record(
+            passed(MAP, "a"), crash={"a%b": level("ext4"), "a%c": level("posix")}
+        ),
+        "NO JUDGEMENT: the stand-in is lost (and 1 more)": record(
+            passed(MAP, "a"), obstacles=("the stand-in is lost", "twice")
+        ),
         "NO JUDGEMENT: nothing ran (5 loaded, 1 selected)": record(
             Result(check(ORDER, "absent"), Verdict.NOT_APPLICABLE)
         ),
@@ -136,7 +160,8 @@ def test_losses_that_nobody_repeats_are_told_once_and_counted_beside_the_verdict
     text = page(record(passed(MAP, "a"), unattributed=("a crash: x", "a crash: x", "a timeout: y")), width=100)
     assert text.count("no check repeats it alone: a crash: x") == 1
     assert "lost 2 times" in text
-    assert text.splitlines()[-1] == "NOT CONFORMANT: 0 of 1 checks failed, 0 could not be judged, 3 unattributed"
+    last = f"NOT CONFORMANT: the backend was lost 3 times, and no check repeats it alone; {SCOPE}"
+    assert text.splitlines()[-1] == last
 
 
 def test_an_operator_that_no_contract_describes_is_named() -> None:
@@ -146,32 +171,32 @@ def test_an_operator_that_no_contract_describes_is_named() -> None:
 
 
 def test_a_diagnosis_names_the_mistake_and_its_sources() -> None:
-    diagnosis = Diagnosis(True, ("big-endian-seed",), "reads the seed words big-endian", ("N10",), ("NA02",))
+    diagnosis = Diagnosis(True, False, ("big-endian-seed",), "reads the seed words big-endian", ("N10",), ("NA02",))
     text = page(record(failed(MAP, "a"), diagnosis=diagnosis), width=120)
     assert "diagnosis: reads the seed words big-endian (N10, NA02); as mutant big-endian-seed" in text
     narrow = page(record(failed(MAP, "a"), diagnosis=diagnosis), width=60)
-    assert "\nmutant big-endian-seed\n" in narrow
+    assert "\n    mutant big-endian-seed\n" in narrow
 
 
 def test_fuzzing_says_what_it_reached() -> None:
     guards = {"a": {"passed": 9, "refused": 1}, "b": {"passed": 9, "refused": 0}}
-    figures = {MAP: {"examples": 10, "succeeded": 9, "guards": guards}, BATCH: {"examples": 10, "succeeded": 6}}
-    assert "fuzz: 20 calls, 75 % succeed, 1 of 2 guards reached from both sides" in page(
-        record(passed(MAP, "a"), fuzz=figures)
-    )
+    first = {"examples": 10, "succeeded": 9, "listed": 7, "guards": guards}
+    figures = {MAP: first, BATCH: {"examples": 10, "succeeded": 6}}
+    text = page(record(passed(MAP, "a"), fuzz=figures), width=120)
+    assert "fuzz: 7 calls listed, 20 drawn, of which 75 % succeed; 1 of 2 guards reached from both sides" in text
 
 
 def test_a_selection_is_named_beside_the_verdict() -> None:
     text = page(record(passed(MAP, "a"), selection="tail"))
-    assert text.splitlines()[-1] == "CONFORMANT in the selected checks: 1 of 1 checks passed"
+    assert text.splitlines()[-1] == f"CONFORMANT in the selected checks: 1 check, {SCOPE}"
 
 
 def test_excused_failures_are_no_failures_but_are_counted() -> None:
     entry = ExpectedFailure(f"{MAP}*", "the tail is not done yet", "https://example.org/1")
     text = page(record(failed(MAP, "a"), passed(BATCH, "b"), expected_failures=(entry,)))
-    assert "FAIL 1" not in text
-    assert "1 checks failed as expected" in text
-    assert text.splitlines()[-1].startswith("CONFORMANT")
+    assert "Failure group" not in text
+    assert "1 check failed as expected. Runs with expected failures are not certifiable." in text
+    assert text.splitlines()[-1].startswith("PASSED WITH 1 EXPECTED FAILURE: ")
 
 
 def test_stale_and_unknown_expectations_are_named() -> None:

@@ -14,7 +14,7 @@ from conformance.tests.shipped import shipped_library
 from conformance.tests.small_corpus import OPERATOR, case, halved, step
 from conformance.trial import holding
 from conformance.trial.check import Kind, Verdict
-from conformance.trial.options import RunOptions, Selection
+from conformance.trial.options import RunOptions, Selection, Silence
 from conformance.trial.run import UnfitBackend, run_trial
 from conformance.trial.run_result import Counts, ExpectedFailure, RunResult
 from conformance.vectors.case import Accumulation, Case, RestartStep
@@ -47,15 +47,6 @@ def test_what_a_backend_does_not_declare_is_not_applicable_and_never_asked() -> 
     assert not run.conformant
 
 
-def test_a_case_that_calls_one_undeclared_operator_is_not_applicable() -> None:
-    other = replace(step("other", {"whole": "2"}, {"half": "1"}), operator="Other_v1")
-    both = case("both", step("call", {"whole": "2"}, {"half": "1"}), other)
-    run = tried(backend("right"), [*CASES, both])
-    assert run.counts.not_applicable == 1
-    assert result_of(run, "both").verdict is Verdict.NOT_APPLICABLE
-    assert run.conformant
-
-
 def test_where_nothing_is_selected_nothing_ran() -> None:
     run = tried(backend("right"), select=("no such check",))
     assert run.empty
@@ -64,7 +55,7 @@ def test_where_nothing_is_selected_nothing_ran() -> None:
 
 
 def test_a_backend_without_a_hello_is_unfit() -> None:
-    with pytest.raises(UnfitBackend, match="it exited with status 1"):
+    with pytest.raises(UnfitBackend, match=r"the backend exited \(1\)"):
         tried(backend("right", no_such_argument=1))
 
 
@@ -182,6 +173,37 @@ def test_a_backend_that_is_silent_in_every_call_costs_a_few_timeouts() -> None:
     )
     assert run.count(ERROR) == 60
     assert sum(result.outcome == "timeout" for result in run.results) <= 8
+    assert run.observations["seconds"] < 20
+
+
+def test_what_is_given_up_on_does_not_hang_on_the_order_of_the_checks() -> None:
+    silent = [replace(halved(6), id=f"{OPERATOR}::silent::{k}") for k in range(12)]
+    cases = [*CASES, *silent, *(twin_of(halved(whole)) for whole in range(0, 60, 2))]
+    text = backend("sleeps_on_six", operators=BOTH)
+    run = tried(text, cases, timeout=0.2)
+    said = "a protocol error: not asked: the backend was silent until the timeout in 5 checks of this operator"
+    given_up = {one.message for one in run.results if one.outcome == "protocol_error"}
+    assert given_up == {said}
+    # The twin is silent once, which is no reason to give it up.
+    assert verdicts(run)["whole=6"] == ERROR
+    assert sum(one.verdict is Verdict.PASS for one in run.results if one.check.operator == TWIN) == 29
+    for jobs, shuffle in ((2, ""), (1, "x"), (3, "y")):
+        assert tried(text, cases, timeout=0.2, jobs=jobs, shuffle=shuffle).results == run.results
+
+
+def test_silence_costs_no_more_than_the_run_says() -> None:
+    """A backend that is silent in one call out of three, wherever it is asked."""
+    notes: list[str] = []
+
+    class Heard(Silence):
+        def note(self, text: str) -> None:
+            notes.append(text)
+
+    silent = [replace(halved(6), id=f"{OPERATOR}::silent::{k}") for k in range(40)]
+    options = RunOptions(backend=backend("sleeps_on_six"), profile="quick", timeout=0.2)
+    run = run_trial(library(), corpus([*CASES, *silent]), options, Heard())
+    assert notes == ["no answer within 0.2 s; a silent backend is given up on after 26 timeouts, 5.2 s in all"]
+    assert not run.conformant
     assert run.observations["seconds"] < 20
 
 

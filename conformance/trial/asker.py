@@ -10,8 +10,8 @@ from conformance.backend.carrier import Carrier
 from conformance.backend.drive import Call, Driver, Restart
 from conformance.backend.hello import BadHello
 from conformance.backend.observed import Observed, observe
-from conformance.backend.outcome import Lost, LostBackend, Outcome
-from conformance.vectors.exchange import AnyStep, Held, exchanges
+from conformance.backend.outcome import Lost, LostBackend, Outcome, Unsendable
+from conformance.vectors.exchange import AnyStep, Held, Watch, exchanges
 
 
 class Asker:
@@ -56,21 +56,21 @@ class Asker:
         for call, outcome in zip(calls, outcomes, strict=True):
             yield observe(outcome, call.operator, self._codebook, self._dialect)
 
-    def walk(self, steps: Sequence[AnyStep]) -> Held | Lost:
+    def walk(self, steps: Sequence[AnyStep], watch: Watch | None = None) -> Held | Lost:
         """Take the steps of one trace on the lasting process; a loss counts if it comes again in a fresh one.
 
         A call on a handle that was not given is passed over.
         """
-        first = self._walk(steps)
+        first = self._walk(steps, watch)
         if isinstance(first, Held):
             return first
-        again = self._walk(steps)
+        again = self._walk(steps, watch)
         if isinstance(again, Held):
             self.unattributed.append(first)
         return again
 
-    def _walk(self, steps: Sequence[AnyStep]) -> Held | Lost:
-        talk = exchanges(steps, self._codebook, self._dialect, passing=True)
+    def _walk(self, steps: Sequence[AnyStep], watch: Watch | None) -> Held | Lost:
+        talk = exchanges(steps, self._codebook, self._dialect, passing=True, watch=watch)
         outcomes: Any = None
         try:
             while True:
@@ -121,8 +121,11 @@ class Asker:
         for call in calls:
             while len(order) - len(outcomes) >= self._limit:
                 outcomes.update(process.wait())
-            forms = self._codebook[call.operator].inputs
-            order.append(process.submit(call.operator, self._dialect.outgoing(forms, call.inputs)))
+            try:
+                order.append(self._driver.submit(process, call))
+            except Unsendable as error:
+                order.append(-len(order) - 1)  # no carrier gives such an id
+                outcomes[order[-1]] = error.reason
         while len(outcomes) < len(order):
             outcomes.update(process.wait())
         return [outcomes[id_] for id_ in order]

@@ -8,18 +8,20 @@ from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from conformance.backend.drive import Call, Conversation, Driver, Restart
+from conformance.backend.drive import Call, Conversation, Driver, Finished, Restart
 from conformance.backend.hello import BadHello
-from conformance.backend.outcome import Lost, LostBackend, Outcome, describe
+from conformance.backend.outcome import LostBackend, Outcome, describe
 from conformance.backend.resolve import resolve
+from conformance.backend.standin import stand_in_for
 from conformance.codec.codebook import Codebook
 from conformance.codec.dialect import DIALECTS
+from conformance.trial.blame import blamed, forsaken
 from conformance.trial.cases import CaseRunner, check_of
 from conformance.trial.check import Result, Verdict
-from conformance.trial.judge import outcome_name
 from conformance.trial.options import DEFAULT_TIMEOUT
 from conformance.vectors.case import Case
 
+SOURCES: Final = 16  # hex digits that are kept of the digest of a mutant's source
 TOO_SLOW: Final = "golden"  # the profile whose cases are left out
 
 
@@ -44,40 +46,59 @@ def attempt(
     timeout: float = DEFAULT_TIMEOUT,
     *,
     stateless: bool = False,
+    names_broken: bool = False,
+    declared: frozenset[str] | None = None,
 ) -> Attempt:
-    """Try the cases, all but golden ones, on one process of a backend.
+    """Try the cases, all but golden ones, on one process of a backend; a stand-in answers what is not `declared`.
 
     A mutant is the reference, which would take hours for a golden case.
     A restart inside a trace of pure operators is passed over, and so is every other one of a `stateless` backend: it
-    asks whether a backend keeps state, and costs a process.
+    asks whether a backend keeps state, and costs a process. `names_broken` adds the postconditions that wrong results
+    violate.
     """
     dialect = DIALECTS["json"]
-    runner = CaseRunner(codebook, dialect, names_broken=False)
-    driver = Driver(resolve(backend), dialect, codebook, timeout)
+    runner = CaseRunner(codebook, dialect, names_broken)
+    stand_in = stand_in_for(dialect.name, DEFAULT_TIMEOUT)
+    driver = Driver(resolve(backend), dialect, codebook, timeout, stand_in=stand_in, declared=declared)
     by_id = {case.id: case for case in cases if case.profile != TOO_SLOW}
     results: dict[str, Result] = {}
+    obstacles: list[str] = []
     for finished in driver.hold([_conversation(runner, case, stateless) for case in by_id.values()]):
-        if finished.finding is not None:
-            results[finished.key] = finished.finding
-        elif finished.lost is not None:
-            results[finished.key] = _lost(by_id[finished.key], finished.lost)
+        found = None if finished.finding is None else [finished.finding]
+        whole: Finished[Sequence[Result]] = Finished(
+            finished.key, found, finished.lost, called=finished.called, side=finished.side
+        )
+        judged = blamed([check_of(by_id[finished.key])], whole, driver.declared)
+        (results[finished.key],) = judged.results
+        obstacles += filter(None, [judged.obstacle])
     tail = driver.stderr_tail.decode("utf-8", "replace")
     if driver.unattributed:
         return Attempt({}, describe(driver.unattributed[0]), tail)
+    if obstacles := [*obstacles, *map(forsaken, driver.forsaken)]:
+        return Attempt({}, obstacles[0], tail)
     return Attempt(dict(sorted(results.items())), "", tail)
 
 
-def reachable(backend: str, cases: Sequence[Case], codebook: Codebook) -> Sequence[Case]:
-    """The cases that a mutant's mistake can reach, by its own hello; all of them where it says nothing of that.
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """What a mutant says of itself: the operators that its mistake can reach, and a digest of its own source."""
 
-    The others are answered by the unchanged reference, whose answers they hold.
-    """
+    changed: frozenset[str] | None = None  # None: it does not say, or gives no hello
+    sources: str = ""
+
+    def of(self, cases: Sequence[Case]) -> Sequence[Case]:
+        """The cases that the mistake can reach; the others are answered by the unchanged reference."""
+        return cases if self.changed is None else [case for case in cases if case.operators & self.changed]
+
+
+def reach_of(backend: str, codebook: Codebook) -> Reach:
+    """The reach of a mutant by its own hello; without a valid one, asking cases tells why."""
     try:
         process, hello = Driver(resolve(backend), DIALECTS["json"], codebook, DEFAULT_TIMEOUT).start()
     except (BadHello, LostBackend):
-        return cases  # asking them tells why
+        return Reach()
     process.kill()
-    return cases if hello.changed is None else [case for case in cases if case.operators & hello.changed]
+    return Reach(hello.changed, hello.sources[:SOURCES])
 
 
 def behaviour(result: Result) -> str:
@@ -108,7 +129,3 @@ def _without_restarts(
     except StopIteration as end:
         finding: Result = end.value
         return finding
-
-
-def _lost(case: Case, reason: Lost) -> Result:
-    return Result(check_of(case), Verdict.ERROR, outcome_name(reason), message=describe(reason))

@@ -14,18 +14,22 @@ from conformance.codec.codebook import Codebook
 from conformance.codec.dialect import Dialect
 from conformance.contract.model import Contract
 from conformance.trial import check as checks
-from conformance.trial.behaviour_files import TwiceInFreshRoots, sample_traces
+from conformance.trial.behaviour_files import TwiceInFreshRoots, one_of_each_group, roots_in, sample_traces
 from conformance.trial.behaviour_handles import OnTwoHandles
+from conformance.trial.bystanders import AmongBystanders, for_bystanders
 from conformance.trial.check import Check, Difference, Kind, Result, Verdict
 from conformance.trial.judge import answer_of, loss_sentence, outcome_name, shown
 from conformance.vectors.case import CallStep, Case, Step
 from conformance.vectors.exchange import restarts
+from conformance.vectors.recipe import holds_recipe
 
 SAMPLE: Final = 24  # calls per operator; every one is asked four times
+CROWDED: Final = 64  # cases per operator that are held among bystanders
 RULES: Final = {
     "pure": "A pure operator answers the same call with the same bytes, in any order and any process.",
     "io": "An operator that touches files answers the same bytes and leaves the same files in two fresh roots.",
     "handles": "A machine answers on one handle as if there were no other, and in every process alike.",
+    "bystanders": "Files of others beside an operator's own change no answer, and stay what they are.",
     "shape": "Answers are well typed, and failures carry codes that the contract declares.",
 }
 Talk = Generator[Sequence[Call] | Restart, Sequence[Outcome], Sequence[Result]]
@@ -59,6 +63,17 @@ class BehaviourRules:
             return Conversation(key, lambda: self.talk_of_files(contract, traces), any(map(restarts, traces)))
         sample = sample_calls(contract, cases)
         return Conversation(key, lambda: self.talk(contract, sample), alone=True)
+
+    def keeps_files(self, contract: Contract, cases: Sequence[Case]) -> bool:
+        """Whether cases of the operator use a root, so that bystanders can stand in it."""
+        return bool(rooted_traces(contract, cases))
+
+    def among_bystanders(self, contract: Contract, cases: Sequence[Case]) -> Conversation[Result]:
+        """The conversation that holds one operator's cases again among files of others."""
+        traces = [for_bystanders(steps) for steps in rooted_traces(contract, cases)]
+        check = behaviour_check(contract, "bystanders")
+        rule = AmongBystanders(TwiceInFreshRoots(self.codebook, self.dialect), contract)
+        return Conversation(check.id, lambda: rule.judge(check, traces), any(map(restarts, traces)))
 
     def talk_of_files(self, contract: Contract, traces: Sequence[Sequence[Step]]) -> Talk:
         """Hold every trace twice, each time in fresh roots."""
@@ -142,6 +157,14 @@ class BehaviourRules:
         return Result(check, Verdict.PASS)
 
 
+def rooted_traces(contract: Contract, cases: Sequence[Case]) -> list[tuple[Step, ...]]:
+    """One case of every group of an operator that uses a root."""
+    if contract.purity != "io" and contract.machine is None:
+        return []
+    own = (case for case in cases if case.operator == contract.operator and case.profile == "quick")
+    return [case.steps for case in one_of_each_group([case for case in own if roots_in(case.steps)], CROWDED)]
+
+
 def rule_of(contract: Contract) -> str:
     """The rule that an operator is held to beside the shape of its answers."""
     return "handles" if contract.machine is not None else contract.purity
@@ -162,7 +185,7 @@ def sample_calls(contract: Contract, cases: Sequence[Case]) -> list[Call]:
     ]
     chosen = sorted(explicit, key=lambda case: case.digest)[:SAMPLE]
     steps = [step for case in chosen for step in case.steps if isinstance(step, CallStep)]
-    return [Call(step.operator, step.inputs) for step in steps]
+    return [Call(step.operator, step.inputs) for step in steps if not holds_recipe(step.inputs)]
 
 
 def same(left: Observed, right: Observed) -> bool:

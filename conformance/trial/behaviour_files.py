@@ -72,6 +72,14 @@ def sample_traces(contract: Contract, cases: Sequence[Case]) -> list[tuple[Step,
     return [(*case.steps, *(TreeStep(root, ".", {}) for root in roots_in(case.steps))) for case in chosen]
 
 
+def one_of_each_group(cases: Sequence[Case], most: int) -> list[Case]:
+    """Up to `most` cases of different groups, chosen by their digests: a rule that is one group's alone is met."""
+    first: dict[str, Case] = {}
+    for case in sorted(cases, key=lambda case: case.digest):
+        first.setdefault(case.group, case)
+    return list(first.values())[:most]
+
+
 def roots_in(steps: Sequence[Step]) -> list[str]:
     """The names of the roots that frozen steps mention."""
     return sorted({name for step in steps for name in _roots(step)})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from conformance.backend.drive import RESTART, Call, Conversation, Restart
 from conformance.backend.observed import BadAnswer, ObservedFailure, ObservedResult
@@ -15,9 +16,19 @@ from conformance.codec.dialect import Dialect
 from conformance.codec.illtyped import show_path
 from conformance.trial import check as checks
 from conformance.trial.check import Check, Difference, Kind, Result, Verdict
+from conformance.trial.guards import competing
 from conformance.trial.judge import answer_of, difference, loss_sentence, outcome_name, plain
 from conformance.vectors.accumulate import accumulate, gap
-from conformance.vectors.case import CallStep, Case, ExpectedResult, FileStep, RestartStep, TreeStep, label
+from conformance.vectors.case import (
+    CallStep,
+    Case,
+    ExpectedFailure,
+    ExpectedResult,
+    FileStep,
+    RestartStep,
+    TreeStep,
+    label,
+)
 from conformance.vectors.exchange import restarts
 from conformance.vectors.room_path import StepRefused
 from conformance.vectors.situation import situations
@@ -32,13 +43,18 @@ def check_of(case: Case) -> Check:
     return Check(case.id, Kind.VECTOR, case.operator, case.group, case.why, case.requirements, case.rulings)
 
 
+def calls_of(case: Case) -> tuple[CallStep, ...]:
+    """The calls of a case in order, references unresolved."""
+    return tuple(step for step in case.steps if isinstance(step, CallStep))
+
+
 @dataclass(frozen=True, slots=True)
 class CaseRunner:
     """Turns cases into conversations with one backend."""
 
     codebook: Codebook
     dialect: Dialect
-    names_broken: bool = True  # say which postconditions a wrong result violates; costs milliseconds each
+    names_broken: bool = True  # say what of the contract a wrong answer contradicts; costs milliseconds each
     _texts: dict[int, str] = field(default_factory=dict, init=False, repr=False)  # by id of a step of the corpus
     _wavering: frozenset[str] = field(init=False, repr=False)  # operators that answer more than what is frozen
 
@@ -95,7 +111,7 @@ class CaseRunner:
             name,
             difference=found,
             call=checks.Call(step.operator, inputs, answer_of(observed)),
-            broken=self._broken(case, step, stage),
+            **self._contradicted(case, step, stage),
         )
 
     def _is_expected(self, step: CallStep, outcome: Outcome) -> bool:
@@ -109,17 +125,22 @@ class CaseRunner:
             text = self._texts[id(step)] = json.dumps(step.expected.fields, sort_keys=True)
         return json.dumps(outcome.value, sort_keys=True) == text
 
-    def _broken(self, case: Case, step: CallStep, stage: Stage) -> tuple[str, ...]:
-        """The ids of the postconditions that a wrong result violates, and of the invariants that it would break."""
-        observed = stage.exchanges[-1].observed
-        if not self.names_broken or not isinstance(observed, ObservedResult):
-            return ()
-        contract = self.codebook[step.operator].contract
+    def _contradicted(self, case: Case, step: CallStep, stage: Stage) -> dict[str, Any]:
+        """What a wrong answer contradicts: postconditions and invariants of a result, guards that decide otherwise."""
+        if not self.names_broken:
+            return {}
+        observed, contract = stage.exchanges[-1].observed, self.codebook[step.operator].contract
         situation = list(situations(case.steps, stage.exchanges, self.codebook))[-1]
         if not contract.foresees(situation.inputs):
-            return ()
-        clauses = (*contract.broken_postconditions(situation.inputs, situation.result or {}), *situation.broken)
-        return tuple(clause.id for clause in clauses)
+            return {}
+        broken: tuple[str, ...] = ()
+        guards = {}
+        if isinstance(observed, ObservedResult):
+            clauses = (*contract.broken_postconditions(situation.inputs, situation.result or {}), *situation.broken)
+            broken = tuple(clause.id for clause in clauses)
+        if isinstance(step.expected, ExpectedFailure) or isinstance(observed, ObservedFailure):
+            guards = competing(contract, situation.inputs, observed)
+        return {"broken": broken, "details": {"guards": guards} if guards else {}}
 
     def _accumulated(self, case: Case) -> CaseTalk:
         assert case.accumulation is not None

@@ -1,4 +1,4 @@
-"""The judgement on one check: a case, a law, a behaviour rule or a fuzzed operator."""
+"""The judgement on one check: a case, a law, a behaviour rule, a fuzzed operator or a crash workload."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ class Kind(StrEnum):
     LAW = "law"
     BEHAVIOUR = "behaviour"
     FUZZ = "fuzz"
+    CRASH = "crash"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +40,8 @@ class Difference:
 class Check:
     """Something that a backend is held to, before it is tried."""
 
-    id: str  # vectors: the case id; OPERATOR#law-name::instance; OPERATOR!behaviour-rule; OPERATOR?fuzz
+    # Vectors: the case id; OPERATOR#law-name::instance; OPERATOR!behaviour-rule; OPERATOR?fuzz; OPERATOR%workload.
+    id: str
     kind: Kind
     operator: str
     group: str

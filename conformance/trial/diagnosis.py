@@ -1,56 +1,92 @@
-"""Which known mistake explains a failing backend: the mutant that answers as it does, or none (DESIGN 7)."""
+"""Which known mistake explains a failing backend: the mutant that answers as it does everywhere, or none (DESIGN 7)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Final
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final, Protocol
 
 from conformance.contract.mutant import Mutant
 from conformance.trial.attempt import behaviour
 from conformance.trial.check import Kind, Result, Verdict
-from conformance.trial.mutants_matrix import KillMatrix
+from conformance.trial.mutants_matrix import KillMatrix, MutantRow
 from conformance.trial.run_result import Diagnosis
 
-Ask = Callable[[Mutant, Sequence[str]], Mapping[str, Result]]
 NOT_EXPLAINED: Final = Diagnosis(explained=False)
 SHOWN: Final = 3  # sentences of mutants that the selected cases do not tell apart
 _JUDGED: Final = (Verdict.PASS, Verdict.FAIL)
+_TRIED: Final = (Kind.VECTOR, Kind.LAW)  # checks that a mutant can be tried on, one by one
+
+
+class Interview(Protocol):
+    """How mutants are asked what the backend on trial was asked."""
+
+    def checks(self, mutant: Mutant, wanted: Sequence[str]) -> Mapping[str, Result]:
+        """The mutant's results in these vectors and laws, by id; one that cannot be tried on a mutant is left out."""
+
+    def counterexample(self, mutant: Mutant, found: Result) -> bool:
+        """Whether the mutant answers the call of a fuzzing failure as the backend did."""
+
+    def fresh(self, mutant: Mutant, operators: Sequence[str]) -> bool:
+        """Whether the mutant and the backend answer alike in new calls of these operators."""
 
 
 def diagnose(
-    results: Sequence[Result], mutants: Mapping[str, Mutant], matrix: KillMatrix, ask: Ask
+    results: Sequence[Result], mutants: Mapping[str, Mutant], matrix: KillMatrix, interview: Interview
 ) -> Diagnosis | None:
-    """Name the mutant that fails exactly where the backend fails, with the same answers; None where nothing failed.
+    """Name the mutant that answers as the backend does; None where nothing failed.
 
-    `ask` tries frozen cases, by id, on a mutant; it may leave out cases that the matrix does not hold. The committed
-    matrix says which mutants can be meant; what it says of passing cases is believed, everything else is asked. A
-    crash or timeout is never a mutant's doing, and a mistake that no mutant holds is not explained: there is no
-    nearest one.
+    The committed matrix says which mutants can be meant. Each of them is asked the failing checks, the passing ones
+    that the matrix does not hold, the counterexamples of fuzzing, and new calls; one other answer clears it. A crash
+    or timeout is never a mutant's doing. A single failing case is too little evidence, and a mistake that no mutant
+    makes is not explained: there is no nearest one.
     """
-    if all(result.verdict in (Verdict.PASS, Verdict.NOT_APPLICABLE) for result in results):
+    failed = [result for result in results if result.verdict is Verdict.FAIL]
+    if not failed and all(result.verdict is not Verdict.ERROR for result in results):
         return None
-    vectors = {r.check.id: r for r in results if r.check.kind is Kind.VECTOR and r.verdict in _JUDGED}
-    failing = {id_ for id_, result in vectors.items() if result.verdict is Verdict.FAIL}
-    if not failing or any(result.verdict is Verdict.ERROR for result in results):
+    if not failed or any(result.verdict is Verdict.ERROR for result in results):
+        return NOT_EXPLAINED  # a lost backend
+    alike = [mutant for mutant in _suspects(results, mutants, matrix) if _agrees(mutant, results, matrix, interview)]
+    if not alike:
         return NOT_EXPLAINED
-    known = set(matrix.cases)
-    first, then = sorted(failing & known), sorted(vectors.keys() - known)
-    alike = [
-        mutant
-        for mutant in _candidates(mutants, matrix, failing & known, vectors.keys() & known)
-        if _answers_alike(ask(mutant, first), vectors, first)
-        and _answers_alike(found := ask(mutant, then), vectors, sorted(found))
-    ]
-    return _diagnosis(alike, matrix) if alike else NOT_EXPLAINED
+    return _diagnosis(alike, matrix, single=len(failed) == 1)
 
 
-def _candidates(
-    mutants: Mapping[str, Mutant], matrix: KillMatrix, failing: set[str], selected: set[str]
+def _suspects(
+    results: Sequence[Result], mutants: Mapping[str, Mutant], matrix: KillMatrix
 ) -> Iterator[Mutant]:
-    """The mutants that the matrix kills by exactly the failing cases among the selected ones."""
+    """The mutants that the matrix kills by exactly the failing vectors among those that were judged."""
+    known = set(matrix.cases)
+    vectors = {r.check.id: r for r in results if r.check.kind is Kind.VECTOR and r.verdict in _JUDGED}
+    failing = {id_ for id_, result in vectors.items() if result.verdict is Verdict.FAIL} & known
+    operators = {result.check.operator for result in results if result.verdict is Verdict.FAIL}
     for id_, row in sorted(matrix.rows.items()):
-        if id_ in mutants and not mutants[id_].control and row.killed & selected == failing:
+        if id_ not in mutants or mutants[id_].control or row.killed & vectors.keys() != failing:
+            continue
+        if failing or _reaches(row, operators):
             yield mutants[id_]
+
+
+def _reaches(row: MutantRow, operators: set[str]) -> bool:
+    """Whether some vector of these operators kills a mutant; where no vector fails, the others are not worth asking."""
+    return any(id_.split("::", 1)[0] in operators for id_ in row.killed)
+
+
+def _agrees(mutant: Mutant, results: Sequence[Result], matrix: KillMatrix, interview: Interview) -> bool:
+    """Whether a mutant answers as the backend in everything that tells; the cheapest questions come first."""
+    failed = [result for result in results if result.verdict is Verdict.FAIL]
+    tried = {r.check.id: r for r in results if r.check.kind in _TRIED and r.verdict in _JUDGED}
+    first = sorted(result.check.id for result in failed if result.check.kind in _TRIED)
+    found = interview.checks(mutant, first)
+    # A failing case that no mutant can be tried on, a golden one, tells nothing.
+    if not _answers_alike(found, tried, [id_ for id_ in first if id_ in found or id_ in set(matrix.cases)]):
+        return False
+    if not all(interview.counterexample(mutant, result) for result in failed if result.check.kind is Kind.FUZZ):
+        return False
+    then = sorted(id_ for id_, r in tried.items() if r.verdict is Verdict.PASS and id_ not in set(matrix.cases))
+    found = interview.checks(mutant, then)
+    if not _answers_alike(found, tried, sorted(found)):
+        return False
+    return interview.fresh(mutant, sorted({result.check.operator for result in failed}))
 
 
 def _answers_alike(mutant: Mapping[str, Result], backend: Mapping[str, Result], asked: Sequence[str]) -> bool:
@@ -63,8 +99,8 @@ def _answers_alike(mutant: Mapping[str, Result], backend: Mapping[str, Result], 
     return True
 
 
-def _diagnosis(alike: Sequence[Mutant], matrix: KillMatrix) -> Diagnosis:
-    """The diagnosis of mutants that the failing cases cannot tell apart."""
+def _diagnosis(alike: Sequence[Mutant], matrix: KillMatrix, single: bool) -> Diagnosis:
+    """The diagnosis of mutants that answer everything that was asked alike."""
     sentences = list(dict.fromkeys(mutant.sentence for mutant in alike))
     sentence = sentences[0]
     if set(matrix.class_of(alike[0].id)) >= {mutant.id for mutant in alike}:
@@ -75,7 +111,8 @@ def _diagnosis(alike: Sequence[Mutant], matrix: KillMatrix) -> Diagnosis:
         listed = "; ".join([*sentences[:SHOWN], *more])
         sentence = f"one of these, which the selected cases do not tell apart: {listed}"
     return Diagnosis(
-        explained=True,
+        explained=not single,
+        single=single,
         mutants=tuple(mutant.id for mutant in alike),
         sentence=sentence,
         requirements=_union(mutant.requirements for mutant in alike),

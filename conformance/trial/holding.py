@@ -2,28 +2,31 @@
 
 Asking goes on after a crash, but not for ever where there is nothing to be had: a few trials of every operator come
 first, always the same ones. A backend that is lost in all of them is not asked again. An operator that is lost in its
-own first ones is tried PROBE times, and given up on where each is lost. Everything else is asked to the end (DESIGN 6).
+own first ones is tried PROBE times, and given up on where each is lost. Everything else is asked to the end, but for
+silence: where the run's patience is at an end, every check of the operator, or of all, is judged "not asked" but the
+first ones, so that the results are the same in whatever order the others were asked (DESIGN 6).
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import Executor, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from concurrent.futures import Executor
+from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from typing import Final
 
 from conformance.backend.drive import Driver
-from conformance.backend.outcome import Lost, ProtocolError, describe
-from conformance.trial.check import Check, Result, Verdict
-from conformance.trial.judge import outcome_name
+from conformance.backend.outcome import ProtocolError, describe
+from conformance.backend.patience import Patience
+from conformance.backend.workers import workers
+from conformance.trial.blame import blamed, forsaken, lost
+from conformance.trial.check import Call, Check, Result, Verdict
 from conformance.trial.options import Progress
 from conformance.trial.plan import Trial
 
 FIRST: Final = 3  # trials of every operator that come before everything else
 PROBE: Final = 20  # trials of an operator that must not all be lost
-SILENT: Final = "the backend was silent too often in checks of this operator"
 
 
 @dataclass(slots=True)
@@ -35,7 +38,9 @@ class Held:
     unasked: list[Trial] = field(default_factory=list)  # given up on; they have no result yet
     hopeless: dict[str, str] = field(default_factory=dict)  # operators that are not asked any more, and why
     unattributed: list[str] = field(default_factory=list)
+    obstacles: list[str] = field(default_factory=list)  # why nothing can be judged
     stderr_tail: bytes = b""
+    stderr: dict[str, str] = field(default_factory=dict)  # by check: the last words of a backend that was lost in it
     calls: int = 0
 
     def add(self, other: Held) -> None:
@@ -43,23 +48,28 @@ class Held:
         self.results += other.results
         self.lost |= other.lost
         self.unattributed += other.unattributed
+        self.obstacles += other.obstacles
         self.stderr_tail = other.stderr_tail or self.stderr_tail
+        self.stderr |= other.stderr
         self.calls += other.calls
 
-    def leave(self, trials: Iterable[Trial], why: str) -> None:
+    def leave(self, trials: Iterable[Trial], why: Callable[[Trial], str]) -> None:
         """Judge trials that are not asked at all, and ask nothing more of their operators."""
         for trial in trials:
+            reason = why(trial)
             self.lost.add(trial.conversation.key)
-            self.hopeless[trial.operator] = why
-            self.results += [unasked(check, why) for check in trial.checks]
+            self.hopeless[trial.operator] = reason
+            self.results += [unasked(check, reason) for check in trial.checks]
 
 
 def hold_trials(
     trials: Sequence[Trial], driver: Callable[[], Driver], jobs: int, shuffle: str, progress: Progress
 ) -> Held:
     """Hold every trial, `jobs` processes at a time; `driver` must give tolerant drivers."""
-    with ThreadPoolExecutor(jobs) as executor:
-        return _Holding(driver, executor, jobs, shuffle, progress).held(trials)
+    operators = {trial.conversation.key: trial.operator for trial in trials}
+    patience = Patience(operators.__getitem__, jobs, driver().timeout, progress.note)
+    with workers(jobs) as executor:
+        return _Holding(driver, executor, jobs, shuffle, progress, patience).held(trials)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +79,7 @@ class _Holding:
     jobs: int
     shuffle: str
     progress: Progress
+    patience: Patience
 
     def held(self, trials: Sequence[Trial]) -> Held:
         probes = [sorted(part, key=digest)[:PROBE] for part in by_operator(trials)]
@@ -77,26 +88,39 @@ class _Holding:
         whole = self.hold_part(first)
         if len(probes) > 1 and all_lost(whole, without(first, whole.unasked)):
             why = "the backend was lost in all of a few checks of every operator"
-            whole.leave(without(trials, without(first, whole.unasked)), why)
+            whole.leave(without(trials, without(first, whole.unasked)), lambda _: why)
             return whole
-        whole.leave(self.hold_apart(whole, by_operator(whole.unasked)), SILENT)
+        whole.leave(self.hold_apart(whole, by_operator(whole.unasked)), self.silence)
         rest = without(trials, first)
         for probe in probes:
             if all_lost(whole, probe[:FIRST]):
                 rest = self.probed(whole, probe, rest)
         ordered = sorted(rest, key=lambda trial: shuffled(trial, self.shuffle))
         given_up = self.hold_apart(whole, [ordered[k :: self.jobs] for k in range(self.jobs)])
-        whole.leave(self.hold_apart(whole, by_operator(given_up)), SILENT)
+        whole.leave(self.hold_apart(whole, by_operator(given_up)), self.silence)
+        self.forget(whole, without(trials, first))
         return whole
+
+    def silence(self, trial: Trial) -> str:
+        """Why a trial was not asked though nothing but silence kept it from being asked."""
+        return self.patience.weary(trial.operator) or "no process of the backend said a valid hello any more"
+
+    def forget(self, whole: Held, trials: Sequence[Trial]) -> None:
+        """Judge these trials as not asked where patience with their operator ended, also those that were asked."""
+        why = {trial.operator: reason for trial in trials if (reason := self.patience.weary(trial.operator))}
+        late = {check.id: why[trial.operator] for trial in trials if trial.operator in why for check in trial.checks}
+        whole.hopeless |= why
+        whole.results = [unasked(r.check, late[r.check.id]) if r.check.id in late else r for r in whole.results]
 
     def probed(self, whole: Held, probe: Sequence[Trial], rest: Sequence[Trial]) -> list[Trial]:
         """What is left to ask after an operator whose first trials were lost has been tried further."""
-        whole.leave(self.hold_apart(whole, [probe[FIRST:]]), SILENT)
+        whole.leave(self.hold_apart(whole, [probe[FIRST:]]), self.silence)
         left = without(rest, probe)
         if not all_lost(whole, probe):
             return left
         hopeless = [trial for trial in left if trial.operator == probe[0].operator]
-        whole.leave(hopeless, f"the backend was lost in each of {len(probe)} checks of this operator")
+        why = f"the backend was lost in each of {len(probe)} checks of this operator"
+        whole.leave(hopeless, lambda _: why)
         return without(left, hopeless)
 
     def hold_apart(self, whole: Held, parts: Sequence[Sequence[Trial]]) -> list[Trial]:
@@ -108,25 +132,34 @@ class _Holding:
 
     def hold_part(self, part: Sequence[Trial]) -> Held:
         driver, held = self.driver(), Held()
+        driver.patience = self.patience
         by_key = {trial.conversation.key: trial for trial in part}
         for finished in driver.hold([trial.conversation for trial in part]):
             trial = by_key[finished.key]
-            if finished.finding is not None:
-                held.results += finished.finding
-            elif not finished.asked:
+            if not finished.asked:
                 held.unasked.append(trial)
-            elif finished.lost is not None:
-                held.lost.add(finished.key)
-                held.results += [lost(check, finished.lost) for check in trial.checks]
+            else:
+                judged = blamed(trial.checks, finished, driver.declared)
+                held.results += [_with_call(result, trial, finished.calls) for result in judged.results]
+                if finished.stderr:
+                    held.stderr[trial.conversation.key] = finished.stderr
+                held.obstacles += filter(None, [judged.obstacle])
+                if finished.lost is not None:
+                    held.lost.add(finished.key)
             self.progress.step()
         held.unattributed = [describe(reason) for reason in driver.unattributed]
+        held.obstacles += map(forsaken, driver.forsaken)
         held.stderr_tail, held.calls = driver.stderr_tail, driver.calls
         return held
 
 
-def lost(check: Check, reason: Lost) -> Result:
-    """The verdict on a check in which the backend was lost, alone."""
-    return Result(check, Verdict.ERROR, outcome_name(reason), message=describe(reason))
+def _with_call(result: Result, trial: Trial, number: int) -> Result:
+    """A result of a lost backend with the call that it was lost in, where a frozen case says which that was."""
+    if result.verdict is not Verdict.ERROR or result.call is not None or not 0 < number <= len(trial.calls):
+        return result
+    step = trial.calls[number - 1]
+    name = step.name if len(trial.calls) > 1 else ""
+    return replace(result, step=name, call=Call(step.operator, step.inputs))
 
 
 def unasked(check: Check, why: str) -> Result:

@@ -1,24 +1,41 @@
-"""Every mutant against the frozen cases: does the corpus notice each deliberate mistake (DESIGN 7)?"""
+"""Every mutant against everything that can notice it: frozen cases, laws, fuzzing, crash workloads (DESIGN 7)."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
-from concurrent.futures import Executor, ThreadPoolExecutor
-from functools import partial
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass, replace
 from typing import Final
 
+from conformance.backend.workers import workers
 from conformance.codec.codebook import Codebook, codebook_of
 from conformance.contract.library import Library
 from conformance.contract.mutant import Mutant
-from conformance.trial.attempt import Attempt, attempt, behaviour, reachable
+from conformance.trial.attempt import Attempt, Reach, attempt, behaviour, reach_of
+from conformance.trial.evidence import Evidence
 from conformance.trial.mutants_matrix import KillMatrix, MutantRow, Status
 from conformance.trial.options import Progress, Silence
+from conformance.trial.power import Power
 from conformance.vectors.case import Case
 
 PROFILE: Final = "quick"  # only these cases decide: a mutant must not need a slow case to be noticed
+DIGEST: Final = 8  # hex digits of a case's digest that tell whether it is still the one that was asked
 JOBS: Final = 2
 _UNUSABLE: Final = "it exited with status 3"  # the patch does not apply; a mutant says so before its hello
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """How mutants are tried: on what beside the cases (`power`), and what is known already (`known`).
+
+    A row of `known` whose mutant has the same source is believed: of the cases, only those that killed it and those
+    that changed are asked again, and of the other kinds only what was not tried.
+    """
+
+    kinds: Collection[str] = ("vectors",)
+    power: Power | None = None
+    known: KillMatrix | None = None
 
 
 def kill_matrix(
@@ -27,8 +44,9 @@ def kill_matrix(
     only: Sequence[str] = (),
     executor: Executor | None = None,
     progress: Progress | None = None,
+    effort: Effort | None = None,
 ) -> KillMatrix:
-    """Run every mutant, or those named in `only`, over the quick cases; the executor must share memory.
+    """Run every mutant, or those named in `only`; an executor must share memory, and only vectors may be tried in it.
 
     The result does not depend on the executor, the number of its workers, or the order of the cases.
     """
@@ -36,13 +54,14 @@ def kill_matrix(
     mutants = [mutant for id_, mutant in sorted(library.mutants.items()) if not only or id_ in only]
     progress = progress or Silence()
     progress.stage("mutants", len(mutants))
-    judge = partial(_row, cases=deciding, codebook=codebook_of(library))
-    with ThreadPoolExecutor(JOBS) as own:
-        rows: dict[str, MutantRow] = {}
-        for row in (executor or own).map(judge, mutants):
+    codebook = codebook_of(library)
+    trial = _MutantTrial(deciding, digests_of(deciding), codebook, Evidence(codebook), effort or Effort())
+    rows: dict[str, MutantRow] = {}
+    with workers(JOBS) as own:
+        for row in (executor or own).map(trial.row, mutants):
             rows[row.id] = row
             progress.step()
-    return KillMatrix(tuple(case.id for case in deciding), rows)
+    return KillMatrix(tuple(case.id for case in deciding), rows, trial.digests)
 
 
 def deciding_cases(cases: Iterable[Case]) -> tuple[Case, ...]:
@@ -50,17 +69,62 @@ def deciding_cases(cases: Iterable[Case]) -> tuple[Case, ...]:
     return tuple(sorted((case for case in cases if case.profile == PROFILE), key=lambda case: case.id))
 
 
-def _row(mutant: Mutant, cases: Sequence[Case], codebook: Codebook) -> MutantRow:
-    asked = cases if mutant.control else reachable(mutant.backend, cases, codebook)
-    tried = attempt(mutant.backend, asked, codebook)
-    if tried.refusal:
-        status = Status.NOT_APPLIED if _UNUSABLE in tried.refusal else Status.DOES_NOT_RUN
-        said = tried.stderr_tail.strip().splitlines()
-        return MutantRow(mutant.id, status, reason=said[-1] if said else tried.refusal)
-    killed = tried.wrong
-    if mutant.control:
-        return MutantRow(mutant.id, Status.CONTROL_DEAD if killed else Status.CONTROL_ALIVE, killed)
-    return MutantRow(mutant.id, Status.KILLED if killed else Status.SURVIVED, killed, behaviour_digest(tried))
+def digests_of(cases: Iterable[Case]) -> dict[str, str]:
+    """The first digits of each case's digest."""
+    return {case.id: case.digest[:DIGEST] for case in cases}
+
+
+@dataclass(frozen=True, slots=True)
+class _MutantTrial:
+    """Tries one mutant after the other."""
+
+    cases: Sequence[Case]
+    digests: Mapping[str, str]
+    codebook: Codebook
+    evidence: Evidence
+    effort: Effort
+
+    def row(self, mutant: Mutant) -> MutantRow:
+        reach = reach_of(mutant.backend, self.codebook)
+        old = self._known(mutant, reach)
+        row = self._tried(mutant, reach, old)
+        if row.status is not Status.KILLED and row.status is not Status.SURVIVED:
+            return row
+        row = replace(row, laws=old.laws, fuzz=old.fuzz, crash=old.crash) if old is not None else row
+        power, kinds = self.effort.power, self.effort.kinds
+        if power is not None and "laws" in kinds and row.laws is None:
+            row = replace(row, laws=power.laws(mutant, reach.changed))
+        if power is not None and "fuzz" in kinds and row.fuzz is None:
+            row = replace(row, fuzz=power.fuzz(mutant, reach.changed))
+        if power is not None and ("crash" in kinds or not row.killed) and row.crash is None:
+            row = replace(row, crash=power.crash(mutant))
+        return replace(row, status=Status.KILLED if row.dies else Status.SURVIVED)
+
+    def _known(self, mutant: Mutant, reach: Reach) -> MutantRow | None:
+        row = self.effort.known.rows.get(mutant.id) if self.effort.known is not None else None
+        return row if row is not None and reach.sources and row.sources == reach.sources else None
+
+    def _tried(self, mutant: Mutant, reach: Reach, old: MutantRow | None) -> MutantRow:
+        asked = self.cases if mutant.control else reach.of(self.cases)
+        if old is not None and self.effort.known is not None:
+            before = self.effort.known.digests
+            fresh = {id_ for id_, digest in self.digests.items() if before.get(id_) != digest}
+            asked = [case for case in asked if case.id in old.killed or case.id in fresh]
+        tried = attempt(mutant.backend, asked, self.codebook, names_broken=True)
+        if tried.refusal:
+            status = Status.NOT_APPLIED if _UNUSABLE in tried.refusal else Status.DOES_NOT_RUN
+            said = tried.stderr_tail.strip().splitlines()
+            return MutantRow(mutant.id, status, reason=said[-1] if said else tried.refusal)
+        killed = tried.wrong
+        if mutant.control:
+            status = Status.CONTROL_DEAD if killed else Status.CONTROL_ALIVE
+            return MutantRow(mutant.id, status, killed, sources=reach.sources)
+        by_id = {case.id: case for case in asked}
+        broken = self.evidence.broken(mutant, ((by_id[id_], tried.results[id_]) for id_ in sorted(killed)))
+        status = Status.KILLED if killed else Status.SURVIVED
+        return MutantRow(
+            mutant.id, status, killed, behaviour_digest(tried), broken=broken, sources=reach.sources
+        )
 
 
 def behaviour_digest(tried: Attempt) -> str:

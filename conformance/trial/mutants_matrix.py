@@ -1,12 +1,12 @@
-"""The kill matrix as a value: which frozen case notices which deliberate mistake."""
+"""The kill matrix as a value: which frozen case, law, fuzzed operator or crash workload notices which mistake."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Final
+from typing import Any, Final
 
 from conformance.contract.mutant import Mutant
 
@@ -26,13 +26,35 @@ class Status(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class MutantRow:
-    """One mutant: its status, the ids of the cases that kill it, and a digest of its wrong answers."""
+    """One mutant: its status, the ids of the cases that kill it, and a digest of its wrong answers.
+
+    `broken` counts, for each guard, refusal, postcondition and invariant by its check string, the cases in which the
+    mutant shows that it breaks it. `laws`, `fuzz` and `crash` are the check strings of the laws, the operators whose
+    fuzzing, and the check strings of the workloads that kill it without any case; None where that was not tried.
+    """
 
     id: str
     status: Status
     killed: frozenset[str] = frozenset()
     behaviour: str = NOBODY  # equal for mutants that no case tells apart
     reason: str = ""  # where it is not applied or does not run
+    broken: Mapping[str, int] = field(default_factory=dict)
+    laws: frozenset[str] | None = None
+    fuzz: frozenset[str] | None = None
+    crash: frozenset[str] | None = None
+    sources: str = ""  # a digest of the mutant's own source; equal where only cases can have changed
+
+    @property
+    def noticing(self) -> frozenset[str]:
+        """The check strings of everything that notices it, of what it is seen to break, too."""
+        groups = {"group:{}::{}".format(*id_.split("::", 2)[:2]) for id_ in self.killed}
+        fuzzed = {f"fuzz:{operator}" for operator in self.fuzz or ()}
+        return frozenset({*groups, *self.broken, *(self.laws or ()), *(self.crash or ()), *fuzzed})
+
+    @property
+    def dies(self) -> bool:
+        """Whether anything at all kills it."""
+        return bool(self.killed or self.laws or self.fuzz or self.crash)
 
     @property
     def first(self) -> str:
@@ -46,6 +68,7 @@ class KillMatrix:
 
     cases: tuple[str, ...]
     rows: Mapping[str, MutantRow]
+    digests: Mapping[str, str] = field(default_factory=dict)  # of the cases, as they were asked
 
     @property
     def kills(self) -> Mapping[str, int]:
@@ -82,6 +105,36 @@ class KillMatrix:
         return next((ids for ids in self.classes if mutant in ids), (mutant,))
 
 
+def evidence_of(matrix: KillMatrix) -> Mapping[str, frozenset[str]] | None:
+    """What notices each mutant, by check strings, for lint; None where a row was written without that."""
+    rows = [row for row in matrix.rows.values() if row.status is Status.KILLED]
+    return {row.id: row.noticing for row in rows} if all(row.sources for row in rows) else None
+
+
+def summary(matrix: KillMatrix) -> dict[str, Any]:
+    """How many mutants each kind of check kills by itself, and what hangs on a single case.
+
+    A guard, refusal, postcondition or invariant hangs on a single case where no mutant breaks it in two.
+    """
+    rows = [row for row in matrix.rows.values() if row.status in (Status.KILLED, Status.SURVIVED)]
+    most: dict[str, int] = {}
+    for row in rows:
+        for text, count in row.broken.items():
+            most[text] = max(most.get(text, 0), count)
+    tried = [row for row in rows if row.laws is not None and row.fuzz is not None]
+    return {
+        "mutants": len(rows),
+        "killed_by_vectors": sum(bool(row.killed) for row in rows),
+        "killed_by_laws": sum(bool(row.laws) for row in rows),
+        "killed_by_fuzzing": sum(bool(row.fuzz) for row in rows),
+        "killed_by_laws_or_fuzzing": sum(bool(row.laws or row.fuzz) for row in tried),
+        "killed_by_crashes": sum(bool(row.crash) for row in rows),
+        "tried_on_laws_and_fuzzing": len(tried),
+        "mutants_on_a_single_case": sorted(row.id for row in rows if len(row.killed) == 1 and not row.fuzz),
+        "clauses_on_a_single_case": sorted(text for text, count in most.items() if count == 1),
+    }
+
+
 def problems(matrix: KillMatrix, mutants: Mapping[str, Mutant]) -> Iterator[str]:
     """One sentence for each thing about a matrix, of all mutants or some, that is red."""
     if not matrix.cases:
@@ -90,6 +143,8 @@ def problems(matrix: KillMatrix, mutants: Mapping[str, Mutant]) -> Iterator[str]
         match row.status:
             case Status.SURVIVED:
                 yield f"{row.id} survived: no frozen case notices that it {mutants[row.id].sentence}"
+            case Status.KILLED:
+                yield from _unshown(row, mutants[row.id])
             case Status.CONTROL_DEAD:
                 yield f"{row.id} is a control, yet {row.first} fails on it"
             case Status.NOT_APPLIED | Status.DOES_NOT_RUN:
@@ -99,6 +154,15 @@ def problems(matrix: KillMatrix, mutants: Mapping[str, Mutant]) -> Iterator[str]
             yield f"{mutant.id} is declared equivalent to {mutant.equivalent_to}, which is no mutant"
         elif mutant.equivalent_to:
             yield from _broken_class(matrix, mutant)
+
+
+def _unshown(row: MutantRow, mutant: Mutant) -> Iterator[str]:
+    """What a mutant is there to break, and nothing shows that it does; a workload only where crashes were tried."""
+    if not row.sources:
+        return  # a row of before: what the mutant breaks was not looked at
+    for text in sorted(set(mutant.breaks) - row.noticing):
+        if row.crash is not None or not text.startswith("workload:"):
+            yield f"{row.id} is to break {text}, but no check shows that it does"
 
 
 def _broken_class(matrix: KillMatrix, mutant: Mutant) -> Iterator[str]:

@@ -1,21 +1,23 @@
 """The kill matrix on disk: canonical and compact, so that a change of it can be reviewed.
 
-Cases stand by group, and a mutant's kills are the places of the killing cases in their group's sorted list: "0-3,7",
-or "*" for all of them.
+Cases stand by group with the first digits of their digests, and a mutant's kills are the places of the killing cases in
+their group's sorted list: "0-3,7", or "*" for all of them. What was not tried has no key.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from conformance.trial.mutants_matrix import KillMatrix, MutantRow, Status
+from conformance.trial.mutants_matrix import KillMatrix, MutantRow, Status, summary
 from conformance.vectors.jsontext import json_text
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 FILE: Final = "kill-matrix.json"
+_KINDS: Final = ("laws", "fuzz", "crash")
 
 
 class UnreadableMatrix(Exception):
@@ -25,14 +27,17 @@ class UnreadableMatrix(Exception):
 def matrix_text(matrix: KillMatrix) -> str:
     """The text of reports/kill-matrix.json."""
     groups = _grouped(matrix.cases)
-    kills = matrix.kills
+    digests = matrix.digests
     return json_text(
         {
             "format": FORMAT,
-            "cases": {group: {slug: kills[f"{group}::{slug}"] for slug in slugs} for group, slugs in groups.items()},
+            "cases": {
+                group: {slug: digests.get(f"{group}::{slug}", "") for slug in slugs} for group, slugs in groups.items()
+            },
             "mutants": {row.id: _row_record(row, groups) for row in matrix.rows.values()},
             "classes": [list(ids) for ids in matrix.classes],
             "killing_set": list(matrix.killing_set),
+            "summary": summary(matrix),
         }
     )
 
@@ -45,7 +50,30 @@ def matrix_from(text: str) -> KillMatrix:
     groups = {group: sorted(slugs) for group, slugs in record["cases"].items()}
     cases = sorted(f"{group}::{slug}" for group, slugs in groups.items() for slug in slugs)
     rows = {id_: _row_from(id_, body, groups) for id_, body in sorted(record["mutants"].items())}
-    return KillMatrix(tuple(cases), rows)
+    digests = {
+        f"{group}::{slug}": digest
+        for group, slugs in record["cases"].items()
+        for slug, digest in slugs.items()
+        if digest
+    }
+    return KillMatrix(tuple(cases), rows, digests)
+
+
+def merged(committed: KillMatrix, fresh: KillMatrix) -> KillMatrix:
+    """The committed matrix with the rows of a run of some mutants in the place of its own.
+
+    Its other rows are kept as they are; cases that are gone leave them.
+    """
+    kept = {
+        id_: replace(row, killed=row.killed & set(fresh.cases))
+        for id_, row in committed.rows.items()
+        if id_ not in fresh.rows
+    }
+    # A case that the kept rows were not asked keeps no digest, so that `--changed` asks it.
+    old = committed.digests
+    digests = {id_: digest for id_, digest in fresh.digests.items() if old.get(id_) == digest}
+    rows = dict(sorted({**kept, **fresh.rows}.items()))
+    return KillMatrix(fresh.cases, rows, digests if kept else fresh.digests)
 
 
 def read_matrix(file: Path) -> KillMatrix:
@@ -68,9 +96,22 @@ def changes(committed: KillMatrix, fresh: KillMatrix) -> Iterator[str]:
             yield f"{id_} was killed by {len(old.killed)} cases, is killed by {len(new.killed)}"
         elif old.behaviour != new.behaviour:
             yield f"{id_} is killed by the same cases but answers otherwise"
+        elif old.broken != new.broken:
+            yield f"{id_} breaks other parts of contracts than it did"
+        else:
+            yield from _changed_kinds(old, new)
     came, went = set(fresh.cases) - set(committed.cases), set(committed.cases) - set(fresh.cases)
     if came or went:
         yield f"{len(came)} cases came, {len(went)} went"
+
+
+def _changed_kinds(old: MutantRow, new: MutantRow) -> Iterator[str]:
+    for kind in _KINDS:
+        before, now = getattr(old, kind), getattr(new, kind)
+        if before is None and now is not None:
+            yield f"{new.id} was not tried by {kind} yet"
+        elif now is not None and before != now:
+            yield f"{new.id} was killed by {len(before)} of {kind}, is killed by {len(now)}"
 
 
 def _grouped(cases: Iterable[str]) -> dict[str, list[str]]:
@@ -92,6 +133,11 @@ def _row_record(row: MutantRow, groups: Mapping[str, Sequence[str]]) -> dict[str
         }
         by = {group: places for group, places in by.items() if places}
         record |= {"killed": len(row.killed), "first": row.first, "by": by, "behaviour": row.behaviour}
+    if row.broken:
+        record["broken"] = dict(row.broken)
+    record |= {kind: sorted(found) for kind in _KINDS if (found := getattr(row, kind)) is not None}
+    if row.sources:
+        record["sources"] = row.sources
     return record
 
 
@@ -101,7 +147,17 @@ def _row_from(id_: str, body: Mapping[str, Any], groups: Mapping[str, Sequence[s
         for group, places in body.get("by", {}).items()
         for k in _numbers(places, len(groups[group]))
     )
-    return MutantRow(id_, Status(body["status"]), killed, body.get("behaviour", ""), body.get("reason", ""))
+    kinds = {kind: frozenset(body[kind]) for kind in _KINDS if kind in body}
+    return MutantRow(
+        id_,
+        Status(body["status"]),
+        killed,
+        body.get("behaviour", ""),
+        body.get("reason", ""),
+        body.get("broken", {}),
+        **kinds,
+        sources=body.get("sources", ""),
+    )
 
 
 def _places(numbers: Sequence[int], count: int) -> str:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from pathlib import Path
 from typing import Final, Protocol
 
+from conformance.backend.resolve import REFERENCE
 from conformance.trial.run_result import ExpectedFailure
 
 PROFILES: Final = ("quick", "standard", "golden")
@@ -15,9 +17,10 @@ START_TIMEOUT: Final = 10.0  # seconds until hello, at least: starting takes lon
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """One run's choices; nothing in them but `backend`, `wire`, `profile`, `select` and `seed` can reach the record."""
+    """One run's choices; only `backend`, `wire`, `sandbox`, `profile`, `select`, `seed`, `require` and `crash` of them
+    can reach the record."""
 
-    backend: str = "reference"
+    backend: str = REFERENCE
     wire: str = "json"
     profile: str = "standard"
     jobs: int = 1
@@ -28,6 +31,16 @@ class RunOptions:
     expected_failures: tuple[ExpectedFailure, ...] = ()
     same_process: bool = False
     shuffle: str = ""
+    sandbox: str = "none"
+    readable: tuple[Path, ...] = ()  # what a sandboxed backend may read besides its own files
+    reference: str = REFERENCE
+    require: tuple[str, ...] = ()  # operators and machines that must be declared
+    crash: bool = False
+
+    @property
+    def stand_in_timeout(self) -> float:
+        """Seconds without an answer of the stand-in; a short timeout for the backend must not make it look lost."""
+        return max(self.timeout, DEFAULT_TIMEOUT)
 
     @property
     def start_timeout(self) -> float:

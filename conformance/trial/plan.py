@@ -13,13 +13,15 @@ from conformance.codec.dialect import DIALECTS
 from conformance.contract.library import Library
 from conformance.contract.model import Contract, LawUse
 from conformance.contract.position import MalformedContract, Problem
-from conformance.trial.behaviour import BehaviourRules
-from conformance.trial.cases import CaseRunner, check_of
+from conformance.trial.behaviour import BehaviourRules, behaviour_check
+from conformance.trial.cases import CaseRunner, calls_of, check_of
 from conformance.trial.check import Check, Kind, Result, Verdict
-from conformance.trial.fuzz import fuzz_check
+from conformance.trial.crash.workload import Plan as Workload
+from conformance.trial.crash_checks import workloads
+from conformance.trial.fuzz import Fuzzing, fuzzings_of
 from conformance.trial.laws.law import Instance, Law, LawBroken, LawTalk, Tools, known_laws
 from conformance.trial.options import PROFILES, RunOptions
-from conformance.vectors.case import Case
+from conformance.vectors.case import CallStep, Case
 from conformance.vectors.corpus import Corpus
 
 
@@ -29,6 +31,7 @@ class Trial:
 
     checks: tuple[Check, ...]
     conversation: Conversation[Sequence[Result]]
+    calls: tuple[CallStep, ...] = ()  # of a frozen case
 
     @property
     def operator(self) -> str:
@@ -61,38 +64,55 @@ class Plan:
         dialect = DIALECTS[self.options.wire]
         runner = CaseRunner(self.codebook, dialect)
         cases = [case for case in self.corpus if self.options.includes(case.profile)]
-        trials = [_single(check_of(case), runner.conversation(case), self._pure(case.operators)) for case in cases]
+        trials = [
+            _single(check_of(case), runner.conversation(case), self._pure(case.operators), calls_of(case))
+            for case in cases
+        ]
         if self.options.includes("standard"):
             rules = BehaviourRules(self.codebook, dialect)
             trials += [_behaviour(one, rules, cases) for one in self.contracts if rules.applies(one, cases)]
+            keeping = [one for one in self.contracts if rules.keeps_files(one, cases)]
+            trials += [
+                _single(behaviour_check(one, "bystanders"), rules.among_bystanders(one, cases), pure=False)
+                for one in keeping
+            ]
             trials += self._laws(Tools(self.codebook, dialect))
         return tuple(trials)
 
     @cached_property
-    def fuzzed(self) -> tuple[Contract, ...]:
-        """The contracts that the profile fuzzes."""
-        standard = self.options.includes("standard")
-        return tuple(contract for contract in self.contracts if standard and _is_fuzzed(contract))
+    def fuzzed(self) -> tuple[Fuzzing, ...]:
+        """The contracts that the profile fuzzes, and how."""
+        if not self.options.includes("standard"):
+            return ()
+        cases = self.corpus.cases
+        ways = (fuzzings_of(contract, cases.get(contract.operator, ())) for contract in self.contracts)
+        return tuple(fuzzing for some in ways for fuzzing in some)
+
+    @cached_property
+    def workloads(self) -> tuple[Workload, ...]:
+        """The crash workloads, where they are asked for."""
+        return workloads(self.library, self.codebook) if self.options.crash else ()
+
+    @property
+    def declarable(self) -> tuple[str, ...]:
+        """What a hello can name: every operator and machine, but no method alone."""
+        return tuple(one.operator for one in self.contracts if one.machine is None or one.own_machine is not None)
 
     @property
     def ids(self) -> Iterator[str]:
         """The ids of every check of the profile."""
         for trial in self.trials:
             yield from trial.ids
-        yield from (fuzz_check(contract).id for contract in self.fuzzed)
+        yield from (fuzzing.check.id for fuzzing in self.fuzzed)
+        yield from (workload.id for workload in self.workloads)
 
     def whole(self) -> Plan:
         """The plan of the largest profile."""
         return replace(self, options=replace(self.options, profile=PROFILES[-1]))
 
     def applicable(self, trial: Trial, operators: frozenset[str]) -> bool:
-        """Whether a backend that declares these operators can be asked everything that a trial asks."""
-        check = trial.checks[0]
-        if check.kind is Kind.VECTOR:
-            return bool(self.corpus.find(check.id).operators <= operators)
-        if check.kind is Kind.LAW:
-            return {check.operator, *known_laws()[check.group].calls} <= operators
-        return check.operator in operators
+        """Whether a backend that declares these operators is tried; a stand-in answers what else the trial calls."""
+        return trial.operator in operators
 
     def _pure(self, operators: Iterable[str]) -> bool:
         return all(name in self.codebook and self.codebook[name].contract.purity == "pure" for name in operators)
@@ -110,19 +130,16 @@ class Plan:
                     yield _single(check, _law_conversation(check, instance), self._pure({operator, *law.calls}))
 
 
-def _is_fuzzed(contract: Contract) -> bool:
-    """Whether a contract is of a pure operator, or of a machine as a whole."""
-    return contract.purity == "pure" or contract.own_machine is not None
-
-
-def _single(check: Check, conversation: Conversation[Result], pure: bool) -> Trial:
+def _single(
+    check: Check, conversation: Conversation[Result], pure: bool, calls: tuple[CallStep, ...] = ()
+) -> Trial:
     """The trial of one check; what keeps no state may restart its processes together with others."""
 
     def start() -> Any:
         finding = yield from conversation.start()
         return [finding]
 
-    return Trial((check,), Conversation(conversation.key, start, conversation.alone, in_step=pure))
+    return Trial((check,), Conversation(conversation.key, start, conversation.alone, in_step=pure), calls)
 
 
 def _known_law(use: LawUse) -> Law:

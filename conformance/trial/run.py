@@ -12,17 +12,21 @@ from conformance import __version__
 from conformance.backend.drive import Driver
 from conformance.backend.hello import BadHello, Hello
 from conformance.backend.outcome import LostBackend, describe
-from conformance.backend.resolve import resolve
+from conformance.backend.patience import OF_AN_OPERATOR
+from conformance.backend.resolve import BackendCommand, resolve
+from conformance.backend.sandbox import Sandbox, bwrap_version
+from conformance.backend.standin import stand_in_for
 from conformance.codec.codebook import Codebook, codebook_of
 from conformance.codec.dialect import DIALECTS
+from conformance.contract.finder import Layout
 from conformance.contract.library import Library
-from conformance.contract.mutant import Mutant
 from conformance.trial.asker import Asker
-from conformance.trial.attempt import attempt
 from conformance.trial.check import Result, Verdict
+from conformance.trial.crash.trial import CrashOptions
+from conformance.trial.crash_checks import crash_check, crashed
 from conformance.trial.diagnosis import diagnose
-from conformance.trial.fuzz import fuzz_check, fuzz_operator
 from conformance.trial.holding import Held, hold_trials, unasked
+from conformance.trial.interview import MutantInterview
 from conformance.trial.mutants_report import FILE as MATRIX_FILE
 from conformance.trial.mutants_report import UnreadableMatrix, read_matrix
 from conformance.trial.options import Progress, RunOptions, Selection, Silence
@@ -30,14 +34,15 @@ from conformance.trial.plan import Plan, Trial
 from conformance.trial.run_result import BackendIdentity, Counts, Diagnosis, RunResult
 from conformance.vectors.corpus import Corpus
 from conformance.vectors.lock import contract_digest
+from conformance.vectors.room import run_folder
 
 
 class UnfitBackend(Exception):
-    """A backend was started but gave no valid hello; carries what it wrote on stderr."""
+    """A backend gave no valid hello; carries what it wrote on stderr, and whether it ever read or wrote anything."""
 
-    def __init__(self, reason: str, stderr_tail: str) -> None:
+    def __init__(self, reason: str, stderr_tail: str, begun: bool = True) -> None:
         super().__init__(reason)
-        self.reason, self.stderr_tail = reason, stderr_tail
+        self.reason, self.stderr_tail, self.begun = reason, stderr_tail, begun
 
 
 def run_trial(library: Library, corpus: Corpus, options: RunOptions, progress: Progress | None = None) -> RunResult:
@@ -56,7 +61,10 @@ class _Run:
     selection: Selection = field(init=False)
     results: list[Result] = field(default_factory=list)
     unattributed: list[str] = field(default_factory=list)
+    obstacles: list[str] = field(default_factory=list)
+    declared: frozenset[str] | None = None  # by the first hello; what later processes say changes nothing
     stderr_tail: bytes = b""
+    stderr: dict[str, str] = field(default_factory=dict)
     calls: int = 0
 
     def __post_init__(self) -> None:
@@ -67,6 +75,7 @@ class _Run:
     def result(self) -> RunResult:
         started = time.perf_counter()
         hello = self.hello()
+        self.declared = hello.operators
         selected = [trial for trial in self.plan.trials if any(id_ in self.selection for id_ in trial.ids)]
         apart: dict[bool, list[Trial]] = {True: [], False: []}
         for trial in selected:
@@ -74,6 +83,7 @@ class _Run:
         self.results += [Result(check, Verdict.NOT_APPLICABLE) for trial in apart[False] for check in trial.checks]
         held = self.hold(apart[True])
         fuzz = self.fuzz(hello, held.hopeless)
+        crash = self.crash(hello) if self.options.crash else None
         results = tuple(sorted(self.results, key=lambda result: result.check.id))
         ran = sum(result.verdict is not Verdict.NOT_APPLICABLE for result in results)
         counts = Counts(
@@ -83,7 +93,7 @@ class _Run:
             expected_to_fail=len(self.options.expected_failures),
             run=ran,
         )
-        return self.assembled(hello, counts, results, fuzz, time.perf_counter() - started)
+        return self.assembled(hello, counts, results, fuzz, crash, time.perf_counter() - started)
 
     def assembled(
         self,
@@ -91,13 +101,20 @@ class _Run:
         counts: Counts,
         results: tuple[Result, ...],
         fuzz: Mapping[str, Mapping[str, Any]],
+        crash: Mapping[str, Mapping[str, Any]] | None,
         seconds: float,
     ) -> RunResult:
         options = self.options
         unmatched, passing = expectations(options, results, self.plan)
         run = RunResult(
             backend=BackendIdentity(
-                options.backend, hello.name, hello.version, hello.language, options.wire, tuple(sorted(hello.operators))
+                options.backend,
+                hello.name,
+                hello.version,
+                hello.language,
+                options.wire,
+                tuple(sorted(hello.operators)),
+                options.sandbox,
             ),
             profile=options.profile,
             selection=" ".join(options.select),
@@ -105,6 +122,10 @@ class _Run:
             counts=counts,
             results=results,
             unattributed=tuple(sorted(self.unattributed)),
+            declarable=len(self.plan.declarable),
+            missing=tuple(sorted({*options.require} - hello.operators)),
+            crash=crash,
+            obstacles=tuple(sorted(set(self.obstacles))),
             fuzz=fuzz,
             expected_failures=options.expected_failures,
             unexpected_passes=passing,
@@ -117,7 +138,9 @@ class _Run:
                 "seconds": round(seconds, 3),
                 "calls": self.calls,
                 "jobs": options.jobs,
+                "sandbox": bwrap_version() if options.sandbox == "bwrap" else options.sandbox,
                 "stderr_tail": self.stderr_tail.decode("utf-8", "replace"),
+                "stderr": dict(sorted(self.stderr.items())),
             },
         )
         return replace(run, diagnosis=self.diagnosis(results)) if not run.conformant else run
@@ -133,19 +156,18 @@ class _Run:
             self.progress.note(str(error))
             return None
         self.progress.stage("looking for the mistake behind it", 1)
-
-        def ask(mutant: Mutant, wanted: Sequence[str]) -> Mapping[str, Result]:
-            return attempt(mutant.backend, [self.corpus.find(id_) for id_ in wanted], self.codebook).results
-
-        return diagnose(results, self.library.mutants, matrix, ask)
+        with Asker(self.driver()) as backend:
+            interview = MutantInterview(self.plan, self.corpus, self.codebook, backend, self.declared)
+            return diagnose(results, self.library.mutants, matrix, interview)
 
     # -- the run
 
     def driver(self) -> Driver:
         options = self.options
-        command = resolve(options.backend, options.wire, options.same_process)
+        command = started_as(options, self.library.layout)
         dialect, start = DIALECTS[options.wire], options.start_timeout
-        return Driver(command, dialect, self.codebook, options.timeout, start, tolerant=True)
+        stand_in = stand_in_for(options.wire, options.stand_in_timeout, options.reference)
+        return Driver(command, dialect, self.codebook, options.timeout, start, True, stand_in, self.declared)
 
     def hello(self) -> Hello:
         driver = self.driver()
@@ -153,7 +175,8 @@ class _Run:
             process, hello = driver.start()
         except (BadHello, LostBackend) as error:
             reason = describe(error.reason) if isinstance(error, LostBackend) else str(error)
-            raise UnfitBackend(reason, driver.stderr_tail.decode("utf-8", "replace")) from None
+            begun = not isinstance(error, BadHello) or error.begun
+            raise UnfitBackend(reason, driver.stderr_tail.decode("utf-8", "replace"), begun) from None
         process.kill()
         return hello
 
@@ -163,44 +186,77 @@ class _Run:
         held = hold_trials(trials, self.driver, self.options.jobs, self.options.shuffle, self.progress)
         self.results += held.results
         self.unattributed += held.unattributed
-        self.stderr_tail, self.calls = held.stderr_tail, held.calls
+        self.obstacles += held.obstacles
+        self.stderr_tail, self.stderr, self.calls = held.stderr_tail, held.stderr, held.calls
         return held
 
     def fuzz(self, hello: Hello, hopeless: Mapping[str, str]) -> dict[str, Mapping[str, Any]]:
         """The figures of every operator that is fuzzed; `hopeless` ones are not asked."""
-        contracts = [contract for contract in self.plan.fuzzed if fuzz_check(contract).id in self.selection]
         asked = []
-        for contract in contracts:
-            if contract.operator not in hello.operators:
-                self.results.append(Result(fuzz_check(contract), Verdict.NOT_APPLICABLE))
-            elif why := hopeless.get(contract.operator):
-                self.results.append(unasked(fuzz_check(contract), why))
+        for fuzzing in (one for one in self.plan.fuzzed if one.check.id in self.selection):
+            operator = fuzzing.contract.operator
+            if operator not in hello.operators:
+                self.results.append(Result(fuzzing.check, Verdict.NOT_APPLICABLE))
+            elif why := hopeless.get(operator):
+                self.results.append(unasked(fuzzing.check, why))
             else:
-                asked.append(contract)
+                asked.append(fuzzing)
         figures: dict[str, Mapping[str, Any]] = {}
         if asked:
             self.progress.stage("differential fuzzing", len(asked))
-            with asker(self.options, self.codebook) as backend, reference(self.options, self.codebook) as right:
-                for contract in asked:
-                    cases, examples = self.corpus.cases.get(contract.operator, ()), self.options.examples
-                    result, figures[contract.operator] = fuzz_operator(
-                        contract, cases, backend, right, self.codebook, examples, self.options.seed
+            with Asker(self.driver()) as backend, reference(self.options, self.codebook) as right:
+                silent = 0
+                for one in asked:
+                    if silent >= OF_AN_OPERATOR:
+                        why = f"the backend was silent in the fuzzing of {silent} operators"
+                        self.results.append(unasked(one.check, why))
+                        continue
+                    cases, examples = self.corpus.cases.get(one.contract.operator, ()), self.options.examples
+                    result, figures[one.figures] = one.fuzz(
+                        one.contract, cases, backend, right, self.codebook, examples, self.options.seed
                     )
                     self.results.append(result)
+                    silent += result.outcome == "timeout"
                     self.progress.step()
             self.unattributed += map(describe, backend.unattributed)
         return figures
 
+    def crash(self, hello: Hello) -> dict[str, Mapping[str, Any]]:
+        """The level that each workload reached; those of undeclared operators are not tried."""
+        options = self.options
+        chosen = CrashOptions(
+            options.backend,
+            options.wire,
+            timeout=options.timeout,
+            reference=options.reference,
+            declared=hello.operators,
+        )
+        levels: dict[str, Mapping[str, Any]] = {}
+        for plan in self.plan.workloads:
+            if plan.id not in self.selection:
+                continue
+            if not plan.operators <= hello.operators:
+                self.results.append(Result(crash_check(plan), Verdict.NOT_APPLICABLE))
+                continue
+            found = crashed(plan, self.codebook, chosen, self.progress)
+            self.results.append(found.result)
+            self.obstacles += filter(None, [found.obstacle])
+            levels[plan.id] = found.levels
+        return levels
 
-def asker(options: RunOptions, codebook: Codebook) -> Asker:
-    """A partner for lock-step questions to the backend on trial."""
+
+def started_as(options: RunOptions, layout: Layout) -> BackendCommand:
+    """How the backend on trial is started; raises BackendNotFound, NoSandbox."""
     command = resolve(options.backend, options.wire, options.same_process)
-    return Asker(Driver(command, DIALECTS[options.wire], codebook, options.timeout, options.start_timeout))
+    if options.sandbox == "none":
+        return command
+    return Sandbox(layout, run_folder(), options.readable).command(command)
 
 
 def reference(options: RunOptions, codebook: Codebook) -> Asker:
     """A partner that knows the right answers."""
-    return asker(replace(options, backend="reference", wire="json", same_process=False), codebook)
+    command, dialect = resolve(options.reference, "json"), DIALECTS["json"]
+    return Asker(Driver(command, dialect, codebook, options.timeout, options.start_timeout))
 
 
 def expectations(options: RunOptions, results: Sequence[Result], plan: Plan) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -20,6 +20,7 @@ class BackendIdentity:
     language: str
     wire: str
     operators: tuple[str, ...]
+    sandbox: str = "none"  # what it ran under
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +45,10 @@ class ExpectedFailure:
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """Why checks fail: the mutant that explains all failing cases, or that none does."""
+    """Why checks fail: the mutant that explains every failure, the one that answers a single case alike, or none."""
 
     explained: bool
+    single: bool = False  # the mutants answer the one failing case as the backend does: too little to explain it
     mutants: tuple[str, ...] = ()  # one behaviour class
     sentence: str = ""
     requirements: tuple[str, ...] = ()
@@ -72,7 +74,16 @@ class RunResult:
     contracts: Mapping[str, str]  # operator -> version and digest
     vectors: str  # root digest of the corpus
     harness: str  # version
+    declarable: int = 0  # operators and machines that a hello can name
+    missing: tuple[str, ...] = ()  # required, but not declared
+    crash: Mapping[str, Mapping[str, Any]] | None = None  # workload -> level reached; None where it was not tried
+    obstacles: tuple[str, ...] = ()  # why nothing can be judged: the stand-in was wrong or lost on its own account
     observations: Mapping[str, Any] = field(default_factory=dict, compare=False)  # never in the record
+
+    @property
+    def tried(self) -> tuple[str, ...]:
+        """The operators and machines of which any check was tried, sorted."""
+        return tuple(sorted({r.check.operator for r in self.results if r.verdict is not Verdict.NOT_APPLICABLE}))
 
     @property
     def excused(self) -> frozenset[str]:
@@ -87,20 +98,21 @@ class RunResult:
 
     @property
     def conformant(self) -> bool:
-        """Whether everything that ran passed, or failed as expected, and something ran."""
+        """Whether nothing is red: everything that ran passed, or failed as expected, and something ran."""
         bad = [r for r in self.results if r.verdict in (Verdict.FAIL, Verdict.ERROR)]
         return (
-            self.counts.run > 0
+            not self.empty
             and all(result.check.id in self.excused for result in bad)
             and not self.unattributed
+            and not self.missing
             and not self.unexpected_passes
             and not self.unmatched_expectations
         )
 
     @property
     def empty(self) -> bool:
-        """Whether nothing ran, so that there is no judgement."""
-        return self.counts.run == 0
+        """Whether nothing ran, or nothing can be judged, so that there is no judgement."""
+        return self.counts.run == 0 or bool(self.obstacles)
 
     def count(self, verdict: Verdict, kind: Kind | None = None, operator: str | None = None) -> int:
         """How many results have this verdict, of one kind or operator where given."""

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from conformance.backend.resolve import REFERENCE
 from conformance.codec.codebook import Codebook, codebook_of
 from conformance.contract.library import Library
 from conformance.contract.position import Problem
@@ -13,10 +14,11 @@ from conformance.vectors.case import CallStep, Case, HarnessStep, TreeStep
 from conformance.vectors.corpus import Corpus, CorruptedCorpus, load_corpus
 from conformance.vectors.expand import expand_all
 from conformance.vectors.file import corpus_texts, vector_file
-from conformance.vectors.freeze import REFERENCE, Frozen, Progress, freeze, silent
+from conformance.vectors.freeze import Frozen, Progress, freeze, silent
 from conformance.vectors.index import index_of
 from conformance.vectors.lock import LOCK_FILE, Lock, lock_of, lock_text, read_lock
 from conformance.vectors.question import Asked, Question
+from conformance.vectors.whole_file import write_whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +28,7 @@ class Built:
     corpus: Corpus
     texts: Mapping[str, str]
     problems: tuple[Problem, ...]
-    reused: tuple[str, ...]  # golden cases taken over from the frozen corpus, not derived again
+    reused: tuple[str, ...]  # cases taken over from the frozen corpus, not derived again
     lock: Lock
 
 
@@ -36,27 +38,35 @@ def regenerate(
     golden: bool = False,
     progress: Progress = silent,
     reference: str = REFERENCE,
+    only: frozenset[str] | None = None,
 ) -> Built:
     """Derive the whole corpus. A golden case whose question is frozen already is taken over unless `golden` is true.
 
-    Raises MalformedContract where a contract does not expand, BackendNotFound, BadHello or LostBackend where a backend
-    cannot start, BadLock.
+    With `only`, so is every case of other operators than these. Raises MalformedContract where a contract does not
+    expand, BackendNotFound, BadHello or LostBackend where a backend cannot start, BadLock.
     """
     codebook = codebook_of(library)
     questions = expand_all(codebook)
     every = [question for some in questions.values() for question in some]
-    old = {} if golden else _frozen_golden(library)
+    old = {} if golden and only is None else _frozen(library)
     reused = {
         question.id: old[question.id]
         for question in every
-        if question.profile == "golden" and question.id in old and asks_the_same(question, old[question.id][0])
+        if _may_stay(question, golden, only) and question.id in old and asks_the_same(question, old[question.id][0])
     }
     frozen = freeze([one for one in every if one.id not in reused], codebook, jobs, progress, reference)
     return _built(library, codebook, questions, frozen, reused)
 
 
-def _frozen_golden(library: Library) -> dict[str, tuple[Case, tuple[str, ...]]]:
-    """The golden cases on disk with what confirmed them; none where the corpus is not whole."""
+def _may_stay(question: Question, golden: bool, only: frozenset[str] | None) -> bool:
+    """Whether a case need not be derived again where its question is the frozen one."""
+    if only is not None and question.operator not in only:
+        return True
+    return question.profile == "golden" and not golden
+
+
+def _frozen(library: Library) -> dict[str, tuple[Case, tuple[str, ...]]]:
+    """The cases on disk with what confirmed them; none where the corpus is not whole."""
     try:
         corpus = load_corpus(library.layout)
     except CorruptedCorpus:
@@ -64,7 +74,6 @@ def _frozen_golden(library: Library) -> dict[str, tuple[Case, tuple[str, ...]]]:
     return {
         case.id: (case, corpus.index.operators[case.operator].confirmed_by[case.id])
         for case in corpus
-        if case.profile == "golden"
     }
 
 
@@ -137,7 +146,7 @@ def write(library: Library, built: Built) -> tuple[str, ...]:
         file = layout.root / name
         if not file.is_file() or file.read_bytes() != text.encode("utf-8"):
             file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_bytes(text.encode("utf-8"))
+            write_whole(file, text)
             touched.append(name)
     for file in stale_files(library, built):
         file.unlink()
@@ -151,7 +160,8 @@ def build(
     golden: bool = False,
     progress: Progress = silent,
     reference: str = REFERENCE,
+    only: frozenset[str] | None = None,
 ) -> tuple[Built, tuple[str, ...]]:
     """Derive the corpus and write what changed (see `regenerate`); nothing is written where anything is wrong."""
-    built = regenerate(library, jobs, golden, progress, reference)
+    built = regenerate(library, jobs, golden, progress, reference, only)
     return built, write(library, built)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from conformance.backend.resolve import REFERENCE
 from conformance.contract.library import Library
 from conformance.contract.position import Position, Problem
 from conformance.vectors.build import Built, regenerate, stale_files
 from conformance.vectors.corpus import Corpus, CorruptedCorpus, load_corpus
 from conformance.vectors.diff import Change, diff
-from conformance.vectors.freeze import REFERENCE, Progress, silent
+from conformance.vectors.freeze import Progress, silent
 from conformance.vectors.governance import governance
 from conformance.vectors.lock import LOCK_FILE, read_lock
 

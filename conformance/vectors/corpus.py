@@ -12,6 +12,7 @@ from conformance.contract.finder import Layout
 from conformance.vectors.case import Case
 from conformance.vectors.file import FORMAT, INDEX_FILE
 from conformance.vectors.index import Index, cases_digest, index_from
+from conformance.vectors.likeness import Models
 from conformance.vectors.record import case_digest, case_of
 
 
@@ -71,13 +72,15 @@ def _operator_cases(layout: Layout, index: Index, operator: str) -> tuple[Case, 
     record = _read(file, shown)
     if not isinstance(record, dict) or record.get("format") != FORMAT or record.get("contract") != operator:
         raise _corrupted(shown, f"it is no vector file of format {FORMAT} for {operator}")
-    cases: dict[str, Case] = {}
+    cases, models = dict[str, Case](), Models()
     for k, body in enumerate(record.get("cases", ())):
         where = body.get("id", f"number {k + 1}") if isinstance(body, dict) else f"number {k + 1}"
         try:
+            if "steps" in body:
+                body["steps"] = models.read(body["id"], body["steps"])
             case = case_of(body)
             digest = case_digest(case)
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+        except (LookupError, TypeError, ValueError, AttributeError) as error:
             raise _corrupted(shown, f"case {where} is incomplete ({error!r:.100})") from None
         if case.id in cases or case.operator != operator:
             raise _corrupted(shown, f"case {where} stands twice or under the wrong operator")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from conformance.backend.drive import RESTART, Talk
 from conformance.backend.observed import ObservedResult
@@ -29,11 +29,28 @@ class Held:
     fault: str = ""
 
 
-def exchanges(steps: Sequence[AnyStep], codebook: Codebook, dialect: Dialect, passing: bool = False) -> Talk[Held]:
+class Watch(Protocol):
+    """Who looks at the roots before and after every call of a conversation."""
+
+    def before(self, stage: Stage, step: Any) -> None:
+        """The call is about to be made."""
+
+    def after(self, stage: Stage, step: Any) -> None:
+        """The call was answered."""
+
+
+def exchanges(
+    steps: Sequence[AnyStep],
+    codebook: Codebook,
+    dialect: Dialect,
+    passing: bool = False,
+    watch: Watch | None = None,
+) -> Talk[Held]:
     """Take every step in order; ends early where a step cannot be done or needs what an earlier one did not answer.
 
-    `passing` over a call that needs what is not there, it goes on.
+    `passing` over what cannot be done, it goes on, and `fault` says which file steps were left out.
     """
+    left_out: list[str] = []
     trees: dict[str, Mapping[str, Any]] = {}
     with Stage(codebook, dialect) as stage:
         for number, step in enumerate(steps, start=1):
@@ -44,6 +61,9 @@ def exchanges(steps: Sequence[AnyStep], codebook: Codebook, dialect: Dialect, pa
                     try:
                         tree = stage.take(step)
                     except StepRefused as refused:
+                        if passing:
+                            left_out.append(f"{label(step, number)}: {refused}")
+                            continue
                         return Held(stage.exchanges, trees, f"{label(step, number)}: {refused}")
                     if tree is not None:
                         trees[label(step, number)] = tree
@@ -55,9 +75,14 @@ def exchanges(steps: Sequence[AnyStep], codebook: Codebook, dialect: Dialect, pa
                             continue
                         fault = f"step {step.name} uses what an earlier step did not answer{_failures(stage.exchanges)}"
                         return Held(stage.exchanges, trees, fault)
-                    (outcome,) = yield [stage.call(step.operator, inputs)]
+                    call = stage.call(step.operator, inputs)
+                    if watch is not None:
+                        watch.before(stage, step)
+                    (outcome,) = yield [call]
                     stage.note(step.name, step.operator, inputs, outcome)
-        return Held(stage.exchanges, trees)
+                    if watch is not None:
+                        watch.after(stage, step)
+        return Held(stage.exchanges, trees, "; ".join(left_out))
 
 
 def restarts(steps: Iterable[AnyStep]) -> bool:

@@ -9,8 +9,10 @@ from conformance.codec.codebook import Codebook
 from conformance.contract.model import Contract
 from conformance.contract.position import MalformedContract, Problem
 from conformance.contract.types import is_place
+from conformance.vectors.axis import along_axis
 from conformance.vectors.derived import derived
 from conformance.vectors.group import Expansion
+from conformance.vectors.limit import beside_limit
 from conformance.vectors.matrix import Combination
 from conformance.vectors.question import Asked, Question
 from conformance.vectors.series import accumulations
@@ -55,11 +57,18 @@ def expand_all(codebook: Codebook) -> dict[str, tuple[Question, ...]]:
 
 
 def _questions(expansion: Expansion) -> Iterator[Question]:
+    found = _worded(expansion)
+    return along_axis(expansion, found) if "axis" in expansion.body else found
+
+
+def _worded(expansion: Expansion) -> Iterator[Question]:
     body = expansion.body
     if "trace" in body:
         return traces(expansion)
     if "derive" in body:
         return derived(expansion)
+    if "limit" in body:
+        return beside_limit(expansion)
     if "chain" in body:
         return chains(expansion)
     if "accumulate" in body:

@@ -8,6 +8,7 @@ from typing import Final
 from conformance.vectors.case import Case
 from conformance.vectors.index import Index, index_record
 from conformance.vectors.jsontext import json_text
+from conformance.vectors.likeness import Models
 from conformance.vectors.record import case_record
 
 FORMAT: Final = 1  # of the files; another one is refused
@@ -21,7 +22,10 @@ def vector_file(family: str, operator: str) -> str:
 
 def operator_text(operator: str, version: str, cases: Sequence[Case]) -> str:
     """The text of one operator's file."""
-    records = [case_record(case) for case in cases]
+    records, models = [case_record(case) for case in cases], Models()
+    for record in records:
+        if "steps" in record:
+            record["steps"] = models.written(record["id"], record["steps"])
     return json_text({"format": FORMAT, "contract": operator, "version": version, "cases": records})
 
 

@@ -8,7 +8,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from conformance.contract.file_format import FileFormat
 from conformance.vectors.case import FileStep
+from conformance.vectors.damage import damage
 from conformance.vectors.filecodec import CODECS, encode_file
 from conformance.vectors.room import Rooms
 from conformance.vectors.room_path import StepRefused, place, regular
@@ -16,10 +18,13 @@ from conformance.vectors.room_path import StepRefused, place, regular
 Body = Mapping[str, Any]
 
 
-def perform(step: FileStep, rooms: Rooms) -> None:
+def perform(step: FileStep, rooms: Rooms, formats: Mapping[str, FileFormat]) -> None:
     """Do one step; raises StepRefused where the files do not allow it."""
     root = rooms.path(step.body["root"])
     try:
+        if step.action == "damage":
+            damage(root, step.body["path"], formats[step.body["format"]], step.body["edit"])
+            return
         _ACTIONS[step.action](root, step.body, rooms)
     except OSError as error:
         raise StepRefused(f"{step.subject!r}: {error.strerror or 'the system refuses'}") from None
@@ -107,4 +112,4 @@ _ACTIONS: Final[Mapping[str, Callable[[Path, Body, Rooms], None]]] = {
     "link": _link,
     "chmod": _chmod,
 }
-ACTIONS: Final = tuple(_ACTIONS)
+ACTIONS: Final = (*_ACTIONS, "damage")

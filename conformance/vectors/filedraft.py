@@ -173,6 +173,18 @@ class FileDraft:
         link = {"path": self.path(body, "path"), "target": self.path(body, "target"), "symbolic": symbolic}
         return {**link, "target_root": self.root(body, "target_root")} if "target_root" in body else link
 
+    def _damage(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        name, edit = body["format"], body["edit"]
+        form = self.expansion.codebook.formats.get(name)
+        if form is None:
+            known = ", ".join(sorted(self.expansion.codebook.formats)) or "none"
+            raise (self.place / "format").problem("C015", f"there is no format {name!r}", f"formats: {known}")
+        if edit not in form.edits:
+            hint = f"write one that the format declares, for example {next(form.edits)!r}"
+            raise (self.place / "edit").problem("C015", f"{edit!r} is no damage of the format {name}", hint)
+        place = body["path"] if body["path"] == "." else self.path(body, "path")
+        return {"path": place, "format": name, "edit": edit}
+
     def _chmod(self, body: Mapping[str, Any]) -> dict[str, Any]:
         mode = body["mode"]
         if not isinstance(mode, str) or not _MODE.match(mode):

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Final
 
 from conformance.backend.hello import Hello
+from conformance.backend.resolve import REFERENCE
+from conformance.backend.workers import workers
 from conformance.codec.codebook import Codebook
 from conformance.contract.engine_value import Unjudgeable
 from conformance.contract.position import Problem
@@ -24,7 +25,6 @@ from conformance.vectors.judge import complaints, tree_complaints
 from conformance.vectors.question import Question
 from conformance.vectors.situation import follows, situations
 
-REFERENCE: Final = "reference"
 PIN: Final = "pin"  # what index.json names where a pinned value is the second derivation
 CONTRACT: Final = "contract"  # the same where every answer follows from the contract of a machine
 Progress = Callable[[str, int, int], None]  # backend, questions done, questions in all
@@ -80,7 +80,7 @@ def freeze(
         asked = [one for one in questions if _asked_of(name, one, codebook, reference)]
         tasks += [(name, asked[k::jobs]) for k in range(jobs) if asked[k::jobs]]
     meter = _Meter(progress, tasks)
-    with ThreadPoolExecutor(max_workers=jobs) as pool:
+    with workers(jobs) as pool:
         futures = [
             pool.submit(
                 derive, name, some, codebook, hellos[name], judge if name == reference else None, meter.tick(name)

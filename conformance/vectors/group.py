@@ -39,7 +39,23 @@ class Expansion:
 
     def combinations(self) -> Iterator[Combination]:
         """The combinations of the group's own axes."""
-        return combinations(self.body.get("matrix", {}), self.place / "matrix")
+        place = self.place / "matrix"
+        axes = {path: self._values(values, place / path) for path, values in self.body.get("matrix", {}).items()}
+        return combinations(axes, place)
+
+    def _values(self, values: Any, place: Place) -> Any:
+        """The values of an axis; `{damages: FORMAT}` stands for every damage that the format declares."""
+        if not isinstance(values, Mapping):
+            return values
+        if values["damages"] not in self.codebook.formats:
+            known = ", ".join(sorted(self.codebook.formats)) or "none"
+            raise place.problem("C015", f"there is no format {values['damages']!r}", f"formats: {known}")
+        only, leave = values.get("of", ""), names(values, "except")
+        return [
+            {"name": edit.replace(" ", "-"), "value": edit}
+            for edit in self.codebook.formats[values["damages"]].edits
+            if edit.startswith(only) and not any(edit.startswith(one) for one in leave)
+        ]
 
     def attempt(self, make: Callable[[], Question | None]) -> Iterator[Question]:
         """What `make` answers, or nothing where it notes a problem or leaves the case out."""

@@ -21,6 +21,7 @@ from conformance.codec import selfdescribing
 from conformance.codec.form import Form, form_of
 from conformance.codec.illtyped import IllTyped
 from conformance.contract.types import FLOAT_BYTES, TENSOR_DTYPES, ListOf, MapOf, Scalar, Struct, Tensor, Type, Value
+from conformance.vectors.recipe import MARK, expanded, recipe
 
 ROOT_NAME: Final = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*\Z")
 _WIDE: Final = frozenset({"uint64", "int64"})
@@ -38,6 +39,8 @@ def to_wire(type_: Type, value: Any) -> Any:
     """The JSON wire form of a YAML value; raises IllTyped with the path of what does not fit."""
     if isinstance(value, Reference):
         return {"from": value.text}
+    if isinstance(value, dict) and value.keys() == {MARK} and not isinstance(type_, Struct | Value):
+        return _recipe(type_, value[MARK])
     match type_:
         case Scalar("root"):
             return _root(value)
@@ -58,6 +61,19 @@ def to_wire(type_: Type, value: Any) -> Any:
         case Tensor():
             return form_of(type_).check(_tensor(value))
     return form_of(type_).check(value)
+
+
+def _recipe(type_: Type, body: Any) -> dict[str, Any]:
+    """A recipe as people write it, without its digest, held to the type by what it makes."""
+    if not isinstance(body, dict) or type(body.get("count")) is not int:
+        raise IllTyped("a recipe {generator, count, ...}", body)
+    parameters = {key: part for key, part in body.items() if key not in ("generator", "count", "sha256")}
+    try:
+        whole = recipe(body.get("generator", ""), body["count"], **parameters)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise IllTyped(f"a recipe ({error!r:.60})", body) from None
+    form_of(type_).check(expanded(whole))
+    return whole
 
 
 def _root(value: Any) -> dict[str, str]:

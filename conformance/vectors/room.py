@@ -6,9 +6,12 @@ import os
 import shutil
 import tempfile
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final
+
+from conformance.backend.guardian import guardian
 
 _PREFIX: Final = "tally-root-"
 _MEMORY: Final = "/dev/shm"  # noqa: S108 (mkdtemp makes a private folder in it)
@@ -41,7 +44,7 @@ class Rooms:
     def path(self, name: str) -> Path:
         """The absolute directory of a root, without symbolic links in it."""
         if name not in self._paths:
-            self._paths[name] = Path(os.path.realpath(tempfile.mkdtemp(prefix=_PREFIX, dir=memory_folder())))
+            self._paths[name] = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=run_folder()))
         return self._paths[name]
 
     def masked(self, value: Any) -> Any:
@@ -59,13 +62,19 @@ class Rooms:
         return value
 
 
-def memory_folder() -> str | None:
+def run_folder() -> Path:
+    """The folder of this process that holds every root and goes with it, without symbolic links in its path."""
+    return guardian().folder(_memory_folder(os.environ.get("TMPDIR")) or tempfile.gettempdir())
+
+
+@lru_cache(4)  # decided once: a sandbox shows its backend one folder, in which every root must be
+def _memory_folder(temporary: str | None) -> str | None:
     """A folder in memory where there is one with room, unless TMPDIR says where to go; None for the usual place.
 
     A frozen case asks what a backend leaves, not what survives a power cut: on a disk its fsyncs are four fifths of the
     time that 700 cases with files take (measured: 27 s against 6 s).
     """
-    if "TMPDIR" in os.environ or not os.access(_MEMORY, os.W_OK | os.X_OK):
+    if temporary is not None or not os.access(_MEMORY, os.W_OK | os.X_OK):
         return None
     return _MEMORY if shutil.disk_usage(_MEMORY).free >= _ROOM else None
 

@@ -17,6 +17,7 @@ from conformance.codec.illtyped import IllTyped
 from conformance.vectors.case import CallStep, FileStep, TreeStep
 from conformance.vectors.fileaction import perform
 from conformance.vectors.question import Asked
+from conformance.vectors.recipe import expanded
 from conformance.vectors.room import Rooms
 from conformance.vectors.room_path import StepRefused
 from conformance.vectors.tree import Tree, tree_of
@@ -59,8 +60,9 @@ class Stage:
         return tuple(self._made.values())
 
     def inputs(self, step: CallStep | Asked) -> Mapping[str, Any]:
-        """The inputs of a step as they are frozen, references resolved; raises KeyError where nothing was answered."""
-        return resolve(step.inputs, self._made) if self._made else step.inputs
+        """The inputs of a step, references resolved, recipes expanded; raises KeyError where nothing was answered."""
+        whole: Mapping[str, Any] = expanded(resolve(step.inputs, self._made) if self._made else step.inputs)
+        return whole
 
     def call(self, operator: str, inputs: Mapping[str, Any]) -> Call:
         """The call that puts inputs to a backend: with real directories and real handles."""
@@ -93,7 +95,7 @@ class Stage:
             key: self._filled(value) if key in ("path", "from", "to", "target") else value
             for key, value in step.body.items()
         }
-        perform(FileStep(step.action, body), self.rooms)
+        perform(FileStep(step.action, body), self.rooms, self._codebook.formats)
         return None
 
     def _filled(self, path: str) -> str:

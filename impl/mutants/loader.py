@@ -1,7 +1,8 @@
 """Load the reference of this process with a mutant's patches applied in memory."""
 
+import hashlib
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
@@ -13,7 +14,7 @@ from impl.backend import Backend
 from impl.deferred import Entries, Machine
 from impl.mutants import UnusableMutant
 from impl.mutants.catalogue import Mutant, find_mutant, spec_directory
-from impl.mutants.reach import reached
+from impl.mutants.reach import files_behind, reached
 
 PACKAGE = "impl.reference"
 REFERENCE = Path(__file__).parents[1] / "reference"
@@ -72,13 +73,27 @@ def load_mutant(identity: str) -> Backend:
         import_module(".".join([PACKAGE, *file.relative_to(REFERENCE.resolve()).with_suffix("").parts]))
     tables: list[Entries | Machine] = [OPERATORS, *MACHINES.values()]
     modules = {name: table.module(name) for table in tables for name in table}
+    changed = reached(modules, sources, REFERENCE)
+    # A mutant without a patch can only differ from the reference as a whole.
+    behind = files_behind([modules[name] for name in changed] or modules.values(), REFERENCE)
     return Backend(
         f"mutant:{identity}",
         backend.operators,
         machines=backend.machines,
         explanations=backend.explanations,
-        changed=reached(modules, sources, REFERENCE),
+        changed=changed,
+        sources=digest_of(behind, sources),
     )
+
+
+def digest_of(files: Iterable[Path], patched: Mapping[Path, bytes]) -> str:
+    """Return the SHA-256, in hex, of these files of the reference as they are with the patches applied."""
+    total = hashlib.sha256()
+    for file in files:
+        name = file.relative_to(REFERENCE.resolve()).as_posix().encode()
+        source = patched.get(file) or file.read_bytes()
+        total.update(b"%d %s %d %s" % (len(name), name, len(source), source))
+    return total.hexdigest()
 
 
 def patched_sources(mutant: Mutant, reference: Path) -> dict[Path, bytes]:

@@ -1,4 +1,4 @@
-"""Which operators of the reference a change to some of its files can reach: those that import them."""
+"""Which operators of the reference a change to some of its files can reach, and which files those operators rest on."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -16,9 +16,20 @@ def reached(modules: Mapping[str, str], files: Iterable[Path], reference: Path) 
     """
     sources = dict(_modules(reference))
     changed = {module for module, file in sources.items() if file in set(files)}
-    imports = {module: _imported(file.read_text("utf-8"), sources) for module, file in sources.items()}
+    imports = _imports(sources)
     reaching = {module for module in set(modules.values()) if _closure(module, imports) & changed}
     return sorted(name for name, module in modules.items() if module in reaching)
+
+
+def files_behind(modules: Iterable[str], reference: Path) -> list[Path]:
+    """Return the files of these modules and of everything that they import, directly or not; sorted."""
+    sources = dict(_modules(reference))
+    imports = _imports(sources)
+    return sorted({sources[name] for module in set(modules) for name in _closure(module, imports) & sources.keys()})
+
+
+def _imports(sources: Mapping[str, Path]) -> dict[str, set[str]]:
+    return {module: _imported(file.read_text("utf-8"), sources) for module, file in sources.items()}
 
 
 def _modules(reference: Path) -> Iterator[tuple[str, Path]]:

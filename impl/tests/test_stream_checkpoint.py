@@ -39,7 +39,7 @@ def test_a_mismatch_carries_both_pulses_and_the_sentence(tmp_path: Path) -> None
     }
 
 
-@pytest.mark.parametrize("broken", ["open", "write", "fsync", "rename"])
+@pytest.mark.parametrize("broken", ["open", "write", "fsync", "replace"])
 def test_an_interrupted_save_leaves_the_old_checkpoint(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, broken: str
 ) -> None:
@@ -50,7 +50,7 @@ def test_an_interrupted_save_leaves_the_old_checkpoint(
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(Path if broken == "rename" else os, broken, fails)
+        patch.setattr(Path if broken == "replace" else os, broken, fails)
         with pytest.raises(OSError, match="No space left"):
             save_checkpoint(stepped(2), str(tmp_path), "saved", Model(2, b"new"))
     assert (tmp_path / "saved").read_bytes() == before
@@ -62,7 +62,7 @@ def test_an_interrupted_save_leaves_the_old_checkpoint(
 
 def test_every_step_of_a_save_is_durable_before_the_next(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[str] = []
-    fsync, rename = os.fsync, Path.rename
+    fsync, rename = os.fsync, Path.replace
 
     def synced(descriptor: int) -> None:
         seen.append("fsync " + Path(f"/proc/self/fd/{descriptor}").readlink().name)
@@ -73,7 +73,7 @@ def test_every_step_of_a_save_is_durable_before_the_next(tmp_path: Path, monkeyp
         return rename(path, target)
 
     monkeypatch.setattr(os, "fsync", synced)
-    monkeypatch.setattr(Path, "rename", renamed)
+    monkeypatch.setattr(Path, "replace", renamed)
     save_checkpoint(stepped(1), str(tmp_path), "saved", Model(1, b""))
     assert seen == ["fsync .saved.tmp", "rename .saved.tmp saved", f"fsync {tmp_path.name}"]
 

@@ -14,7 +14,7 @@ from impl.wire.json_form import map_from_pairs
 Part = bytes | bytearray | memoryview
 
 INTEGER_ARRAYS = {64: "B", 69: "H", 70: "I", 71: "Q"}  # RFC 8746: unsigned, little-endian
-MAX_DEPTH = 256
+MAX_DEPTH = 512  # a message holds values of up to 300 levels
 
 
 class Encoded:

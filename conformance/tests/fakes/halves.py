@@ -87,6 +87,7 @@ SINS: dict[str, Half] = {
     "differs_by_process": spoilt(lambda whole, memory: process_number(memory) % 2 == 1),
     "counts": spoilt(lambda whole, memory: process_number(memory) < 0),
     "leaves_when_called": lost(leave, lambda whole, memory: True),
+    "leaves_once": lost(leave, lambda whole, memory: process_number(memory) == 0),
     "leaves_on_six": lost(leave, lambda whole, memory: whole == 6),
     "leaves_on_the_fortieth": lost(leave, lambda whole, memory: memory["calls"] == 40),
     "sleeps_when_called": lost(sleep, lambda whole, memory: True),

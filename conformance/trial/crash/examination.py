@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from conformance.backend.conversation import Conversation, Talk
-from conformance.backend.outcome import describe
+from conformance.backend.outcome import Side, describe
 from conformance.trial.crash.asking import Answer, Kind, Questioner, Roots
 from conformance.trial.crash.recording import Stage
+from conformance.trial.crash.tracing import NotRun
 from conformance.trial.crash.verdict import Reading
 from conformance.trial.crash.volume import StrangeFile, Volume, materialise, remove, snapshot
 from conformance.trial.crash.workload import Plan
@@ -32,6 +33,8 @@ def examine(
             yield finished.key, finished.finding
         else:
             assert finished.lost is not None
+            if finished.side is Side.INSTALLATION:
+                raise NotRun(f"the stand-in cannot answer: {describe(finished.lost)}")
             yield finished.key, Reading((Answer(Kind.BAD, describe(finished.lost)),), (), True, True)
 
 

@@ -11,6 +11,7 @@ from conformance.backend.conversation import Conversation, Talk
 from conformance.backend.drive import Driver
 from conformance.backend.outcome import describe
 from conformance.backend.resolve import BackendCommand
+from conformance.backend.standin import StandIn
 from conformance.trial.crash.answering import answers_by_event
 from conformance.trial.crash.asking import Answer, Kind, Questioner, Roots
 from conformance.trial.crash.operation import Acknowledge, Operation, Traced
@@ -25,7 +26,14 @@ FINE: Final = frozenset({Kind.RESULT, Kind.ABSENT})
 
 
 class BrokenWorkload(Exception):
-    """A workload does not run through even when nothing interrupts it; says at which step, and what was answered."""
+    """A workload does not run through even when nothing interrupts it; says at which step, and what was answered.
+
+    `stderr` is the last line that the backend wrote there: for people, never for a record.
+    """
+
+    def __init__(self, message: str, stderr: str = "") -> None:
+        super().__init__(message)
+        self.stderr = stderr
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,12 +59,22 @@ class Stage:
     scratch: Path
     timeout: float
     questioner: Questioner
+    stand_in: StandIn | None = None  # for what the backend does not declare
+    declared: frozenset[str] | None = None
 
     def driver(self, command: BackendCommand | None = None) -> Driver:
         """A driver of the backend, not traced unless the command says so."""
-        questioner = self.questioner
+        dialect, codebook = self.questioner.dialect, self.questioner.codebook
         # Tolerant: a recovery that crashes on one tree says nothing about the next.
-        return Driver(command or self.command, questioner.dialect, questioner.codebook, self.timeout, tolerant=True)
+        return Driver(
+            command or self.command,
+            dialect,
+            codebook,
+            self.timeout,
+            tolerant=True,
+            stand_in=self.stand_in,
+            declared=self.declared,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,9 +111,9 @@ def record(stage: Stage, initial: Volume, steps: Sequence[Step], name: str = "li
     (finished,) = driver.hold([Conversation("record", talk, alone=True)])
     if finished.lost is not None:
         said = finished.stderr.strip().splitlines()
-        tail = f"; its stderr ended with: {said[-1]}" if said else ""
         raise BrokenWorkload(
-            f"the traced backend was lost after {len(volumes) - 1} steps: {describe(finished.lost)}{tail}"
+            f"the traced backend was lost after {len(volumes) - 1} steps: {describe(finished.lost)}",
+            said[-1] if said else "",
         )
     with log.open("rb") as lines:
         happened = list(events(lines))

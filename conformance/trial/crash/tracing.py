@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from conformance.backend.resolve import BackendCommand
-from conformance.vectors.room import memory_folder
+from conformance.vectors.room import run_folder
 
 MODELLED: Final = (
     *("open", "openat", "openat2", "creat", "close", "dup", "dup2", "dup3", "fcntl", "lseek", "chdir", "fchdir"),
@@ -87,4 +87,4 @@ def _under(command: BackendCommand, strace: Sequence[str]) -> BackendCommand:
 
 def scratch() -> tempfile.TemporaryDirectory[str]:
     """A temporary folder in memory where the system has one: rebuilding 20 files there takes under a millisecond."""
-    return tempfile.TemporaryDirectory(prefix="tally-crash-", dir=memory_folder())
+    return tempfile.TemporaryDirectory(prefix="tally-crash-", dir=run_folder())

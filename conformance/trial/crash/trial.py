@@ -11,8 +11,9 @@ from typing import Final
 from conformance.backend.conversation import Conversation, Talk
 from conformance.backend.drive import Driver
 from conformance.backend.hello import BadHello
-from conformance.backend.outcome import LostBackend, describe
-from conformance.backend.resolve import resolve
+from conformance.backend.outcome import LostBackend, Side, describe
+from conformance.backend.resolve import REFERENCE, resolve
+from conformance.backend.standin import stand_in_for
 from conformance.codec.codebook import Codebook
 from conformance.codec.dialect import DIALECTS
 from conformance.trial.crash.asking import Answer, Kind, Questioner, Roots
@@ -25,7 +26,7 @@ from conformance.trial.crash.replay import Replay
 from conformance.trial.crash.report import BadState, CrashReport, Sweep, Tally
 from conformance.trial.crash.states import CrashState, crash_states, first_states
 from conformance.trial.crash.sweep import Judge, error_sweep, kill_sweep
-from conformance.trial.crash.tracing import require_tracing, scratch
+from conformance.trial.crash.tracing import NotRun, require_tracing, scratch
 from conformance.trial.crash.verdict import Judgement, Reading, Verdict, Version, judge
 from conformance.trial.crash.volume import Volume, snapshot
 from conformance.trial.crash.workload import Plan, Step
@@ -41,12 +42,14 @@ SWEEPS: Final = ("order", "kill", "error")
 class CrashOptions:
     """One trial's choices; `states` None tries all of them, and only then a level is stated."""
 
-    backend: str = "reference"
+    backend: str = REFERENCE
     wire: str = "json"
     models: tuple[Model, ...] = tuple(Model)
     states: int | None = SOME_STATES
     sweeps: tuple[str, ...] = ()
     timeout: float = DEFAULT_TIMEOUT
+    reference: str = REFERENCE  # stands in for what the backend does not declare
+    declared: frozenset[str] | None = None
 
     @property
     def full(self) -> bool:
@@ -66,18 +69,26 @@ def try_workload(
     command = resolve(options.backend, options.wire)
     with scratch() as folder:
         questioner = Questioner(codebook, DIALECTS[options.wire])
-        stage = Stage(command, strace, Path(folder).resolve(), options.timeout, questioner)
+        patience = max(options.timeout, DEFAULT_TIMEOUT)
+        stand_in = stand_in_for(options.wire, patience, options.reference)
+        place = Path(folder).resolve()
+        stage = Stage(command, strace, place, options.timeout, questioner, stand_in, options.declared)
         return _Trial(plan, stage, options, progress or Silence()).report()
 
 
 def operators_of(options: CrashOptions, codebook: Codebook) -> frozenset[str]:
-    """What a backend says it can do; raises BackendNotFound, and BrokenWorkload where it says no hello."""
+    """What a backend says it can do; raises BackendNotFound, NotRun where its command ends before it reads anything.
+
+    Raises BrokenWorkload where it says no valid hello.
+    """
     command = resolve(options.backend, options.wire)
     driver = Driver(command, DIALECTS[options.wire], codebook, options.timeout)
     try:
         process, hello = driver.start()
     except (BadHello, LostBackend) as error:
-        raise BrokenWorkload(f"the backend did not introduce itself: {error}") from None
+        if isinstance(error, BadHello) and not error.begun:
+            raise NotRun(str(error)) from None
+        raise BrokenWorkload(f"no valid hello: {error}") from None
     process.kill()
     return hello.operators
 
@@ -138,11 +149,16 @@ class _Trial:
             return (yield from self.stage.questioner.ask(self.plan.before, roots))
 
         (finished,) = self.stage.driver().hold([Conversation("before", talk, alone=True)])
+        if finished.side is not Side.BACKEND:
+            raise NotRun(f"{finished.side.value} was lost before the recording")
         if finished.lost is not None:
             raise BrokenWorkload(f"the backend was lost before the recording: {describe(finished.lost)}")
         for step, answer in zip(self.plan.before, finished.finding or (), strict=True):
             if isinstance(step, Step) and answer.kind not in FINE:
-                raise BrokenWorkload(f"the step {step.name} is answered by {answer} though nothing interrupts it")
+                said = f"the step {step.name} is answered by {answer} though nothing interrupts it"
+                if self.options.declared is not None and step.operator not in self.options.declared:
+                    raise NotRun(f"the stand-in is wrong before the recording: {said}")
+                raise BrokenWorkload(said)
         return snapshot(folder)
 
     def versions(self, recording: Recording) -> tuple[Version, ...]:
@@ -187,6 +203,10 @@ class _Trial:
     def interruption(
         self, replay: Replay, states: Sequence[CrashState], readings: Mapping[bytes, Reading], recording: Recording
     ) -> Interruption:
+        recovering = self.plan.recover or tuple(step for step in self.plan.verify if isinstance(step, Step))
+        declared = self.options.declared
+        if declared is not None and not {step.operator for step in recovering} <= declared:
+            return Interruption()  # whoever recovers here is the stand-in, which is not on trial
         asked = self.options.states
         most = None if asked is None else min(SOME_RECOVERIES, 1 + asked * SOME_RECOVERIES // SOME_STATES)
         each = None if asked is None else SOME_RECOVERY_STATES

@@ -61,6 +61,8 @@ class Plan:
     steps: tuple[Step, ...]
     recover: tuple[Step, ...]
     verify: tuple[Step | Look, ...]
+    requirements: tuple[str, ...] = ()
+    rulings: tuple[str, ...] = ()
 
     @property
     def roots(self) -> tuple[str, ...]:
@@ -72,9 +74,8 @@ class Plan:
 
     @property
     def operators(self) -> frozenset[str]:
-        """Every operator that a backend must have."""
-        everything = (*self.before, *self.steps, *self.recover, *self.verify)
-        return frozenset(step.operator for step in everything if isinstance(step, Step))
+        """Every operator that a backend must have: those of the recorded steps. A stand-in answers the rest."""
+        return frozenset(step.operator for step in self.steps)
 
     def floor(self, answers: int) -> int:
         """The last version that must not be lost once so many steps are answered."""
@@ -100,6 +101,8 @@ def plan_of(contract: Contract, workload: Workload, codebook: Codebook) -> Plan:
         steps=builder.calls("steps"),
         recover=builder.calls("recover"),
         verify=tuple(step for step in builder.steps("verify") if not isinstance(step, Put)),
+        requirements=workload.requirements,
+        rulings=workload.rulings,
     )
 
 

@@ -1,6 +1,37 @@
 """Differential fuzzing: inputs derived from the contract alone, answers held to the reference's."""
 
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from conformance.contract.model import Contract
+from conformance.trial.check import Check, Result
+from conformance.trial.fuzz.files import files_check, fuzz_files, keeps_files
 from conformance.trial.fuzz.judgement import fuzz_check
 from conformance.trial.fuzz.operator import fuzz_operator
+from conformance.vectors.case import Case
 
-__all__ = ["fuzz_check", "fuzz_operator"]
+__all__ = ["Fuzzing", "files_check", "fuzz_check", "fuzz_operator", "fuzzings_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Fuzzing:
+    """One way in which one operator, or one machine, is fuzzed; `figures` is its name in the record."""
+
+    check: Check
+    contract: Contract
+    fuzz: Callable[..., tuple[Result, Mapping[str, Any]]]
+    figures: str
+
+
+def fuzzings_of(contract: Contract, cases: Sequence[Case]) -> tuple[Fuzzing, ...]:
+    """How a contract is fuzzed: by calls where it is pure or a machine as a whole, by files where it keeps any."""
+    found = []
+    if contract.purity == "pure" or contract.own_machine is not None:
+        found.append(Fuzzing(fuzz_check(contract), contract, fuzz_operator, contract.operator))
+    if keeps_files(contract, cases):
+        check = files_check(contract)
+        found.append(Fuzzing(check, contract, fuzz_files, check.id))
+    return tuple(found)

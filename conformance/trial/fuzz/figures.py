@@ -13,35 +13,36 @@ LEAST_SUCCEEDED: Final = 0.6  # share of calls
 
 
 class Figures:
-    """The running count of one operator's fuzzed calls by the side they lie on."""
+    """The running count of one operator's fuzzed calls by the side they lie on, the listed ones apart."""
 
     def __init__(self, contract: Contract) -> None:
         self.contract = contract
-        self.sides: Counter[str] = Counter()
+        self.drawn: Counter[str] = Counter()
+        self.listed: Counter[str] = Counter()  # not drawn: the smallest example of every side, degenerate values
 
-    def add(self, side: str) -> None:
+    def add(self, side: str, listed: bool = False) -> None:
         """One more call on this side."""
-        self.sides[side] += 1
-
-    @property
-    def asked(self) -> int:
-        """All calls."""
-        return sum(self.sides.values())
+        (self.listed if listed else self.drawn)[side] += 1
 
     def record(self) -> dict[str, Any]:
-        """The figures as they stand in the record; `passed` counts calls that a guard was asked about and let by."""
+        """The figures as they stand in the record; `passed` counts calls that a guard was asked about and let by.
+
+        `examples` and `succeeded` are of the drawn calls; a listed one may well be refused.
+        """
         guards: dict[str, Any] = {}
-        left = self.asked
+        sides = self.drawn + self.listed
+        left = sides.total()
         for guard in self.contract.requires:
-            left -= self.sides[guard.id]
-            guards[guard.id] = {"passed": left, "refused": self.sides[guard.id]}
-        return {"examples": self.asked, "succeeded": self.sides[ACCEPTED], "guards": guards}
+            left -= sides[guard.id]
+            guards[guard.id] = {"passed": left, "refused": sides[guard.id]}
+        drawn = {"examples": self.drawn.total(), "succeeded": self.drawn[ACCEPTED]}
+        return {**drawn, "listed": self.listed.total(), "guards": guards}
 
     def shortfalls(self) -> Iterator[str]:
         """What was not reached; fuzzing that misses a side of a guard must not look green."""
-        succeeded = self.sides[ACCEPTED]
-        if succeeded < LEAST_SUCCEEDED * self.asked or not self.asked:
-            yield f"only {succeeded} of {self.asked} calls succeed; at least {LEAST_SUCCEEDED:.0%} must"
+        succeeded, drawn = self.drawn[ACCEPTED], self.drawn.total()
+        if succeeded < LEAST_SUCCEEDED * drawn or not drawn:
+            yield f"only {succeeded} of {drawn} calls succeed; at least {LEAST_SUCCEEDED:.0%} must"
         for id_, counts in self.record()["guards"].items():
             for side, count in counts.items():
                 if not count:

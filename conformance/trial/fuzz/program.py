@@ -15,6 +15,7 @@ from conformance.vectors.exchange import AnyStep
 from conformance.vectors.ledger import NOBODY
 from conformance.vectors.made_trace import kebab, own_roots
 from conformance.vectors.question import Asked
+from conformance.vectors.recipe import holds_recipe
 
 STRANGER: Final = -1  # in place of a turn: the handle that nobody gave
 
@@ -97,7 +98,7 @@ def turn_of(step: CallStep, codebook: Codebook, names: Mapping[str, int]) -> Tur
     if method.takes:
         given = wire.pop(method.takes)
         handle = names.get(given["from"].split(".")[0], STRANGER) if isinstance(given, Mapping) else STRANGER
-    if any(isinstance(value, Mapping) and value.keys() == {"from"} for value in wire.values()):
+    if holds_recipe(wire) or any(isinstance(value, Mapping) and value.keys() == {"from"} for value in wire.values()):
         return None
     places = (*roots, *([method.takes] if method.takes else ()))
     native = forms.inputs.to_native({**wire, **dict.fromkeys(places, NOBODY)})

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
+from random import Random
 from typing import Any, Final
 
 from hypothesis import strategies as st
 
 from conformance.codec.codebook import Codebook
+from conformance.contract.engine_value import Unjudgeable
 from conformance.contract.machine import State
 from conformance.contract.model import Contract
 from conformance.contract.types import Struct, is_place
 from conformance.lint.call import calls_of
-from conformance.trial.fuzz.leaf import Leaf, changed, leaves_of
+from conformance.trial.fuzz.listed import listed
+from conformance.trial.fuzz.mutation import mutated
 from conformance.trial.fuzz.program import STRANGER, Program, Turn, method_of, program_of, turn_of
+from conformance.trial.fuzz.vocabulary import Vocabulary, vocabulary_of
 from conformance.vectors.case import CallStep, Case
 from conformance.vectors.model_walk import OUTSIDE, SUCCEEDS, UNSURE, Model, Move
 
@@ -25,6 +30,8 @@ _FORTUNE: Final = st.sampled_from([True] * 7 + [False])  # whether a turn is to 
 _AGAIN: Final = st.sampled_from([True, True, False])  # whether a closed handle is left alone
 _HANDLES: Final = st.sampled_from(["live"] * 16 + ["closed"] * 2 + ["stranger"])
 _CHANGES: Final = st.sampled_from([0, 0, 1, 1, 2])  # places of an example that a turn changes
+_NUMBERS: Final = st.integers(0, 2**64 - 1)
+_MOST_LISTED: Final = 60  # degenerate inputs of an operation
 _TRIES: Final = 4  # draws until a turn succeeds that should
 
 
@@ -46,7 +53,8 @@ class Urn:
     refusing: tuple[Program, ...] = ()  # the ways to every refusal that the cases hold
     seeds: dict[str, tuple[Seed, ...]] = field(default_factory=dict)
     good: dict[str, tuple[Seed, ...]] = field(default_factory=dict)  # that a fresh handle lets through; all, if none
-    leaves: dict[str, tuple[Leaf, ...]] = field(default_factory=dict)
+    inputs: dict[str, Struct] = field(default_factory=dict)  # without places; nothing for what takes only those
+    words: dict[str, Vocabulary] = field(default_factory=dict)
 
     @property
     def opening(self) -> list[str]:
@@ -80,7 +88,8 @@ def urn_of(contract: Contract, cases: Sequence[Case], codebook: Codebook) -> Urn
         plain = Struct(tuple(one for one in forms.contract.inputs.fields if not is_place(one.type)))
         if plain.fields:
             seen = [dict(seed.native) for seed in urn.seeds[operator]]
-            urn.leaves[operator] = leaves_of(replace(forms.contract, inputs=plain), seen)
+            urn.inputs[operator] = plain
+            urn.words[operator] = vocabulary_of(replace(forms.contract, inputs=plain), seen)
     _, fresh = next(_opened(urn), (None, None))
     for operator, some in urn.seeds.items():
         urn.good[operator] = tuple(seed for seed in some if _is_good(urn, operator, seed, fresh)) or some
@@ -161,15 +170,38 @@ def _is_new(urn: Urn, turn: Turn, state: State | None, seen: set[tuple[str, str]
     return new
 
 
+def degenerate(urn: Urn) -> Iterator[Program]:
+    """Programs of degenerate inputs, leaf by leaf: a few turns on one handle, which is read at the end."""
+    given = next((turn for turn, _ in _opened(urn)), None)
+    for operator, plain in urn.inputs.items():
+        seed = urn.good[operator][0]
+        natives = listed(plain, [dict(one.native) for one in urn.good[operator] if one.roots == seed.roots])
+        opens = not method_of(urn.codebook, operator).takes
+        turns = (Turn(operator, native, seed.roots, None if opens else 0) for native in natives)
+        asked = islice((turn for turn in turns if _is_judged(urn, turn) and within(urn, turn)), _MOST_LISTED)
+        if opens:
+            yield from ((turn, *_reading(urn, [0])) for turn in asked)
+        elif given is not None:
+            while some := tuple(islice(asked, LONGEST)):
+                yield (given, *some, *_reading(urn, [0]))
+
+
+def _is_judged(urn: Urn, turn: Turn) -> bool:
+    """Whether the expression engine can hold a turn's inputs, and they lie in the domain."""
+    try:
+        return urn.model.reach(_move(turn), None).side != OUTSIDE
+    except Unjudgeable:
+        return False
+
+
 def programs(urn: Urn) -> Any:
     """The strategy for programs."""
     seeds = {name: (st.sampled_from(urn.good[name]), st.sampled_from(some)) for name, some in urn.seeds.items()}
-    leaves = {name: st.sampled_from(some) for name, some in urn.leaves.items()}
     opening, taking = st.sampled_from(urn.opening), st.sampled_from(urn.taking or urn.opening)
-    return st.composite(_program)(urn, seeds, leaves, opening, taking)
+    return st.composite(_program)(urn, seeds, opening, taking)
 
 
-def _program(draw: Any, urn: Urn, seeds: Any, leaves: Any, opening: Any, taking: Any) -> Program:
+def _program(draw: Any, urn: Urn, seeds: Any, opening: Any, taking: Any) -> Program:
     turns: list[Turn] = []
     live: dict[int, State] = {}
     closed: list[int] = []
@@ -181,7 +213,7 @@ def _program(draw: Any, urn: Urn, seeds: Any, leaves: Any, opening: Any, taking:
             handle = _drawn_handle(draw, live, closed)
         wanted = draw(_FORTUNE)
         for attempt in range(_TRIES):
-            turn = _drawn_turn(draw, urn, operator, seeds[operator][0 if wanted else 1], leaves, handle)
+            turn = _drawn_turn(draw, urn, operator, seeds[operator][0 if wanted else 1], handle)
             reached = urn.model.reach(_move(turn), live.get(STRANGER if handle is None else handle))
             content = not wanted or reached.side in (SUCCEEDS, UNSURE) or attempt + 1 == _TRIES
             if content and reached.side != OUTSIDE and within(urn, turn):
@@ -224,11 +256,13 @@ def _drawn_handle(draw: Any, live: Mapping[int, State], closed: Sequence[int]) -
     return int(draw(st.sampled_from(list(live))))
 
 
-def _drawn_turn(draw: Any, urn: Urn, operator: str, seeds: Any, leaves: Any, handle: int | None) -> Turn:
+def _drawn_turn(draw: Any, urn: Urn, operator: str, seeds: Any, handle: int | None) -> Turn:
     seed: Seed = draw(seeds)
     native = dict(seed.native)
-    for _ in range(draw(_CHANGES) if operator in leaves else 0):
-        native = changed(native, draw(leaves[operator]), draw) or native
+    for _ in range(draw(_CHANGES) if operator in urn.inputs else 0):
+        random = Random(draw(_NUMBERS))  # noqa: S311
+        other = mutated(native, urn.inputs[operator], random, urn.words[operator])
+        native = other if _is_judged(urn, Turn(operator, other, seed.roots, handle)) else native
     return Turn(operator, native, seed.roots, handle)
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
-from conformance.trial.fuzz.leaf import Leaf
+from conformance.contract.types import Struct
 from conformance.trial.fuzz.program import STRANGER, Program, without
 from conformance.trial.fuzz.shrink import shrink
 
@@ -15,7 +15,7 @@ _MOST: Final = 300  # programs that are asked
 IsWrong = Callable[[Program], bool]
 
 
-def shrunk(program: Program, leaves: Mapping[str, tuple[Leaf, ...]], is_wrong: IsWrong) -> Program:
+def shrunk(program: Program, inputs: Mapping[str, Struct], is_wrong: IsWrong) -> Program:
     """The smallest program found that is still answered wrongly; nothing is drawn, so it is always the same one."""
     left = [_MOST]
 
@@ -30,7 +30,7 @@ def shrunk(program: Program, leaves: Mapping[str, tuple[Leaf, ...]], is_wrong: I
         for candidate in _joined(program):
             if still_wrong(candidate):
                 program = candidate
-        program = _simpler(program, leaves, still_wrong)
+        program = _simpler(program, inputs, still_wrong)
     return program
 
 
@@ -58,10 +58,10 @@ def _joined(program: Program) -> Iterator[Program]:
             yield (*program[:k], replace(turn, handle=first), *program[k + 1 :])
 
 
-def _simpler(program: Program, leaves: Mapping[str, tuple[Leaf, ...]], is_wrong: IsWrong) -> Program:
+def _simpler(program: Program, inputs: Mapping[str, Struct], is_wrong: IsWrong) -> Program:
     for k, turn in enumerate(program):
-        if turn.operator in leaves:
-            native = shrink(dict(turn.native), leaves[turn.operator], partial(_first_wrong, program, k, is_wrong))
+        if turn.operator in inputs:
+            native = shrink(dict(turn.native), inputs[turn.operator], partial(_first_wrong, program, k, is_wrong))
             program = _with(program, k, native)
     return program
 

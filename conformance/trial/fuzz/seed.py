@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
-from typing import Any
+from itertools import zip_longest
+from typing import Any, Final
 
 from conformance.codec.codebook import OperatorForms
+from conformance.contract.engine_value import Unjudgeable
 from conformance.contract.model import Contract
 from conformance.vectors.case import CallStep, Case
+from conformance.vectors.recipe import holds_recipe
 
+LONGEST: Final = 40_000  # characters of a call, printed; of longer ones two of each side are fuzzed
 ACCEPTED = ""  # the side that no guard refuses
 Native = dict[str, Any]
 
@@ -28,27 +31,46 @@ class Seeds:
 
 
 def seeds_of(forms: OperatorForms, cases: Sequence[Case]) -> Seeds:
-    """The inputs of an operator's frozen calls, those kept that are cheap enough to ask again and again."""
+    """The inputs of an operator's frozen calls, those kept that are cheap enough to ask again and again.
+
+    On each side the smallest of every group comes first, then the next of every group: a group is an idea of its own.
+    """
     contract = forms.contract
-    found: dict[str, dict[str, Native]] = {}
-    for step in chain.from_iterable(map(_whole_calls, cases)):
-        if step.operator == contract.operator:
-            native: Native = forms.inputs.to_native(step.inputs)
-            if (side := side_of(contract, native)) is not None:
-                found.setdefault(side, {})[repr(step.inputs)] = native
-    ordered = {
-        side: tuple(natives[key] for key in sorted(natives, key=lambda text: (len(text), text)))
-        for side, natives in sorted(found.items())
-    }
-    return Seeds(ordered)
+    found: dict[str, dict[str, dict[str, Native]]] = {}
+    for case in cases:
+        for step in _whole_calls(case):
+            told = repr(step.inputs)
+            if step.operator == contract.operator:
+                native: Native = forms.inputs.to_native(step.inputs)
+                if (side := side_of(contract, native)) is not None:
+                    found.setdefault(side, {}).setdefault(case.group, {})[told] = native
+    return Seeds({side: tuple(_few_long(_in_turns(groups.values()))) for side, groups in sorted(found.items())})
+
+
+def _few_long(natives: Iterable[Native]) -> Iterator[Native]:
+    """The inputs without all but the two smallest of the long ones, which stand behind the others."""
+    sized = [(len(repr(native)), native) for native in natives]
+    yield from (native for size, native in sized if size <= LONGEST)
+    long = sorted((size, k) for k, (size, _) in enumerate(sized) if size > LONGEST)
+    yield from (sized[k][1] for _, k in long[:2])
+
+
+def _in_turns(groups: Iterable[Mapping[str, Native]]) -> Iterator[Native]:
+    ordered = [sorted(natives, key=lambda told: (len(told), told)) for natives in groups]
+    rows = zip_longest(*ordered)
+    by_told = {told: native for natives in groups for told, native in natives.items()}
+    for row in rows:
+        for told in sorted(filter(None, row), key=lambda told: (len(told), told)):
+            if (native := by_told.pop(told, None)) is not None:
+                yield native
 
 
 def _whole_calls(case: Case) -> Iterator[CallStep]:
-    """The calls of a case whose inputs stand in it, not in what an earlier step answers."""
+    """The calls of a case whose inputs stand in it, not in what an earlier step answers, nor as a recipe."""
     earlier: set[str] = set()
     for step in case.steps:
         if isinstance(step, CallStep):
-            if not _refers(step.inputs, earlier):
+            if not _refers(step.inputs, earlier) and not holds_recipe(step.inputs):
                 yield step
             earlier.add(step.name)
 
@@ -63,10 +85,39 @@ def _refers(value: Any, steps: Container[str]) -> bool:
 
 
 def side_of(contract: Contract, native: Native) -> str | None:
-    """On which side of the guards an input lies; None where it is not to be asked (outside domain or fuzz limits)."""
-    activation = contract.environment.bind(native)
+    """On which side of the guards an input lies; None where it is not to be asked (outside domain or fuzz limits).
+
+    The expression engine cuts a text at NUL: an input with one lies where it does with another control character.
+    """
+    activation = _bound(contract, native)
     for guard in contract.requires:
         if not guard.expression.holds(activation):
             return guard.id
     inside = all(expression.holds(activation) for expression in (*contract.domain, *contract.fuzz_limits))
     return ACCEPTED if inside else None
+
+
+def is_cheap(contract: Contract, native: Native) -> bool:
+    """Whether no fuzz limit is false for an input; one that has no value there says nothing."""
+    if not contract.fuzz_limits:
+        return True
+    activation = _bound(contract, native)
+    return all(limit.evaluate(activation) is not False for limit in contract.fuzz_limits)
+
+
+def _bound(contract: Contract, native: Native) -> Any:
+    try:
+        return contract.environment.bind(native)
+    except Unjudgeable:
+        return contract.environment.bind(_without_nul(native))
+
+
+def _without_nul(value: Any) -> Any:
+    match value:
+        case str():
+            return value.replace("\0", "\x01").replace("\U0010ffff", "\x01")
+        case dict():
+            return {_without_nul(key): _without_nul(one) for key, one in value.items()}
+        case list():
+            return [_without_nul(one) for one in value]
+    return value

@@ -6,15 +6,14 @@ judged by its values, so they are what is made small here. Nothing is drawn: the
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import numpy as np
 
 from conformance.contract.types import FIXED_BYTES, Enum, ListOf, Scalar, Struct, Tensor, Type
-from conformance.trial.fuzz.leaf import ABSENT, EACH, Leaf, Path
 from conformance.trial.fuzz.seed import Native
+from conformance.vectors.place import ABSENT, Path, Place, places, put
 
 _SMALL: Final = 9  # numbers from 0 on that are tried before anything else
 _STEPS: Final = range(1, 9)  # times a power of two: what is taken away from a number, so that a remainder can stay
@@ -25,56 +24,31 @@ _MOST: Final = 4000  # calls
 FirstWrong = Callable[[Sequence[Native]], int | None]  # the place of the first input that is answered wrongly
 
 
-def shrink(native: Native, leaves: Sequence[Leaf], first_wrong: FirstWrong) -> Native:
+def shrink(native: Native, type_: Struct, first_wrong: FirstWrong) -> Native:
     """The input, answered wrongly, with every place as simple as the others allow."""
     left = _MOST
     improved = True
     while improved:
         improved = False
-        for leaf in leaves:
-            for path in list(places(native, leaf.path)):
-                while left > 0:
-                    candidates = [replaced(native, path, value) for value in _simpler(native, path, leaf)]
-                    found = first_wrong(candidates)
-                    left -= len(candidates) if found is None else found + 1
-                    if found is None:
-                        break
-                    native, improved = candidates[found], True
+        now = _by_path(type_, native)
+        for path in list(now):
+            while left > 0 and path in now:
+                candidates = [put(native, path, value) for value in _simpler(now[path])]
+                found = first_wrong(candidates)
+                left -= len(candidates) if found is None else found + 1
+                if found is None:
+                    break
+                native, improved = candidates[found], True
+                now = _by_path(type_, native)
     return native
 
 
-def places(native: Any, path: Path) -> Iterator[Path]:
-    """Every place of an input that a leaf's path leads to."""
-    if not path:
-        yield ()
-        return
-    if not isinstance(native, dict):
-        return
-    for key in sorted(native) if path[0] == EACH else [path[0]]:
-        if key in native:
-            yield from ((key, *rest) for rest in places(native[key], path[1:]))
+def _by_path(type_: Struct, native: Native) -> dict[Path, Place]:
+    return {place.path: place for place in places(type_, native) if place.is_there}
 
 
-def replaced(native: Native, path: Path, value: Any) -> Native:
-    """A copy of an input with another value at a place, or nothing there for ABSENT."""
-    whole = copy.deepcopy(native)
-    holder: Any = whole
-    for step in path[:-1]:
-        holder = holder[step]
-    if value is ABSENT:
-        del holder[path[-1]]
-    else:
-        holder[path[-1]] = value
-    return whole
-
-
-def _simpler(native: Native, path: Path, leaf: Leaf) -> list[Any]:
-    value: Any = native
-    for step in path:
-        if not isinstance(value, dict) or step not in value:
-            return []  # an earlier place was simplified away
-        value = value[step]
-    return [*([ABSENT] if leaf.optional else []), *simpler(leaf.type, value)]
+def _simpler(place: Place) -> list[Any]:
+    return [*([ABSENT] if place.optional else []), *simpler(place.type, place.value)]
 
 
 def simpler(type_: Type, value: Any) -> list[Any]:
@@ -102,6 +76,8 @@ def simpler(type_: Type, value: Any) -> list[Any]:
             return [*_cut(value), *_zeroed(value)]
         case str():
             return _cut(value)
+        case list() | tuple():
+            return [*_cut(value), *(type(value)((*value[:k], *value[k + 1 :])) for k in range(len(value)))]
         case dict():
             return [{name: value[name] for name in value if name != key} for key in sorted(value)]
     return []

@@ -30,8 +30,9 @@ export function isNamedMap(item) {
 
 /** The step and the replay token that a failure record states: zeros where the header does not hold them (C50). */
 export function stateOf(header) {
-  const t = fieldOf(header, "t");
-  const token = fieldOf(header, "replay_token");
+  const named = isNamedMap(header) ? header : undefined;
+  const t = fieldOf(named, "t");
+  const token = fieldOf(named, "replay_token");
   return { t: IS_OF_TYPE.uint64(t) ? t : 0n, replayToken: IS_OF_TYPE.bytes32(token) ? token : NO_TOKEN };
 }
 

@@ -5,7 +5,7 @@ import { kindAt } from "../checkpoint/durable.js";
 import { compareBytewise } from "../text_order.js";
 import { LegacySource } from "./legacy_source.js";
 import { metadataOf, readMetadataItem } from "./metadata.js";
-import { QUEUE, isLegacyName, isSplit } from "./names.js";
+import { QUEUE, SPLITS, isLegacyName, isSplit } from "./names.js";
 import { QueueSource } from "./queue_source.js";
 import { Refusal } from "./refusal.js";
 import { SplitReader } from "./split_reader.js";
@@ -33,7 +33,7 @@ export class Consumer {
     Object.assign(this, { root, config, isOpen: true });
     this.setBatchSize(config.batch_size ?? this.metadata.batchSize);
     this.mode = readsQueue(root, config.prefer_queue) ? "queue" : "legacy";
-    for (const split of ["train", "val"]) this.#reader(split);
+    for (const split of SPLITS) this.#reader(split);
   }
 
   get schema() {

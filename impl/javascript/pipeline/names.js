@@ -9,6 +9,7 @@ const SEQ_DIGITS = 6;
 /** The ending of the only codec that this backend has. */
 export const ENDING = ".npz";
 export const QUEUE = "queue";
+export const SPLITS = ["train", "val"];
 
 export function isSplit(text) {
   return SPLIT.test(text);
@@ -54,10 +55,10 @@ export function visibleFileName(timestamp, seq, batches) {
   return `${numbered(timestamp, seq)}-${batches}${ENDING}`;
 }
 
-/** Whether a name is that of one of the baseline's files of a split, or of any split (ruling QA28). */
+/** Whether a name is that of one of the baseline's files of a split, or of either split (ruling QA28). */
 export function isLegacyName(text, split) {
   const at = text.indexOf("_batches_");
   if (at < 0 || !text.endsWith(ENDING)) return false;
   const owner = text.slice(0, at);
-  return split === undefined ? isSplit(owner) : owner === split;
+  return split === undefined ? SPLITS.includes(owner) : owner === split;
 }

@@ -9,7 +9,7 @@ import { fieldOf } from "../checkpoint/subject.js";
 import { writeBatchFile } from "./batch_file.js";
 import { countedTensor, fileSeed } from "./counting.js";
 import { hasRequiredKeys, metadataOf, metadataPath, readMetadataItem, writeMetadataItem } from "./metadata.js";
-import { QUEUE, isSplit, temporaryFileName, visibleFileName } from "./names.js";
+import { QUEUE, SPLITS, isSplit, temporaryFileName, visibleFileName } from "./names.js";
 import { isSamePlain } from "./plain_value.js";
 import { QueueFolder } from "./queue_folder.js";
 import { Refusal } from "./refusal.js";
@@ -17,7 +17,7 @@ import { Refusal } from "./refusal.js";
 /** Neither a seq nor a time of 64 bits reaches it. */
 const SEQ_LIMIT = 1n << 64n;
 const DEFAULTS = {
-  batches_per_file: 100n, max_backlog_files: 2n, sleep_seconds: 2, seed: 1337n, splits: ["train", "val"],
+  batches_per_file: 100n, max_backlog_files: 2n, sleep_seconds: 2, seed: 1337n, splits: SPLITS,
 };
 const NUMBERS = ["batch_size", "batches_per_file", "max_backlog_files", "block_size", "target_size"];
 const COMPLETED = ["batch_size", "block_size", "target_size"];

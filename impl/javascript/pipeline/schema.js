@@ -3,6 +3,7 @@ import { IS_OF_TYPE, fieldOf, isNamedMap } from "../checkpoint/subject.js";
 
 const FIELD_NAME = /^[0-9A-Za-z_][-.0-9A-Za-z_]{0,127}$/;
 const KEYS = ["name", "dtype", "shape", "role"];
+const SIDES_END = 2n ** 32n;
 const DTYPES = [
   "bool", "uint8", "uint16", "uint32", "uint64", "int8", "int16", "int32", "int64", "float16", "float32", "float64",
 ];
@@ -17,10 +18,15 @@ export function isSize(item) {
   return IS_OF_TYPE.uint64(item) && item > 0n;
 }
 
+/** Whether an item can be a side of a sample. */
+function isSide(item) {
+  return isSize(item) && item < SIDES_END;
+}
+
 function fieldSpecOf(item) {
   if (!isNamedMap(item) || !item.entries.every(([key]) => KEYS.includes(key))) return undefined;
   const [name, dtype, shape, role] = KEYS.map((key) => fieldOf(item, key));
-  if (!isFieldName(name) || !DTYPES.includes(dtype) || !Array.isArray(shape) || !shape.every(isSize)) return undefined;
+  if (!isFieldName(name) || !DTYPES.includes(dtype) || !Array.isArray(shape) || !shape.every(isSide)) return undefined;
   if (role === undefined) return { name, dtype, shape };
   return IS_OF_TYPE.string(role) ? { name, dtype, shape, role } : undefined;
 }

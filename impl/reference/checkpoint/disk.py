@@ -11,6 +11,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
+from impl.reference.open_flags import FOLDER, NOFOLLOW, NONBLOCK, PRIVATE
+
 CHUNK: Final = 1 << 20
 LARGE: Final = 1 << 28
 
@@ -83,7 +85,7 @@ def is_file(path: Path) -> bool:
 @contextmanager
 def new_file(path: Path) -> Iterator[int]:
     """Open a file that does not exist yet for writing."""
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | NOFOLLOW | PRIVATE, 0o644)
     try:
         yield descriptor
     finally:
@@ -104,7 +106,9 @@ def sync(descriptor: int) -> None:
 
 def sync_folder(path: Path) -> None:
     """Make the entries of a folder durable."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    if FOLDER is None:
+        return
+    descriptor = os.open(path, os.O_RDONLY | FOLDER | PRIVATE)
     try:
         os.fsync(descriptor)
     finally:
@@ -229,7 +233,7 @@ def _head(descriptor: int, most_bytes: int) -> bytes:
 def _opened(path: Path) -> Iterator[tuple[int, int]]:
     # Without O_NONBLOCK a pipe under the file's name would hold the reader for ever.
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        descriptor = os.open(path, os.O_RDONLY | NOFOLLOW | NONBLOCK | PRIVATE)
     except OSError as error:
         if error.errno in (errno.ELOOP, errno.ENXIO):
             raise NotRegular from None

@@ -62,6 +62,6 @@ def _field_of(entry: object) -> FieldSpec:
         raise NotASchema(f"field {name} has the dtype {shown(dtype)}")
     if not isinstance(shape, list) or not all(type(size) is int and 0 < size < MAX_DIMENSION for size in shape):
         raise NotASchema(f"field {name} has the shape {shown(shape)}")
-    if role is not None and not is_text(role):
+    if "role" in entry and not is_text(role):
         raise NotASchema(f"field {name} has the role {shown(role)}")
     return FieldSpec(name=str(name), dtype=dtype, shape=tuple(shape), role=role)

@@ -6,6 +6,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+from impl.reference.open_flags import FOLDER, NOFOLLOW, NONBLOCK, PRIVATE
+
 MAX_NAME_BYTES: Final = 240  # leaves room for the temporary name
 
 
@@ -24,7 +26,7 @@ def write_durably(root: str, name: str, content: bytes) -> None:
         raise UnusablePlace("a folder stands there")
     with suppress(FileNotFoundError):
         temporary.unlink()
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | NOFOLLOW | PRIVATE, 0o644)
     try:
         view = memoryview(content)
         while view:
@@ -32,7 +34,7 @@ def write_durably(root: str, name: str, content: bytes) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-    temporary.rename(final)
+    temporary.replace(final)
     _sync_folder(final.parent)
 
 
@@ -41,7 +43,7 @@ def read_file(root: str, name: str) -> bytes:
     place = _place(root, name)
     try:
         # Without O_NONBLOCK a pipe under the file's name would hold the reader for ever.
-        descriptor = os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        descriptor = os.open(place, os.O_RDONLY | NOFOLLOW | NONBLOCK | PRIVATE)
     except OSError as error:
         raise UnusablePlace(str(error)) from None
     with os.fdopen(descriptor, "rb") as file:
@@ -67,7 +69,9 @@ def _is_folder(path: Path) -> bool:
 
 
 def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    if FOLDER is None:
+        return
+    descriptor = os.open(folder, os.O_RDONLY | FOLDER | PRIVATE)
     try:
         os.fsync(descriptor)
     finally:

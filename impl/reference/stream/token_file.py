@@ -12,6 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final, Literal, TypeAlias
 
+from impl.reference.open_flags import NONBLOCK, PRIVATE
 from impl.reference.stream.fixed_tokens import FixedTokens
 from impl.reference.stream.token_source import OnEnd
 
@@ -89,7 +90,7 @@ class TokenFile(FixedTokens):
 def _map(path: Path) -> mmap.mmap | bytes:
     try:
         # Without O_NONBLOCK a pipe under the file's name would hold the reader for ever.
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        descriptor = os.open(path, os.O_RDONLY | NONBLOCK | PRIVATE)
     except (OSError, ValueError) as error:
         raise UnusableFile(str(error)) from None
     try:
@@ -101,7 +102,8 @@ def _map(path: Path) -> mmap.mmap | bytes:
         content = mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ)
     finally:
         os.close(descriptor)
-    content.madvise(mmap.MADV_SEQUENTIAL)
+    if hasattr(mmap, "MADV_SEQUENTIAL"):
+        content.madvise(mmap.MADV_SEQUENTIAL)
     return content
 
 

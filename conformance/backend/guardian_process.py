@@ -1,0 +1,108 @@
+"""The guardian process: `python -I -S guardian_process.py MARK TOKEN`, told on stdin what must not outlive the harness.
+
+Messages end with a NUL: `+pNUMBER` and `-pNUMBER` for a process group, `+fPATH` for a folder. At the end of the input
+the harness is gone: groups and processes with `MARK=TOKEN` in their environment are killed, then folders removed. It
+imports the standard library alone, and ends itself afterwards.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import sys
+import time
+from pathlib import Path
+
+ROUNDS = 50  # looks for processes that were starting others while they were killed
+PAUSE = 0.02  # seconds between two looks
+
+
+def main(mark: str, token: str) -> None:
+    """Read until the harness is gone, then end what it left."""
+    for one in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGPIPE):
+        signal.signal(one, signal.SIG_IGN)
+    with contextlib.suppress(OSError):  # where it has one of its own already
+        os.setsid()
+    os.chdir("/")
+    groups, folders = listen()
+    for group, born in groups.items():
+        if birth(group) in (born, ""):
+            with contextlib.suppress(OSError):
+                os.killpg(group, signal.SIGKILL)
+    wanted = f"{mark}={token}".encode()
+    for _ in range(ROUNDS):
+        if not sum(end(process, wanted) for process in processes()):
+            break
+        time.sleep(PAUSE)
+    for folder in folders:
+        remove(folder)
+
+
+def listen() -> tuple[dict[int, str], list[str]]:
+    """The groups, each with the birth of its leader, and the folders that are there at the end of the input."""
+    groups: dict[int, str] = {}
+    folders: list[str] = []
+    rest = b""
+    while chunk := os.read(0, 1 << 16):
+        *messages, rest = (rest + chunk).split(b"\0")
+        for message in messages:
+            what, name = message[:2], os.fsdecode(message[2:])
+            if what == b"+p":
+                groups[int(name)] = birth(int(name))
+            elif what == b"-p":
+                groups.pop(int(name), None)
+            elif what == b"+f":
+                folders.append(name)
+    return groups, folders
+
+
+def birth(process: int) -> str:
+    """When a process began, in the system's ticks, so that a number given to another is known; "" if it is gone."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text(errors="replace").rpartition(")")[2].split()[19]
+    except (OSError, IndexError):
+        return ""
+
+
+def processes() -> list[int]:
+    """Every process that can be looked at, but this one; none where there is no /proc."""
+    try:
+        return [
+            int(one.name) for one in Path("/proc").iterdir() if one.name.isdecimal() and int(one.name) != os.getpid()
+        ]
+    except OSError:
+        return []
+
+
+def end(process: int, wanted: bytes) -> bool:
+    """Kill a process that carries the mark; whether there was one."""
+    try:
+        # Held by a descriptor: between the look and the kill its number cannot become another's.
+        held = os.pidfd_open(process)
+    except OSError:
+        return False
+    try:
+        if wanted not in Path(f"/proc/{process}/environ").read_bytes().split(b"\0"):
+            return False
+        signal.pidfd_send_signal(held, signal.SIGKILL)
+    except OSError:
+        return False
+    finally:
+        os.close(held)
+    return True
+
+
+def remove(folder: str) -> None:
+    """Remove a folder, also one whose parts nobody may enter."""
+    for path, below, _ in os.walk(folder):
+        for inner in (Path(path, name) for name in below):
+            with contextlib.suppress(OSError):
+                if not inner.is_symlink():
+                    inner.chmod(0o700)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,192 @@
+"""A backend under bubblewrap: no network, no way to outlive the run, nothing to write to but its roots.
+
+It sees the system's programs, its own interpreter and its own files, all read-only, and an empty /tmp that vanishes
+with it. The contracts, the vectors, the reports and the harness are not there. `docs/threat-model.md` says what that is
+worth.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from importlib.machinery import PathFinder
+from pathlib import Path
+from typing import Final
+
+from conformance.backend.resolve import BUNDLED, BackendCommand
+from conformance.backend.worker_copy import worker_copy
+from conformance.contract.finder import Layout
+
+SANDBOXES: Final = ("none", "bwrap")
+HOME: Final = Path("/tally")  # where our own code stands in the sandbox
+_ROOT: Final = Path(__file__).resolve().parents[2]
+_SYSTEM: Final = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store", "/gnu/store")
+# What programs look up by a fixed name; not all of /etc, which may hold what the user alone may read.
+_SETTINGS: Final = (
+    *("alternatives", "group", "hosts", "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "localtime", "mime.types"),
+    *("nsswitch.conf", "passwd", "pki/tls/openssl.cnf", "ssl/openssl.cnf", "timezone"),
+)
+_ISOLATED: Final = ("--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL")
+_PRIVATE: Final = ("--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp")  # noqa: S108 (of the sandbox alone)
+_KEPT: Final = ("LANG", "LC_ALL", "PATH", "TALLY_WIRE", "TZ")
+_PROBE: Final = 20  # seconds
+
+
+class NoSandbox(Exception):
+    """bubblewrap is not here or cannot start; says why. Nothing was judged."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sandbox:
+    """What a sandboxed backend may read besides the system and itself, and what it must never see."""
+
+    layout: Layout
+    roots: Path  # the one folder that it may write to
+    read: tuple[Path, ...] = ()
+
+    def command(self, command: BackendCommand) -> BackendCommand:
+        """The same backend under bubblewrap; raises NoSandbox."""
+        bwrap = require_bwrap()
+        shown, environment, arguments = self._shown(command)
+        kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
+        wire = {name: command.environment[name] for name in ("TALLY_WIRE",) if name in command.environment}
+        inside = {"PATH": os.defpath, **kept, **wire, "HOME": "/tmp", "TMPDIR": "/tmp", **environment}  # noqa: S108
+        here = Path.cwd()
+        options = [*_ISOLATED, *_system(), *_PRIVATE, *self._bound(shown), "--bind", self.roots, self.roots]
+        # Last, because binding makes folders in it.
+        options += ["--dir", here, "--remount-ro", "/", "--chdir", here, "--clearenv"]
+        for name, value in sorted(inside.items()):
+            options += ["--setenv", name, value]
+        return replace(command, arguments=(bwrap, *map(str, options), "--", *arguments))
+
+    def _shown(self, command: BackendCommand) -> tuple[dict[Path, Path], dict[str, str], Sequence[str]]:
+        """What is bound besides the system, by its place inside; more environment; the arguments."""
+        shown = {path: path for path in (*self.read, *_prefixes(command.arguments[0]))}
+        ours = {"PYTHONPATH": str(HOME), "PYTHONDONTWRITEBYTECODE": "1"}
+        if command.arguments[0] == sys.executable:
+            shown |= {path: path for path in self._folders(Path(entry) for entry in sys.path if entry)}
+        if command.text in BUNDLED or command.text.startswith("mutant:"):
+            if command.text == "javascript":
+                shown |= {path: path for path in _prefixes("node")}
+            shown[HOME / "impl"] = _ROOT / "impl"
+            if command.text.startswith("mutant:"):
+                for file in self.layout.spec.glob("*/mutants.yaml"):
+                    shown[HOME / "spec" / file.relative_to(self.layout.spec)] = file
+                ours["TALLY_SPEC_DIR"] = str(HOME / "spec")
+            return shown, ours, command.arguments
+        if command.text.startswith("python:"):
+            copy = worker_copy(self.layout)
+            target = command.text.removeprefix("python:")
+            package = target.partition(":")[0].partition(".")[0]
+            paths = [Path(entry).absolute() for entry in os.environ.get("PYTHONPATH", "").split(os.pathsep) if entry]
+            shown |= {path: path for path in self._folders([*paths, Path.cwd()])}
+            files = _module_files(package)
+            shown |= {path: path for path in (*files, *self._folders(file.parent for file in files))}
+            shown[HOME] = copy
+            found = os.pathsep.join(map(str, [HOME, *paths]))
+            worker = (*command.arguments[:4], target, str(HOME / "signatures.pickle"))
+            return shown, {**ours, "PYTHONPATH": found}, worker
+        named = [Path(word).absolute() for word in command.arguments[1:] if not word.startswith("-")]
+        folders = [path if path.is_dir() else path.parent for path in named if path.exists()]
+        shown |= {path: path for path in named if path.is_file()}
+        shown |= {path: path for path in self._folders([*folders, Path.cwd()])}
+        return shown, {}, (shutil.which(command.arguments[0]) or command.arguments[0], *command.arguments[1:])
+
+    def _folders(self, folders: Iterable[Path]) -> list[Path]:
+        """Those that may be shown whole: neither what holds the user's home nor a checkout of the harness."""
+        private = [Path.home(), *([_ROOT] if (_ROOT / "spec").is_dir() else [])]
+        return [one for one in folders if one.is_dir() and not any(each.is_relative_to(one) for each in private)]
+
+    def _bound(self, shown: dict[Path, Path]) -> list[str | Path]:
+        """The options that bind what is shown, outer folders first, and hide in it what must not be seen."""
+        options: list[str | Path] = []
+        for inside, outside in sorted(shown.items()):
+            options += ["--ro-bind", outside, inside]
+        suite = self.layout
+        hidden = [suite.spec, suite.vectors, suite.reports, suite.root / ".git", _ROOT / "conformance"]
+        if HOME / "impl" in shown and (_ROOT / "impl" / "tests").is_dir():
+            hidden.append(HOME / "impl" / "tests")
+        covered: list[Path] = []
+        visible = [*shown, *map(Path, _SYSTEM)]
+        for path in sorted(hidden):
+            there = path.is_dir() or path.is_relative_to(HOME)
+            if there and any(map(path.is_relative_to, visible)) and not any(map(path.is_relative_to, covered)):
+                options += ["--tmpfs", path, "--remount-ro", path]
+                covered.append(path)
+        return options
+
+
+@lru_cache(1)
+def require_bwrap() -> str:
+    """The path of bubblewrap; raises NoSandbox where it is missing or cannot start a process."""
+    bwrap = shutil.which("bwrap")
+    if bwrap is None:
+        raise NoSandbox("bwrap not found; bubblewrap is the Debian package that has it")
+    probe = [bwrap, *_ISOLATED, *map(str, _system()), *_PRIVATE, "--clearenv", "--", "/usr/bin/env"]
+    try:
+        done = subprocess.run(probe, capture_output=True, timeout=_PROBE, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise NoSandbox(f"bwrap cannot run: {error}") from None
+    if done.returncode:
+        said = done.stderr.decode("utf-8", "replace").strip().splitlines()
+        raise NoSandbox(f"bwrap cannot start a process here: {said[-1] if said else f'status {done.returncode}'}")
+    return bwrap
+
+
+@lru_cache(1)
+def bwrap_version() -> str:
+    """What bubblewrap says its version is; for observations, never for a record."""
+    said = subprocess.run([require_bwrap(), "--version"], capture_output=True, text=True, check=False)
+    return said.stdout.strip()
+
+
+def _system() -> list[str | Path]:
+    options: list[str | Path] = []
+    for name in _SYSTEM:
+        path = Path(name)
+        if path.is_symlink():
+            options += ["--symlink", path.readlink(), path]
+        elif path.is_dir():
+            options += ["--ro-bind", path, path]
+    for name in _SETTINGS:
+        options += ["--ro-bind-try", Path("/etc", name), Path("/etc", name)]
+    return options
+
+
+def _prefixes(program: str) -> list[Path]:
+    """The folders that a program's installation consists of, one for each symbolic link on the way to it."""
+    found: list[Path] = []
+    path = Path(shutil.which(program) or program).absolute()
+    for _ in range(40):
+        found += _installation(path)
+        if not path.is_symlink():
+            break
+        path = Path(os.path.normpath(path.parent / path.readlink()))
+    if program == sys.executable:
+        found += [Path(sys.prefix), Path(sys.base_prefix)]
+    system = [Path(name) for name in _SYSTEM]
+    return [one for one in found if one.exists() and not any(one.is_relative_to(each) for each in system)]
+
+
+def _installation(program: Path) -> list[Path]:
+    """What belongs to a program by the customs of Unix: the folder around its `bin`, or around a manager's `shims`."""
+    prefix = program.parent.parent
+    if program.parent.name not in ("bin", "sbin", "shims") or Path.home().is_relative_to(prefix):
+        return [program]
+    # The rest of ~/.local is the user's own.
+    return [prefix / "bin", prefix / "lib"] if prefix.name == ".local" else [prefix]
+
+
+def _module_files(package: str) -> list[Path]:
+    """The files of a module or a package that the worker is to import."""
+    spec = PathFinder.find_spec(package, [*sys.path, str(Path.cwd())])
+    if spec is None:
+        return []
+    if spec.submodule_search_locations:
+        return [Path(place).absolute() for place in spec.submodule_search_locations]
+    return [Path(spec.origin).absolute()] if spec.origin else []

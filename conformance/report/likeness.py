@@ -1,0 +1,136 @@
+"""What a wrong value looks like: mistakes of a known shape, offered as a hint where no mutant explains them.
+
+A shape is a function from the right value to the value that the mistake gives. A hint needs two failures of one shape,
+and every failure of the group must have it.
+"""
+
+from __future__ import annotations
+
+import struct
+import unicodedata
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final
+
+from conformance.report.entry import Entry
+
+LEAST: Final = 2  # failures; one wrong number has many explanations
+Shape = Callable[[Any], Any]
+_WORDS: Final = (2, 4, 8)  # bytes
+
+
+def looks_like(failures: Sequence[Entry]) -> str:
+    """The one shape that all of these failures have, in a few words; empty where there is none, or too few failures."""
+    pairs = [pair for entry in failures for pair in _pairs(entry)]
+    if len(pairs) < LEAST or len(pairs) < len(failures):
+        return ""
+    for words, shape in _SHAPES:
+        if all(_gives(shape, right, wrong) for right, wrong in pairs):
+            return words
+    return ""
+
+
+def _pairs(entry: Entry) -> Iterator[tuple[Any, Any]]:
+    """The right and the wrong value where a failure differs, as numbers where they are numbers."""
+    difference = entry.get("difference")
+    if difference is None or difference.get("note") or difference["path"] in ("", "outcome", "error.message"):
+        return
+    right, wrong = _value(difference["expected"]), _value(difference["actual"])
+    if type(right) is type(wrong):
+        yield right, wrong
+
+
+def _value(side: Any) -> Any:
+    """A wire value: a decimal text is a number."""
+    if isinstance(side, str) and side.removeprefix("-").isdecimal() and side.isascii():
+        return int(side)
+    return side
+
+
+def _gives(shape: Shape, right: Any, wrong: Any) -> bool:
+    try:
+        return bool(shape(right) == wrong)
+    except (TypeError, ValueError, OverflowError, AttributeError, struct.error):
+        return False
+
+
+def _number(shape: Callable[[int], int]) -> Shape:
+    def checked(value: Any) -> Any:
+        if type(value) is not int:
+            raise TypeError
+        return shape(value)
+
+    return checked
+
+
+def _text(shape: Callable[[str], str]) -> Shape:
+    def checked(value: Any) -> Any:
+        if not isinstance(value, str):
+            raise TypeError
+        return shape(value)
+
+    return checked
+
+
+def _swapped(size: int) -> Shape:
+    return _number(lambda value: int.from_bytes(value.to_bytes(size, "big"), "little"))
+
+
+def _kept(bits: int) -> Shape:
+    return _number(lambda value: value % (1 << bits))
+
+
+def _signed(bits: int) -> Shape:
+    return _number(lambda value: (value + (1 << bits - 1)) % (1 << bits) - (1 << bits - 1))
+
+
+def _saturated(bits: int) -> Shape:
+    return _number(lambda value: min(value, (1 << bits) - 1))
+
+
+def _reversed_hex(text: str) -> str:
+    return bytes.fromhex(text)[::-1].hex()
+
+
+def _cut_units(size: int) -> Shape:
+    """A text that keeps so many bytes of its UTF-8."""
+    return _text(lambda text: text.encode()[:size].decode("utf-8", "ignore"))
+
+
+def _through_float(text: str, layout: str) -> str:
+    """A binary64 as 16 hex digits that went through a narrower float."""
+    (number,) = struct.unpack(">d", bytes.fromhex(text))
+    (narrow,) = struct.unpack(layout, struct.pack(layout, number))
+    return struct.pack(">d", narrow).hex()
+
+
+def _next_bits(step: int) -> Shape:
+    """A float, in hex digits, one unit in the last place beside the right one."""
+    return _text(lambda text: f"{int(text, 16) + step:0{len(text)}x}" if len(text) in (4, 8, 16) else "")
+
+
+def _sign_bit(text: str) -> str:
+    return f"{int(text, 16) ^ 1 << 4 * len(text) - 1:0{len(text)}x}" if len(text) in (4, 8, 16) else ""
+
+
+# The first that fits is told: the narrow shapes come before those that fit more.
+_SHAPES: Final[tuple[tuple[str, Shape], ...]] = (
+    ("off by one: one too many", _number(lambda value: value + 1)),
+    ("off by one: one too few", _number(lambda value: value - 1)),
+    ("the sign is turned round", _number(lambda value: -value)),
+    ("64 bits taken for a signed number", _signed(64)),
+    ("32 bits taken for a signed number", _signed(32)),
+    ("a number that went through binary64 and lost its low bits", _number(lambda value: int(float(value)))),
+    *((f"a number of which {bits} bits are kept", _kept(bits)) for bits in (8, 16, 31, 32, 53, 63)),
+    *((f"a number that stops at the largest of {bits} bits", _saturated(bits)) for bits in (8, 16, 31, 32, 53, 63)),
+    *((f"the {size} bytes of a number in the other order", _swapped(size)) for size in _WORDS),
+    ("bytes in the other order", _text(_reversed_hex)),
+    ("rounding: the last bit of a float", _next_bits(1)),
+    ("rounding: the last bit of a float", _next_bits(-1)),
+    ("the sign of a float is turned round", _text(_sign_bit)),
+    ("a float that went through binary32", _text(lambda text: _through_float(text, ">f"))),
+    ("a text without the blanks around it", _text(str.strip)),
+    ("a text in lower case", _text(str.lower)),
+    ("a text in composed letters (NFC)", _text(lambda text: unicodedata.normalize("NFC", text))),
+    ("a text that ends at its first NUL", _text(lambda text: text.split("\0")[0])),
+    *((f"a text cut after {size} bytes", _cut_units(size)) for size in (16, 64, 255, 256)),
+)

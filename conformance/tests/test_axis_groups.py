@@ -1,0 +1,164 @@
+"""Groups along an axis, in a small contract whose operator hands its inputs on: each weakness of a carrier shows."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from conformance.codec.codebook import codebook_of
+from conformance.contract.library import Library
+from conformance.lint.axes import AxesWalked
+from conformance.lint.subject import subject_of
+from conformance.tests.fakes.carrier import WEAKNESSES
+from conformance.tests.small_spec import load, problems
+from conformance.trial.attempt import attempt
+from conformance.trial.wire import wire_score
+from conformance.vectors.case import Case
+from conformance.vectors.expand import expand
+from conformance.vectors.freeze import freeze
+
+OPERATOR = "UML_OS.Data.Carry_v1"
+ROOT = Path(__file__).parents[2]
+
+
+def carrier(weakness: str) -> str:
+    code = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from conformance.tests.fakes.carrier import main; "
+    return shlex.join([sys.executable, "-S", "-c", f"{code}main({weakness!r})"])
+
+
+FAITHFUL = carrier("nothing")
+LEAVES = """\
+  count: {type: uint64}
+  small: {type: uint32}
+  text:  {type: string}
+  items: {type: list<uint64>}
+  sizes: {type: "map<string, uint64>"}
+  rate:  {type: float64}
+  data:  {type: bytes}
+  note:  {type: string, optional: true}
+"""
+PLAIN = f"""\
+contract: {OPERATOR}
+version: 1.0.0
+purpose: Hand on what is given.
+source: {{seed: data-next-batch, section: "5"}}
+equivalence: E0
+purity: pure
+confirmed_by: [javascript]
+inputs:
+{LEAVES}outputs:
+{LEAVES}domain: ["small != 4294967294u"]
+requires:
+  - {{id: not-the-last, that: "small != 4294967295u", else: CONTRACT_VIOLATION, requirement: N01}}
+ensures: []
+ordering: {{}}
+state: none
+bases:
+  one: {{count: 7, small: 7, text: a, items: [1], sizes: {{d: 1}}, rate: 1.5, data: "61", note: b}}
+vectors:
+  - group: plain
+    why: Ordinary values show the rule at a glance.
+    requirement: N01
+    base: one
+    cases:
+      - {{id: given}}
+      - {{id: without-a-note, unset: [note]}}
+"""
+AXES = "".join(
+    f"""\
+  - group: {axis}
+    axis: {axis}
+    why: Values that a careless carrier changes ({axis}).
+    requirement: N01
+    base: one
+"""
+    for axis in ("representation", "size")
+)
+
+
+AXES = AXES.replace("    axis: size\n", '    axis: size\n    except: [sizes, note]\n')  # what costs most
+
+
+def frozen(library: Library) -> tuple[Case, ...]:
+    codebook = codebook_of(library)
+    found = freeze(expand(codebook[OPERATOR].contract, codebook), codebook, reference=FAITHFUL)
+    assert {one.code for one in found.problems} <= {"V003"}, found.problems  # nothing confirms a value here
+    return tuple(found.cases.values())
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Library:
+    return load(tmp_path_factory.mktemp("axes"), PLAIN + AXES)
+
+
+@pytest.fixture(scope="module")
+def cases(library: Library) -> Mapping[str, tuple[Case, ...]]:
+    found = frozen(library)
+    plain = tuple(one for one in found if one.group == "plain")
+    return {"plain": plain, "axes": tuple(one for one in found if one not in plain)}
+
+
+@pytest.mark.parametrize("weakness", sorted(WEAKNESSES))
+def test_a_weak_carrier_shows_along_an_axis(
+    library: Library, cases: Mapping[str, tuple[Case, ...]], weakness: str
+) -> None:
+    backend, codebook = carrier(weakness), codebook_of(library)
+    assert attempt(backend, cases["axes"], codebook).wrong
+    if weakness != "absent_is_empty":
+        assert not attempt(backend, cases["plain"], codebook).wrong  # nothing else of this corpus sees it
+
+
+def test_a_faithful_carrier_passes(library: Library, cases: Mapping[str, tuple[Case, ...]]) -> None:
+    assert not attempt(FAITHFUL, cases["axes"], codebook_of(library)).wrong
+
+
+def test_the_score_tells_what_is_missing_without_the_axes(
+    library: Library, cases: Mapping[str, tuple[Case, ...]]
+) -> None:
+    without = wire_score(library, cases["plain"], reference=FAITHFUL)
+    assert ("inputs", "count", "binary64") in {(one.side, one.leaf, one.name) for one in without.open}
+    quick = [one for one in cases["axes"] if one.profile == "quick"]  # the large ones take seconds each
+    whole = wire_score(library, (*cases["plain"], *quick), reference=FAITHFUL)
+    small = {one.name for one in whole.open if one.leaf in ("count", "small", "rate", "text", "items", "sizes{key}")}
+    assert small <= {"room-65535", "cut-65535", "cut-65536"}
+    assert len(whole.noticed) > 2 * len(without.noticed)
+
+
+def test_one_leaf_is_one_case_and_large_values_are_no_quick_ones(cases: Mapping[str, tuple[Case, ...]]) -> None:
+    ids = {one.id.split("::", 1)[1]: one for one in cases["axes"]}
+    assert len(ids["representation::count"].steps) == 3 * 8 + 4  # at and beside eight powers; both ends and beside them
+    assert {step.inputs["text"] for step in ids["representation::count"].steps} == {"a"}  # type: ignore[union-attr]
+    assert ids["size::items=of-65537"].profile == "standard"
+    assert ids["size::items"].profile == "quick"
+
+
+def test_what_lies_outside_the_domain_is_not_asked(cases: Mapping[str, tuple[Case, ...]]) -> None:
+    (small,) = (one for one in cases["axes"] if one.id.endswith("representation::small"))
+    asked = {step.inputs["small"] for step in small.steps}  # type: ignore[union-attr]
+    assert 4294967295 in asked  # a guard refuses it, so it is always inside
+    assert 4294967294 not in asked
+
+
+def test_lint_asks_for_both_axes(tmp_path: Path, library: Library) -> None:
+    assert [finding.code for finding in AxesWalked().check(subject_of(library, ()))] == []
+    bare = load(tmp_path / "bare", PLAIN)
+    said = [finding.message for finding in AxesWalked().check(subject_of(bare, ()))]
+    assert [message.rsplit(" ", 1)[1] for message in said] == ["representation", "size"]
+    reasons = "axes: {representation: It is tried elsewhere., size: It is tried elsewhere.}\n"
+    told = load(tmp_path / "told", PLAIN.replace("vectors:\n", f"{reasons}vectors:\n"))
+    assert not list(AxesWalked().check(subject_of(told, ())))
+    both = load(tmp_path / "both", (PLAIN + AXES).replace("vectors:\n", f"{reasons}vectors:\n"))
+    assert len(list(AxesWalked().check(subject_of(both, ())))) == 2
+
+
+def test_a_step_that_does_not_exist_is_named(tmp_path: Path) -> None:
+    text = PLAIN + AXES.replace("    axis: size\n", "    axis: size\n    step: nowhere\n")
+    library = load(tmp_path, text)
+    codebook = codebook_of(library)
+    with pytest.raises(Exception, match="nowhere"):
+        expand(codebook[OPERATOR].contract, codebook)
+    assert problems(tmp_path / "again", text.replace("axis: size", "axis: weight"))

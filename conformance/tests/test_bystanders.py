@@ -1,0 +1,131 @@
+"""Files of others beside an operator's own, and files that are edited under it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import Any
+
+import pytest
+
+from conformance.backend.drive import Driver
+from conformance.backend.resolve import resolve
+from conformance.codec.codebook import codebook_of
+from conformance.codec.dialect import DIALECTS
+from conformance.contract.library import Library
+from conformance.contract.model import Bystanders, Contract
+from conformance.tests.keep_spec import KEEP, backend, group, load
+from conformance.trial.asker import Asker
+from conformance.trial.behaviour import BehaviourRules
+from conformance.trial.bystanders import near_misses
+from conformance.trial.check import Result, Verdict
+from conformance.trial.fuzz.files import fuzz_files
+from conformance.vectors.build import build
+from conformance.vectors.case import Case
+
+STEPS = group("{step: keep}", "{step: again}", "{step: other, set: {name: greetings/other}}")
+
+
+@cache
+def library() -> Library:
+    made = load(Path(mkdtemp(prefix="tally-keep-")), STEPS)
+    made.layout.vectors.mkdir()
+    return made
+
+
+@cache
+def cases() -> tuple[Case, ...]:
+    built, _ = build(library(), reference=backend(library().layout.root))
+    assert built.problems == ()
+    return tuple(built.corpus.cases[KEEP])
+
+
+def asker(*sins: str) -> Asker:
+    command = resolve(backend(library().layout.root, *sins))
+    return Asker(Driver(command, DIALECTS["json"], codebook_of(library()), 10.0, 10.0))
+
+
+def crowded(*sins: str, contract: Contract | None = None) -> Result:
+    codebook = codebook_of(library())
+    rules = BehaviourRules(codebook, DIALECTS["json"])
+    talk = rules.among_bystanders(contract or library().contracts[KEEP], cases())
+    driver = Driver(resolve(backend(library().layout.root, *sins)), DIALECTS["json"], codebook, 10.0, 10.0)
+    (finished,) = driver.hold([talk])
+    assert finished.finding is not None
+    return finished.finding
+
+
+def fuzzed(*sins: str, seed: str = "") -> tuple[Result, Mapping[str, Any]]:
+    with asker(*sins) as asked, asker() as right:
+        return fuzz_files(library().contracts[KEEP], cases(), asked, right, codebook_of(library()), 60, seed)
+
+
+def test_an_operator_that_minds_its_own_files_passes() -> None:
+    assert crowded().verdict is Verdict.PASS
+
+
+def test_a_bystander_that_is_removed_is_named() -> None:
+    found = crowded("sweeps")
+    assert found.verdict is Verdict.FAIL
+    assert found.difference is not None
+    assert found.difference.path.startswith("a/greetings/")
+    assert found.difference.actual == "absent"
+
+
+def test_an_answer_that_hangs_on_a_bystander_fails() -> None:
+    found = crowded("guesses")
+    assert found.verdict is Verdict.FAIL
+    assert "another answer" in found.message
+
+
+def test_a_contract_may_say_where_a_file_of_others_is_none() -> None:
+    contract = replace(library().contracts[KEEP], bystanders=Bystanders(none={"*": "Everything here belongs to it."}))
+    found = crowded("guesses", contract=contract)
+    assert (found.verdict, "no bystander" in found.message) == (Verdict.ERROR, True)
+
+
+def test_a_contract_may_say_what_its_operator_clears_away() -> None:
+    contract = replace(library().contracts[KEEP], bystanders=Bystanders(owned={"greetings/hello*": "Old copies."}))
+    assert crowded("sweeps", contract=contract).verdict is Verdict.FAIL  # it removes those of `other` as well
+    contract = replace(contract, bystanders=Bystanders(owned={"greetings/*": "Old copies."}))
+    assert crowded("sweeps", contract=contract).verdict is Verdict.PASS
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("objects/0a", "objects/0a.backup"),
+        ("wal/0.rec", "wal/.0.rec.tmp"),
+        ("train_batches_0.npz", "train_batches2.npz"),
+        ("COMMITTED", "committed"),
+        ("a.db", "a.db~"),
+    ],
+)
+def test_near_misses_hold_a_suffix_a_leftover_a_number_and_another_case(path: str, name: str) -> None:
+    assert name in list(near_misses(path))
+    assert path not in list(near_misses(path))
+
+
+def test_fuzzed_files_of_an_honest_operator_pass_and_are_counted() -> None:
+    found, figures = fuzzed()
+    assert found.verdict is Verdict.PASS, found.message
+    assert figures["examples"] == figures["asked"] == 60
+    assert figures["succeeded"] > 0
+    assert figures["refused"] > 0
+    assert {"flip", "truncate", "delete", "rename", "put"} <= figures["edits"].keys()
+
+
+def test_a_mistake_that_only_an_edited_file_shows_is_found_with_one_edit() -> None:
+    assert crowded("overwrites-empty").verdict is Verdict.PASS
+    found, _ = fuzzed("overwrites-empty")
+    assert found.verdict is Verdict.FAIL
+    assert len(found.details["trace"]) == 1
+    assert "truncate" in found.details["trace"][0] or '"bytes": ""' in found.details["trace"][0]
+
+
+def test_the_same_seed_makes_the_same_edits() -> None:
+    assert fuzzed("overwrites-empty") == fuzzed("overwrites-empty")
+    assert fuzzed()[1] != fuzzed(seed="another")[1]

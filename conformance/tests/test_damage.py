@@ -1,0 +1,151 @@
+"""Damage and repair: one field is wrong, and whatever seals it is right again."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from conformance.codec.canonical import encode_canonical
+from conformance.contract.file_format import FileFormat, FormedFile, Seal
+from conformance.contract.position import Position
+from conformance.trial.fuzz.edits import places_of
+from conformance.vectors.damage import another, damage
+from conformance.vectors.formed import crc32c, decoded, encoded
+from conformance.vectors.room_path import StepRefused
+
+LEAVES = {"each": "$list.parts", "is": {"hash": ["leaf", "$@.sum"]}}
+KEY = bytes(range(32))
+PARTS = [{"path": "a/x", "sum": b"", "size": 0}, {"path": "b", "sum": b"", "size": 0}]
+FORMAT = FileFormat(
+    "boxed",
+    "list.cbor",
+    {
+        "list": FormedFile("list.cbor", "cbor"),
+        "log": FormedFile("log.rec", "crc32c"),
+        "named": FormedFile("{list.top}", "cbor"),
+    },
+    {"list.parts.0.sum": ("changed",), "named.n": ("changed",)},
+    (
+        Seal("list.parts.*.sum", {"digest": "$@.path"}),
+        Seal("list.parts.*.size", {"size": "$@.path"}),
+        Seal("list.root", {"merkle": LEAVES, "node": "n", "empty": "e"}),
+        Seal("list.below", {"hash": {"each": "$list.parts", "below": "a/", "is": "$@.size"}}),
+        Seal("list.top", {"file": "named"}),
+        Seal("list.signature", {"signed": {"without": "$list", "key": "signature"}}),
+        Seal("log.prev", "$list.root"),
+        Seal("log.gone", {"hash": "$list.not_there"}),
+    ),
+    KEY,
+    Position("formats.yaml", 1, 1),
+)
+
+
+@pytest.fixture
+def box(tmp_path: Path) -> Path:
+    folder = tmp_path / "box"
+    (folder / "a").mkdir(parents=True)
+    (folder / "a" / "x").write_bytes(b"xx")
+    (folder / "b").write_bytes(b"b")
+    named = encode_canonical({"n": 1})
+    whole: dict[str, Any] = {"parts": PARTS, "root": b"", "below": b"", "top": sha256(named).digest(), "flag": True}
+    (folder / sha256(named).hexdigest()).write_bytes(named)
+    (folder / "list.cbor").write_bytes(encode_canonical({**whole, "signature": b""}))
+    (folder / "log.rec").write_bytes(encoded("crc32c", {"prev": b"", "seq": 3}))
+    return tmp_path
+
+
+def listed(root: Path) -> dict[str, Any]:
+    found: dict[str, Any] = decoded("cbor", (root / "box" / "list.cbor").read_bytes(), "list.cbor")
+    return found
+
+
+def hashed(item: Any) -> bytes:
+    return sha256(encode_canonical(item)).digest()
+
+
+def test_everything_above_a_field_is_made_right_again(box: Path) -> None:
+    damage(box, "box", FORMAT, "list.flag changed")
+    whole = listed(box)
+    assert whole["flag"] is False
+    assert [part["sum"] for part in whole["parts"]] == [sha256(b"xx").digest(), sha256(b"b").digest()]
+    assert [part["size"] for part in whole["parts"]] == [2, 1]
+    leaves = [hashed(["leaf", part["sum"]]) for part in whole["parts"]]
+    assert whole["root"] == hashed(["n", leaves])
+    assert whole["below"] == hashed([2])
+    payload = {name: value for name, value in whole.items() if name != "signature"}
+    Ed25519PrivateKey.from_private_bytes(KEY).public_key().verify(whole["signature"], encode_canonical(payload))
+    log = (box / "box" / "log.rec").read_bytes()
+    assert decoded("crc32c", log, "log")["prev"] == whole["root"]
+    assert log[-4:] == crc32c(log[4:-4]).to_bytes(4, "little")
+
+
+def test_the_damaged_field_itself_stays_wrong_and_is_covered_as_it_is(box: Path) -> None:
+    damage(box, "box", FORMAT, "list.flag changed")
+    right = listed(box)["parts"][0]["sum"]
+    damage(box, "box", FORMAT, "list.parts.0.sum changed")
+    wrong = listed(box)
+    assert wrong["parts"][0]["sum"] == right[:-1] + bytes([right[-1] ^ 1])
+    assert wrong["root"] == hashed(["n", [hashed(["leaf", part["sum"]]) for part in wrong["parts"]]])
+
+
+def test_a_file_named_by_its_content_moves_along(box: Path) -> None:
+    before = {path.name for path in (box / "box").iterdir()}
+    damage(box, "box", FORMAT, "named.n changed")
+    (fresh,) = {path.name for path in (box / "box").iterdir()} - before
+    assert fresh == listed(box)["top"].hex()
+    assert decoded("cbor", (box / "box" / fresh).read_bytes(), fresh) == {"n": 2}
+
+
+def test_a_damaged_name_does_not_move_the_file(box: Path) -> None:
+    before = {path.name for path in (box / "box").iterdir()}
+    damage(box, "box", FORMAT, "list.top changed")
+    assert {path.name for path in (box / "box").iterdir()} == before
+
+
+@pytest.mark.parametrize(
+    ("edit", "found"),
+    [
+        ("list.flag absent", None),
+        ("list.flag null", None),
+        ("list.flag number", 1),
+        ("log.seq float", 3.0),
+        ("log.seq bool", True),
+    ],
+)
+def test_kinds_of_damage(box: Path, edit: str, found: object) -> None:
+    damage(box, "box", FORMAT, edit)
+    name = edit.split()[0].split(".")[1]
+    log = decoded("crc32c", (box / "box" / "log.rec").read_bytes(), "log")
+    held = {**listed(box), **log}
+    assert (name in held) == (not edit.endswith("absent"))
+    assert held.get(name) == found
+    assert type(held.get(name)) is type(found)
+
+
+def test_keys_in_the_wrong_order_are_written_so(box: Path) -> None:
+    damage(box, "box", FORMAT, "log unsorted")
+    data = (box / "box" / "log.rec").read_bytes()
+    assert data[4:-4] != encode_canonical(decoded("crc32c", data, "log"))
+
+
+def test_what_is_not_there_cannot_be_damaged(box: Path) -> None:
+    with pytest.raises(StepRefused, match=r"nothing at 'list\.missing'"):
+        damage(box, "box", FORMAT, "list.missing changed")
+
+
+def test_the_checksum_is_crc32c() -> None:
+    assert crc32c(b"123456789") == 0xE3069283
+
+
+@pytest.mark.parametrize("value", [True, 0, 2**64 - 1, 1.5, "", b"", b"a", [], [1], {}])
+def test_another_value_has_the_same_type(value: object) -> None:
+    assert another(value) != value
+    assert type(another(value)) is type(value)
+
+
+def test_places_are_found_by_the_anchor() -> None:
+    assert places_of(FORMAT, {"box/list.cbor": 1, "list.cbor": 1, "other/xlist.cbor": 1}) == ["box", "."]

@@ -1,0 +1,151 @@
+"""The kill matrix says what each mutant breaks and what notices it, and lint asks every clause and row for one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cache
+
+import pytest
+
+from conformance.lint.catalogue import rule_with
+from conformance.lint.reference import check_text, claimable
+from conformance.lint.run import lint
+from conformance.lint.subject import Subject
+from conformance.tests.mutant_results import DECODE, cases_of, codebook
+from conformance.tests.shipped import shipped_library, shipped_subject
+from conformance.trial.cases import check_of
+from conformance.trial.check import Call, Difference, Result, Verdict
+from conformance.trial.evidence import Evidence
+from conformance.trial.forked import Forked
+from conformance.trial.mutants import Effort, kill_matrix
+from conformance.trial.mutants_matrix import KillMatrix, MutantRow, Status, evidence_of, problems, summary
+from conformance.trial.mutants_report import matrix_from, matrix_text, merged
+from conformance.trial.power import Power
+from conformance.vectors.corpus import load_corpus
+
+READ = "UML_OS.Checkpoint.ReadContainer_v1"
+BOOLEANS = "decode-booleans"
+GUARD = f"guard:{DECODE}#cursors-only"
+LOST = f"ensures:{DECODE}#nothing-lost"
+
+
+@cache
+def decoded() -> KillMatrix:
+    return kill_matrix(shipped_library(), cases_of(DECODE), [BOOLEANS])
+
+
+def everything() -> frozenset[str]:
+    contracts = shipped_library().contracts.values()
+    return frozenset(check_text(one, kind, name) for one in contracts for kind, name, _, _ in claimable(one))
+
+
+def judged(code: str, evidence: Mapping[str, frozenset[str]] | None, subject: Subject | None = None) -> list[str]:
+    found = lint(replace(subject or shipped_subject(), evidence=evidence), [rule_with(code)])
+    return [finding.message for finding in found]
+
+
+# -- what answers show
+
+
+def test_a_mutant_that_answers_where_a_guard_refuses_breaks_the_guard_and_the_postcondition() -> None:
+    row = decoded().rows[BOOLEANS]
+    assert row.broken == {LOST: len(row.killed), GUARD: len(row.killed)}
+    assert row.noticing >= {GUARD, LOST, *("group:{}::{}".format(*id_.split("::")[:2]) for id_ in row.killed)}
+
+
+def test_a_refusal_is_broken_only_by_a_mutant_that_declares_it() -> None:
+    evidence, mutant = Evidence(codebook()), shipped_library().mutants["read-identity-unread"]
+    (case,) = (case for case in cases_of(READ) if case.id.endswith("::chain::trace"))
+    step, one = next((step, one) for step, one in evidence.foreseen(case).items() if one.refusals)
+    said = Difference("outcome", f"failure {one.call.code}", "a result")
+    result = Result(check_of(case), Verdict.FAIL, "result", step, difference=said, call=Call(READ, {}))
+    chain = f"refuses:{READ}#chain-mismatch"
+    assert evidence.broken(replace(mutant, breaks=()), [(case, result)]) == {}
+    assert evidence.broken(replace(mutant, breaks=(chain,)), [(case, result)]) == {chain: 1}
+    lost = Result(check_of(case), Verdict.ERROR, "crash")
+    assert evidence.broken(replace(mutant, breaks=(chain,)), [(case, lost)]) == {chain: 1}
+
+
+def test_a_mutant_that_is_not_seen_to_break_what_it_declares_is_red() -> None:
+    library = shipped_library()
+    declared = {BOOLEANS: replace(library.mutants[BOOLEANS], breaks=(GUARD, f"guard:{DECODE}#canonical"))}
+    assert list(problems(decoded(), declared)) == [
+        f"{BOOLEANS} is to break guard:{DECODE}#canonical, but no check shows that it does"
+    ]
+
+
+# -- kinds, merging, what is known already
+
+
+def test_laws_and_fuzzing_notice_by_themselves_in_forked_processes() -> None:
+    library = shipped_library()
+    corpus = load_corpus(library.layout)
+    effort = Effort(("vectors", "laws", "fuzz"), Power(library, corpus, codebook()))
+    fresh = kill_matrix(library, cases_of(DECODE), [BOOLEANS], Forked(1), effort=effort)
+    row = fresh.rows[BOOLEANS]
+    assert row.fuzz == frozenset({DECODE})
+    assert row.laws is not None
+    assert row.crash is None
+    assert replace(row, laws=None, fuzz=None) == decoded().rows[BOOLEANS]
+    assert summary(fresh)["killed_by_fuzzing"] == summary(fresh)["tried_on_laws_and_fuzzing"] == 1
+    assert matrix_from(matrix_text(fresh)) == fresh
+
+
+def test_rows_of_some_mutants_take_the_place_of_the_committed_ones() -> None:
+    kept = MutantRow("other", Status.KILLED, frozenset({"O::g::gone", *decoded().cases[:1]}), "b", sources="s")
+    old = KillMatrix(("O::g::gone", *decoded().cases[:1]), {"other": kept, BOOLEANS: kept}, {"O::g::gone": "1"})
+    whole = merged(old, decoded())
+    assert list(whole.rows) == [BOOLEANS, "other"]
+    assert whole.rows[BOOLEANS] == decoded().rows[BOOLEANS]
+    assert whole.rows["other"].killed == frozenset(decoded().cases[:1])
+    assert whole.digests == {}  # the kept row was not asked any of these cases
+
+
+def test_what_is_known_of_the_same_source_is_believed_and_what_changed_is_asked() -> None:
+    known = decoded()
+    assert kill_matrix(shipped_library(), cases_of(DECODE), [BOOLEANS], effort=Effort(known=known)) == known
+    first = min(known.rows[BOOLEANS].killed)
+    spared = replace(known.rows[BOOLEANS], killed=frozenset(), behaviour="")
+    for digests, killed in ((known.digests, frozenset[str]()), ({**known.digests, first: "changed"}, {first})):
+        old = KillMatrix(known.cases, {BOOLEANS: spared}, digests)
+        again = kill_matrix(shipped_library(), cases_of(DECODE), [BOOLEANS], effort=Effort(known=old))
+        assert again.rows[BOOLEANS].killed == killed
+    foreign = KillMatrix(known.cases, {BOOLEANS: replace(spared, sources="another")}, known.digests)
+    assert kill_matrix(shipped_library(), cases_of(DECODE), [BOOLEANS], effort=Effort(known=foreign)) == known
+
+
+# -- what lint asks for
+
+
+def test_a_matrix_that_does_not_say_what_breaks_is_no_evidence() -> None:
+    assert evidence_of(KillMatrix((), {"x": MutantRow("x", Status.KILLED, frozenset({"O::g::a"}))})) is None
+    assert judged("L411", None) == judged("L412", None) == []
+
+
+def test_every_clause_and_row_needs_a_mutant_that_dies_of_it() -> None:
+    all_of_it = dict.fromkeys(shipped_library().mutants, everything())
+    before = judged("L411", all_of_it)
+    assert [message for message in before if "no mutant breaks guard" in message] == []
+    without = dict.fromkeys(shipped_library().mutants, everything() - {GUARD})
+    assert set(judged("L411", without)) - set(before) == {"no mutant breaks guard 'cursors-only'"}
+
+
+def test_a_row_is_not_carried_by_what_it_does_not_name() -> None:
+    row = shipped_library().requirement("N39")
+    assert row is not None
+    without = dict.fromkeys(shipped_library().mutants, everything() - set(row.checks))
+    assert "no check that N39 names kills a mutant that breaks it" in judged("L411", without)
+
+
+@pytest.mark.parametrize(("others", "said"), [(("canonical-map",), False), (("nothing-of-the-kind",), True)])
+def test_a_postcondition_that_others_imply_needs_no_mutant_of_its_own(others: tuple[str, ...], said: bool) -> None:
+    subject = shipped_subject()
+    contract = subject.library.contracts["UML_OS.Data.EncodeCursors_v1"]
+    (clause,) = contract.ensures
+    twin = replace(clause, id="twin", implied_by=others)
+    changed = replace(contract, ensures=(clause, twin))
+    library = replace(subject.library, contracts={**subject.library.contracts, contract.operator: changed})
+    messages = judged("L411", dict.fromkeys(library.mutants, everything()), replace(subject, library=library))
+    assert ("no mutant breaks ensures 'twin'" in messages) is False
+    assert any("'twin' is implied by 'nothing-of-the-kind'" in message for message in messages) is said

@@ -1,0 +1,90 @@
+"""Long inputs as recipes: what they make, and what is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from conformance.codec.illtyped import IllTyped
+from conformance.contract.types import ListOf, MapOf, Scalar
+from conformance.vectors.digest import digest_of
+from conformance.vectors.likeness import Models
+from conformance.vectors.natural import to_wire
+from conformance.vectors.recipe import BadRecipe, expanded, holds_recipe, is_recipe, recipe
+
+
+@pytest.mark.parametrize(
+    ("made", "value"),
+    [
+        (recipe("text", 3, of="ab"), "ababab"),
+        (recipe("numbers", 3, start="254"), ["254", "255", "256"]),
+        (recipe("numbers", 2, start=7, step=0), [7, 7]),
+        (recipe("list", 2, of={"id": "r{k}"}), [{"id": "r0"}, {"id": "r1"}]),
+        (recipe("map", 2, key="k{k}", of="{k}", **{"with": {"d": "9"}}), {"k0": "0", "k1": "1", "d": "9"}),
+        (recipe("pairs", 1, key="k{k}", of={"int": "{k}"}), [[{"text": "k0"}, {"int": "0"}]]),
+    ],
+)
+def test_a_recipe_makes_its_value(made: Any, value: Any) -> None:
+    assert is_recipe(made)
+    assert expanded({"inside": [made]}) == {"inside": [value]}
+    assert made["generated"]["sha256"] == digest_of(value)
+
+
+def test_noise_is_of_any_length_and_begins_alike() -> None:
+    short, long = (expanded(recipe("noise", size, seed="s")) for size in (33, 65_537))
+    assert len(bytes.fromhex(long)) == 65_537
+    assert long.startswith(short)
+
+
+def test_a_recipe_of_another_digest_is_refused() -> None:
+    made = recipe("text", 300, of="a")
+    made["generated"]["count"] = 299
+    with pytest.raises(BadRecipe, match="another digest"):
+        expanded(made)
+
+
+def test_data_that_is_no_recipe_stays_as_it_is() -> None:
+    data = {"generated": "yes", "other": [{"generated": {"by": "hand"}}]}
+    assert not holds_recipe(data)
+    assert expanded(data) == data
+
+
+def test_a_contract_words_a_recipe_without_its_digest() -> None:
+    wire = to_wire(Scalar("string"), {"generated": {"generator": "text", "count": 300, "of": "a"}})
+    assert expanded(wire) == "a" * 300
+    numbers = {"generated": {"generator": "numbers", "count": 3, "start": "1"}}
+    assert expanded(to_wire(ListOf(Scalar("uint64")), numbers)) == ["1", "2", "3"]
+
+
+@pytest.mark.parametrize("body", [{"generator": "text", "count": 3, "of": "zz"}, {"generator": "none", "count": 1}, 7])
+def test_a_recipe_that_does_not_make_the_type_is_refused(body: Any) -> None:
+    with pytest.raises(IllTyped):
+        to_wire(Scalar("bytes"), {"generated": body})
+
+
+def test_a_map_may_hold_the_word_itself() -> None:
+    value = {"generated": 3}
+    assert to_wire(MapOf(Scalar("uint32")), {"a": value["generated"]}) == {"a": 3}
+
+
+def test_calls_of_a_group_that_are_alike_are_written_as_their_difference() -> None:
+    steps: list[dict[str, Any]] = [
+        {"step": "s", "call": "A", "inputs": {"a": [1, k], "b": "x" * 200}, "expected": {"result": {"c": k}}}
+        for k in range(4)
+    ]
+    steps[2]["inputs"]["more"] = 1  # other keys: it stays whole
+    writer, reader = Models(), Models()
+    written = [writer.written(f"A::g::case-{k}", [step]) for k, step in enumerate(steps)]
+    assert written[0] == [steps[0]]
+    like = {"like": "case-0::s", "inputs": [[["a", 1], 3]], "expected": [[["result", "c"], 3]]}
+    assert written[3] == [{"step": "s", "call": "A", **like}]
+    assert written[2] == [steps[2]]
+    assert [reader.read(f"A::g::case-{k}", some) for k, some in enumerate(written)] == [[step] for step in steps]
+    assert writer.written("A::other::case-0", [steps[1]]) == [steps[1]]
+
+
+def test_a_difference_from_nothing_is_an_error() -> None:
+    step = {"step": "s1", "call": "A", "like": "case::s0", "inputs": [], "expected": []}
+    with pytest.raises(KeyError):
+        Models().read("A::g::case", [step])

@@ -1,0 +1,42 @@
+"""The shipped corpus: whole, small, confirmed twice, and made from the shipped contracts."""
+
+from __future__ import annotations
+
+import json
+
+import jsonschema
+
+from conformance.contract.library import load_library
+from conformance.tests.small_spec import SHIPPED
+from conformance.vectors.corpus import load_corpus
+from conformance.vectors.governance import governance
+from conformance.vectors.lock import contract_digest, read_lock
+
+
+def test_the_shipped_corpus_loads_whole_and_is_small() -> None:
+    corpus = load_corpus(SHIPPED)
+    assert len(corpus) > 1000
+    sizes = [file.stat().st_size for file in SHIPPED.vectors.glob("**/*.json")]
+    assert sum(sizes) < 16_000_000
+    assert max(sizes) < 4_000_000
+
+
+def test_every_shipped_case_has_a_second_derivation() -> None:
+    index = load_corpus(SHIPPED).index
+    assert all(confirmed for operator in index.operators.values() for confirmed in operator.confirmed_by.values())
+
+
+def test_the_shipped_files_fit_their_schema() -> None:
+    schema = json.loads((SHIPPED.spec / "schema" / "vectors.schema.json").read_text(encoding="utf-8"))
+    validator = jsonschema.Draft202012Validator(schema)
+    for file in [SHIPPED.vectors / "index.json", SHIPPED.vectors / "data" / "UML_OS.Data.SummarizeRun_v1.json"]:
+        validator.validate(json.loads(file.read_text(encoding="utf-8")))
+
+
+def test_the_shipped_corpus_belongs_to_the_shipped_contracts() -> None:
+    library = load_library(SHIPPED)
+    lock = read_lock(library.layout.spec / "contracts.lock", "lock")
+    corpus = load_corpus(SHIPPED)
+    assert governance(library, corpus, lock) == ()
+    digests = {operator: contract_digest(contract) for operator, contract in library.contracts.items()}
+    assert digests == {operator: locked.digest for operator, locked in lock.contracts.items()}

@@ -1,0 +1,265 @@
+"""Files that are none of an operator's business, put beside its own: near-miss names, leftovers, linked twins.
+
+The same steps must get the same answers and leave the same files, and the bystanders must be what they were.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from collections import Counter
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any, Final
+
+from conformance.backend.drive import Call, Restart
+from conformance.backend.observed import ObservedResult
+from conformance.backend.outcome import Outcome
+from conformance.codec.illtyped import show_path
+from conformance.contract.model import Contract
+from conformance.trial.behaviour_files import TwiceInFreshRoots, Walk, roots_in
+from conformance.trial.check import Check, Difference, Result, Verdict
+from conformance.trial.judge import plain
+from conformance.vectors.case import CallStep, Step, TreeStep, label
+from conformance.vectors.exchange import Held, exchanges
+from conformance.vectors.room_path import fault_of
+from conformance.vectors.stage import Exchange, Stage
+from conformance.vectors.tree import tree_difference
+
+ANSWER: Final = "with files of others beside its own the same steps got another answer"
+LEFT: Final = "with files of others beside its own the same steps left other files"
+HARMED: Final = "a file of others, beside the operator's own, did not stay what it was"
+_MOST: Final = 1 << 16  # bytes of a file, and names of a folder, that are copied
+_PLACED: Final = 150  # bystanders in one root
+_SHORT: Final = 40  # characters of a text that may be the name of a file
+_LONGEST: Final = 255  # bytes of a name
+Judgement = Generator[Sequence[Call] | Restart, Sequence[Outcome], Result]
+Paths = Mapping[str, frozenset[str]]  # of every root: what an operator's own cases have in it at some time
+
+
+def near_misses(path: str) -> Iterator[str]:
+    """The names of bystanders for one path, beside it: a suffix, a number, one letter, another case, leftovers."""
+    folder, _, name = path.rpartition("/")
+    stem, dot, ending = name.rpartition(".")
+    stem, dot = (stem, dot) if stem else (name, "")
+    ending = ending if dot else ""
+    names = [f"{name}.backup", f"{name}~", f"{name}{dot}{ending}", f"{stem}2{dot}{ending}", f"0{name}", name[:-1]]
+    names += [f"{head}2{dot}{ending}" for head, mark, _ in (stem.rpartition("_"), stem.rpartition("-")) if mark]
+    names += [name.swapcase(), f"x{name}", f"{name} ", f".{name}.tmp", f"{name}.tmp", f"{stem}.tmp"]
+    for other in dict.fromkeys(names):
+        if other not in ("", ".", "..", name) and len(os.fsencode(other)) <= _LONGEST:
+            yield f"{folder}/{other}" if folder else other
+
+
+@dataclass(frozen=True, slots=True)
+class AmongBystanders:
+    """Holds the cases of an operator alone, then each once more among bystanders."""
+
+    rule: TwiceInFreshRoots
+    contract: Contract
+
+    def judge(self, check: Check, traces: Sequence[Sequence[Step]]) -> Judgement:
+        """Where a walk among bystanders parts from the one alone, or harms one of them; a pass where none does."""
+        alone: list[Held] = []
+        seen: dict[str, Counter[str]] = {}
+        for steps in traces:
+            watch = Harvest({})
+            alone.append((yield from exchanges(steps, self.rule.codebook, self.rule.dialect, watch=watch)))
+            for root, found in watch.seen.items():
+                seen.setdefault(root, Counter()).update(found)
+        # What one case alone has is often a bystander itself, or in the way on purpose.
+        least = min(2, len(traces))
+        paths = {root: frozenset(path for path in found if found[path] >= least) for root, found in seen.items()}
+        placed = 0
+        for steps, before in zip(traces, alone, strict=True):
+            crowd = Crowd(self.contract, paths)
+            held: Held = yield from self._among(steps, crowd)
+            placed += len(crowd.known)
+            if (wrong := self._wrong(check, steps, before, held, crowd)) is not None:
+                return wrong
+        if not placed:
+            return Result(check, Verdict.ERROR, message="no bystander could be put beside any file of the cases")
+        return Result(check, Verdict.PASS)
+
+    def _among(self, steps: Sequence[Step], crowd: Crowd) -> Walk:
+        return exchanges(steps, self.rule.codebook, self.rule.dialect, watch=crowd)
+
+    def _wrong(
+        self, check: Check, steps: Sequence[Step], alone: Held, among: Held, crowd: Crowd
+    ) -> Result | None:
+        if crowd.harmed is not None:
+            step, path, was, now = crowd.harmed
+            return Result(check, Verdict.FAIL, "result", step, HARMED, Difference(path, was, now))
+        both = self._silent(alone), self._silent(among)
+        if (parted := self.rule.apart(check, (), *both, ANSWER)) is not None:
+            return parted
+        last = len(steps) - len(roots_in(steps))
+        for number, look in list(enumerate(steps, start=1))[last:]:
+            assert isinstance(look, TreeStep)
+            name = label(look, number)
+            before = alone.trees.get(name, {})
+            after = crowd.without_bystanders(look.root, among.trees.get(name, {}), before)
+            if (found := tree_difference(look, before, after)) is not None:
+                where = Difference(show_path(found.path), plain(found.expected), plain(found.actual))
+                return Result(check, Verdict.FAIL, "result", name, LEFT, where)
+        return None
+
+
+    def _silent(self, held: Held) -> Held:
+        """A walk without the outputs that may tell of bystanders."""
+        told = self.contract.bystanders.told
+        return replace(held, exchanges=tuple(_without(exchange, told) for exchange in held.exchanges))
+
+
+@dataclass(slots=True)
+class Harvest:
+    """Notes every path below every root, before and after each call, and the texts of calls that could be one."""
+
+    seen: dict[str, set[str]]
+
+    def before(self, stage: Stage, step: CallStep) -> None:
+        """What is there before a call."""
+        for name in stage.rooms.names:
+            root = stage.rooms.path(name)
+            named = (text for text in step.inputs.values() if isinstance(text, str) and len(text) <= _SHORT)
+            self.seen.setdefault(name, set()).update(_below(root), (text for text in named if not fault_of(text)))
+
+    def after(self, stage: Stage, step: CallStep) -> None:
+        """What is there after a call."""
+        self.before(stage, step)
+
+
+@dataclass(slots=True)
+class Crowd:
+    """The bystanders of one walk: put in place before every call of the operator, looked at after every call."""
+
+    contract: Contract
+    paths: Paths
+    known: dict[tuple[str, str], str] = field(default_factory=dict)  # by root and path: what a bystander is
+    folders: set[tuple[str, str]] = field(default_factory=set)  # made for them
+    harmed: tuple[str, str, str, str] | None = None
+
+    def before(self, stage: Stage, step: CallStep) -> None:
+        """Put bystanders beside all that is there or may come; what the harness did to some since is no harm."""
+        for (root, path), was in list(self.known.items()):
+            now = _look(stage.rooms.path(root) / path)
+            if now == "absent" and was != now:
+                del self.known[root, path]
+            else:
+                self.known[root, path] = now
+        if step.operator == self.contract.operator or self._is_own(step.operator):
+            for root in {value["root"] for value in step.inputs.values() if _is_root(value)} & self.paths.keys():
+                self._place(root, stage.rooms.path(root))
+
+    def after(self, stage: Stage, step: CallStep) -> None:
+        """Note the first bystander that a call changed."""
+        for (root, path), was in self.known.items():
+            now = _look(stage.rooms.path(root) / path)
+            if now != was and self.harmed is None and not _matches(path, self.contract.bystanders.owned):
+                self.harmed = (step.name, f"{root}/{path}", was, now)
+
+    def without_bystanders(self, root: str, tree: Mapping[str, Any], alone: Mapping[str, Any]) -> dict[str, Any]:
+        """A tree without them, and without the folders that were made for them alone."""
+        own = {path for at, path in self.known if at == root}
+        made = {path for at, path in self.folders if at == root and path not in alone}
+        return {
+            path: entry
+            for path, entry in tree.items()
+            if path not in own | made and not any(path.startswith(f"{one}/") for one in own)
+        }
+
+    def _is_own(self, operator: str) -> bool:
+        machine = self.contract.own_machine
+        return machine is not None and operator in machine.methods
+
+    def _place(self, name: str, root: Path) -> None:
+        # What stands there now comes first; what other cases have there may come.
+        for path in sorted(self.paths[name], key=lambda path: (not os.path.lexists(root / path), path)):
+            original = root / path
+            for other in near_misses(path):
+                self._put(name, root, other, original)
+            if original.is_file() and not original.is_symlink():
+                for twin in (f"{path}.twin", f"{path}.hard"):
+                    self._put(name, root, twin, original, twin=True)
+
+    def _put(self, name: str, root: Path, path: str, original: Path, twin: bool = False) -> None:
+        place = root / path
+        full = sum(1 for at, _ in self.known if at == name) >= _PLACED
+        if full or (name, path) in self.known or path in self.paths[name] or os.path.lexists(place):
+            return
+        if _matches(path, self.contract.bystanders.none) or not self._folder(name, root, path):
+            return
+        try:
+            if path.endswith(".twin") and twin:
+                place.symlink_to(original.name)
+            elif twin:
+                os.link(original, place, follow_symlinks=False)
+            elif original.is_dir() and not original.is_symlink() and len(list(original.rglob("*"))) < _MOST >> 8:
+                shutil.copytree(original, place, symlinks=True)
+            elif original.is_file() and not original.is_symlink() and original.stat().st_size <= _MOST:
+                place.write_bytes(original.read_bytes())
+            else:
+                place.write_bytes(b"a file of others")
+        except OSError:
+            return  # a name or a link that this file system does not take
+        self.known[name, path] = _look(place)
+
+    def _folder(self, name: str, root: Path, path: str) -> bool:
+        """Whether the folder of a bystander is there, or can be made where nothing is in the way."""
+        above = path.split("/")[:-1]
+        for depth in range(1, len(above) + 1):
+            part = "/".join(above[:depth])
+            place = root / part
+            if place.is_symlink() or (place.exists() and not place.is_dir()):
+                return False
+            if not place.exists():
+                if any(_matches(one, self.contract.bystanders.none) for one in (part, f"{part}/")):
+                    return False
+                place.mkdir()
+                self.folders.add((name, part))
+        return True
+
+
+def for_bystanders(steps: Sequence[Step]) -> tuple[Step, ...]:
+    """The steps of a case with a look at every whole root at the end and none before, which would see bystanders."""
+    looks = (TreeStep(root, ".", {}) for root in roots_in(steps))
+    return (*(step for step in steps if not isinstance(step, TreeStep)), *looks)
+
+
+def _without(exchange: Exchange, outputs: Mapping[str, str]) -> Exchange:
+    observed = exchange.observed
+    if not isinstance(observed, ObservedResult):
+        return exchange
+    left = {name: value for name, value in observed.fields.items() if name not in outputs}
+    return replace(exchange, observed=ObservedResult(left, observed.handles))
+
+
+def _is_root(value: Any) -> bool:
+    return isinstance(value, Mapping) and value.keys() == {"root"}
+
+
+def _matches(path: str, patterns: Mapping[str, str]) -> bool:
+    return any(fnmatchcase(path, pattern) for pattern in patterns)
+
+
+def _below(root: Path) -> Iterator[str]:
+    for folder, below, files in os.walk(root):
+        for name in (*below, *files):
+            yield Path(folder, name).relative_to(root).as_posix()
+
+
+def _look(path: Path) -> str:
+    """What stands at a path, as text: equal for equal files, links and folders."""
+    if path.is_symlink():
+        return f"link to {path.readlink()}"
+    if path.is_dir():
+        inner = sorted(path.rglob("*"))
+        parts = [f"{one.relative_to(path)}={_look(one) if not one.is_dir() else 'dir'}" for one in inner]
+        return "dir " + hashlib.sha256("\n".join(parts).encode("utf-8", "surrogateescape")).hexdigest()
+    if path.is_file():
+        return "file " + hashlib.sha256(path.read_bytes()).hexdigest()
+    return "special" if os.path.lexists(path) else "absent"
+

@@ -1,0 +1,149 @@
+"""The calls that one operator is fuzzed with, drawn before any is asked: they hang on the contract and a seed alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+from random import Random
+from typing import Final
+
+from conformance.codec.codebook import OperatorForms
+from conformance.trial.fuzz.listed import listed
+from conformance.trial.fuzz.mutation import mutated
+from conformance.trial.fuzz.seed import ACCEPTED, LONGEST, Native, Seeds, is_cheap, side_of
+from conformance.trial.fuzz.vocabulary import Vocabulary, vocabulary_of
+from conformance.trial.generators.generator import generator_of
+from conformance.vectors.place import Place, at, places, put
+
+OPENING, DEGENERATE, DRAWN = "opening", "degenerate", "drawn"  # why a call is asked
+_SUCCEEDING: Final = 0.7  # of the drawn calls, at least
+_CHANGES: Final = (1, 1, 1, 2, 2, 3)  # places of a seed that a call changes
+_TRIES: Final = 10  # candidates for one call
+_GENERATED: Final = 0.5  # share of the accepted calls that start from a made input, where there is a generator
+_MOST_DEGENERATE: Final = 500  # calls
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """One call: its inputs, the guard that refuses them (ACCEPTED for none), and why it is asked."""
+
+    side: str
+    native: Native = field(repr=False)
+    why: str
+
+
+def drawn_calls(forms: OperatorForms, seeds: Seeds, wanted: int, number: int) -> tuple[Drawn, ...]:
+    """The calls, no two alike: the smallest example of every side, degenerate values leaf by leaf, then `wanted` drawn.
+
+    The drawn ones are no frozen calls. Fewer are drawn where the contract has no more.
+    """
+    hand = _Hand(forms, seeds, Random(number))  # noqa: S311
+    calls = [*hand.opening(), *hand.degenerate()]
+    return (*calls, *hand.drawn(wanted))
+
+
+class _Hand:
+    """Draws calls, and remembers which were drawn."""
+
+    def __init__(self, forms: OperatorForms, seeds: Seeds, random: Random) -> None:
+        self.contract, self.seeds, self.random = forms.contract, seeds, random
+        self.words: Vocabulary = vocabulary_of(self.contract, seeds.all)
+        self.known = {repr(native) for native in seeds.all}
+        # Where the examples that a guard refuses are cheap, what is drawn there is to be cheap as well.
+        self.cheap = {
+            side
+            for side, natives in seeds.by_side.items()
+            if side != ACCEPTED and all(is_cheap(self.contract, native) for native in natives)
+        }
+
+    def opening(self) -> Iterator[Drawn]:
+        for side, natives in self.seeds.by_side.items():
+            yield Drawn(side, natives[0], OPENING)
+
+    def degenerate(self) -> Iterator[Drawn]:
+        natives = listed(self.contract.inputs, self.seeds.by_side.get(ACCEPTED, ()))
+        calls = (self.call(native, DEGENERATE) for native in natives)
+        yield from islice((call for call in calls if call is not None), _MOST_DEGENERATE)
+
+    def drawn(self, wanted: int) -> Iterator[Drawn]:
+        guards = [side for side in self.seeds.by_side if side != ACCEPTED]
+        refused = int(wanted * (1 - _SUCCEEDING)) if guards else 0
+        near: list[Drawn] = []
+        found = list(self.accepted(wanted - refused, near))
+        self.random.shuffle(near)
+        for k in range(min(refused, len(found)) if found else refused):
+            # A third of them are calls whose seed was let through: one change away from a guard.
+            call = near.pop() if near and k % 3 == 2 else self.refused(guards[(k - k // 3) % len(guards)])
+            if call is not None:
+                found.append(call)
+        found += self.accepted(wanted - len(found), [])
+        self.random.shuffle(found)
+        yield from found
+
+    def accepted(self, wanted: int, near: list[Drawn]) -> Iterator[Drawn]:
+        """Calls that no guard refuses; those that one does although their seed was let through are added to `near`."""
+        natives, generator = self.seeds.by_side.get(ACCEPTED, ()), generator_of(self.contract)
+        if not natives and generator is None:
+            return
+        for k in range(wanted):
+            for tried in range(_TRIES):
+                if generator is not None and (not natives or self.random.random() < _GENERATED):
+                    start = generator.make(self.random)
+                    native = self.changed(start) if self.random.random() < 0.4 else start
+                else:
+                    native = self.changed(natives[(k + tried) % len(natives)], tame=tried > 1)
+                call = self.call(native, DRAWN)
+                if call is not None and call.side == ACCEPTED:
+                    yield call
+                    break
+                if call is not None:
+                    near.append(call)
+
+    def refused(self, guard: str) -> Drawn | None:
+        """A call that this guard refuses: an example of it, changed, or with a second fault of another example."""
+        natives = self.seeds.by_side[guard]
+        for _ in range(_TRIES):
+            start = self.random.choice(natives)
+            native = self.crossed(start) if self.random.random() < 0.5 else self.changed(start)
+            if (call := self.call(native, DRAWN)) is not None and call.side == guard:
+                return call
+        return None
+
+    def changed(self, native: Native, tame: bool = False) -> Native:
+        for _ in range(1 if tame else self.random.choice(_CHANGES)):
+            native = mutated(native, self.contract.inputs, self.random, self.words, tame)
+        return native
+
+    def crossed(self, native: Native) -> Native:
+        """An input with one part of another example, that of another guard where there is one."""
+        other = self.random.choice(self.seeds.by_side[self.random.choice(list(self.seeds.by_side))])
+        apart = [place for place in places(self.contract.inputs, other) if place.is_there and _differs(native, place)]
+        if not apart:
+            return self.changed(native)
+        place = self.random.choice(apart)
+        return self.fitted(native, place)
+
+    def fitted(self, native: Native, place: Place) -> Native:
+        crossed: Native = put(native, place.path, place.value)
+        return crossed
+
+    def call(self, native: Native, why: str) -> Drawn | None:
+        """The call with these inputs, None where it was drawn before, is frozen, or is not to be asked."""
+        told = repr(native)
+        if told in self.known or (why == DEGENERATE and len(told) > LONGEST):
+            return None
+        self.known.add(told)
+        side = side_of(self.contract, native)
+        if side is None or (side in self.cheap and not is_cheap(self.contract, native)):
+            return None
+        return Drawn(side, native, why)
+
+
+def _differs(native: Native, place: Place) -> bool:
+    """Whether the input has another value at a place of another input, in a holder that it has as well."""
+    try:
+        at(native, place.path[:-1])
+        return repr(at(native, place.path)) != repr(place.value)
+    except (KeyError, IndexError, TypeError):
+        return False

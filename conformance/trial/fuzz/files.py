@@ -1,0 +1,272 @@
+"""One operator that keeps files fuzzed: its trees are edited, and the reference says what is right.
+
+A frozen case gives a valid tree; one to three edits come before one of its calls. Reference and backend take the same
+steps in roots of their own, and answers and trees are compared. A generator of the contract makes whole files instead.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from random import Random
+from typing import Any, Final
+
+from conformance.backend.drive import Call
+from conformance.backend.observed import ObservedFailure, ObservedResult
+from conformance.codec.codebook import Codebook
+from conformance.codec.illtyped import show_path
+from conformance.contract.model import Contract
+from conformance.trial.asker import Asker
+from conformance.trial.behaviour_files import one_of_each_group, roots_in
+from conformance.trial.check import Check, Difference, Kind, Result, Verdict
+from conformance.trial.fuzz.edits import Edit, Snapshots, drawn_edit
+from conformance.trial.fuzz.judgement import judged
+from conformance.trial.generators.generator import Generator, generator_of
+from conformance.trial.judge import loss_sentence, outcome_name, plain
+from conformance.vectors.case import CallStep, Case, FileStep, Step, TreeStep, label
+from conformance.vectors.exchange import AnyStep, Held, restarts
+from conformance.vectors.question import Asked
+from conformance.vectors.tree import tree_difference
+
+EXAMPLES: Final = 60  # trees per operator: each is written, edited and read twice
+FOUND: Final = "the fewest edits found after which the backend and the reference differ"
+_BASES: Final = 24  # frozen cases that trees are taken from
+_MOST_EDITS: Final = 3
+_LEAST_ASKED: Final = 0.5  # share of examples in which the operator was asked behind the edits
+WHY: Final = "Answers and files equal the reference's after valid files were edited."
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """Steps before the edits, the edits, and what comes behind; `kept` is the case that it was made of."""
+
+    before: tuple[AnyStep, ...]
+    edits: tuple[Edit, ...]
+    behind: tuple[AnyStep, ...]
+    kept: str
+
+    @property
+    def steps(self) -> tuple[AnyStep, ...]:
+        """All of it as a trace."""
+        return (*self.before, *(step for edit in self.edits for step in edit), *self.behind)
+
+    def smaller(self) -> Iterator[Example]:
+        """The example with one edit less, or one statement of a database less."""
+        for k, edit in enumerate(self.edits):
+            yield replace(self, edits=(*self.edits[:k], *self.edits[k + 1 :]))
+            if len(edit) == 1 and isinstance(statements := edit[0].body.get("sqlite"), list):
+                for n in range(len(statements)):
+                    body = {**edit[0].body, "sqlite": [*statements[:n], *statements[n + 1 :]]}
+                    yield replace(self, edits=(*self.edits[:k], (FileStep("put", body),), *self.edits[k + 1 :]))
+
+    @property
+    def told(self) -> list[str]:
+        """The edits as lines of a contract's trace."""
+        steps = (step for edit in self.edits for step in edit)
+        return [f"- {{{step.action}: {json.dumps(dict(step.body), ensure_ascii=False)}}}" for step in steps]
+
+
+def files_check(contract: Contract) -> Check:
+    """The check that fuzzing the files of one operator, or of one machine, is."""
+    return Check(f"{contract.operator}?files", Kind.FUZZ, contract.operator, "files", WHY, (), ())
+
+
+def keeps_files(contract: Contract, cases: Sequence[Case]) -> bool:
+    """Whether there are trees to edit."""
+    own = contract.own_machine is not None or (contract.purity == "io" and contract.machine is None)
+    return own and bool(_bases(cases))
+
+
+def fuzz_files(
+    contract: Contract,
+    cases: Sequence[Case],
+    backend: Asker,
+    reference: Asker,
+    codebook: Codebook,
+    examples: int | None = None,
+    seed: str = "",
+    trusted: bool = True,
+) -> tuple[Result, Mapping[str, Any]]:
+    """Fuzz the files of one operator; the result and the figures for the record.
+
+    The same seed gives the same edits; without one the operator's name is the seed. The first difference from a
+    reference that is not `trusted` is enough.
+    """
+    search = _Search(contract, backend, reference, codebook, trusted)
+    bases = [(case, Snapshots()) for case in _bases(cases)]
+    for case, seen in bases:
+        reference.walk(case.steps, seen)
+    generator = generator_of(contract) if contract.purity == "io" and contract.machine is None else None
+    for number in range(examples or contract.fuzz_examples or EXAMPLES):
+        text = f"{contract.operator}\0files\0{seed}\0{number}"
+        random = Random(hashlib.sha256(text.encode()).digest())  # noqa: S311
+        example: Example | None
+        if generator is not None and number % 4:
+            example = _generated(contract, codebook, generator, random)
+        else:
+            example = _edited(contract, codebook, random, *random.choice(bases))
+        if example is not None:
+            search.hold(example)
+        if search.found is not None:
+            break
+    return search.result(), search.record()
+
+
+def _bases(cases: Sequence[Case]) -> list[Case]:
+    """The frozen cases that trees are taken from, chosen by their digests."""
+    fit = [one for one in cases if one.profile == "quick" and _may_hold_files(one) and not restarts(one.steps)]
+    return one_of_each_group(fit, _BASES)
+
+
+def _may_hold_files(case: Case) -> bool:
+    """Whether files may be there before a call: it is not the first step of the case, and a root is used."""
+    return bool(roots_in(case.steps)) and any(isinstance(step, CallStep) for step in case.steps[1:])
+
+
+def _edited(
+    contract: Contract, codebook: Codebook, random: Random, case: Case, seen: Snapshots
+) -> Example | None:
+    """A case with edits before one of its calls, behind which there are files; None where it has no such call."""
+    steps = with_looks(contract, case.steps)
+    places = [
+        (k, root)
+        for k, step in enumerate(steps)
+        if isinstance(step, CallStep) and is_own(contract, step.operator)
+        for root, files in sorted(seen.before_calls.get(step.name, {}).items())
+        if files
+    ]
+    if not places:
+        return None
+    k, root = random.choice(places)
+    step = steps[k]
+    assert isinstance(step, CallStep)
+    files = seen.before_calls[step.name][root]
+    put = {one.subject for one in steps[:k] if isinstance(one, FileStep) and one.action == "put"}
+    # A place in bytes that a backend may choose means something else in every backend's file.
+    fixed = {
+        path: size
+        for path, size in files.items()
+        if path in put or not any(fnmatchcase(path, one) for one in contract.fuzz_decode)
+    }
+    edits = tuple(
+        drawn_edit(random, root, files, fixed, codebook.formats) for _ in range(random.randint(1, _MOST_EDITS))
+    )
+    return Example(steps[:k], edits, steps[k:], case.id)
+
+
+def _generated(contract: Contract, codebook: Codebook, generator: Generator, random: Random) -> Example:
+    """Whole files and one call."""
+    made = generator.make(random)
+    root = made["inputs"]["root"]
+    edits = tuple((FileStep("put", {"root": root, **body}),) for body in made["put"])
+    wire = dict(codebook[contract.operator].inputs.from_native(made["inputs"]))
+    for name in codebook[contract.operator].roots:
+        wire[name] = {"root": root}
+    behind = (Asked("call", contract.operator, wire), TreeStep(root, ".", contract.fuzz_decode))
+    return Example((), edits, behind, generator.name)
+
+
+def with_looks(contract: Contract, steps: Sequence[Step]) -> tuple[Step, ...]:
+    """The steps of a case with a look at every whole root at the end and none before."""
+    looks = (TreeStep(root, ".", contract.fuzz_decode) for root in roots_in(steps))
+    return (*(step for step in steps if not isinstance(step, TreeStep)), *looks)
+
+
+def is_own(contract: Contract, operator: str) -> bool:
+    """Whether an operator is the one on trial, or an operation of it."""
+    machine = contract.own_machine
+    return operator == contract.operator or (machine is not None and operator in machine.methods)
+
+
+class _Search:
+    """The state of one search: what was reached, and the first example that was answered wrongly."""
+
+    def __init__(
+        self, contract: Contract, backend: Asker, reference: Asker, codebook: Codebook, trusted: bool
+    ) -> None:
+        self.contract, self.backend, self.reference, self.codebook = contract, backend, reference, codebook
+        self.trusted = trusted
+        self.check = files_check(contract)
+        self.counts: Counter[str] = Counter()
+        self.edits: Counter[str] = Counter()
+        self.found: Result | None = None
+
+    def hold(self, example: Example) -> None:
+        """Ask both, compare, count; what is answered wrongly is made small."""
+        self.edits.update(edit[0].action if len(edit) < 3 else "swap" for edit in example.edits)
+        self.counts["examples"] += 1
+        found = self.judge(example, counted=True)
+        if found is None:
+            return
+        improved = self.trusted and found.verdict is Verdict.FAIL
+        while improved:
+            improved = False
+            for smaller in example.smaller():
+                again = self.judge(smaller)
+                if again is not None and again.verdict is Verdict.FAIL:
+                    example, found, improved = smaller, again, True
+                    break
+        self.found = replace(found, details={"case": example.kept, "trace": example.told})
+
+    def judge(self, example: Example, counted: bool = False) -> Result | None:
+        """Where the backend's walk parts from the reference's, None where it does not."""
+        steps = example.steps
+        right = self.reference.walk(steps)
+        if not isinstance(right, Held):
+            return Result(self.check, Verdict.ERROR, outcome_name(right), message=f"reference: {loss_sentence(right)}")
+        if counted:
+            self.count(example, right)
+        said = self.backend.walk(steps)
+        if not isinstance(said, Held):
+            return Result(self.check, Verdict.ERROR, outcome_name(said), message=loss_sentence(said))
+        for one, other in zip(right.exchanges, said.exchanges, strict=False):
+            contract, call = self.codebook[one.operator].contract, Call(one.operator, one.inputs)
+            if (wrong := judged(self.check, contract, call, one.observed, other.observed, FOUND)) is not None:
+                return replace(wrong, step=one.step)
+        if right.fault != said.fault:
+            where = Difference("steps", right.fault or "every step is taken", said.fault or "every step is taken")
+            return Result(self.check, Verdict.FAIL, "result", message=FOUND, difference=where)
+        return self.trees_apart(steps, right, said)
+
+    def trees_apart(self, steps: Sequence[AnyStep], right: Held, said: Held) -> Result | None:
+        """The first file that differs, of those whose fate the contract does not leave open."""
+        for number, step in enumerate(steps, start=1):
+            if isinstance(step, TreeStep):
+                name = label(step, number)
+                trees = self.bound(right.trees.get(name, {})), self.bound(said.trees.get(name, {}))
+                if (found := tree_difference(step, *trees)) is not None:
+                    where = Difference(show_path(found.path), plain(found.expected), plain(found.actual))
+                    return Result(self.check, Verdict.FAIL, "result", name, FOUND, where)
+        return None
+
+    def bound(self, tree: Mapping[str, Any]) -> dict[str, Any]:
+        """A tree without what the contract leaves open."""
+        loose = self.contract.fuzz_loose
+        return {path: entry for path, entry in tree.items() if not any(fnmatchcase(path, one) for one in loose)}
+
+    def count(self, example: Example, right: Held) -> None:
+        """Count whether the operator was asked behind the edits, and what came of it."""
+        names = [step.name for step in example.behind if isinstance(step, CallStep | Asked)]
+        behind = [one for one in right.exchanges if one.step in names and is_own(self.contract, one.operator)]
+        self.counts["asked"] += bool(behind)
+        self.counts["succeeded"] += bool(behind) and isinstance(behind[0].observed, ObservedResult)
+        self.counts["refused"] += bool(behind) and isinstance(behind[0].observed, ObservedFailure)
+
+    def record(self) -> dict[str, Any]:
+        """The figures as they stand in the record."""
+        names = ("examples", "asked", "succeeded", "refused")
+        return {**{name: self.counts[name] for name in names}, "edits": dict(sorted(self.edits.items()))}
+
+    def result(self) -> Result:
+        """The verdict: what was found, or that too little was reached, or a pass."""
+        if self.found is not None:
+            return self.found
+        asked, examples = self.counts["asked"], self.counts["examples"]
+        if not examples or asked < _LEAST_ASKED * examples:
+            message = f"fuzzing did not reach what it must: {asked} of {examples} examples were asked behind the edits"
+            return Result(self.check, Verdict.ERROR, message=message)
+        return Result(self.check, Verdict.PASS)

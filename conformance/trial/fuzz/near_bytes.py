@@ -1,0 +1,169 @@
+"""Byte strings near another: a few bytes changed, or, where they are a CBOR item, a few parts of it.
+
+What decoders are given is refused at the first byte when it is drawn at random. A change inside the item gets further:
+its heads stay right, and a digest of a part that stands in the item is made right again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator
+from itertools import chain, islice
+from random import Random
+from typing import Any, Final
+
+from conformance.codec.canonical import encode_canonical
+from conformance.codec.item import Float, IllFormed, Incomplete, decode
+from conformance.contract.item import encode_item, head
+from conformance.contract.types import Value
+from conformance.vectors.degenerate import degenerates
+from conformance.vectors.place import ABSENT, Place, at, distinct_places, places, plain_map, put
+
+Change = Callable[[Any], Any]
+_LARGEST: Final = 1 << 17  # bytes that are read as an item
+_SHOWN: Final = 6  # heads of an item that are spoilt one by one
+_NO_TEXT: Final = (b"\xed\xa0\x80", b"\xc0\x80", b"\xff", b"\xe2\x82")  # a surrogate, overlong, no text, cut off
+_HASH: Final = 32
+
+
+def near_bytes(data: bytes, random: Random, change: Change | None, tame: bool = False) -> bytes:
+    """Bytes near these; `change` changes one part of an item that they are, None where they are not looked into.
+
+    A `tame` change leaves them a canonical item.
+    """
+    if change is not None and (tame or random.random() < 0.75):
+        item = _item(data)
+        if item is not None:
+            spoils = not tame and random.random() < 0.15
+            return _spoilt(data, random) if spoils else _changed(item[0], random, change, tame)
+    if not data:
+        return random.randbytes(random.randrange(1, 4))
+    place = random.randrange(len(data))
+    match random.randrange(7):
+        case 0:
+            return data[:place] + data[place + 1 :]
+        case 1:
+            return data[:place] + random.randbytes(1) + data[place:]
+        case 2:
+            return data[:place]
+        case 3:
+            return data + random.choice((b"\0", b"\xff", data[-1:], data))
+        case 4:
+            return data[:place] + bytes([(data[place] + random.choice((-1, 1))) % 256]) + data[place + 1 :]
+    return data[:place] + bytes([data[place] ^ 1 << random.randrange(8)]) + data[place + 1 :]
+
+
+def degenerate_items(data: bytes) -> Iterator[tuple[Place, Iterator[bytes]]]:
+    """Where the bytes are a CBOR item: each part, and the same item with the degenerate values for that part."""
+    if (item := _item(data)) is not None:
+        for place in distinct_places(Value(), item[0]):
+            yield place, _degenerates(item[0], place)
+        heads = islice(_heads(data), _SHOWN)
+        spoilt = chain.from_iterable(_spoils(data, *one) for one in heads)
+        yield Place((), "head", Value(), item[0]), spoilt
+
+
+def _degenerates(item: Any, place: Place) -> Iterator[bytes]:
+    for value in degenerates(place):
+        yield _canonical(_sealed(item, put(item, place.path, value)))
+
+
+def _item(data: bytes) -> list[Any] | None:
+    """The self-describing value that the bytes are, in a list; None where they are none."""
+    if not data or len(data) > _LARGEST:
+        return None
+    try:
+        item, end = decode(data)
+        return [_plain(item)] if end == len(data) else None
+    except (IllFormed, Incomplete, TypeError):
+        return None
+
+
+def _plain(item: Any) -> Any:
+    match item:
+        case None | bool() | int() | str() | bytes():
+            return item
+        case Float(width=8):
+            return item.number
+        case list():
+            return [_plain(one) for one in item]
+        case dict() | tuple():
+            pairs = item.items() if isinstance(item, dict) else item
+            return plain_map([(_plain(key), _plain(value)) for key, value in pairs])
+    raise TypeError(f"{type(item).__name__} is no self-describing value")
+
+
+def _changed(item: Any, random: Random, change: Change, tame: bool) -> bytes:
+    inside = list(places(Value(), item))
+    place = random.choice([*inside, Place((), "", Value(), item)])
+    new = ABSENT if place.optional and not tame and random.random() < 0.15 else change(place.value)
+    if not place.path:
+        return encode_item(new)
+    whole = put(item, place.path, new)
+    whole = _sealed(item, whole)
+    if tame or random.random() < 0.8:
+        try:
+            return encode_canonical(whole)
+        except (TypeError, ValueError):
+            pass
+    return encode_item(whole)
+
+
+def _sealed(item: Any, changed: Any) -> Any:
+    """The changed item with every digest that stood in it for a part of it made right again."""
+    inside = [place for place in places(Value(), item) if place.is_there]
+    seals = [place for place in inside if isinstance(place.value, bytes) and len(place.value) == _HASH]
+    if not seals:
+        return changed
+    digests = {hashlib.sha256(encode_item(place.value)).digest(): place for place in inside}
+    for seal in seals:
+        part = digests.get(seal.value)
+        if part is None:
+            continue
+        try:
+            if at(changed, seal.path) == seal.value:
+                changed = put(changed, seal.path, hashlib.sha256(_canonical(at(changed, part.path))).digest())
+        except (KeyError, IndexError, TypeError):
+            continue  # the change took the seal, the part or what held them away
+    return changed
+
+
+def _canonical(value: Any) -> bytes:
+    try:
+        return encode_canonical(value)
+    except (TypeError, ValueError):
+        return encode_item(value)
+
+
+def _spoilt(data: bytes, random: Random) -> bytes:
+    """The same item with one part that a strict reader refuses."""
+    start, end, major, argument = random.choice(list(_heads(data)))
+    return random.choice(_spoils(data, start, end, major, argument))
+
+
+def _spoils(data: bytes, start: int, end: int, major: int, argument: int) -> list[bytes]:
+    """The item with another head at one place: longer than needed, of indefinite length, of another kind, tagged."""
+    before, rest = data[:start], data[end:]
+    found = [before + b"\xc1" + data[start:], before + b"\xf7" + rest, before + b"\xf9\x7e\x00" + rest, data + b"\0"]
+    if major == 7:
+        return [*found, before + bytes([data[start] ^ 1]) + rest]
+    info, width = {1: (24, 1), 2: (25, 2), 3: (26, 4)}.get(end - start, (27, 8))
+    found.append(before + bytes([major << 5 | info]) + argument.to_bytes(width, "big") + rest)
+    found += [before + head(other, argument) + rest for other in (0, 1, 2, 3, 4, 5) if other != major]
+    if major in (2, 3, 4, 5):
+        found.append(before + bytes([major << 5 | 31]) + rest + b"\xff")
+    if major == 3:
+        found += [before + head(3, argument + len(odd)) + odd + rest for odd in _NO_TEXT]
+    return found
+
+
+def _heads(data: bytes) -> Iterator[tuple[int, int, int, int]]:
+    """Start, end, major type and argument of every head of a well-formed item of definite lengths."""
+    where = 0
+    while where < len(data):
+        major, info = data[where] >> 5, data[where] & 31
+        width = {24: 1, 25: 2, 26: 4, 27: 8}.get(info, 0)
+        end = where + 1 + width
+        argument = int.from_bytes(data[where + 1 : end], "big") if width else info
+        yield where, end, major, argument
+        where = end + (argument if major in (2, 3) else 0)

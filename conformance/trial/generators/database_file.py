@@ -1,0 +1,107 @@
+"""Small SQLite files: declared types, affinities, collations, NULLs and keys of every kind, and their declaration.
+
+A statement that SQLite refuses is left out, so that every file is a valid one.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from random import Random
+from typing import Final
+
+from conformance.trial.generators.generator import Generator, Native
+
+NAMES: Final = ("b", "a", "Z", "ab", "é", "order")
+_NUMBERS: Final = ("1", "2", "3", "10", "-1", "1.0", "2.0", "2.5", "'1'", "'2'", "9007199254740993", "1e3")
+_TEXTS: Final = ("'x'", "'X'", "'x '", "'1'", "'10'", "'2'", "'é'", "''", "'y'", "'longer text'")
+_DATES: Final = ("'2024-02-29'", "'1969-12-31 23:59'", "'2024-01-01T00:00:01.5Z'", "'0001-01-01'")
+_FLAGS: Final = ("0", "1", "1", "0")
+_KINDS: Final = {
+    "number": (("INTEGER", "INT", "REAL", "NUMERIC", "DECIMAL(10,2)", "FLOAT", "", "BIGINT"), _NUMBERS),
+    "text": (("TEXT", "VARCHAR(9)", "TEXT COLLATE NOCASE", "TEXT COLLATE RTRIM", "CLOB", ""), _TEXTS),
+    "date": (("DATE", "DATETIME", "TEXT", "TIMESTAMP"), _DATES),
+    "flag": (("BOOLEAN", "INTEGER", "BOOL"), _FLAGS),
+}
+_WORDS: Final = {
+    "number": ("numerical", "numerical", "categorical", "identifier", "ignored"),
+    "text": ("text", "categorical", "text", "ignored"),
+    "date": ("timestamp", "time", "ignored", "text"),
+    "flag": ("boolean", "boolean", "categorical", "ignored"),
+}
+_KEYS: Final = (
+    "INTEGER PRIMARY KEY", "INTEGER PRIMARY KEY", "INTEGER PRIMARY KEY", "INT PRIMARY KEY", "REAL PRIMARY KEY",
+    "NUMERIC PRIMARY KEY", "TEXT PRIMARY KEY", "TEXT COLLATE NOCASE PRIMARY KEY", "INTEGER PRIMARY KEY DESC",
+    "INTEGER", "TEXT",
+)  # fmt: skip
+
+
+def database_file(random: Random) -> Native:
+    """The file to be put in place, and the inputs of LoadDatabase."""
+    names = random.sample(NAMES, random.randint(1, 3))
+    keys = {name: random.choice(_KEYS) for name in names}
+    statements, declaration = [], dict[str, dict[str, str]]()
+    for name in names:
+        create, words, rows = _table(random, name, keys)
+        statements += [create, *rows]
+        declaration[name] = words
+    inputs = {"root": "a", "path": "d.db", "declaration": {name: words for name, words in declaration.items() if words}}
+    return {"put": [{"path": "d.db", "sqlite": valid(statements)}], "inputs": inputs}
+
+
+def valid(statements: list[str]) -> list[str]:
+    """The statements that SQLite takes, one after the other."""
+    kept = []
+    with closing(sqlite3.connect(":memory:")) as connection:
+        for statement in statements:
+            try:
+                connection.execute(statement)
+            except sqlite3.Error:
+                continue
+            kept.append(statement)
+    return kept
+
+
+def _table(random: Random, name: str, keys: dict[str, str]) -> tuple[str, dict[str, str], list[str]]:
+    columns, words, kinds = [f"id {keys[name]}"], dict[str, str](), list[str]()
+    if "TEXT" in keys[name]:
+        words["id"] = "text" if random.random() < 0.5 else "ignored"
+    elif "INTEGER PRIMARY" not in keys[name]:
+        words["id"] = random.choice(("identifier", "numerical", "ignored"))
+    for number in range(random.randint(0, 3)):
+        kind = random.choice(tuple(_KINDS))
+        declared = random.choice(_KINDS[kind][0])
+        columns.append(f"c{number} {declared}".rstrip())
+        kinds.append(kind)
+        if random.random() < 0.9:
+            words[f"c{number}"] = random.choice(_WORDS[kind])
+    if random.random() < 0.6:
+        other = random.choice((*keys, *keys, *keys, "nowhere"))
+        typed = random.choice(("INT", "INTEGER", "REAL", "NUMERIC", "TEXT", ""))
+        named = random.choice(("", "(id)", "(ID)"))
+        columns.append(f"up {typed} REFERENCES {_quoted(other)}{named}")
+        kinds.append("key")
+    if "PRIMARY" not in keys[name]:
+        columns.append("PRIMARY KEY (id, c0)" if len(kinds) and "c0" in columns[1] else "UNIQUE (id)")
+    suffix = " WITHOUT ROWID" if random.random() < 0.2 else ""
+    values = _TEXTS if "TEXT" in keys[name] else ("1", "2", "3", "1.0", "4", "10", "-1")
+    rows = []
+    for _ in range(random.randint(0, 5)):
+        cells = [random.choice(values), *(_cell(random, kind) for kind in kinds)]
+        rows.append(f"INSERT INTO {_quoted(name)} VALUES ({', '.join(cells)})")  # noqa: S608 (a database of its own)
+    return f"CREATE TABLE {_quoted(name)} ({', '.join(columns)}){suffix}", words, rows
+
+
+def _cell(random: Random, kind: str) -> str:
+    if random.random() < 0.2:
+        return "NULL"
+    if kind == "key":
+        return random.choice(("1", "1", "2", "1.0", "'1'", "NULL", "'x'", "'X'"))
+    return random.choice(_KINDS[kind][1])
+
+
+def _quoted(name: str) -> str:
+    return f'"{name}"'
+
+
+GENERATORS: Final[tuple[Generator, ...]] = (Generator("database-file", database_file),)

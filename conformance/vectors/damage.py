@@ -1,0 +1,102 @@
+"""Damage and repair: one field of a declared format is changed, then everything that seals it is made right again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from conformance.contract.file_format import FileFormat
+from conformance.vectors.formed import FormedFiles, Place, Unsorted
+from conformance.vectors.reseal import reseal
+from conformance.vectors.room_path import StepRefused
+
+EXTRA: Final = "zzz"  # the key of a member that no format knows
+
+
+def damage(root: Path, path: str, form: FileFormat, edit: str) -> None:
+    """Damage one field of the files of a format at `path`, `FIELD KIND`; raises StepRefused where it is not there."""
+    text, _, kind = edit.partition(" ")
+    at = tuple(text.split("."))
+    files = FormedFiles(form, root, path)
+    try:
+        _KINDS[kind](files, at)
+    except (LookupError, TypeError, ValueError, AttributeError):
+        # Not there, or of another type: an earlier edit may have been here.
+        raise StepRefused(f"{path!r}: the format {form.name} has nothing at {text!r} that can be {kind}") from None
+    reseal(files, at)
+    try:
+        files.write(at)
+    except (LookupError, TypeError, ValueError) as error:
+        raise StepRefused(f"{path!r}: {edit} leaves no file that can be written: {error}") from None
+
+
+def _changed(files: FormedFiles, at: Place) -> None:
+    files.replace(at, another(files.value(at)))
+
+
+def _absent(files: FormedFiles, at: Place) -> None:
+    files.remove(at)
+
+
+def _null(files: FormedFiles, at: Place) -> None:
+    files.replace(at, None)
+
+
+def _float(files: FormedFiles, at: Place) -> None:
+    files.replace(at, float(files.value(at)))
+
+
+def _bool(files: FormedFiles, at: Place) -> None:
+    files.replace(at, bool(files.value(at)))
+
+
+def _number(files: FormedFiles, at: Place) -> None:
+    files.replace(at, int(files.value(at)))
+
+
+def _reversed(files: FormedFiles, at: Place) -> None:
+    files.replace(at, list(reversed(files.value(at))))
+
+
+def _extra(files: FormedFiles, at: Place) -> None:
+    whole = files.value(at)
+    files.replace(at, [*whole, *whole[-1:]] if isinstance(whole, list) else {**whole, EXTRA: 0})
+
+
+def _unsorted(files: FormedFiles, at: Place) -> None:
+    files.replace(at, Unsorted(files.value(at)))
+
+
+def another(value: Any) -> Any:
+    """Another value of the same type: the last bit, the next number, one letter or one element less or more."""
+    match value:
+        case bool():
+            return not value
+        case int():
+            return value + 1 if value < 2**64 - 1 else value - 1
+        case float():
+            return value + 1.0
+        case str():
+            return f"{value}x"
+        case bytes():
+            return value[:-1] + bytes([value[-1] ^ 1]) if value else b"\0"
+        case list():
+            return value[:-1] if value else [0]
+        case dict():
+            return {**value, EXTRA: 0}
+    return 0
+
+
+_KINDS: Final[Mapping[str, Callable[[FormedFiles, Place], None]]] = {
+    "changed": _changed,
+    "absent": _absent,
+    "null": _null,
+    "float": _float,  # a whole number as a float
+    "bool": _bool,
+    "number": _number,  # a bool as 0 or 1
+    "extra": _extra,  # a key that no format knows, or the last element twice
+    "unsorted": _unsorted,  # the keys of a map in the wrong order
+    "reversed": _reversed,  # the elements of a list
+}
+KINDS: Final = tuple(_KINDS)

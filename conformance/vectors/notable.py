@@ -1,0 +1,219 @@
+"""The values of a leaf that a careless carrier changes, and the sizes at which one is careless.
+
+`representation` are odd values of ordinary size; `size` are lengths and counts at and beside those of common tables,
+fields and buffers. Every value is in wire form and of the leaf's own type.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+import numpy as np
+
+from conformance.contract.types import (
+    FIXED_BYTES,
+    INTEGER_RANGES,
+    PLACES,
+    ListOf,
+    MapOf,
+    Scalar,
+    Tensor,
+    Type,
+    Value,
+    walk,
+)
+from conformance.vectors.distortion import empty_of
+from conformance.vectors.leaf import Optional, Spot
+from conformance.vectors.recipe import recipe
+
+REPRESENTATION: Final = "representation"
+SIZE: Final = "size"
+AXES: Final = (REPRESENTATION, SIZE)
+_POWERS: Final = (7, 8, 15, 16, 31, 32, 53, 63)
+_COUNTS: Final = (9, 17, 65, 255, 256, 257, 65_535, 65_536, 65_537)
+_COUNTS_OF_STRUCTS: Final = (9, 17, 65, 255, 256, 257, 65_536)  # one large one: each costs a message of megabytes
+_TEXT_SIZES: Final = (65, 255, 256, 257, 65_535, 65_536, 65_537)
+_BYTE_SIZES: Final = (0, 255, 256, 257, 4096, 8192, 65_535, 65_536, 65_537)
+_LITERAL: Final = 64  # a value of more letters or items stands as a recipe
+_DIGESTS: Final = (32, 64)  # hex digits of bytes inside a `value` that are of one length by their meaning
+Named = tuple[str, Any]
+
+_TEXTS: Final[Mapping[str, str]] = {
+    "nul": "a\0b",
+    "astral": "a\U0001f600\U00010000",
+    "composed": "\u00e9\u00c5",
+    "decomposed": "e\u0301A\u030a",
+    "blanks": " a ",
+    "cases": "aAzZ\u00df\u00e4",
+    "byte-order-mark": "\ufeffa",
+    "private": "\ue000\uffff",  # above the surrogates: UTF-16 sorts them elsewhere
+}
+_BYTES: Final[Mapping[str, str]] = {
+    "nul": "610062",
+    "high": "80ff7f",
+    "lines": "0d0a0a0d",
+    "zeros": "000100",
+    "no-text": "c3",
+}
+_FLOATS: Final[Mapping[str, Mapping[str, str]]] = {
+    "float64": {
+        "nan": "7ff8000000000000",
+        "nan-payload": "7ff8000000000123",
+        "nan-negative": "fff8000000000001",
+        "minus-zero": "8000000000000000",
+        "zero": "0000000000000000",
+        "subnormal": "0000000000000001",
+        "tenth": "3fb999999999999a",
+        "beside-2p53": "4340000000000001",
+        "largest": "7fefffffffffffff",
+        "infinity": "7ff0000000000000",
+        "minus-infinity": "fff0000000000000",
+    },
+    "float32": {
+        "nan": "7fc00000",
+        "nan-payload": "7fc00123",
+        "minus-zero": "80000000",
+        "subnormal": "00000001",
+        "largest": "7f7fffff",
+        "infinity": "7f800000",
+    },
+    "float16": {"nan": "7e00", "nan-payload": "7e55", "minus-zero": "8000", "subnormal": "0001", "largest": "7bff"},
+}
+
+
+def notable(axis: str, spot: Spot) -> Iterator[Named]:
+    """The values of an axis for one leaf occurrence, each with a short name; none equals what stands there."""
+    made = _representation(spot) if axis == REPRESENTATION else _sizes(spot)
+    return ((name, value) for name, value in made if value != spot.value)
+
+
+def axes_of(*types: Type) -> frozenset[str]:
+    """The axes along which values of these types have anything to try."""
+    found: set[str] = set()
+    for _, type_ in (pair for one in types for pair in walk(one)):
+        match type_:
+            case Scalar("string") | Scalar("bytes") | Value():
+                found |= set(AXES)
+            case ListOf() | MapOf():
+                found.add(SIZE)
+            case Scalar(name) if name != "bool" and name not in PLACES:
+                found.add(REPRESENTATION)
+            case Tensor(dtype) if dtype != "bool":
+                found.add(REPRESENTATION)
+    return frozenset(found)
+
+
+def integers(low: int, high: int) -> Iterator[int]:
+    """The numbers at and beside powers of two that fit a type, and the ends of the type."""
+    numbers = {2**power + beside for power in _POWERS for beside in (-1, 0, 1)}
+    numbers |= {-(2**power) + beside for power in _POWERS for beside in (-1, 0, 1)}
+    return iter(sorted({0, 1, high, high - 1, low} | {number for number in numbers if low <= number <= high}))
+
+
+def _representation(spot: Spot) -> Iterator[Named]:
+    match spot.type:
+        case Scalar("string"):
+            yield from _TEXTS.items()
+        case Scalar("key"):
+            yield from _twin_keys(spot.value)
+        case Scalar("bytes") if len(spot.value) in _DIGESTS and spot.place.endswith("~bytes"):
+            yield from _fixed(len(spot.value) // 2)
+        case Scalar("bytes"):
+            yield from _BYTES.items()
+        case Scalar("integer"):
+            yield from ((str(number), str(number)) for number in integers(-(2**63), 2**64 - 1))
+        case Scalar(name) if name in INTEGER_RANGES:
+            wide = name in ("uint64", "int64")
+            yield from ((str(n), str(n) if wide else n) for n in integers(*INTEGER_RANGES[name]))
+        case Scalar(name) if name in FIXED_BYTES:
+            yield from _fixed(FIXED_BYTES[name])
+        case Scalar(name) if name in _FLOATS:
+            yield from _FLOATS[name].items()
+        case Optional(name, inner):
+            empty = empty_of(inner)
+            if name in spot.value:
+                yield "absent", {key: part for key, part in spot.value.items() if key != name}
+            if empty is not None:
+                yield "empty", {**spot.value, name: empty}
+        case Tensor():
+            yield from _tensors(spot.value)
+
+
+def _fixed(size: int) -> Iterator[Named]:
+    yield "zeros", "00" * size
+    yield "ones", "ff" * size
+    yield "zero-first", "00" + "a5" * (size - 1)
+    yield "zero-inside", "a5" * (size // 2) + "00" + "5a" * (size - size // 2 - 1)
+    yield "high", "80" * size
+
+
+def _twin_keys(wire: Any) -> Iterator[Named]:
+    """Pairs of keys that a careless table takes for one, and keys that it cannot hold, added to what stands there."""
+    long = "k" * 64
+    twins = {
+        "nul": ("k", "k\0a", "k\0b"),
+        "cases": ("twin", "Twin"),
+        "behind-64": (f"{long}a", f"{long}b"),
+        "behind-255": (f"{'k' * 255}a", f"{'k' * 255}b"),
+        "behind-256": (f"{'k' * 256}a", f"{'k' * 256}b"),
+        "blanks": ("b", " b", "b "),
+        "byte-order-mark": ("m", "\ufeffm"),
+        "forms": ("\u00e9", "e\u0301"),
+        "astral": ("\U00010000", "\U00010001", "\uffff"),
+        "empty": ("",),
+        "digits": ("9", "10", "09"),
+    }
+    for name, keys in twins.items():
+        if isinstance(wire, Mapping) and wire:
+            item = wire[min(wire)]
+            yield name, {**wire, **dict.fromkeys(keys, item)}
+        elif isinstance(wire, list):
+            yield name, [*wire, *([{"text": key}, {"int": str(k)}] for k, key in enumerate(keys))]
+
+
+def _tensors(wire: Any) -> Iterator[Named]:
+    """The tensor filled with the notable numbers of its dtype, as often as it takes to show each."""
+    dtype = wire.get("dtype")
+    count = int(np.prod(wire["shape"])) if "shape" in wire else 0
+    if not count or dtype == "bool":
+        return
+    little = np.dtype(dtype).newbyteorder("<")
+    if dtype in _FLOATS:
+        patterns = [bytes.fromhex(bits)[::-1] for bits in _FLOATS[dtype].values()]
+    else:
+        patterns = [np.array(n, dtype=little).tobytes() for n in integers(*INTEGER_RANGES[dtype])]
+    for turn, first in enumerate(range(0, len(patterns), count)):
+        raw = b"".join(patterns[(first + k) % len(patterns)] for k in range(count))
+        yield f"filled-{turn}", {**wire, "data": base64.b64encode(raw).decode()}
+
+
+def _sizes(spot: Spot) -> Iterator[Named]:
+    match spot.type:
+        case Scalar("string"):
+            yield from ((f"of-{size}", _text(size)) for size in _TEXT_SIZES)
+            yield "two-byte-256", recipe("text", 128, of="\u00e9")
+            yield "two-byte-512", recipe("text", 256, of="\u00e9")
+        case Scalar("bytes"):
+            for size in _BYTE_SIZES:
+                yield f"of-{size}", recipe("noise", size, seed=f"{size}") if size > _LITERAL else "00" * size
+        case ListOf(item) if spot.value:
+            for count in _COUNTS if isinstance(item, Scalar) else _COUNTS_OF_STRUCTS:
+                items = spot.value
+                whole = [items[k % len(items)] for k in range(count)] if count <= _LITERAL else None
+                yield f"of-{count}", whole or recipe("list", count, of=items[0])
+        case MapOf(item) if spot.value:
+            counts = _COUNTS if isinstance(item, Scalar) else _COUNTS_OF_STRUCTS
+            yield from ((f"of-{count}", _map(spot.value, count)) for count in counts)
+
+
+def _text(size: int) -> Any:
+    """A text of so many bytes whose last letter differs from all others, so that no shorter one is like it."""
+    return recipe("text", size, of="a") if size > 2 * _LITERAL else "a" * (size - 1) + "z"
+
+
+def _map(wire: Any, count: int) -> Any:
+    if isinstance(wire, Mapping):
+        return recipe("map", count - len(wire), key="k{k}", of=wire[min(wire)], **{"with": dict(wire)})
+    return recipe("pairs", count - len(wire), key="k{k}", of={"int": "{k}"}, **{"with": list(wire)})

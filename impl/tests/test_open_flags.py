@@ -1,0 +1,54 @@
+"""Where a system lacks the flags of `os.open` that POSIX has, the queue and the stream work all the same."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+WITHOUT = """
+import mmap, os, sys
+for name in ("O_NOFOLLOW", "O_DIRECTORY", "O_CLOEXEC", "O_NONBLOCK"):
+    delattr(os, name)
+for name in [name for name in dir(mmap) if name.startswith("MADV_")]:
+    delattr(mmap, name)
+from pathlib import Path
+from impl.reference.pipeline.consumer import DatasetConsumer
+from impl.reference.pipeline.counting import CountingProvider
+from impl.reference.stream.context_stream import ContextStream
+from impl.reference.stream.declaration import SourceDeclaration
+from impl.reference.stream.restore import restore_checkpoint
+from impl.reference.stream.save_checkpoint import save_checkpoint
+from impl.reference.stream.stream_checkpoint import Model
+from impl.reference.stream.token_file import TokenFile
+root = sys.argv[1]
+meta = {
+    "dataset_name": "rows", "training_type": "CLASSIFICATION", "batch_size": 2,
+    "batch_schema": [{"name": "row", "dtype": "uint8", "shape": []}], "split_info": {"train": {}, "val": {}},
+}
+provider = CountingProvider(root, meta, batch_size=2, batches_per_file=1, seed=429)
+provider.open(["train"])
+provider.turn("train", 1)
+print(len(DatasetConsumer(root, "cpu").get_batch("train", timeout=0)["row"]))
+Path(root, "words.bin").write_bytes(bytes([1, 0, 2, 0, 10, 13]))
+stream = ContextStream(TokenFile(Path(root, "words.bin"), "u16", (), "stop"))
+print(stream.next_chunk(2).tokens)
+stream.advance(1)
+save_checkpoint(stream, root, "saved", Model(1, b""))
+save_checkpoint(stream, root, "saved", Model(1, b"second"))
+words = SourceDeclaration("file", path="words.bin", dtype="u16", on_end="stop")
+restored = restore_checkpoint(words, root, "saved")
+print(restored.model.state, restored.stream.next_chunk(2).tokens)
+"""
+
+
+def test_a_system_without_the_flags_of_posix_reads_and_writes(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT, str(tmp_path)],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        timeout=60,
+        check=False,
+    )
+    assert done.stderr == ""
+    assert done.stdout.splitlines() == ["2", "[1, 2]", "b'second' [3338]"]
