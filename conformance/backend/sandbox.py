@@ -108,7 +108,9 @@ class Sandbox:
         for inside, outside in sorted(shown.items()):
             options += ["--ro-bind", outside, inside]
         suite = self.layout
-        hidden = [suite.spec, suite.vectors, suite.reports, suite.root / ".git", _ROOT / "conformance"]
+        # An editable install keeps the contracts in site-packages, beside the harness of the checkout.
+        harness = {Path(entry).absolute() / "conformance" for entry in (_ROOT, *sys.path) if entry}
+        hidden = [suite.spec, suite.vectors, suite.reports, suite.root / ".git", *harness]
         if HOME / "impl" in shown and (_ROOT / "impl" / "tests").is_dir():
             hidden.append(HOME / "impl" / "tests")
         covered: list[Path] = []
