@@ -9,7 +9,7 @@ the backend is lost again. Once one is found guilty the rest go on together (DES
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -107,7 +107,7 @@ class Driver:
             carrier.kill()
             raise
 
-    def hold(self, conversations: Iterable[Conversation[T]]) -> Iterator[Finished[T]]:
+    def hold(self, conversations: Iterable[Conversation[T]]) -> Generator[Finished[T]]:
         """Hold every conversation; each is finished exactly once, in no particular order; no loss is raised."""
         together: deque[Conversation[T]] = deque()
         in_step: deque[Conversation[T]] = deque()

@@ -55,13 +55,21 @@ def kill_matrix(
     progress = progress or Silence()
     progress.stage("mutants", len(mutants))
     codebook = codebook_of(library)
+    if effort is not None and effort.power is not None and "fuzz" in effort.kinds and len(mutants) > 1:
+        effort.power.prepare()
     trial = _MutantTrial(deciding, digests_of(deciding), codebook, Evidence(codebook), effort or Effort())
     rows: dict[str, MutantRow] = {}
     with workers(JOBS) as own:
         for row in (executor or own).map(trial.row, mutants):
             rows[row.id] = row
             progress.step()
-    return KillMatrix(tuple(case.id for case in deciding), rows, trial.digests)
+    return KillMatrix(tuple(case.id for case in deciding), rows, trial.digests, reference_only(library))
+
+
+def reference_only(library: Library) -> tuple[str, ...]:
+    """The ids of the requirements that are marked as held by tests of the suite's reference alone (L413)."""
+    rows = (row for family in library.requirements.values() for row in family.requirements)
+    return tuple(sorted(row.id for row in rows if row.reference_only))
 
 
 def deciding_cases(cases: Iterable[Case]) -> tuple[Case, ...]:

@@ -69,6 +69,7 @@ class KillMatrix:
     cases: tuple[str, ...]
     rows: Mapping[str, MutantRow]
     digests: Mapping[str, str] = field(default_factory=dict)  # of the cases, as they were asked
+    reference_only: tuple[str, ...] = ()  # requirements that only tests of the suite's reference hold
 
     @property
     def kills(self) -> Mapping[str, int]:
@@ -132,6 +133,7 @@ def summary(matrix: KillMatrix) -> dict[str, Any]:
         "tried_on_laws_and_fuzzing": len(tried),
         "mutants_on_a_single_case": sorted(row.id for row in rows if len(row.killed) == 1 and not row.fuzz),
         "clauses_on_a_single_case": sorted(text for text, count in most.items() if count == 1),
+        "requirements_of_the_reference_only": list(matrix.reference_only),
     }
 
 

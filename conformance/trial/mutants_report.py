@@ -18,6 +18,7 @@ from conformance.vectors.jsontext import json_text
 FORMAT: Final = 2
 FILE: Final = "kill-matrix.json"
 _KINDS: Final = ("laws", "fuzz", "crash")
+_ALONE: Final = "requirements_of_the_reference_only"
 
 
 class UnreadableMatrix(Exception):
@@ -56,7 +57,7 @@ def matrix_from(text: str) -> KillMatrix:
         for slug, digest in slugs.items()
         if digest
     }
-    return KillMatrix(tuple(cases), rows, digests)
+    return KillMatrix(tuple(cases), rows, digests, tuple(record.get("summary", {}).get(_ALONE, ())))
 
 
 def merged(committed: KillMatrix, fresh: KillMatrix) -> KillMatrix:
@@ -73,7 +74,7 @@ def merged(committed: KillMatrix, fresh: KillMatrix) -> KillMatrix:
     old = committed.digests
     digests = {id_: digest for id_, digest in fresh.digests.items() if old.get(id_) == digest}
     rows = dict(sorted({**kept, **fresh.rows}.items()))
-    return KillMatrix(fresh.cases, rows, digests if kept else fresh.digests)
+    return KillMatrix(fresh.cases, rows, digests if kept else fresh.digests, fresh.reference_only)
 
 
 def read_matrix(file: Path) -> KillMatrix:
@@ -103,6 +104,8 @@ def changes(committed: KillMatrix, fresh: KillMatrix) -> Iterator[str]:
     came, went = set(fresh.cases) - set(committed.cases), set(committed.cases) - set(fresh.cases)
     if came or went:
         yield f"{len(came)} cases came, {len(went)} went"
+    if committed.reference_only != fresh.reference_only:
+        yield "other requirements than before rest on tests of the reference alone"
 
 
 def _changed_kinds(old: MutantRow, new: MutantRow) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Final
 
@@ -15,14 +15,17 @@ from conformance.contract.library import Library
 from conformance.contract.mutant import Mutant
 from conformance.lint.reference import check_of
 from conformance.trial.asker import Asker
+from conformance.trial.blame import blamed
 from conformance.trial.check import Kind, Verdict
 from conformance.trial.crash.recording import BrokenWorkload
 from conformance.trial.crash.trial import CrashOptions, try_workload
 from conformance.trial.crash.workload import plans
-from conformance.trial.fuzz import Fuzzing
-from conformance.trial.holding import digest, hold_trials
+from conformance.trial.fuzz import Fuzzing, fuzz_operator
+from conformance.trial.fuzz.draw import Drawn
+from conformance.trial.fuzz.operator import calls_for
+from conformance.trial.holding import digest
 from conformance.trial.laws.law import known_laws
-from conformance.trial.options import RunOptions, Silence
+from conformance.trial.options import RunOptions
 from conformance.trial.plan import Plan, Trial
 from conformance.trial.run import reference
 from conformance.vectors.corpus import Corpus
@@ -38,31 +41,41 @@ class Power:
     library: Library
     corpus: Corpus
     codebook: Codebook
+    _calls: dict[str, tuple[Drawn, ...]] = field(default_factory=dict, repr=False)
 
     def laws(self, mutant: Mutant, changed: frozenset[str] | None) -> frozenset[str]:
-        """The laws, as `law:OPERATOR#name`, that the mutant breaks or does not get through."""
+        """Laws, as `law:OPERATOR#name`, that the mutant breaks or does not get through.
+
+        Those that its requirements name are all tried; of the others, none after the first that it breaks.
+        """
+        named = self._named(mutant)
         trials = [trial for trial in self._laws if _reaches(self._called(trial), changed)]
-
-        def driver() -> Driver:
-            options = self._options(mutant)
-            start = options.start_timeout
-            command = resolve(mutant.backend)
-            return Driver(command, DIALECTS["json"], self.codebook, options.timeout, start, tolerant=True)
-
-        held = hold_trials(trials, driver, 1, "", Silence())
-        broken = (result.check for result in held.results if result.verdict is not Verdict.PASS)
-        return frozenset(f"law:{check.operator}#{check.group}" for check in broken)
+        first = [trial for trial in trials if _text(trial) in named]
+        found = self._broken(mutant, first, every=True)
+        return found or self._broken(mutant, [trial for trial in trials if _text(trial) not in named], every=False)
 
     def fuzz(self, mutant: Mutant, changed: frozenset[str] | None) -> frozenset[str]:
-        """The operators and machines whose fuzzing tells the mutant from the reference."""
+        """Operators and machines whose fuzzing tells the mutant from the reference.
+
+        Those that its requirements name are all tried; of the others, none after the first that does.
+        """
+        named = self._named(mutant)
         asked = [one for one in self._plan.fuzzed if _reaches([one.contract.operator], changed)]
+        # An operator that the checks of a requirement name comes first: its fuzzing most likely finds the mistake.
+        near = {check_of(text).operator for text in named}
+        asked.sort(key=lambda one: (f"fuzz:{one.contract.operator}" not in named, one.contract.operator not in near))
         if not asked:
             return frozenset()
         options = self._options(mutant)
         command, start = resolve(mutant.backend), options.start_timeout
         driver = Driver(command, DIALECTS["json"], self.codebook, options.timeout, start)
+        found: set[str] = set()
         with Asker(driver) as backend, reference(options, self.codebook) as right:
-            found = {one.contract.operator for one in asked if self._differs(one, backend, right)}
+            for one in asked:
+                if found and f"fuzz:{one.contract.operator}" not in named:
+                    break
+                if self._differs(one, backend, right):
+                    found.add(one.contract.operator)
         return frozenset(found)
 
     def crash(self, mutant: Mutant) -> frozenset[str] | None:
@@ -87,6 +100,11 @@ class Power:
                 found.add(text)
         return frozenset(found)
 
+    def prepare(self) -> None:
+        """Draw what every mutant is asked, so that processes that are forked later need not."""
+        for one in self._plan.fuzzed:
+            self._drawn(one)
+
     @cached_property
     def _plan(self) -> Plan:
         return Plan(self.library, self.corpus, RunOptions(), self.codebook)
@@ -100,22 +118,62 @@ class Power:
                 apart.setdefault((trial.operator, trial.checks[0].group), []).append(trial)
         return tuple(trial for trials in apart.values() for trial in sorted(trials, key=digest)[:INSTANCES])
 
+    def _broken(self, mutant: Mutant, trials: Sequence[Trial], *, every: bool) -> frozenset[str]:
+        """The laws of these trials that the mutant breaks: all of them, or the first one found."""
+        options = self._options(mutant)
+        start = options.start_timeout
+        driver = Driver(
+            resolve(mutant.backend), DIALECTS["json"], self.codebook, options.timeout, start, tolerant=True
+        )
+        by_key = {trial.conversation.key: trial for trial in trials}
+        found: set[str] = set()
+        for one in (finished := driver.hold([trial.conversation for trial in trials])):
+            trial = by_key[one.key]
+            judged = blamed(trial.checks, one, driver.declared)
+            if any(result.verdict is not Verdict.PASS for result in judged.results):
+                found.add(_text(trial))
+                if not every:
+                    break
+        finished.close()  # ends its process
+        return frozenset(found)
+
+    def _named(self, mutant: Mutant) -> frozenset[str]:
+        """The checks that the rows of its requirements name, and what it is to break."""
+        rows = filter(None, map(self.library.requirement, mutant.requirements))
+        return frozenset(text for row in rows for text in row.checks) | set(mutant.breaks)
+
     def _called(self, trial: Trial) -> Iterable[str]:
         return (trial.operator, *known_laws()[trial.checks[0].group].calls)
 
     def _differs(self, fuzzing: Fuzzing, backend: Asker, right: Asker) -> bool:
-        cases = self.corpus.cases.get(fuzzing.contract.operator, ())
-        result, _ = fuzzing.fuzz(fuzzing.contract, cases, backend, right, self.codebook, trusted=False)
+        contract = fuzzing.contract
+        cases = self.corpus.cases.get(contract.operator, ())
+        drawn = {"drawn": calls} if (calls := self._drawn(fuzzing)) else {}
+        result, _ = fuzzing.fuzz(contract, cases, backend, right, self.codebook, trusted=False, **drawn)
         return result.difference is not None or bool(result.outcome)
+
+    def _drawn(self, fuzzing: Fuzzing) -> tuple[Drawn, ...]:
+        """The calls of a pure operator, drawn once; none for machines and files, which are drawn as they answer."""
+        contract = fuzzing.contract
+        if fuzzing.fuzz is not fuzz_operator or contract.machine is not None:
+            return ()
+        if contract.operator not in self._calls:
+            cases = self.corpus.cases.get(contract.operator, ())
+            self._calls[contract.operator] = calls_for(self.codebook[contract.operator], cases)
+        return self._calls[contract.operator]
 
     def _options(self, mutant: Mutant) -> RunOptions:
         return replace(self._plan.options, backend=mutant.backend)
 
     def _workloads(self, mutant: Mutant) -> set[str]:
-        """What the mutant is to break, and what rows of its requirements rest on."""
+        """What the mutant is to break, and what rows of its requirements of kind X rest on."""
         rows = filter(None, map(self.library.requirement, mutant.requirements))
         named: Sequence[str] = [*mutant.breaks, *(text for row in rows if row.kind == "X" for text in row.checks)]
         return {text for text in named if check_of(text).kind == "workload"}
+
+
+def _text(trial: Trial) -> str:
+    return f"law:{trial.operator}#{trial.checks[0].group}"
 
 
 def _reaches(operators: Iterable[str], changed: frozenset[str] | None) -> bool:

@@ -33,13 +33,15 @@ def fuzz_operator(
     examples: int | None = None,
     seed: str = "",
     trusted: bool = True,
+    drawn: Sequence[Drawn] = (),
 ) -> tuple[Result, Mapping[str, Any]]:
     """Fuzz one operator, or one machine; the result and the figures for the record.
 
     The same seed gives the same calls; without one the operator's name is the seed. `examples` is a number of drawn
     calls; degenerate values come beside them.
 
-    A reference that is not `trusted` may contradict the contract, and the first difference from it is enough.
+    A reference that is not `trusted` may contradict the contract, and the first difference from it is enough. Calls
+    that `calls_for` has `drawn` already are not drawn again.
     """
     if contract.machine is not None:
         wanted = examples or DEFAULT_EXAMPLES
@@ -47,7 +49,7 @@ def fuzz_operator(
     forms = codebook[contract.operator]
     wanted = examples or contract.fuzz_examples or DEFAULT_EXAMPLES
     search = _Search(forms, backend, reference)
-    calls = calls_for(forms, cases, wanted, seed)
+    calls = drawn or calls_for(forms, cases, wanted, seed)
     for start in range(0, len(calls), _TOGETHER):
         if search.found is None:
             search.hold(calls[start : start + _TOGETHER])
