@@ -51,10 +51,10 @@ def test_every_deletion_turns_lint_red(operator: str) -> None:
 
 def test_an_edit_that_deletes_nothing_leaves_lint_green() -> None:
     subject = shipped_subject()
-    same = {
-        contract.operator: with_contract(subject, contract, lambda tree: tree).library.contracts[contract.operator]
-        for contract in subject.contracts
-    }
-    assert not any(same[name] is contract for name, contract in subject.library.contracts.items())
-    parsed_again = subject.derive(library=replace(subject.library, contracts=same))
+    changed = {}
+    for contract in subject.contracts[::7]:
+        again = with_contract(subject, contract, lambda tree: tree).library.contracts[contract.operator]
+        assert again is not contract
+        changed[contract.operator] = again
+    parsed_again = subject.derive(library=replace(subject.library, contracts={**subject.library.contracts, **changed}))
     assert [str(finding) for rule in _RULES for finding in rule.check(parsed_again)] == []
