@@ -26,7 +26,7 @@ class OnlyCases:
     def checks(self, mutant: Mutant, wanted: Sequence[str]) -> Answers:
         return attempt(mutant.backend, [case for case in quick_cases() if case.id in wanted], codebook()).results
 
-    def counterexample(self, mutant: Mutant, found: Result) -> bool:
+    def alike_near(self, mutant: Mutant, failed: Sequence[Result], left_out: Sequence[str]) -> bool:
         return True
 
     def fresh(self, mutant: Mutant, operators: Sequence[str]) -> bool:
@@ -146,7 +146,7 @@ class Asked:
         self.log: list[tuple[str, tuple[str, ...]]] = []
         self.other: dict[str, str] = {}  # by mutant: where it answers otherwise than the backend
 
-    def counterexample(self, mutant: Mutant, found: Result) -> bool:
+    def alike_near(self, mutant: Mutant, failed: Sequence[Result], left_out: Sequence[str]) -> bool:
         return self.other.get(mutant.id) != "counterexample"
 
     def fresh(self, mutant: Mutant, operators: Sequence[str]) -> bool:

@@ -23,8 +23,9 @@ class Interview(Protocol):
     def checks(self, mutant: Mutant, wanted: Sequence[str]) -> Mapping[str, Result]:
         """The mutant's results in these vectors and laws, by id; one that cannot be tried on a mutant is left out."""
 
-    def counterexample(self, mutant: Mutant, found: Result) -> bool:
-        """Whether the mutant answers the call of a fuzzing failure as the backend did."""
+    def alike_near(self, mutant: Mutant, failed: Sequence[Result], left_out: Sequence[str]) -> bool:
+        """Whether the mutant answers counterexamples, frozen cases that the run left out, and calls near what failed
+        as the backend does."""
 
     def fresh(self, mutant: Mutant, operators: Sequence[str]) -> bool:
         """Whether the mutant and the backend answer alike in new calls of these operators."""
@@ -80,11 +81,12 @@ def _agrees(mutant: Mutant, results: Sequence[Result], matrix: KillMatrix, inter
     # A failing case that no mutant can be tried on, a golden one, tells nothing.
     if not _answers_alike(found, tried, [id_ for id_ in first if id_ in found or id_ in set(matrix.cases)]):
         return False
-    if not all(interview.counterexample(mutant, result) for result in failed if result.check.kind is Kind.FUZZ):
-        return False
     then = sorted(id_ for id_, r in tried.items() if r.verdict is Verdict.PASS and id_ not in set(matrix.cases))
     found = interview.checks(mutant, then)
     if not _answers_alike(found, tried, sorted(found)):
+        return False
+    left_out = sorted(matrix.rows[mutant.id].killed - tried.keys()) if mutant.id in matrix.rows else []
+    if not interview.alike_near(mutant, failed, left_out):
         return False
     return interview.fresh(mutant, sorted({result.check.operator for result in failed}))
 

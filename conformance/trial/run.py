@@ -156,8 +156,8 @@ class _Run:
             self.progress.note(str(error))
             return None
         self.progress.stage("looking for the mistake behind it", 1)
-        with Asker(self.driver()) as backend:
-            interview = MutantInterview(self.plan, self.corpus, self.codebook, backend, self.declared)
+        with Asker(self.driver()) as backend, reference(self.options, self.codebook) as right:
+            interview = MutantInterview(self.plan, self.corpus, self.codebook, backend, right, self.declared)
             return diagnose(results, self.library.mutants, matrix, interview)
 
     # -- the run
