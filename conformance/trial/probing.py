@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from itertools import pairwise, zip_longest
@@ -82,20 +82,24 @@ class Probing:
                 continue
             lively[leaf.name] += 1
             assert leaf.dial is not None
+            closed: set[int] = set()  # places that no backend is asked
             waiting = [place for place in leaf.dial.places() if place not in known]
             turns = 0
-            while waiting and budget > 0:
+            while budget > 0:
+                if not waiting:
+                    waiting = [place for place in _halves(known) if place not in closed]
+                    turns += 1
+                if not waiting or turns > _HALVINGS:
+                    break
                 place = waiting.pop(0)
                 steps = leaf.at_place(place)
                 if not self._neighbourhood.is_askable(steps, leaf.at):
+                    closed.add(place)
                     continue
                 budget -= cost(steps)
                 if not self._same(mutant, steps):
                     return False
                 known[place] = self._is_wrong(steps)
-                if not waiting and turns < _HALVINGS:
-                    turns += 1
-                    waiting = [(a + b) // 2 for a, b in pairwise(sorted(known)) if known[a] != known[b] and b - a > 1]
         return True
 
     def _known(self, leaf: Leaf) -> dict[int, bool]:
@@ -134,9 +138,15 @@ def one_of_each(failing: Sequence[Failing]) -> list[Failing]:
     groups: dict[str, list[Failing]] = {}
     for one in failing:
         groups.setdefault(one.group, []).append(one)
-    rows = zip_longest(*(sorted(group, key=lambda one: (cost(one.steps), repr(one.steps))) for group in groups.values()))
-    found = [one for row in rows for one in row if one is not None and cost(one.steps) <= 20 * LONGEST]
+    in_order = (sorted(group, key=lambda one: (cost(one.steps), repr(one.steps))) for group in groups.values())
+    found = [one for row in zip_longest(*in_order) for one in row if one is not None]
+    found = [one for one in found if cost(one.steps) <= 20 * LONGEST]
     return found[:MOST_CASES]
+
+
+def _halves(known: Mapping[int, bool]) -> list[int]:
+    """The places half way between two at which the backend is right and wrong."""
+    return [(a + b) // 2 for a, b in pairwise(sorted(known)) if known[a] is not known[b] and b - a > 1]
 
 
 def _is_length(leaf: Leaf) -> bool:
