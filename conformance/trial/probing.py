@@ -144,7 +144,7 @@ def one_of_each(failing: Sequence[Failing]) -> list[Failing]:
     return found[:MOST_CASES]
 
 
-def _halves(known: Mapping[int, bool]) -> list[int]:
+def _halves(known: dict[int, bool]) -> list[int]:
     """The places half way between two at which the backend is right and wrong."""
     return [(a + b) // 2 for a, b in pairwise(sorted(known)) if known[a] is not known[b] and b - a > 1]
 
