@@ -1,4 +1,4 @@
-"""What is told about a failure: a crash whole, the smallest case that shows it, the guards that competed, a likeness."""
+"""What is told about a failure: a crash, the smallest case that shows it, competing guards, a likeness."""
 
 from __future__ import annotations
 

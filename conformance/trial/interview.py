@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import zip_longest
-from typing import Final
+from typing import Any, Final
 
 from conformance.backend.drive import Driver
 from conformance.backend.resolve import resolve
@@ -18,10 +18,11 @@ from conformance.trial.asker import Asker
 from conformance.trial.attempt import TOO_SLOW, attempt
 from conformance.trial.check import Kind, Result
 from conformance.trial.fuzz import Fuzzing
+from conformance.trial.near import Steps
 from conformance.trial.options import DEFAULT_TIMEOUT
 from conformance.trial.plan import Plan
 from conformance.trial.probing import Failing, Probing
-from conformance.vectors.case import Case
+from conformance.vectors.case import CallStep, Case
 from conformance.vectors.corpus import Corpus
 from conformance.vectors.question import Asked
 
@@ -86,13 +87,27 @@ class MutantInterview:
         for result in failed:
             call, case = result.call, by_id.get(result.check.id)
             if case is not None and case.steps:
-                yield Failing(case.steps, result.step, case.group)
+                yield Failing(self._until(case.steps, result.step), result.step, case.group)
             elif result.steps:
                 yield Failing(result.steps, result.step, result.check.group)
             elif call is not None and result.check.kind is not Kind.VECTOR:
                 forms = self.codebook[call.operator]
                 if not forms.handles and not forms.roots:
                     yield Failing((Asked("call", call.operator, call.inputs),), "", result.check.group)
+
+    def _until(self, steps: Steps, last: str) -> Steps:
+        """The steps up to the first wrong answer, so that nothing else of the question is wrong; of pure calls it alone.
+
+        What came before was right, and what comes behind was never asked.
+        """
+        names = [getattr(step, "name", "") for step in steps]
+        if not last or last not in names:
+            return steps
+        wrong = steps[names.index(last)]
+        forms = [self.codebook[step.operator] for step in steps if isinstance(step, CallStep)]
+        if isinstance(wrong, CallStep) and all(one.contract.purity == "pure" for one in forms) and not _refers(wrong.inputs):
+            return (wrong,)
+        return steps[: names.index(last) + 1]
 
     def fresh(self, mutant: Mutant, operators: Sequence[str]) -> bool:
         """Whether the mutant and the backend answer alike in new calls of those operators that can be fuzzed."""
@@ -117,3 +132,10 @@ class MutantInterview:
         stand_in = stand_in_for("json", DEFAULT_TIMEOUT)
         command, dialect = resolve(mutant.backend), DIALECTS["json"]
         return Driver(command, dialect, self.codebook, DEFAULT_TIMEOUT, stand_in=stand_in, declared=self.declared)
+
+
+def _refers(value: Any) -> bool:
+    """Whether a wire value holds anything that an earlier step may have answered."""
+    if isinstance(value, Mapping):
+        return value.keys() == {"from"} or any(map(_refers, value.values()))
+    return isinstance(value, list) and any(map(_refers, value))

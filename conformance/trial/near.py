@@ -22,6 +22,7 @@ from conformance.vectors.recipe import holds_recipe
 LONGEST: Final = 40_000  # characters of a call: near a longer one nothing is asked
 _OCCURRENCES: Final = 4  # of a leaf in one call
 _SEEN: Final = 8  # values of other cases for one leaf
+_MOST_SEEN: Final = 1_500_000  # characters of calls in which they are looked for
 _STEP, _RESTART, _MAKING = 1_000, 400_000, 100  # what a step, a new process and a file cost, in characters of a call
 _MOST: Final = 300  # items of a large value
 _NOTHING: Final = object()
@@ -121,7 +122,10 @@ class Neighbourhood:
 def seen_in(cases: Iterable[Case], codebook: Codebook) -> Mapping[tuple[str, str], Sequence[Any]]:
     """What stands at each leaf of each operator in some frozen cases, distinct, in their order."""
     found: dict[tuple[str, str], dict[str, Any]] = {}
+    left = _MOST_SEEN
     for case in cases:
+        if (left := left - cost(case.steps)) < 0:
+            break
         for step in case.steps:
             if not isinstance(step, CallStep) or len(repr(step.inputs)) > LONGEST or holds_recipe(step.inputs):
                 continue

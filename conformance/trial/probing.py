@@ -10,10 +10,10 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from itertools import pairwise, zip_longest
+from itertools import chain, pairwise, zip_longest
 from typing import Any, Final
 
 from conformance.backend.outcome import Lost
@@ -26,7 +26,7 @@ from conformance.vectors.exchange import Held
 from conformance.vectors.question import Asked
 
 MOST_CASES: Final = 6  # questions that others are asked near of
-_BUDGET: Final = 2_500_000  # characters of calls, about: some seconds
+_BUDGET: Final = 2_000_000  # characters of calls, about: some seconds
 _LIVELY: Final = 5  # occurrences of a leaf whose limits are looked for
 _HALVINGS: Final = 64  # at most, until a limit is found
 
@@ -51,8 +51,9 @@ class Probing:
     cases: Sequence[Case]  # what other values of a leaf are taken from
     _said: dict[str, str] = field(default_factory=dict, init=False)
     _right: dict[str, str] = field(default_factory=dict, init=False)
-    _near: list[Steps] = field(default_factory=list, init=False)
-    _leaves: list[Leaf] = field(default_factory=list, init=False)
+    _near: list[Steps] = field(default_factory=list, init=False)  # as far as it was needed
+    _more: Iterator[Steps] = field(init=False)
+    _leaves: list[Leaf] = field(init=False)
     _neighbourhood: Neighbourhood = field(init=False)
 
     def __post_init__(self) -> None:
@@ -60,11 +61,19 @@ class Probing:
         chosen = one_of_each(self.failing)
         of_each = [list(self._neighbourhood.leaves(without_pins(one.steps), one.step)) for one in chosen]
         self._leaves = [leaf for row in zip_longest(*of_each) for leaf in row if leaf is not None]
-        self._near = list(in_turns([self._neighbourhood.near(leaf) for leaf in self._leaves], _BUDGET))
+        self._more = in_turns([self._neighbourhood.near(leaf) for leaf in self._leaves], _BUDGET)
+
+    @property
+    def _questions(self) -> Iterator[Steps]:
+        """Everything near what failed; what is not to be asked is only known when its turn comes, and that costs."""
+        yield from list(self._near)
+        for steps in self._more:
+            self._near.append(steps)
+            yield steps
 
     def alike(self, mutant: Asker, others: Sequence[Steps]) -> bool:
         """Whether the mutant answers `others`, and everything near what failed, as the backend does."""
-        for steps in (*others, *self._near):
+        for steps in chain(others, self._questions):
             if not self._same(mutant, steps):
                 return False
         return self._limits_alike(mutant)
@@ -121,9 +130,7 @@ class Probing:
         """Everything that was answered and written, in a few letters; what the contracts leave open is left out."""
         if not isinstance(found, Held):
             return "lost"
-        loose = {
-            glob for one in found.exchanges for glob in self.codebook[one.operator].contract.fuzz_loose
-        }
+        loose = {glob for one in found.exchanges for glob in self.codebook[one.operator].contract.fuzz_loose}
         trees: dict[str, Any] = {
             name: {path: entry for path, entry in tree.items() if not any(fnmatchcase(path, one) for one in loose)}
             for name, tree in found.trees.items()
@@ -155,6 +162,6 @@ def _is_length(leaf: Leaf) -> bool:
 
 
 def _key(steps: Steps) -> str:
-    return repr([
-        (step.name, step.operator, step.inputs) if isinstance(step, CallStep | Asked) else step for step in steps
-    ])
+    return repr(
+        [(step.name, step.operator, step.inputs) if isinstance(step, CallStep | Asked) else step for step in steps]
+    )
