@@ -8,6 +8,7 @@ from typing import Any, Final, TypeVar
 
 from conformance.backend.conversation import Conversation, Talk
 from conformance.backend.drive import Driver
+from conformance.backend.hello import BadHello
 from conformance.backend.observed import Observed
 from conformance.backend.outcome import LostBackend, Result, Side, describe
 from conformance.backend.resolve import REFERENCE, BackendNotFound, resolve
@@ -139,6 +140,8 @@ class Interview:
             raise Complaint(place, "T001", str(error)) from None
         (finished,) = driver.hold([Conversation("interview", lambda: talk, alone=True)])
         if finished.lost is not None:
+            if not finished.calls:
+                _require_begun(driver, place)
             hint = "`tally run` with this backend says more"
             status = 1 if finished.side is Side.BACKEND else 2
             said = f"{finished.side.value} was lost: " if status == 2 else ""
@@ -148,3 +151,15 @@ class Interview:
             raise Complaint(place, "T008", message, "name a backend that declares the operator in its hello")
         assert finished.finding is not None
         return finished.finding
+
+
+def _require_begun(driver: Driver, place: str) -> None:
+    """Start a backend that was lost before any call once more; raises Complaint where its command starts none."""
+    try:
+        driver.start()[0].kill()
+    except LostBackend:
+        return
+    except BadHello as error:
+        if not error.begun:
+            stderr = driver.stderr_tail.decode("utf-8", "replace")
+            raise Complaint(place, "T002", str(error), "is the command right?", extra=stderr.strip()) from None

@@ -1,7 +1,7 @@
 """What a wrong value looks like: mistakes of a known shape, offered as a hint where no mutant explains them.
 
-A shape is a function from the right value to the value that the mistake gives. A hint needs two failures of one shape,
-and every failure of the group must have it.
+A shape is a function from the right value to the value that the mistake gives. A hint needs two different failures of
+one shape, and every failure of the group must have it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from conformance.report.entry import Entry
 
-LEAST: Final = 2  # failures; one wrong number has many explanations
+LEAST: Final = 2  # different failures; one wrong number has many explanations
 Shape = Callable[[Any], Any]
 _WORDS: Final = (2, 4, 8)  # bytes
 
@@ -21,7 +21,7 @@ _WORDS: Final = (2, 4, 8)  # bytes
 def looks_like(failures: Sequence[Entry]) -> str:
     """The one shape that all of these failures have, in a few words; empty where there is none, or too few failures."""
     pairs = [pair for entry in failures for pair in _pairs(entry)]
-    if len(pairs) < LEAST or len(pairs) < len(failures):
+    if len({*map(repr, pairs)}) < LEAST or len(pairs) < len(failures):
         return ""
     for words, shape in _SHAPES:
         if all(_gives(shape, right, wrong) for right, wrong in pairs):
@@ -30,23 +30,28 @@ def looks_like(failures: Sequence[Entry]) -> str:
 
 
 def _pairs(entry: Entry) -> Iterator[tuple[Any, Any]]:
-    """The right and the wrong value where a failure differs, as numbers where they are numbers."""
+    """The right and the wrong value where a failure differs, as they stand on the wire."""
     difference = entry.get("difference")
     if difference is None or difference.get("note") or difference["path"] in ("", "outcome", "error.message"):
         return
-    right, wrong = _value(difference["expected"]), _value(difference["actual"])
+    right, wrong = difference["expected"], difference["actual"]
     if type(right) is type(wrong):
         yield right, wrong
 
 
-def _value(side: Any) -> Any:
-    """A wire value: a decimal text is a number."""
-    if isinstance(side, str) and side.removeprefix("-").isdecimal() and side.isascii():
-        return int(side)
-    return side
-
-
 def _gives(shape: Shape, right: Any, wrong: Any) -> bool:
+    """Whether a shape makes the wrong value of the right one; decimal texts may be numbers, or bytes."""
+    pairs = [(right, wrong)]
+    if _is_decimal(right) and _is_decimal(wrong):
+        pairs.append((int(right), int(wrong)))
+    return any(_makes(shape, *pair) for pair in pairs)
+
+
+def _is_decimal(side: Any) -> bool:
+    return isinstance(side, str) and side.isascii() and side.removeprefix("-").isdecimal()
+
+
+def _makes(shape: Shape, right: Any, wrong: Any) -> bool:
     try:
         return bool(shape(right) == wrong)
     except (TypeError, ValueError, OverflowError, AttributeError, struct.error):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shlex
+import sys
 from pathlib import Path
 
 import pytest
@@ -58,6 +60,21 @@ def test_a_wrong_backend_is_explained_where_it_first_parts(capsys: Capture) -> N
     assert "differs at  block_order[" in page
     index = page.split("differs at  block_order[")[1].split("]")[0]
     assert f"block_order[{index}] = " in page.rstrip().splitlines()[-1]
+
+
+def test_a_command_that_starts_no_backend_is_no_judgement(capsys: Capture) -> None:
+    nobody = shlex.join([sys.executable, "no-such-file.py"])
+    assert status_of(["explain", f"{ORDER}::pinned-orders::eight", "--backend", nobody]) == 2
+    said = capsys.readouterr().err
+    assert "T002 the backend exited (2) before the handshake" in said
+    assert "is the command right?" in said
+    assert "No such file" in said
+
+
+def test_a_backend_that_is_lost_after_it_began_is_to_blame(capsys: Capture) -> None:
+    silent = shlex.join([sys.executable, "-c", "import sys; sys.stdin.readline(); sys.exit(3)"])
+    assert status_of(["explain", f"{ORDER}::pinned-orders::eight", "--backend", silent]) == 1
+    assert "T007" in capsys.readouterr().err
 
 
 def test_an_equal_backend_is_said_to_agree(capsys: Capture) -> None:

@@ -13,8 +13,8 @@ from conformance.tests.mutant_results import DECODE, ORDER, attempted, codebook,
 from conformance.tests.shipped import shipped_library
 from conformance.trial.attempt import attempt
 from conformance.trial.check import Call, Check, Kind, Result, Verdict
-from conformance.trial.diagnosis import NOT_EXPLAINED, diagnose
-from conformance.trial.mutants_matrix import KillMatrix, MutantRow, Status
+from conformance.trial.diagnosis import MOST_UNLISTED, NOT_EXPLAINED, diagnose
+from conformance.trial.mutants_matrix import KillMatrix, MutantRow, Status, believed
 from conformance.trial.run_result import Diagnosis
 
 Answers = Mapping[str, Result]
@@ -26,7 +26,7 @@ class OnlyCases:
     def checks(self, mutant: Mutant, wanted: Sequence[str]) -> Answers:
         return attempt(mutant.backend, [case for case in quick_cases() if case.id in wanted], codebook()).results
 
-    def counterexample(self, mutant: Mutant, found: Result) -> bool:
+    def alike_near(self, mutant: Mutant, failed: Sequence[Result], left_out: Sequence[str]) -> bool:
         return True
 
     def fresh(self, mutant: Mutant, operators: Sequence[str]) -> bool:
@@ -110,7 +110,7 @@ def single(mutants: Ids, sentence: str, requirements: Ids, rulings: Ids) -> Diag
 
 def result(slug: str, verdict: Verdict, answer: Any = None, kind: Kind = Kind.VECTOR, step: str = "") -> Result:
     id_ = f"O::g::{slug}" if kind is Kind.VECTOR else f"O#law::{slug}"
-    call = Call("O", {}, {"result": answer}) if verdict is Verdict.FAIL else None
+    call = Call("O", {"of": slug}, {"result": answer}) if verdict is Verdict.FAIL else None
     return Result(Check(id_, kind, "O", "g", "why", ("N01",), ()), verdict, "result", step, call=call)
 
 
@@ -144,10 +144,12 @@ class Asked:
     def __init__(self, **answers: Sequence[Result]) -> None:
         self.answers = {id_: {r.check.id: r for r in results} for id_, results in answers.items()}
         self.log: list[tuple[str, tuple[str, ...]]] = []
+        self.left_out: tuple[str, ...] = ()
         self.other: dict[str, str] = {}  # by mutant: where it answers otherwise than the backend
 
-    def counterexample(self, mutant: Mutant, found: Result) -> bool:
-        return self.other.get(mutant.id) != "counterexample"
+    def alike_near(self, mutant: Mutant, failed: Sequence[Result], left_out: Sequence[str]) -> bool:
+        self.left_out = tuple(left_out)
+        return self.other.get(mutant.id) != "near"
 
     def fresh(self, mutant: Mutant, operators: Sequence[str]) -> bool:
         return self.other.get(mutant.id) != "fresh"
@@ -184,7 +186,14 @@ def test_one_failing_case_is_too_little_for_a_diagnosis_and_two_are_enough() -> 
     assert two == explained(("x",), "errs", ("N0",), ("NA0",))
 
 
-@pytest.mark.parametrize("where", ["counterexample", "fresh"])
+def test_two_checks_that_show_one_call_are_one_failing_case() -> None:
+    same = replace(failing("b"), call=failing("a").call)
+    asked = Asked(x=[failing("a"), same])
+    found = diagnose([failing("a"), same], mutants(x="errs"), matrix("ab", x="ab"), asked)
+    assert found == single(("x",), "errs", ("N0",), ("NA0",))
+
+
+@pytest.mark.parametrize("where", ["near", "fresh"])
 def test_a_mutant_that_answers_anything_else_otherwise_is_not_named(where: str) -> None:
     asked = Asked(x=[failing("a"), failing("b")])
     fuzzed = result("?", Verdict.FAIL, kind=Kind.FUZZ)
@@ -211,6 +220,55 @@ def test_only_mutants_that_the_matrix_kills_by_the_failing_cases_are_asked() -> 
     asked = Asked(x=[failing("a")], y=[failing("a"), failing("b")])
     diagnose([failing("a"), passing("b")], mutants(x="errs", y="strays"), matrix("ab", x="a", y="ab"), asked)
     assert {id_ for id_, _ in asked.log} == {"x"}
+
+
+def test_what_kills_a_mutant_and_was_left_out_of_the_run_is_asked_too() -> None:
+    asked = Asked(x=[failing("a"), failing("b")])
+    diagnose([failing("a"), failing("b")], mutants(x="errs"), matrix("abcd", x="abd"), asked)
+    assert asked.left_out == ("O::g::d",)
+
+
+def test_a_case_that_changed_since_the_matrix_was_written_is_asked_and_not_believed() -> None:
+    # The matrix says that b kills x; b is another case now, which x passes as the backend does.
+    known, results = matrix("abc", x="abc"), [failing("a"), passing("b"), failing("c")]
+    asked = Asked(x=[failing("a"), passing("b"), failing("c")])
+    assert diagnose(results, mutants(x="errs"), known, asked) == NOT_EXPLAINED
+    found = diagnose(results, mutants(x="errs"), known, asked, believed=["O::g::a", "O::g::c"])
+    assert found == explained(("x",), "errs", ("N0",), ("NA0",))
+    asked = Asked(x=[failing("a"), failing("b"), failing("c")])
+    assert diagnose(results, mutants(x="errs"), known, asked, believed=["O::g::a", "O::g::c"]) == NOT_EXPLAINED
+
+
+def test_a_mutant_that_the_matrix_does_not_hold_is_asked_everything() -> None:
+    results = [failing("a"), failing("b"), passing("c")]
+    asked = Asked(x=[failing("a"), failing("b"), passing("c")], y=[failing("a"), failing("b"), failing("c")])
+    found = diagnose(results, mutants(x="errs", y="strays"), matrix("abc"), asked)
+    assert found == explained(("x",), "errs", ("N0",), ("NA0",))
+
+
+def test_too_many_mutants_that_the_matrix_does_not_hold_are_not_asked() -> None:
+    known = mutants(**{f"x{k}": "errs" for k in range(MOST_UNLISTED + 1)})
+    asked = Asked(**{id_: [failing("a"), failing("b")] for id_ in known})
+    assert diagnose([failing("a"), failing("b")], known, matrix("ab"), asked) == NOT_EXPLAINED
+    assert asked.log == []
+
+
+@pytest.mark.parametrize("kinds", [{"fuzz": frozenset({"O"})}, {"laws": frozenset({"law:O#law"})}])
+def test_a_mutant_that_no_case_kills_can_explain_what_no_case_shows(kinds: Any) -> None:
+    broken = [result(slug, Verdict.FAIL, kind=Kind.LAW) for slug in ("one", "two")]
+    known = matrix("a", x="")
+    known = KillMatrix(known.cases, {"x": replace(known.rows["x"], **kinds)})
+    found = diagnose([*broken, passing("a")], mutants(x="errs"), known, Asked(x=broken))
+    assert found == explained(("x",), "errs", ("N0",), ("NA0",))
+
+
+def test_a_case_is_believed_while_it_is_the_one_that_was_asked_and_nobody_else_answers_part_of_it() -> None:
+    case = next(case for case in quick_cases() if case.operator == ORDER)
+    known = KillMatrix((case.id,), {}, {case.id: case.digest[:8]})
+    assert believed(known, [case], {ORDER}) == {case.id}
+    assert believed(known, [case], {DECODE}) == frozenset()
+    assert believed(known, [replace(case, digest="0" * 64)], {ORDER}) == frozenset()
+    assert believed(replace(known, digests={}), [case]) == {case.id}
 
 
 def test_a_case_outside_the_matrix_decides_as_well() -> None:

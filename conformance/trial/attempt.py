@@ -17,7 +17,7 @@ from conformance.codec.codebook import Codebook
 from conformance.codec.dialect import DIALECTS
 from conformance.trial.blame import blamed, forsaken
 from conformance.trial.cases import CaseRunner, check_of
-from conformance.trial.check import Result, Verdict
+from conformance.trial.check import Kind, Result, Verdict
 from conformance.trial.options import DEFAULT_TIMEOUT
 from conformance.vectors.case import Case
 
@@ -110,6 +110,8 @@ def behaviour(result: Result) -> str:
     if answer is None and result.difference is not None:
         answer = [result.difference.path, result.difference.expected, result.difference.actual]
     seen = [result.verdict.value, result.outcome, result.step, answer]
+    if result.check.kind is Kind.LAW:
+        seen.append(result.message)  # it holds the values that show it
     return hashlib.sha256(json.dumps(seen, sort_keys=True, default=repr).encode()).hexdigest()
 
 

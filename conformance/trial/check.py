@@ -63,6 +63,7 @@ class Result:
     call: Call | None = None  # the call that was answered wrongly, for the command that repeats it
     broken: tuple[str, ...] = ()  # postconditions that the wrong result violates
     details: dict[str, Any] = field(default_factory=dict)
+    steps: tuple[Any, ...] = field(default=(), repr=False, compare=False)  # of fuzzing: what shows it; in no record
 
 
 @dataclass(frozen=True, slots=True)

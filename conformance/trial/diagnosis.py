@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from typing import Final, Protocol
 
 from conformance.contract.mutant import Mutant
@@ -13,6 +14,7 @@ from conformance.trial.run_result import Diagnosis
 
 NOT_EXPLAINED: Final = Diagnosis(explained=False)
 SHOWN: Final = 3  # sentences of mutants that the selected cases do not tell apart
+MOST_UNLISTED: Final = 24  # mutants that the matrix does not hold; more of them would take minutes to ask
 _JUDGED: Final = (Verdict.PASS, Verdict.FAIL)
 _TRIED: Final = (Kind.VECTOR, Kind.LAW)  # checks that a mutant can be tried on, one by one
 
@@ -23,68 +25,96 @@ class Interview(Protocol):
     def checks(self, mutant: Mutant, wanted: Sequence[str]) -> Mapping[str, Result]:
         """The mutant's results in these vectors and laws, by id; one that cannot be tried on a mutant is left out."""
 
-    def counterexample(self, mutant: Mutant, found: Result) -> bool:
-        """Whether the mutant answers the call of a fuzzing failure as the backend did."""
+    def alike_near(self, mutant: Mutant, failed: Sequence[Result], left_out: Sequence[str]) -> bool:
+        """Whether the mutant answers counterexamples, frozen cases that the run left out, and calls near what failed
+        as the backend does."""
 
     def fresh(self, mutant: Mutant, operators: Sequence[str]) -> bool:
         """Whether the mutant and the backend answer alike in new calls of these operators."""
 
 
 def diagnose(
-    results: Sequence[Result], mutants: Mapping[str, Mutant], matrix: KillMatrix, interview: Interview
+    results: Sequence[Result],
+    mutants: Mapping[str, Mutant],
+    matrix: KillMatrix,
+    interview: Interview,
+    believed: Collection[str] | None = None,
 ) -> Diagnosis | None:
     """Name the mutant that answers as the backend does; None where nothing failed.
 
-    The committed matrix says which mutants can be meant. Each of them is asked the failing checks, the passing ones
-    that the matrix does not hold, the counterexamples of fuzzing, and new calls; one other answer clears it. A crash
-    or timeout is never a mutant's doing. A single failing case is too little evidence, and a mistake that no mutant
-    makes is not explained: there is no nearest one.
+    The committed matrix says which mutants can be meant, by its cases that are `believed`: all where none are named. A
+    mutant that it does not hold may be meant too, unless there are many. Each of them is asked the failing checks, the
+    passing ones that are not believed, counterexamples, calls near what failed, and new calls; one other answer clears
+    it. A crash or timeout is never a mutant's doing. A single failing call is too little evidence, and a mistake that
+    no mutant makes is not explained: there is no nearest one.
     """
     failed = [result for result in results if result.verdict is Verdict.FAIL]
     if not failed and all(result.verdict is not Verdict.ERROR for result in results):
         return None
     if not failed or any(result.verdict is Verdict.ERROR for result in results):
         return NOT_EXPLAINED  # a lost backend
-    alike = [mutant for mutant in _suspects(results, mutants, matrix) if _agrees(mutant, results, matrix, interview)]
+    held = frozenset(matrix.cases if believed is None else {*matrix.cases} & {*believed})
+    listed = list(_suspects(results, mutants, matrix, held))
+    alike = [mutant for mutant in listed if _agrees(mutant, results, matrix, interview, held)]
+    others = unlisted(mutants, matrix)
+    if len(others) <= MOST_UNLISTED:
+        alike += [mutant for mutant in others if _agrees(mutant, results, matrix, interview, frozenset())]
     if not alike:
         return NOT_EXPLAINED
-    return _diagnosis(alike, matrix, single=len(failed) == 1)
+    return _diagnosis(alike, matrix, single=len(_evidence(failed)) == 1)
+
+
+def unlisted(mutants: Mapping[str, Mutant], matrix: KillMatrix) -> list[Mutant]:
+    """The mutants that the matrix does not hold yet: which cases kill them is not known."""
+    return [mutant for id_, mutant in sorted(mutants.items()) if id_ not in matrix.rows and not mutant.control]
+
+
+def _evidence(failed: Sequence[Result]) -> set[str]:
+    """The distinct calls that failed; checks without a call count each."""
+    return {
+        repr((result.call.operator, result.call.inputs)) if result.call is not None else result.check.id
+        for result in failed
+    }
 
 
 def _suspects(
-    results: Sequence[Result], mutants: Mapping[str, Mutant], matrix: KillMatrix
+    results: Sequence[Result], mutants: Mapping[str, Mutant], matrix: KillMatrix, held: Set[str]
 ) -> Iterator[Mutant]:
-    """The mutants that the matrix kills by exactly the failing vectors among those that were judged."""
-    known = set(matrix.cases)
+    """The mutants that the matrix kills by exactly the failing vectors, of those that were judged and are believed."""
     vectors = {r.check.id: r for r in results if r.check.kind is Kind.VECTOR and r.verdict in _JUDGED}
-    failing = {id_ for id_, result in vectors.items() if result.verdict is Verdict.FAIL} & known
+    failing = {id_ for id_, result in vectors.items() if result.verdict is Verdict.FAIL} & held
+    judged = vectors.keys() & held
     operators = {result.check.operator for result in results if result.verdict is Verdict.FAIL}
     for id_, row in sorted(matrix.rows.items()):
-        if id_ not in mutants or mutants[id_].control or row.killed & vectors.keys() != failing:
+        if id_ not in mutants or mutants[id_].control or row.killed & judged != failing:
             continue
         if failing or _reaches(row, operators):
             yield mutants[id_]
 
 
 def _reaches(row: MutantRow, operators: set[str]) -> bool:
-    """Whether some vector of these operators kills a mutant; where no vector fails, the others are not worth asking."""
-    return any(id_.split("::", 1)[0] in operators for id_ in row.killed)
+    """Whether a check of these operators notices a mutant; where no vector fails, the others are not worth asking."""
+    noticed = {re.split("::|#", id_.removeprefix("law:"))[0] for id_ in (*row.killed, *(row.laws or ()))}
+    return bool((noticed | (row.fuzz or frozenset())) & operators)
 
 
-def _agrees(mutant: Mutant, results: Sequence[Result], matrix: KillMatrix, interview: Interview) -> bool:
+def _agrees(
+    mutant: Mutant, results: Sequence[Result], matrix: KillMatrix, interview: Interview, held: Set[str]
+) -> bool:
     """Whether a mutant answers as the backend in everything that tells; the cheapest questions come first."""
     failed = [result for result in results if result.verdict is Verdict.FAIL]
     tried = {r.check.id: r for r in results if r.check.kind in _TRIED and r.verdict in _JUDGED}
     first = sorted(result.check.id for result in failed if result.check.kind in _TRIED)
     found = interview.checks(mutant, first)
     # A failing case that no mutant can be tried on, a golden one, tells nothing.
-    if not _answers_alike(found, tried, [id_ for id_ in first if id_ in found or id_ in set(matrix.cases)]):
+    if not _answers_alike(found, tried, [id_ for id_ in first if id_ in found or id_ in held]):
         return False
-    if not all(interview.counterexample(mutant, result) for result in failed if result.check.kind is Kind.FUZZ):
-        return False
-    then = sorted(id_ for id_, r in tried.items() if r.verdict is Verdict.PASS and id_ not in set(matrix.cases))
+    then = sorted(id_ for id_, r in tried.items() if r.verdict is Verdict.PASS and id_ not in held)
     found = interview.checks(mutant, then)
     if not _answers_alike(found, tried, sorted(found)):
+        return False
+    left_out = sorted(matrix.rows[mutant.id].killed - tried.keys()) if mutant.id in matrix.rows else []
+    if not interview.alike_near(mutant, failed, left_out):
         return False
     return interview.fresh(mutant, sorted({result.check.operator for result in failed}))
 

@@ -12,7 +12,7 @@ _MOST = 3  # guards that a report names
 
 
 def competing(contract: Contract, inputs: Mapping[str, Any], observed: Observed) -> dict[str, Any]:
-    """The guard that decides a call, and the later ones that give the code of the backend's answer.
+    """The guard that decides a call, and the one whose code the backend answers; several where nothing may refuse it.
 
     `inputs` are native, with the state of a machine. Empty where no guard is at stake: each entry holds the guard's id,
     code, requirements and rulings, so that a report cites those and not everything that the case is about.
@@ -26,7 +26,8 @@ def competing(contract: Contract, inputs: Mapping[str, Any], observed: Observed)
     activation = contract.environment.bind(inputs)
     same = [guard for guard in contract.requires if guard.code == code and guard is not decides]
     false = [guard for guard in same if not guard.expression.holds(activation)]
-    answered = false or (same if decides is None else [])
+    # In a wrong order, the first that refuses with this code is the one that competes.
+    answered = false[:1] or (same if decides is None else [])
     members = {
         "decides": _named(decides) if decides is not None else None,
         "answered": [_named(guard) for guard in answered[:_MOST]],

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import zip_longest
+from typing import Any, Final
 
-from conformance.backend.conversation import Call
 from conformance.backend.drive import Driver
 from conformance.backend.resolve import resolve
 from conformance.backend.standin import stand_in_for
@@ -14,26 +15,34 @@ from conformance.codec.codebook import Codebook
 from conformance.codec.dialect import DIALECTS
 from conformance.contract.mutant import Mutant
 from conformance.trial.asker import Asker
-from conformance.trial.attempt import attempt
+from conformance.trial.attempt import TOO_SLOW, attempt
 from conformance.trial.check import Kind, Result
-from conformance.trial.judge import answer_of
+from conformance.trial.fuzz import Fuzzing
+from conformance.trial.near import Steps
 from conformance.trial.options import DEFAULT_TIMEOUT
 from conformance.trial.plan import Plan
+from conformance.trial.probing import Failing, Probing
+from conformance.vectors.case import CallStep, Case
 from conformance.vectors.corpus import Corpus
+from conformance.vectors.question import Asked
 
 NEW_CALLS: Final = 100  # of each operator; fuzzing finds nine of ten mutants that it finds at all within as many
+MOST_LEFT_OUT: Final = 24  # frozen cases that the run left out
 _SEED: Final = "diagnosis"  # other calls than those of the run
+_FUZZING: Final = "standard"  # the least profile that fuzzes; new calls are asked in every one
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass
 class MutantInterview:
-    """Asks mutants in fresh processes; `backend` is the one on trial."""
+    """Asks mutants in fresh processes; `backend` is the one on trial, `reference` knows what is right."""
 
     plan: Plan
     corpus: Corpus
     codebook: Codebook
     backend: Asker
+    reference: Asker
     declared: frozenset[str] | None = None  # what the backend declares; a mutant is asked no other operator
+    _probing: dict[tuple[str, ...], Probing] = field(default_factory=dict, init=False)
 
     def checks(self, mutant: Mutant, wanted: Sequence[str]) -> Mapping[str, Result]:
         """The mutant's results in these vectors and laws, by id; golden cases are left out, they take hours."""
@@ -45,18 +54,65 @@ class MutantInterview:
             found |= {result.check.id: result for result in finished.finding or ()}
         return found
 
-    def counterexample(self, mutant: Mutant, found: Result) -> bool:
-        """Whether the mutant answers the call of a fuzzing failure as the backend did; a trace is left to `fresh`."""
-        if found.call is None or self.codebook[found.call.operator].contract.machine is not None:
-            return True
+    def alike_near(self, mutant: Mutant, failed: Sequence[Result], left_out: Sequence[str]) -> bool:
+        """Whether the mutant answers what fuzzing found, what the run left out and what lies near as the backend does.
+
+        `left_out` are frozen cases that kill the mutant; those that call what the backend does not declare are skipped.
+        """
+        key = tuple(sorted(result.check.id for result in failed))
+        if key not in self._probing:
+            failing = list(self._failing(failed))
+            operators = {result.check.operator for result in failed}
+            # The failing cases come first, so that what makes them fail is tried everywhere.
+            cases = sorted(self._cases(operators), key=lambda case: (case.id not in key, case.id))
+            self._probing[key] = Probing(self.codebook, self.backend, self.reference, failing, cases)
+        probing = self._probing[key]
+        chosen = frozenset(left_out)
+        others: dict[str, list[Case]] = {}
+        for case in self.corpus:
+            if case.id in chosen and case.steps and (self.declared is None or case.operators <= self.declared):
+                others.setdefault(f"{case.operator}::{case.group}", []).append(case)
+        in_turns = [case.steps for row in zip_longest(*others.values()) for case in row if case is not None]
+        counterexamples = [one.steps for one in probing.failing]
         with Asker(self._driver(mutant)) as other:
-            (observed,) = other.ask([Call(found.call.operator, found.call.inputs)])
-        return bool(answer_of(observed) == found.call.answer)
+            return probing.alike(other, [*counterexamples, *in_turns[:MOST_LEFT_OUT]])
+
+    def _cases(self, operators: set[str]) -> Iterator[Case]:
+        for operator in sorted(operators):
+            yield from (case for case in self.corpus.cases.get(operator, ()) if case.profile != TOO_SLOW)
+
+    def _failing(self, failed: Sequence[Result]) -> Iterator[Failing]:
+        """The questions behind failures; a law shows one call, which stands alone where it is on no handle."""
+        by_id = {case.id: case for case in self._cases({result.check.operator for result in failed})}
+        for result in failed:
+            call, case = result.call, by_id.get(result.check.id)
+            if case is not None and case.steps:
+                yield Failing(self._until(case.steps, result.step), result.step, case.group)
+            elif result.steps:
+                yield Failing(result.steps, result.step, result.check.group)
+            elif call is not None and result.check.kind is not Kind.VECTOR:
+                forms = self.codebook[call.operator]
+                if not forms.handles and not forms.roots:
+                    yield Failing((Asked("call", call.operator, call.inputs),), "", result.check.group)
+
+    def _until(self, steps: Steps, last: str) -> Steps:
+        """The steps up to the first wrong answer, so that nothing else of the question is wrong; of pure calls it alone.
+
+        What came before was right, and what comes behind was never asked.
+        """
+        names = [getattr(step, "name", "") for step in steps]
+        if not last or last not in names:
+            return steps
+        wrong = steps[names.index(last)]
+        forms = [self.codebook[step.operator] for step in steps if isinstance(step, CallStep)]
+        if isinstance(wrong, CallStep) and all(one.contract.purity == "pure" for one in forms) and not _refers(wrong.inputs):
+            return (wrong,)
+        return steps[: names.index(last) + 1]
 
     def fresh(self, mutant: Mutant, operators: Sequence[str]) -> bool:
-        """Whether the mutant and the backend answer alike in new calls of those operators that are fuzzed."""
+        """Whether the mutant and the backend answer alike in new calls of those operators that can be fuzzed."""
         with Asker(self._driver(mutant)) as other:
-            for fuzzing in self.plan.fuzzed:
+            for fuzzing in self._fuzzed:
                 if fuzzing.contract.operator not in operators:
                     continue
                 cases = self.corpus.cases.get(fuzzing.contract.operator, ())
@@ -67,7 +123,19 @@ class MutantInterview:
                     return False
         return True
 
+    @cached_property
+    def _fuzzed(self) -> tuple[Fuzzing, ...]:
+        """How the operators are fuzzed, whatever the profile of the run."""
+        return replace(self.plan, options=replace(self.plan.options, profile=_FUZZING)).fuzzed
+
     def _driver(self, mutant: Mutant) -> Driver:
         stand_in = stand_in_for("json", DEFAULT_TIMEOUT)
         command, dialect = resolve(mutant.backend), DIALECTS["json"]
         return Driver(command, dialect, self.codebook, DEFAULT_TIMEOUT, stand_in=stand_in, declared=self.declared)
+
+
+def _refers(value: Any) -> bool:
+    """Whether a wire value holds anything that an earlier step may have answered."""
+    if isinstance(value, Mapping):
+        return value.keys() == {"from"} or any(map(_refers, value.values()))
+    return isinstance(value, list) and any(map(_refers, value))

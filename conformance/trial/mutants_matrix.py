@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final
 
 from conformance.contract.mutant import Mutant
+from conformance.vectors.case import Case
 
 NOBODY: Final = ""
 
@@ -110,6 +111,19 @@ def evidence_of(matrix: KillMatrix) -> Mapping[str, frozenset[str]] | None:
     """What notices each mutant, by check strings, for lint; None where a row was written without that."""
     rows = [row for row in matrix.rows.values() if row.status is Status.KILLED]
     return {row.id: row.noticing for row in rows} if all(row.sources for row in rows) else None
+
+
+def believed(matrix: KillMatrix, cases: Iterable[Case], declared: Collection[str] | None = None) -> frozenset[str]:
+    """The cases whose column holds for a backend that declares these operators, all where None.
+
+    It holds for a case that is still the one that was asked, and of which nobody else answers any part.
+    """
+    return frozenset(
+        case.id
+        for case in cases
+        if (not matrix.digests or case.digest.startswith(matrix.digests.get(case.id, "-")))
+        and (declared is None or case.operators <= {*declared})
+    )
 
 
 def summary(matrix: KillMatrix) -> dict[str, Any]:

@@ -24,9 +24,10 @@ from conformance.trial.asker import Asker
 from conformance.trial.check import Result, Verdict
 from conformance.trial.crash.trial import CrashOptions
 from conformance.trial.crash_checks import crash_check, crashed
-from conformance.trial.diagnosis import diagnose
+from conformance.trial.diagnosis import MOST_UNLISTED, diagnose, unlisted
 from conformance.trial.holding import Held, hold_trials, unasked
 from conformance.trial.interview import MutantInterview
+from conformance.trial.mutants_matrix import believed
 from conformance.trial.mutants_report import FILE as MATRIX_FILE
 from conformance.trial.mutants_report import UnreadableMatrix, read_matrix
 from conformance.trial.options import Progress, RunOptions, Selection, Silence
@@ -155,10 +156,13 @@ class _Run:
         except UnreadableMatrix as error:
             self.progress.note(str(error))
             return None
+        if (new := len(unlisted(self.library.mutants, matrix))) > MOST_UNLISTED:
+            self.progress.note(f"{new} known mistakes are not in {file.name} and were not looked at")
         self.progress.stage("looking for the mistake behind it", 1)
-        with Asker(self.driver()) as backend:
-            interview = MutantInterview(self.plan, self.corpus, self.codebook, backend, self.declared)
-            return diagnose(results, self.library.mutants, matrix, interview)
+        with Asker(self.driver()) as backend, reference(self.options, self.codebook) as right:
+            interview = MutantInterview(self.plan, self.corpus, self.codebook, backend, right, self.declared)
+            sure = believed(matrix, self.corpus, self.declared)
+            return diagnose(results, self.library.mutants, matrix, interview, sure)
 
     # -- the run
 

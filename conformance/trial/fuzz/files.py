@@ -210,7 +210,7 @@ class _Search:
                 if again is not None and again.verdict is Verdict.FAIL:
                     example, found, improved = smaller, again, True
                     break
-        self.found = replace(found, details={"case": example.kept, "trace": example.told})
+        self.found = replace(found, details={"case": example.kept, "trace": example.told}, steps=example.steps)
 
     def judge(self, example: Example, counted: bool = False) -> Result | None:
         """Where the backend's walk parts from the reference's, None where it does not."""

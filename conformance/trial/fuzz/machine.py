@@ -185,8 +185,9 @@ class _Search:
 
     def told(self, result: Result, program: Program) -> Result:
         """A result with the trace that shows it, worded as a contract words one."""
-        lines = trace_lines(self.steps(program), self.codebook, self.contract)
-        return replace(result, details={"trace": list(lines)})
+        steps = self.steps(program)
+        lines = trace_lines(steps, self.codebook, self.contract)
+        return replace(result, details={"trace": list(lines)}, steps=steps)
 
     def record(self) -> dict[str, Any]:
         """The figures as they stand in the record."""

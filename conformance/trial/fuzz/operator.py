@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from conformance.backend.drive import Call
@@ -19,6 +20,7 @@ from conformance.trial.fuzz.machine import fuzz_machine
 from conformance.trial.fuzz.seed import Native, seeds_of, side_of
 from conformance.trial.fuzz.shrink import shrink
 from conformance.vectors.case import Case
+from conformance.vectors.question import Asked
 
 DEFAULT_EXAMPLES: Final = 200  # drawn calls per operator, beside the degenerate ones
 _TOGETHER: Final = 8  # calls of one round trip
@@ -104,7 +106,7 @@ class _Search:
         answers = zip(asked, self.reference.ask(asked), self.backend.ask(asked), strict=True)
         for k, (call, right, said) in enumerate(answers):
             if (wrong := self._judged(call, right, said)) is not None:
-                self.found = wrong
+                self.found = replace(wrong, steps=(Asked("call", call.operator, call.inputs),))
                 return k
         return None
 

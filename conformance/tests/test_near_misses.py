@@ -1,0 +1,108 @@
+"""A mistake that is nearly a known mutant, alike in every frozen case at hand, is not taken for it; the mutant is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+
+import pytest
+import yaml
+
+from conformance.backend.drive import Driver
+from conformance.backend.resolve import resolve
+from conformance.codec.dialect import DIALECTS
+from conformance.contract.mutant import Mutant
+from conformance.tests.mutant_results import EMIT, cases_of, codebook
+from conformance.tests.shipped import shipped_library
+from conformance.trial.asker import Asker
+from conformance.trial.attempt import attempt, behaviour
+from conformance.trial.check import Result, Verdict
+from conformance.trial.diagnosis import NOT_EXPLAINED, diagnose
+from conformance.trial.interview import MutantInterview
+from conformance.trial.mutants_matrix import KillMatrix, MutantRow, Status
+from conformance.trial.options import RunOptions
+from conformance.trial.plan import Plan
+from conformance.trial.run_result import Diagnosis
+from conformance.vectors.case import Case
+from conformance.vectors.corpus import Corpus, load_corpus
+
+MAP = "UML_OS.Data.SeededIntraBlockMap_v1"
+LISTED, NEAR = "listed", "nearly"
+Patch = tuple[str, str, str]  # file, find, replace
+
+
+@cache
+def corpus() -> Corpus:
+    return load_corpus(shipped_library().layout)
+
+
+@contextmanager
+def asker(backend: str) -> Iterator[Asker]:
+    with Asker(Driver(resolve(backend), DIALECTS["json"], codebook(), 30.0)) as one:
+        yield one
+
+
+def write(folder: Path, **patches: Patch) -> None:
+    entries = [
+        {
+            "id": id_,
+            "sentence": "errs",
+            "requirement": "N01",
+            "patch": dict(zip(("file", "find", "replace"), patch, strict=True)),
+        }
+        for id_, patch in patches.items()
+    ]
+    (folder / "data").mkdir()
+    (folder / "data" / "mutants.yaml").write_text(yaml.safe_dump({"mutants": entries}), "utf-8")
+
+
+def diagnosed(backend: str, cases: Sequence[Case], results: Sequence[Result]) -> Diagnosis | None:
+    """The diagnosis of a backend where one mutant is known, by what kills it of these cases."""
+    library = shipped_library()
+    position = next(iter(library.mutants.values())).position
+    listed = {LISTED: Mutant(LISTED, "data", "errs", ("N01",), (), False, "", position)}
+    killed = attempt(f"mutant:{LISTED}", cases, codebook()).wrong
+    matrix = KillMatrix(tuple(case.id for case in cases), {LISTED: MutantRow(LISTED, Status.KILLED, killed, "x")})
+    plan = Plan(library, corpus(), RunOptions(profile="quick"), codebook())
+    with asker(f"mutant:{backend}") as on_trial, asker("reference") as right:
+        interview = MutantInterview(plan, corpus(), codebook(), on_trial, right)
+        return diagnose(results, listed, matrix, interview)
+
+
+@pytest.mark.parametrize(
+    ("operator", "file", "find", "listed", "nearly"),
+    [
+        (
+            MAP,
+            "data/seeded_intra_block_map.py",
+            "if local_pos >= m:",
+            "if local_pos >= block_size:",
+            "if local_pos >= min(m + 1, block_size):",
+        ),
+        (
+            EMIT,
+            "error/emit.py",
+            "        t=context.t,",
+            "        t=context.t if context.t < 5_000_000_000 else 0,",
+            "        t=context.t if context.t < 6_000_000_000 else 0,",
+        ),
+    ],
+    ids=["one-more-let-through", "another-limit"],
+)
+def test_a_near_miss_is_not_taken_for_the_mutant_and_the_mutant_is_named(
+    operator: str, file: str, find: str, listed: str, nearly: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path, **{LISTED: (file, find, listed), NEAR: (file, find, nearly)})
+    monkeypatch.setenv("TALLY_SPEC_DIR", str(tmp_path))
+    all_cases = cases_of(operator)
+    one, other = (attempt(f"mutant:{id_}", all_cases, codebook()).results for id_ in (LISTED, NEAR))
+    # What tells them apart is taken away, so that only what lies near can.
+    cases = [case for case in all_cases if behaviour(one[case.id]) == behaviour(other[case.id])]
+    results = [other[case.id] for case in cases]
+    assert sum(result.verdict is Verdict.FAIL for result in results) >= 2
+    found = diagnosed(LISTED, cases, [one[case.id] for case in cases])
+    assert found is not None
+    assert (found.explained, found.mutants) == (True, (LISTED,))
+    assert diagnosed(NEAR, cases, results) == NOT_EXPLAINED

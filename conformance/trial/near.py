@@ -1,0 +1,173 @@
+"""Questions near a question: one leaf of one call takes another value, and everything else stays as it is."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import zip_longest
+from typing import Any, Final
+
+from conformance.codec.codebook import Codebook
+from conformance.trial.fuzz.seed import side_of
+from conformance.vectors.axis import refusal_of
+from conformance.vectors.case import CallStep, Case, RestartStep
+from conformance.vectors.dial import Dial, beside, dial_of
+from conformance.vectors.exchange import AnyStep
+from conformance.vectors.leaf import Optional, Spot, put, spots
+from conformance.vectors.notable import AXES, notable
+from conformance.vectors.question import Asked
+from conformance.vectors.recipe import holds_recipe
+
+LONGEST: Final = 40_000  # characters of a call: near a longer one nothing is asked
+_OCCURRENCES: Final = 4  # of a leaf in one call
+_SEEN: Final = 8  # values of other cases for one leaf
+_MOST_SEEN: Final = 1_500_000  # characters of calls in which they are looked for
+_STEP, _RESTART, _MAKING = 1_000, 400_000, 100  # what a step, a new process and a file cost, in characters of a call
+_MOST: Final = 300  # items of a large value
+_NOTHING: Final = object()
+Steps = tuple[AnyStep, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """One leaf of one call of a question."""
+
+    steps: Steps
+    at: int  # the place of the call
+    spot: Spot
+    dial: Dial | None
+
+    @property
+    def name(self) -> str:
+        """What it is called, whatever the question and the occurrence."""
+        step = self.steps[self.at]
+        assert isinstance(step, CallStep | Asked)
+        return f"{step.operator} {self.spot.place}"
+
+    def having(self, value: Any) -> Steps:
+        """The question with another value of the leaf."""
+        step = self.steps[self.at]
+        assert isinstance(step, CallStep | Asked)
+        changed = Asked(step.name, step.operator, put(step.inputs, self.spot.steps, value))
+        return (*self.steps[: self.at], changed, *self.steps[self.at + 1 :])
+
+    def at_place(self, place: int) -> Steps:
+        """The question with the leaf's dial at a place."""
+        assert self.dial is not None
+        return self.having(self.dial.value(place))
+
+
+@dataclass(frozen=True)
+class Neighbourhood:
+    """What can be asked near a question; `seen` holds what other questions have at each leaf."""
+
+    codebook: Codebook
+    seen: Mapping[tuple[str, str], Sequence[Any]]
+
+    def leaves(self, steps: Steps, last: str = "") -> Iterator[Leaf]:
+        """The leaves of every call, those of the call `last` first, then of those before; of each some occurrences."""
+        calls = [k for k, step in enumerate(steps) if isinstance(step, CallStep | Asked)]
+        names = [step.name for step in steps if isinstance(step, CallStep | Asked)]
+        stop = names.index(last) if last in names else len(names) - 1
+        for k in (*reversed(calls[: stop + 1]), *calls[stop + 1 :]):
+            step = steps[k]
+            assert isinstance(step, CallStep | Asked)
+            if len(repr(step.inputs)) > LONGEST or holds_recipe(step.inputs):
+                continue
+            found: Counter[str] = Counter()
+            for spot in spots(self.codebook[step.operator].contract.inputs, step.inputs):
+                if found[spot.place] < _OCCURRENCES and not _is_placeholder(spot.value):
+                    found[spot.place] += 1
+                    yield Leaf(steps, k, spot, dial_of(spot))
+
+    def near(self, leaf: Leaf) -> Iterator[Steps]:
+        """The questions in which this leaf alone is another; those that no backend is to be asked are left out."""
+        step = leaf.steps[leaf.at]
+        assert isinstance(step, CallStep | Asked)
+        told = {repr(leaf.spot.value)}
+        for value in self._values(step.operator, leaf):
+            if repr(value) not in told:
+                told.add(repr(value))
+                if self.is_askable(question := leaf.having(value), leaf.at):
+                    yield question
+
+    def _values(self, operator: str, leaf: Leaf) -> Iterator[Any]:
+        """Values of every sort by turns, so that whoever takes a few takes some of each."""
+        sorts: list[Iterable[Any]] = []
+        if leaf.dial is not None:
+            sorts.append(map(leaf.dial.value, leaf.dial.places()))
+        if not isinstance(leaf.spot.type, Optional):
+            sorts += [self.seen.get((operator, leaf.spot.place), ()), beside(leaf.spot)]
+        for axis in AXES:
+            named = notable(axis, leaf.spot)
+            sorts.append(value for _, value in named if not holds_recipe(value) or _count(value) <= _MOST)
+        for row in zip_longest(*sorts, fillvalue=_NOTHING):
+            yield from (value for value in row if value is not _NOTHING)
+
+    def is_askable(self, steps: Steps, at: int) -> bool:
+        """Whether a call is inside the domain and the limits of fuzzing."""
+        step = steps[at]
+        assert isinstance(step, CallStep | Asked)
+        forms = self.codebook[step.operator]
+        try:
+            refused = refusal_of(forms.contract, forms.inputs, step.inputs)
+            if refused != "" or not forms.contract.fuzz_limits or holds_recipe(step.inputs):
+                return refused is not None
+            return side_of(forms.contract, forms.inputs.to_native(step.inputs)) is not None
+        except (ValueError, TypeError, KeyError, LookupError):
+            return False
+
+
+def seen_in(cases: Iterable[Case], codebook: Codebook) -> Mapping[tuple[str, str], Sequence[Any]]:
+    """What stands at each leaf of each operator in some frozen cases, distinct, in their order."""
+    found: dict[tuple[str, str], dict[str, Any]] = {}
+    left = _MOST_SEEN
+    for case in cases:
+        if (left := left - cost(case.steps)) < 0:
+            break
+        for step in case.steps:
+            if not isinstance(step, CallStep) or len(repr(step.inputs)) > LONGEST or holds_recipe(step.inputs):
+                continue
+            for spot in spots(codebook[step.operator].contract.inputs, step.inputs):
+                if not isinstance(spot.type, Optional) and not _is_placeholder(spot.value):
+                    kept = found.setdefault((step.operator, spot.place), {})
+                    if len(kept) < _SEEN:
+                        kept.setdefault(repr(spot.value), spot.value)
+    return {key: tuple(kept.values()) for key, kept in found.items()}
+
+
+def cost(steps: Steps) -> int:
+    """About what a question costs, in characters of a call."""
+    total = 0
+    for step in steps:
+        total += _RESTART if isinstance(step, RestartStep) else _STEP
+        total += len(repr(step.inputs)) if isinstance(step, CallStep | Asked) else _MAKING
+    return total
+
+
+def in_turns(lines: Sequence[Iterable[Steps]], budget: int) -> Iterator[Steps]:
+    """A question of each line, then the next of each, until they have cost the budget."""
+    waiting = [iter(line) for line in lines]
+    while waiting:
+        for line in list(waiting):
+            question = next(line, None)
+            if question is None:
+                waiting.remove(line)
+                continue
+            if (budget := budget - cost(question)) < 0:
+                return
+            yield question
+
+
+def without_pins(steps: Sequence[AnyStep]) -> Steps:
+    """The steps of a question, ready to be changed."""
+    return tuple(replace(step, pin=None) if isinstance(step, Asked) else step for step in steps)
+
+
+def _is_placeholder(value: Any) -> bool:
+    return isinstance(value, Mapping) and value.keys() in ({"from"}, {"root"})
+
+
+def _count(value: Any) -> int:
+    return int(value["generated"]["count"]) if isinstance(value, Mapping) and "generated" in value else 10**9
