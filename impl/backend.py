@@ -26,7 +26,8 @@ class Backend:
     """Serve a table of operators, and machines with their methods, in any form of the wire.
 
     `machines` maps a machine's name, which hello lists, to its methods by their full names. `changed` are the operators
-    and methods in which a mutant can differ from the reference, `sources` the digest of the files that those rest on.
+    and methods in which a mutant can differ from the reference, `sources` the digest of the files that those rest on,
+    `functions` the only ones that it changes.
     """
 
     def __init__(
@@ -39,6 +40,7 @@ class Backend:
         arrays: str | None = None,
         changed: Sequence[str] | None = None,
         sources: str | None = None,
+        functions: Sequence[str] | None = None,
     ) -> None:
         self.name = name
         self.operators = operators
@@ -49,6 +51,7 @@ class Backend:
         self._arrays = arrays
         self._changed = changed
         self._sources = sources
+        self._functions = functions
         self._native = Calls(self, NativeForm())
 
     def hello(self) -> dict[str, Any]:
@@ -70,6 +73,8 @@ class Backend:
             greeting["changed"] = list(self._changed)
         if self._sources is not None:
             greeting["sources"] = self._sources
+        if self._functions is not None:
+            greeting["functions"] = list(self._functions)
         return greeting
 
     def call(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,6 +6,7 @@ NAME is reference, vectorized, javascript or mutant:ID.
 import os
 import sys
 import traceback
+from collections.abc import Callable
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -85,8 +86,10 @@ def _apply(convert: Convert | None, item: Any) -> Any:
     return item if convert is None else convert(item)
 
 
-def serve(backend: Backend, source: int = 0, sink: int = 1) -> None:
+def serve(backend: Backend, source: int = 0, sink: int = 1, after: Callable[[], None] | None = None) -> None:
     """Answer requests from one file descriptor on another until bye or the end of the input.
+
+    `after` is called after each.
 
     The answers to what one read brought leave in one write, so that pipelined requests cost two system calls together
     and a lone request is answered at once; no answer waits longer than PATIENCE for the next one, nor for PLENTY bytes.
@@ -103,6 +106,8 @@ def serve(backend: Backend, source: int = 0, sink: int = 1) -> None:
         for message in wire.feed(chunk):
             answers.append(session.answer(message))
             size += len(answers[-1])
+            if after is not None:
+                after()
             if session.over:
                 break
             if size > PLENTY or monotonic() - since > PATIENCE:
@@ -136,6 +141,16 @@ def load(name: str) -> Backend:
     raise ValueError(f"unknown backend {name!r}: reference, vectorized, javascript or mutant:ID")
 
 
+def trace(file: str) -> int:
+    """Serve the reference and write down which of its functions each request runs; return the exit status."""
+    from impl.mutants.footprint import Footprint, OneAtATime
+
+    footprint = Footprint(file)
+    footprint.start()
+    serve(OneAtATime(load("reference")), after=footprint.flush)
+    return 0
+
+
 def main(arguments: list[str]) -> int:
     """Serve the named backend; return the exit status."""
     if len(arguments) != 1:
@@ -144,6 +159,8 @@ def main(arguments: list[str]) -> int:
     sys.setrecursionlimit(FRAMES)
     if arguments[0] == "javascript":
         os.execvp("node", ["node", str(Path(__file__).parent / "javascript" / "serve.js")])  # noqa: S606
+    if arguments[0].startswith("traced:"):
+        return trace(arguments[0].removeprefix("traced:"))
     try:
         backend = load(arguments[0])
     except ValueError as reason:

@@ -42,6 +42,7 @@ class Hello:
     explains: bool
     changed: frozenset[str] | None = None  # of a mutant: what its mistake can reach
     sources: str = ""  # of a mutant: a digest of everything that the operators in `changed` rest on
+    functions: frozenset[str] | None = None  # of a mutant: the only functions that it changes
 
 
 def hello_from(result: Any) -> Hello:
@@ -68,6 +69,9 @@ def hello_from(result: Any) -> Hello:
     changed = result.get("changed")
     if changed is not None and not (isinstance(changed, list) and all(isinstance(name, str) for name in changed)):
         raise BadHello("`changed` must be a list of operator names")
+    functions = result.get("functions")
+    if functions is not None and not (isinstance(functions, list) and all(isinstance(one, str) for one in functions)):
+        raise BadHello("`functions` must be a list of texts")
     sources = result.get("sources", "")
     if not isinstance(sources, str):
         raise BadHello("`sources` must be text")
@@ -81,4 +85,5 @@ def hello_from(result: Any) -> Hello:
         explains=result.get("explain") is True,
         changed=None if changed is None else frozenset(changed),
         sources=sources,
+        functions=None if functions is None else frozenset(functions),
     )

@@ -109,7 +109,7 @@ class Sandbox:
             options += ["--ro-bind", outside, inside]
         suite = self.layout
         # An editable install keeps the contracts in site-packages, beside the harness of the checkout.
-        harness = {Path(entry).absolute() / "conformance" for entry in (_ROOT, *sys.path) if entry}
+        harness = {Path(entry).absolute() / "conformance" for entry in (str(_ROOT), *sys.path) if entry}
         hidden = [suite.spec, suite.vectors, suite.reports, suite.root / ".git", *harness]
         if HOME / "impl" in shown and (_ROOT / "impl" / "tests").is_dir():
             hidden.append(HOME / "impl" / "tests")

@@ -63,7 +63,7 @@ def attempt(
     by_id = {case.id: case for case in cases if case.profile != TOO_SLOW}
     results: dict[str, Result] = {}
     obstacles: list[str] = []
-    for finished in driver.hold([_conversation(runner, case, stateless) for case in by_id.values()]):
+    for finished in driver.hold([conversation_of(runner, case, stateless) for case in by_id.values()]):
         found = None if finished.finding is None else [finished.finding]
         whole: Finished[Sequence[Result]] = Finished(
             finished.key, found, finished.lost, called=finished.called, side=finished.side
@@ -80,15 +80,32 @@ def attempt(
 
 
 @dataclass(frozen=True, slots=True)
+class Footprints:
+    """The functions of the suite's reference that each case runs, and those that run once for all cases."""
+
+    by_case: Mapping[str, frozenset[str]]
+    always: frozenset[str]
+
+    def runs(self, case: str, functions: frozenset[str]) -> bool:
+        """Whether a case may run one of these functions; one whose footprint nobody took may run any."""
+        found = self.by_case.get(case)
+        return found is None or not functions.isdisjoint(found) or not functions.isdisjoint(self.always)
+
+
+@dataclass(frozen=True, slots=True)
 class Reach:
     """What a mutant says of itself: the operators that its mistake can reach, and a digest of its own source."""
 
     changed: frozenset[str] | None = None  # None: it does not say, or gives no hello
     sources: str = ""
+    functions: frozenset[str] | None = None  # the only functions that it changes; None: it does not say
 
-    def of(self, cases: Sequence[Case]) -> Sequence[Case]:
+    def of(self, cases: Sequence[Case], footprints: Footprints | None = None) -> Sequence[Case]:
         """The cases that the mistake can reach; the others are answered by the unchanged reference."""
-        return cases if self.changed is None else [case for case in cases if case.operators & self.changed]
+        near = cases if self.changed is None else [case for case in cases if case.operators & self.changed]
+        if footprints is None or self.functions is None:
+            return near
+        return [case for case in near if footprints.runs(case.id, self.functions)]
 
 
 def reach_of(backend: str, codebook: Codebook) -> Reach:
@@ -98,7 +115,7 @@ def reach_of(backend: str, codebook: Codebook) -> Reach:
     except (BadHello, LostBackend):
         return Reach()
     process.kill()
-    return Reach(hello.changed, hello.sources[:SOURCES])
+    return Reach(hello.changed, hello.sources[:SOURCES], hello.functions)
 
 
 def behaviour(result: Result) -> str:
@@ -115,8 +132,10 @@ def behaviour(result: Result) -> str:
     return hashlib.sha256(json.dumps(seen, sort_keys=True, default=repr).encode()).hexdigest()
 
 
-def _conversation(runner: CaseRunner, case: Case, stateless: bool) -> Conversation[Result]:
-    if stateless or all(runner.codebook[operator].contract.purity == "pure" for operator in case.operators):
+def conversation_of(runner: CaseRunner, case: Case, stateless: bool = False) -> Conversation[Result]:
+    """A case as it is asked in an attempt: restarts that only ask whether a backend keeps state are left out."""
+    pure = (runner.codebook[operator].contract.purity == "pure" for operator in case.operators)
+    if stateless or all(pure):
         return Conversation(case.id, lambda: _without_restarts(runner.talk(case)))
     return runner.conversation(case)
 

@@ -12,8 +12,9 @@ from conformance.backend.workers import workers
 from conformance.codec.codebook import Codebook, codebook_of
 from conformance.contract.library import Library
 from conformance.contract.mutant import Mutant
-from conformance.trial.attempt import Attempt, Reach, attempt, behaviour, reach_of
+from conformance.trial.attempt import Attempt, Footprints, Reach, attempt, behaviour, reach_of
 from conformance.trial.evidence import Evidence
+from conformance.trial.footprint import footprints
 from conformance.trial.mutants_matrix import KillMatrix, MutantRow, Status
 from conformance.trial.options import Progress, Silence
 from conformance.trial.power import Power
@@ -22,6 +23,7 @@ from conformance.vectors.case import Case
 PROFILE: Final = "quick"  # only these cases decide: a mutant must not need a slow case to be noticed
 DIGEST: Final = 8  # hex digits of a case's digest that tell whether it is still the one that was asked
 JOBS: Final = 2
+_FEW: Final = 20
 _UNUSABLE: Final = "it exited with status 3"  # the patch does not apply; a mutant says so before its hello
 
 
@@ -57,7 +59,9 @@ def kill_matrix(
     codebook = codebook_of(library)
     if effort is not None and effort.power is not None and "fuzz" in effort.kinds and len(mutants) > 1:
         effort.power.prepare()
-    trial = _MutantTrial(deciding, digests_of(deciding), codebook, Evidence(codebook), effort or Effort())
+    # To trace every case takes as long as a few mutants.
+    traced = footprints(deciding, codebook) if len(mutants) > _FEW else None
+    trial = _MutantTrial(deciding, digests_of(deciding), codebook, Evidence(codebook), effort or Effort(), traced)
     rows: dict[str, MutantRow] = {}
     with workers(JOBS) as own:
         for row in (executor or own).map(trial.row, mutants):
@@ -91,6 +95,7 @@ class _MutantTrial:
     codebook: Codebook
     evidence: Evidence
     effort: Effort
+    footprints: Footprints | None = None
 
     def row(self, mutant: Mutant) -> MutantRow:
         reach = reach_of(mutant.backend, self.codebook)
@@ -113,7 +118,7 @@ class _MutantTrial:
         return row if row is not None and reach.sources and row.sources == reach.sources else None
 
     def _tried(self, mutant: Mutant, reach: Reach, old: MutantRow | None) -> MutantRow:
-        asked = self.cases if mutant.control else reach.of(self.cases)
+        asked = self.cases if mutant.control else reach.of(self.cases, self.footprints)
         if old is not None and self.effort.known is not None:
             before = self.effort.known.digests
             fresh = {id_ for id_, digest in self.digests.items() if before.get(id_) != digest}

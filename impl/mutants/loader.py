@@ -14,6 +14,7 @@ from impl.backend import Backend
 from impl.deferred import Entries, Machine
 from impl.mutants import UnusableMutant
 from impl.mutants.catalogue import Mutant, find_mutant, spec_directory
+from impl.mutants.footprint import functions_of
 from impl.mutants.reach import files_behind, reached
 
 PACKAGE = "impl.reference"
@@ -83,6 +84,7 @@ def load_mutant(identity: str) -> Backend:
         explanations=backend.explanations,
         changed=changed,
         sources=digest_of(behind, sources),
+        functions=functions_of(patched_texts(mutant)) if mutant.patches else None,
     )
 
 
@@ -94,6 +96,14 @@ def digest_of(files: Iterable[Path], patched: Mapping[Path, bytes]) -> str:
         source = patched.get(file) or file.read_bytes()
         total.update(b"%d %s %d %s" % (len(name), name, len(source), source))
     return total.hexdigest()
+
+
+def patched_texts(mutant: Mutant) -> dict[str, list[str]]:
+    """Return the texts that a mutant's patches replace, by file."""
+    texts: dict[str, list[str]] = {}
+    for patch in mutant.patches:
+        texts.setdefault(patch.file, []).append(patch.find)
+    return texts
 
 
 def patched_sources(mutant: Mutant, reference: Path) -> dict[Path, bytes]:
