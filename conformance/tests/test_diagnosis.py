@@ -193,6 +193,13 @@ def test_two_checks_that_show_one_call_are_one_failing_case() -> None:
     assert found == single(("x",), "errs", ("N0",), ("NA0",))
 
 
+@pytest.mark.parametrize("inputs", [{"handle": {"from": "open.handle"}}, {"root": {"root": "r"}, "name": "a"}])
+def test_the_same_call_on_what_two_traces_made_is_two_failing_cases(inputs: Any) -> None:
+    results = [replace(failing(slug), call=Call("O", inputs, {"result": "wrong"})) for slug in "ab"]
+    found = diagnose(results, mutants(x="errs"), matrix("ab", x="ab"), Asked(x=results))
+    assert found == explained(("x",), "errs", ("N0",), ("NA0",))
+
+
 @pytest.mark.parametrize("where", ["near", "fresh"])
 def test_a_mutant_that_answers_anything_else_otherwise_is_not_named(where: str) -> None:
     asked = Asked(x=[failing("a"), failing("b")])

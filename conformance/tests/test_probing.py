@@ -81,6 +81,14 @@ def test_a_backend_that_is_lost_near_by_makes_another_mistake() -> None:
     assert not alike(lambda inputs: -1 if size(inputs) < 5000 else 1, lambda inputs: 1)
 
 
+def test_numbers_that_meet_at_a_limit_move_together() -> None:
+    equal = {"local_pos": "7", "block_size": "7"}
+    backend, right = Answering(lambda inputs: inputs["local_pos"] == inputs["block_size"]), Answering(lambda inputs: 0)
+    nearly = Answering(lambda inputs: inputs["local_pos"] == inputs["block_size"] and size(inputs) < 100)
+    asked = [cast(Asker, one) for one in (backend, right, nearly)]
+    assert not Probing(codebook(), asked[0], asked[1], [Failing(question(**equal))], ()).alike(asked[2], ())
+
+
 def test_frozen_cases_that_the_run_left_out_are_asked() -> None:
     far = question(block_id="1234567", epoch_seed="ab" * 16)
     backend: Mistake = lambda inputs: 2 if inputs["block_id"] == "1234567" else 1  # noqa: E731

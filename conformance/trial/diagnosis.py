@@ -70,11 +70,14 @@ def unlisted(mutants: Mapping[str, Mutant], matrix: KillMatrix) -> list[Mutant]:
 
 
 def _evidence(failed: Sequence[Result]) -> set[str]:
-    """The distinct calls that failed; checks without a call count each."""
-    return {
-        repr((result.call.operator, result.call.inputs)) if result.call is not None else result.check.id
-        for result in failed
-    }
+    """The distinct calls that failed; checks without a call, or whose call hangs on what came before, count each."""
+    found = set()
+    for result in failed:
+        call = result.call
+        parts = [] if call is None or not isinstance(call.inputs, Mapping) else list(call.inputs.values())
+        hangs = any(isinstance(part, Mapping) and part.keys() in ({"from"}, {"root"}) for part in parts)
+        found.add(result.check.id if call is None or hangs else repr((call.operator, call.inputs)))
+    return found
 
 
 def _suspects(

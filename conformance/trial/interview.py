@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import zip_longest
-from typing import Any, Final
+from typing import Final
 
 from conformance.backend.drive import Driver
 from conformance.backend.resolve import resolve
@@ -22,7 +22,7 @@ from conformance.trial.near import Steps
 from conformance.trial.options import DEFAULT_TIMEOUT
 from conformance.trial.plan import Plan
 from conformance.trial.probing import Failing, Probing
-from conformance.vectors.case import CallStep, Case
+from conformance.vectors.case import Case
 from conformance.vectors.corpus import Corpus
 from conformance.vectors.question import Asked
 
@@ -82,32 +82,23 @@ class MutantInterview:
             yield from (case for case in self.corpus.cases.get(operator, ()) if case.profile != TOO_SLOW)
 
     def _failing(self, failed: Sequence[Result]) -> Iterator[Failing]:
-        """The questions behind failures; a law shows one call, which stands alone where it is on no handle."""
+        """The questions behind failures, each as short as it is known to be."""
         by_id = {case.id: case for case in self._cases({result.check.operator for result in failed})}
         for result in failed:
             call, case = result.call, by_id.get(result.check.id)
-            if case is not None and case.steps:
-                yield Failing(self._until(case.steps, result.step), result.step, case.group)
+            if call is not None and self._stands_alone(call.operator):
+                # What an earlier call of the case answered stands in it.
+                group = case.group if case is not None else result.check.group
+                yield Failing((Asked("call", call.operator, call.inputs),), "", group)
+            elif case is not None and case.steps:
+                yield Failing(_until(case.steps, result.step), result.step, case.group)
             elif result.steps:
                 yield Failing(result.steps, result.step, result.check.group)
-            elif call is not None and result.check.kind is not Kind.VECTOR:
-                forms = self.codebook[call.operator]
-                if not forms.handles and not forms.roots:
-                    yield Failing((Asked("call", call.operator, call.inputs),), "", result.check.group)
 
-    def _until(self, steps: Steps, last: str) -> Steps:
-        """The steps up to the first wrong answer, so that nothing else of the question is wrong; of pure calls it alone.
-
-        What came before was right, and what comes behind was never asked.
-        """
-        names = [getattr(step, "name", "") for step in steps]
-        if not last or last not in names:
-            return steps
-        wrong = steps[names.index(last)]
-        forms = [self.codebook[step.operator] for step in steps if isinstance(step, CallStep)]
-        if isinstance(wrong, CallStep) and all(one.contract.purity == "pure" for one in forms) and not _refers(wrong.inputs):
-            return (wrong,)
-        return steps[: names.index(last) + 1]
+    def _stands_alone(self, operator: str) -> bool:
+        """Whether a call of it hangs on nothing but its inputs."""
+        forms = self.codebook[operator]
+        return forms.contract.purity == "pure" and not forms.handles and not forms.roots
 
     def fresh(self, mutant: Mutant, operators: Sequence[str]) -> bool:
         """Whether the mutant and the backend answer alike in new calls of those operators that can be fuzzed."""
@@ -134,8 +125,9 @@ class MutantInterview:
         return Driver(command, dialect, self.codebook, DEFAULT_TIMEOUT, stand_in=stand_in, declared=self.declared)
 
 
-def _refers(value: Any) -> bool:
-    """Whether a wire value holds anything that an earlier step may have answered."""
-    if isinstance(value, Mapping):
-        return value.keys() == {"from"} or any(map(_refers, value.values()))
-    return isinstance(value, list) and any(map(_refers, value))
+def _until(steps: Steps, last: str) -> Steps:
+    """The steps up to the first wrong answer, so that nothing else is wrong; what comes behind was never asked."""
+    for k, step in enumerate(steps):
+        if last and getattr(step, "name", "") == last:
+            return steps[: k + 1]
+    return steps

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import zip_longest
+from itertools import combinations, zip_longest
 from typing import Any, Final
 
 from conformance.codec.codebook import Codebook
-from conformance.trial.fuzz.seed import side_of
+from conformance.codec.illtyped import IllTyped
+from conformance.contract.types import is_place
+from conformance.trial.fuzz.seed import is_cheap
 from conformance.vectors.axis import refusal_of
 from conformance.vectors.case import CallStep, Case, RestartStep
 from conformance.vectors.dial import Dial, beside, dial_of
@@ -24,6 +26,7 @@ _OCCURRENCES: Final = 4  # of a leaf in one call
 _SEEN: Final = 8  # values of other cases for one leaf
 _MOST_SEEN: Final = 1_500_000  # characters of calls in which they are looked for
 _STEP, _RESTART, _MAKING = 1_000, 400_000, 100  # what a step, a new process and a file cost, in characters of a call
+_LEAST_COUPLED: Final = 2  # zeros and ones are equal by chance
 _MOST: Final = 300  # items of a large value
 _NOTHING: Final = object()
 Steps = tuple[AnyStep, ...]
@@ -92,6 +95,24 @@ class Neighbourhood:
                 if self.is_askable(question := leaf.having(value), leaf.at):
                     yield question
 
+    def coupled(self, leaves: Sequence[Leaf]) -> Iterator[Steps]:
+        """The questions in which two numbers of one call that are equal, or one apart, move together.
+
+        Where a call lies at a limit that another of its numbers sets, it stays there.
+        """
+        numbers = [leaf for leaf in leaves if leaf.dial is not None and not leaf.dial.counts]
+        for one, other in combinations(numbers, 2):
+            assert one.dial is not None
+            assert other.dial is not None
+            apart = other.dial.now - one.dial.now
+            if one.at != other.at or abs(apart) > 1 or max(one.dial.now, other.dial.now) < _LEAST_COUPLED:
+                continue
+            for place in (*(2**power for power in range(1, 64, 5)), *one.dial.places()):
+                if other.dial.low <= place + apart <= other.dial.high and one.dial.low <= place <= one.dial.high:
+                    both = replace(other, steps=one.at_place(place)).at_place(place + apart)
+                    if self.is_askable(both, one.at):
+                        yield both
+
     def _values(self, operator: str, leaf: Leaf) -> Iterator[Any]:
         """Values of every sort by turns, so that whoever takes a few takes some of each."""
         sorts: list[Iterable[Any]] = []
@@ -106,16 +127,19 @@ class Neighbourhood:
             yield from (value for value in row if value is not _NOTHING)
 
     def is_askable(self, steps: Steps, at: int) -> bool:
-        """Whether a call is inside the domain and the limits of fuzzing."""
+        """Whether a call is inside the domain, and cheap: a mistake may lie in the guard that refuses a long one."""
         step = steps[at]
         assert isinstance(step, CallStep | Asked)
         forms = self.codebook[step.operator]
         try:
-            refused = refusal_of(forms.contract, forms.inputs, step.inputs)
-            if refused != "" or not forms.contract.fuzz_limits or holds_recipe(step.inputs):
-                return refused is not None
-            return side_of(forms.contract, forms.inputs.to_native(step.inputs)) is not None
-        except (ValueError, TypeError, KeyError, LookupError):
+            if refusal_of(forms.contract, forms.inputs, step.inputs) is None:
+                return False
+            if not forms.contract.fuzz_limits or holds_recipe(step.inputs):
+                return True
+            places = {member.name for member in forms.contract.inputs.fields if is_place(member.type)}
+            wire = {name: "x" if name in places else part for name, part in step.inputs.items()}
+            return is_cheap(forms.contract, forms.inputs.to_native(wire))
+        except (IllTyped, ValueError, TypeError, LookupError):
             return False
 
 

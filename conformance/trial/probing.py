@@ -61,7 +61,8 @@ class Probing:
         chosen = one_of_each(self.failing)
         of_each = [list(self._neighbourhood.leaves(without_pins(one.steps), one.step)) for one in chosen]
         self._leaves = [leaf for row in zip_longest(*of_each) for leaf in row if leaf is not None]
-        self._more = in_turns([self._neighbourhood.near(leaf) for leaf in self._leaves], _BUDGET)
+        near = [self._neighbourhood.near(leaf) for leaf in self._leaves]
+        self._more = in_turns([*map(self._neighbourhood.coupled, of_each), *near], _BUDGET)
 
     @property
     def _questions(self) -> Iterator[Steps]:
