@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 from collections import Counter
 from collections.abc import Generator, Iterator, Mapping, Sequence
@@ -33,9 +34,10 @@ ANSWER: Final = "with files of others beside its own the same steps got another 
 LEFT: Final = "with files of others beside its own the same steps left other files"
 HARMED: Final = "a file of others, beside the operator's own, did not stay what it was"
 _MOST: Final = 1 << 16  # bytes of a file, and names of a folder, that are copied
-_PLACED: Final = 150  # bystanders in one root
+_PLACED: Final = 180  # bystanders in one root
 _SHORT: Final = 40  # characters of a text that may be the name of a file
 _LONGEST: Final = 255  # bytes of a name
+_TIMES: Final = re.compile(r"(\[[^]]*\])\{([0-9]+)\}")
 Judgement = Generator[Sequence[Call] | Restart, Sequence[Outcome], Result]
 Paths = Mapping[str, frozenset[str]]  # of every root: what an operator's own cases have in it at some time
 
@@ -49,6 +51,9 @@ def near_misses(path: str) -> Iterator[str]:
     names = [f"{name}.backup", f"{name}~", f"{name}{dot}{ending}", f"{stem}2{dot}{ending}", f"0{name}", name[:-1]]
     names += [f"{head}2{dot}{ending}" for head, mark, _ in (stem.rpartition("_"), stem.rpartition("-")) if mark]
     names += [name.swapcase(), f"x{name}", f"{name} ", f".{name}.tmp", f"{name}.tmp", f"{stem}.tmp"]
+    # The leftovers of names that are nearly this one: those of somebody else.
+    short = re.sub("[0-9]{2,}", lambda digits: digits[0][1:], name, count=1)
+    names += [f".{other}.tmp" for other in (short, f"0{name}", name.swapcase()) if other != name]
     for other in dict.fromkeys(names):
         if other not in ("", ".", "..", name) and len(os.fsencode(other)) <= _LONGEST:
             yield f"{folder}/{other}" if folder else other
@@ -242,7 +247,8 @@ def _is_root(value: Any) -> bool:
 
 
 def _matches(path: str, patterns: Mapping[str, str]) -> bool:
-    return any(fnmatchcase(path, pattern) for pattern in patterns)
+    """Whether a pattern fits; `[0-9]{20}` in one stands for twenty digits, so that no near miss fits by chance."""
+    return any(fnmatchcase(path, _TIMES.sub(lambda one: one[1] * int(one[2]), pattern)) for pattern in patterns)
 
 
 def _below(root: Path) -> Iterator[str]:
