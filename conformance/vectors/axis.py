@@ -18,6 +18,7 @@ from conformance.contract.model import Contract
 from conformance.contract.types import is_place
 from conformance.vectors.group import Expansion
 from conformance.vectors.leaf import Optional, Spot, put, spots
+from conformance.vectors.near import NEAR
 from conformance.vectors.notable import notable
 from conformance.vectors.question import Asked, Question
 from conformance.vectors.recipe import expanded, holds_recipe, is_recipe
@@ -126,7 +127,11 @@ def _line(expansion: Expansion, asked: Asked, spot: Spot) -> Line:
             found.append(variant)
         elif judged is not None and asked.operator == expansion.contract.operator:
             refused.setdefault(judged, []).append(variant)
-    thinned = [one for some in refused.values() for one in (some if len(some) <= _REFUSED else (some[0], some[-1]))]
+    # Of what one guard refuses two values tell enough, unless each of them looks like the right one.
+    whole = expansion.body["axis"] == NEAR
+    thinned = [
+        one for some in refused.values() for one in (some if whole or len(some) <= _REFUSED else (some[0], some[-1]))
+    ]
     return Line(spot, (*found, *thinned))
 
 
