@@ -101,6 +101,18 @@ def test_calls_of_a_group_that_are_alike_are_written_as_their_difference() -> No
     assert writer.written("A::other::case-0", [steps[1]]) == [steps[1]]
 
 
+def test_a_failure_beside_a_result_is_written_with_the_difference_of_its_inputs_alone() -> None:
+    steps = [
+        {"step": f"s{k}", "call": "A", "inputs": {"a": k, "b": "x" * 200}, "expected": expected}
+        for k, expected in enumerate(({"result": {"c": 1}}, {"failure": {"code": "C", "data": {}}}))
+    ]
+    written = Models().written("A::g::case", steps)
+    assert written[1] == {
+        "step": "s1", "call": "A", "like": "case::s0", "inputs": [[["a"], 1]], "expected": steps[1]["expected"]
+    }  # fmt: skip
+    assert Models().read("A::g::case", written) == steps
+
+
 def test_a_difference_from_nothing_is_an_error() -> None:
     step = {"step": "s1", "call": "A", "like": "case::s0", "inputs": [], "expected": []}
     with pytest.raises(KeyError):

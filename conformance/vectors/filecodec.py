@@ -111,6 +111,7 @@ def _archive(members: Any) -> bytes:
         for member in members:
             info = zipfile.ZipInfo(member["name"], _NO_DATE)
             info.create_system, info.external_attr = 3, 0o600 << 16  # the same on every platform
+            archive.NameToInfo.pop(info.filename, None)  # a member may stand twice: nobody is warned of it
             archive.writestr(info, _member_bytes(member))
     return target.getvalue()
 
