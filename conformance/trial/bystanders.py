@@ -69,18 +69,20 @@ class AmongBystanders:
     def judge(self, check: Check, traces: Sequence[Sequence[Step]]) -> Judgement:
         """Where a walk among bystanders parts from the one alone, or harms one of them; a pass where none does."""
         alone: list[Held] = []
+        walked: list[Paths] = []
         seen: dict[str, Counter[str]] = {}
         for steps in traces:
             watch = Harvest({})
             alone.append((yield from exchanges(steps, self.rule.codebook, self.rule.dialect, watch=watch)))
+            walked.append({root: frozenset(found) for root, found in watch.seen.items()})
             for root, found in watch.seen.items():
                 seen.setdefault(root, Counter()).update(found)
         # What one case alone has is often a bystander itself, or in the way on purpose.
         least = min(2, len(traces))
         paths = {root: frozenset(path for path in found if found[path] >= least) for root, found in seen.items()}
         placed = 0
-        for steps, before in zip(traces, alone, strict=True):
-            crowd = Crowd(self.contract, paths)
+        for steps, before, own in zip(traces, alone, walked, strict=True):
+            crowd = Crowd(self.contract, paths, own)
             held: Held = yield from self._among(steps, crowd)
             placed += len(crowd.known)
             if (wrong := self._wrong(check, steps, before, held, crowd)) is not None:
@@ -143,6 +145,7 @@ class Crowd:
 
     contract: Contract
     paths: Paths
+    own: Paths  # of this walk, alone: what comes to be there is no place for a bystander
     known: dict[tuple[str, str], str] = field(default_factory=dict)  # by root and path: what a bystander is
     folders: set[tuple[str, str]] = field(default_factory=set)  # made for them
     harmed: tuple[str, str, str, str] | None = None
@@ -193,7 +196,8 @@ class Crowd:
     def _put(self, name: str, root: Path, path: str, original: Path, twin: bool = False) -> None:
         place = root / path
         full = sum(1 for at, _ in self.known if at == name) >= _PLACED
-        if full or (name, path) in self.known or path in self.paths[name] or os.path.lexists(place):
+        taken = path in self.paths[name] or path in self.own.get(name, ())
+        if full or (name, path) in self.known or taken or os.path.lexists(place):
             return
         if _matches(path, self.contract.bystanders.none) or not self._folder(name, root, path):
             return
