@@ -1,7 +1,7 @@
 """Calls of one group that differ in a leaf from its first one: a vector file holds the difference alone.
 
-A change is [path, value], the path a list of keys and indices; an answer of another kind, a failure for a result, stands
-whole. The digest of a case runs over the whole calls, so that the file may be written either way.
+A change is [path, value], the path a list of keys and indices; an answer of another kind, a failure for a result,
+stands whole. The digest of a case runs over the whole calls, so that the file may be written either way.
 """
 
 from __future__ import annotations
