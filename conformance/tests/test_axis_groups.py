@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,7 +18,7 @@ from conformance.tests.fakes.carrier import WEAKNESSES
 from conformance.tests.small_spec import load, problems
 from conformance.trial.attempt import attempt
 from conformance.trial.wire import wire_score
-from conformance.vectors.case import Case
+from conformance.vectors.case import CallStep, Case
 from conformance.vectors.expand import expand
 from conformance.vectors.freeze import freeze
 
@@ -162,3 +163,45 @@ def test_a_step_that_does_not_exist_is_named(tmp_path: Path) -> None:
     with pytest.raises(Exception, match="nowhere"):
         expand(codebook[OPERATOR].contract, codebook)
     assert problems(tmp_path / "again", text.replace("axis: size", "axis: weight"))
+
+
+NEAR = """\
+  - group: near
+    axis: near
+    why: Values that a careless reader takes for the one that stands there.
+    requirement: N01
+    base: one
+    set: {text: Ab1, count: 300, data: "6100"}
+"""
+
+
+def asked(group: Iterable[Case], leaf: str) -> set[Any]:
+    (case,) = (one for one in group if one.id.endswith(f"near::{leaf}"))
+    return {step.inputs[leaf] for step in case.steps}  # type: ignore[union-attr]
+
+
+def test_near_values_are_made_from_what_stands_there(tmp_path: Path) -> None:
+    found = frozen(load(tmp_path, PLAIN + NEAR))
+    assert {"", "Ab1 ", " Ab1", "Ab1\n", "Ab1\0", "aB1", "Ab\u0661", "0Ab1", "Ab", "Ab11"} <= asked(found, "text")
+    assert {"299", "301", "556", "65836", "4294967596"} <= asked(found, "count")
+    assert {"6101", "e100", "0061", "61", "610000", ""} <= asked(found, "data")
+    presence = next(one for one in found if one.id.endswith("near::note.presence"))
+    assert ["note" in step.inputs for step in presence.steps] == [False, True]  # type: ignore[union-attr]
+
+
+def test_a_step_asked_together_stands_in_one_case_between_the_others(tmp_path: Path) -> None:
+    trace = """\
+    together: true
+    step: asked
+    leaves: [text, count]
+    trace:
+      - {step: first, base: one}
+      - {step: asked, base: one, set: {text: Ab1, count: 300}}
+      - {step: last, base: one}
+"""
+    text = NEAR.replace('    base: one\n    set: {text: Ab1, count: 300, data: "6100"}\n', trace)
+    (case,) = (one for one in frozen(load(tmp_path, PLAIN + text)) if one.group == "near")
+    names = [step.name for step in case.steps if isinstance(step, CallStep)]
+    assert (names[0], names[-1]) == ("first", "last")
+    assert {"text=blank-behind", "count=plus-2p8"} <= set(names)
+    assert len(set(names)) == len(names)

@@ -92,6 +92,10 @@ def test_a_contract_may_say_what_its_operator_clears_away() -> None:
     assert crowded("sweeps", contract=contract).verdict is Verdict.FAIL  # it removes those of `other` as well
     contract = replace(contract, bystanders=Bystanders(owned={"greetings/*": "Old copies."}))
     assert crowded("sweeps", contract=contract).verdict is Verdict.PASS
+    contract = replace(contract, bystanders=Bystanders(owned={"greetings/[!/]{3}*": "Old copies."}))
+    assert crowded("sweeps", contract=contract).verdict is Verdict.PASS
+    contract = replace(contract, bystanders=Bystanders(owned={"greetings/[!/]{60}*": "Old copies."}))
+    assert crowded("sweeps", contract=contract).verdict is Verdict.FAIL
 
 
 @pytest.mark.parametrize(
@@ -99,6 +103,8 @@ def test_a_contract_may_say_what_its_operator_clears_away() -> None:
     [
         ("objects/0a", "objects/0a.backup"),
         ("wal/0.rec", "wal/.0.rec.tmp"),
+        ("wal/000.rec", "wal/.00.rec.tmp"),
+        ("objects/0a", "objects/.0A.tmp"),
         ("train_batches_0.npz", "train_batches2.npz"),
         ("COMMITTED", "committed"),
         ("a.db", "a.db~"),

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from conformance.codec.illtyped import IllTyped
-from conformance.contract.types import ListOf, MapOf, Scalar
+from conformance.contract.types import ListOf, MapOf, Scalar, Value
 from conformance.vectors.digest import digest_of
+from conformance.vectors.filecodec import encode_file
 from conformance.vectors.likeness import Models
 from conformance.vectors.natural import to_wire
 from conformance.vectors.recipe import BadRecipe, expanded, holds_recipe, is_recipe, recipe
@@ -18,10 +19,12 @@ from conformance.vectors.recipe import BadRecipe, expanded, holds_recipe, is_rec
     ("made", "value"),
     [
         (recipe("text", 3, of="ab"), "ababab"),
+        (recipe("text", 2, of="ab", before="c", behind="d"), "cababd"),
         (recipe("numbers", 3, start="254"), ["254", "255", "256"]),
         (recipe("numbers", 2, start=7, step=0), [7, 7]),
         (recipe("list", 2, of={"id": "r{k}"}), [{"id": "r0"}, {"id": "r1"}]),
         (recipe("map", 2, key="k{k}", of="{k}", **{"with": {"d": "9"}}), {"k0": "0", "k1": "1", "d": "9"}),
+        (recipe("nested", 2, of=[{"int": "1"}]), [{"array": [{"array": [{"int": "1"}]}]}]),
         (recipe("pairs", 1, key="k{k}", of={"int": "{k}"}), [[{"text": "k0"}, {"int": "0"}]]),
     ],
 )
@@ -44,6 +47,11 @@ def test_a_recipe_of_another_digest_is_refused() -> None:
         expanded(made)
 
 
+def test_a_file_of_a_recipe_holds_what_it_makes() -> None:
+    assert encode_file("bytes", recipe("text", 3, of="20", before="0a", behind="ff")) == b"\n   \xff"
+    assert encode_file("text", recipe("text", 2, of="\u00e9")) == b"\xc3\xa9\xc3\xa9"
+
+
 def test_data_that_is_no_recipe_stays_as_it_is() -> None:
     data = {"generated": "yes", "other": [{"generated": {"by": "hand"}}]}
     assert not holds_recipe(data)
@@ -55,6 +63,15 @@ def test_a_contract_words_a_recipe_without_its_digest() -> None:
     assert expanded(wire) == "a" * 300
     numbers = {"generated": {"generator": "numbers", "count": 3, "start": "1"}}
     assert expanded(to_wire(ListOf(Scalar("uint64")), numbers)) == ["1", "2", "3"]
+
+
+def test_a_recipe_stands_inside_a_value_as_well() -> None:
+    deep = {"fields": {"deep": {"array": {"generated": {"generator": "nested", "count": 1, "of": []}}}}}
+    assert expanded(to_wire(Value(), deep)) == {"map": [[{"text": "deep"}, {"array": [{"array": []}]}]]}
+    long = {"text": {"generated": {"generator": "text", "count": 70, "of": "a"}}}
+    assert expanded(to_wire(Value(), long)) == {"text": "a" * 70}
+    with pytest.raises(IllTyped):
+        to_wire(Value(), {"array": {"generated": {"generator": "text", "count": 3, "of": "a"}}})
 
 
 @pytest.mark.parametrize("body", [{"generator": "text", "count": 3, "of": "zz"}, {"generator": "none", "count": 1}, 7])
@@ -82,6 +99,18 @@ def test_calls_of_a_group_that_are_alike_are_written_as_their_difference() -> No
     assert written[2] == [steps[2]]
     assert [reader.read(f"A::g::case-{k}", some) for k, some in enumerate(written)] == [[step] for step in steps]
     assert writer.written("A::other::case-0", [steps[1]]) == [steps[1]]
+
+
+def test_a_failure_beside_a_result_is_written_with_the_difference_of_its_inputs_alone() -> None:
+    steps = [
+        {"step": f"s{k}", "call": "A", "inputs": {"a": k, "b": "x" * 200}, "expected": expected}
+        for k, expected in enumerate(({"result": {"c": 1}}, {"failure": {"code": "C", "data": {}}}))
+    ]
+    written = Models().written("A::g::case", steps)
+    assert written[1] == {
+        "step": "s1", "call": "A", "like": "case::s0", "inputs": [[["a"], 1]], "expected": steps[1]["expected"]
+    }  # fmt: skip
+    assert Models().read("A::g::case", written) == steps
 
 
 def test_a_difference_from_nothing_is_an_error() -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 from collections import Counter
 from collections.abc import Generator, Iterator, Mapping, Sequence
@@ -33,9 +34,10 @@ ANSWER: Final = "with files of others beside its own the same steps got another 
 LEFT: Final = "with files of others beside its own the same steps left other files"
 HARMED: Final = "a file of others, beside the operator's own, did not stay what it was"
 _MOST: Final = 1 << 16  # bytes of a file, and names of a folder, that are copied
-_PLACED: Final = 150  # bystanders in one root
+_PLACED: Final = 180  # bystanders in one root
 _SHORT: Final = 40  # characters of a text that may be the name of a file
 _LONGEST: Final = 255  # bytes of a name
+_TIMES: Final = re.compile(r"(\[[^]]*\])\{([0-9]+)\}")
 Judgement = Generator[Sequence[Call] | Restart, Sequence[Outcome], Result]
 Paths = Mapping[str, frozenset[str]]  # of every root: what an operator's own cases have in it at some time
 
@@ -49,6 +51,9 @@ def near_misses(path: str) -> Iterator[str]:
     names = [f"{name}.backup", f"{name}~", f"{name}{dot}{ending}", f"{stem}2{dot}{ending}", f"0{name}", name[:-1]]
     names += [f"{head}2{dot}{ending}" for head, mark, _ in (stem.rpartition("_"), stem.rpartition("-")) if mark]
     names += [name.swapcase(), f"x{name}", f"{name} ", f".{name}.tmp", f"{name}.tmp", f"{stem}.tmp"]
+    # The leftovers of names that are nearly this one: those of somebody else.
+    short = re.sub("[0-9]{2,}", lambda digits: digits[0][1:], name, count=1)
+    names += [f".{other}.tmp" for other in (short, f"0{name}", name.swapcase()) if other != name]
     for other in dict.fromkeys(names):
         if other not in ("", ".", "..", name) and len(os.fsencode(other)) <= _LONGEST:
             yield f"{folder}/{other}" if folder else other
@@ -64,18 +69,20 @@ class AmongBystanders:
     def judge(self, check: Check, traces: Sequence[Sequence[Step]]) -> Judgement:
         """Where a walk among bystanders parts from the one alone, or harms one of them; a pass where none does."""
         alone: list[Held] = []
+        walked: list[Paths] = []
         seen: dict[str, Counter[str]] = {}
         for steps in traces:
             watch = Harvest({})
             alone.append((yield from exchanges(steps, self.rule.codebook, self.rule.dialect, watch=watch)))
+            walked.append({root: frozenset(found) for root, found in watch.seen.items()})
             for root, found in watch.seen.items():
                 seen.setdefault(root, Counter()).update(found)
         # What one case alone has is often a bystander itself, or in the way on purpose.
         least = min(2, len(traces))
         paths = {root: frozenset(path for path in found if found[path] >= least) for root, found in seen.items()}
         placed = 0
-        for steps, before in zip(traces, alone, strict=True):
-            crowd = Crowd(self.contract, paths)
+        for steps, before, own in zip(traces, alone, walked, strict=True):
+            crowd = Crowd(self.contract, paths, own)
             held: Held = yield from self._among(steps, crowd)
             placed += len(crowd.known)
             if (wrong := self._wrong(check, steps, before, held, crowd)) is not None:
@@ -138,6 +145,7 @@ class Crowd:
 
     contract: Contract
     paths: Paths
+    own: Paths  # of this walk, alone: what comes to be there is no place for a bystander
     known: dict[tuple[str, str], str] = field(default_factory=dict)  # by root and path: what a bystander is
     folders: set[tuple[str, str]] = field(default_factory=set)  # made for them
     harmed: tuple[str, str, str, str] | None = None
@@ -188,7 +196,8 @@ class Crowd:
     def _put(self, name: str, root: Path, path: str, original: Path, twin: bool = False) -> None:
         place = root / path
         full = sum(1 for at, _ in self.known if at == name) >= _PLACED
-        if full or (name, path) in self.known or path in self.paths[name] or os.path.lexists(place):
+        taken = path in self.paths[name] or path in self.own.get(name, ())
+        if full or (name, path) in self.known or taken or os.path.lexists(place):
             return
         if _matches(path, self.contract.bystanders.none) or not self._folder(name, root, path):
             return
@@ -242,7 +251,8 @@ def _is_root(value: Any) -> bool:
 
 
 def _matches(path: str, patterns: Mapping[str, str]) -> bool:
-    return any(fnmatchcase(path, pattern) for pattern in patterns)
+    """Whether a pattern fits; `[0-9]{20}` in one stands for twenty digits, so that no near miss fits by chance."""
+    return any(fnmatchcase(path, _TIMES.sub(lambda one: one[1] * int(one[2]), pattern)) for pattern in patterns)
 
 
 def _below(root: Path) -> Iterator[str]:

@@ -2,7 +2,8 @@
 
 The group is first expanded as any other, into plain calls or traces; every leaf of the inputs of one step of these then
 takes, alone, each value of the axis. The calls of a pure operator for one leaf stand in one case; a trace is a case for
-each value, or, `packed`, gives every leaf another value at a time.
+each value, or, `packed`, gives every leaf another value at a time, or, `together`, asks the step with one value after
+the other.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from conformance.contract.model import Contract
 from conformance.contract.types import is_place
 from conformance.vectors.group import Expansion
 from conformance.vectors.leaf import Optional, Spot, put, spots
+from conformance.vectors.near import NEAR
 from conformance.vectors.notable import notable
 from conformance.vectors.question import Asked, Question
 from conformance.vectors.recipe import expanded, holds_recipe, is_recipe
@@ -50,6 +52,8 @@ def along_axis(expansion: Expansion, questions: Iterable[Question]) -> Iterator[
         lines = [one for one in found if one.variants]
         if expansion.body.get("packed"):
             yield from _packed(question, asked, lines, _repeats(expansion, question))
+        elif expansion.body.get("together"):
+            yield from _together(question, asked, lines)
         elif _repeats(expansion, question):
             for line in lines:
                 yield from _single(question, asked, line)
@@ -123,7 +127,11 @@ def _line(expansion: Expansion, asked: Asked, spot: Spot) -> Line:
             found.append(variant)
         elif judged is not None and asked.operator == expansion.contract.operator:
             refused.setdefault(judged, []).append(variant)
-    thinned = [one for some in refused.values() for one in (some if len(some) <= _REFUSED else (some[0], some[-1]))]
+    # Of what one guard refuses two values tell enough, unless each of them looks like the right one.
+    whole = expansion.body["axis"] == NEAR
+    thinned = [
+        one for some in refused.values() for one in (some if whole or len(some) <= _REFUSED else (some[0], some[-1]))
+    ]
     return Line(spot, (*found, *thinned))
 
 
@@ -183,6 +191,19 @@ def _packed(question: Question, asked: Asked, lines: list[Line], together: bool)
     if turns:
         name = ",".join(filter(None, (_own(question), "packed")))
         yield replace(question, id=_id(question, name), steps=tuple(turns))
+
+
+def _together(question: Question, asked: Asked, lines: list[Line]) -> Iterator[Question]:
+    """One case in which the step is asked once with every value of every leaf; large values have cases of their own."""
+    named = [(f"{_leaf_slug(line.spot)}={one.name}", one) for line in lines for one in line.variants]
+    steps = [replace(asked, name=name, inputs=one.inputs, pin=None) for name, one in named if not _is_large(one.inputs)]
+    at = next(k for k, one in enumerate(question.steps) if one is asked)
+    if steps:
+        whole = (*question.steps[:at], *steps, *question.steps[at + 1 :])
+        yield replace(question, id=_id(question, ",".join(filter(None, (_own(question), "together")))), steps=whole)
+    for name, one in named:
+        if _is_large(one.inputs):
+            yield _with(question, asked, name, one.inputs)
 
 
 def _with(question: Question, asked: Asked, name: str, inputs: Mapping[str, Any]) -> Question:

@@ -39,6 +39,10 @@ def _absent(files: FormedFiles, at: Place) -> None:
     files.remove(at)
 
 
+def _cased(files: FormedFiles, at: Place) -> None:
+    files.replace(at, files.value(at).swapcase())
+
+
 def _null(files: FormedFiles, at: Place) -> None:
     files.replace(at, None)
 
@@ -90,6 +94,7 @@ def another(value: Any) -> Any:
 
 _KINDS: Final[Mapping[str, Callable[[FormedFiles, Place], None]]] = {
     "changed": _changed,
+    "cased": _cased,  # a text in the other case
     "absent": _absent,
     "null": _null,
     "float": _float,  # a whole number as a float

@@ -2,7 +2,7 @@
 
 Values stand in JSON wire form, so that they can be frozen: `text` is a string; `cbor` and `pickle2` a self-describing
 value; `npz` a list of members {name, tensor | text | bytes} in archive order; `sqlite` a list of SQL statements, read
-back as a list of tables {name, sql, rows}, by name, rows in rowid order.
+back as a list of tables {name, sql, rows}, by name, rows in rowid order. A long value may stand as a recipe.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from conformance.codec.illtyped import IllTyped
 from conformance.codec.item import IllFormed, Incomplete, decode
 from conformance.contract.item import encode_item
 from conformance.contract.types import Tensor
+from conformance.vectors.recipe import expanded
 
 CODECS: Final = ("bytes", "text", "npz", "pickle2", "cbor", "sqlite")
 _TENSOR: Final = form_of(Tensor())
@@ -41,7 +42,7 @@ class Undecodable(Exception):
 def encode_file(codec: str, value: Any) -> bytes:
     """The bytes of a file, always the same for the same value; raises Unencodable."""
     try:
-        return _ENCODERS[codec](value)
+        return _ENCODERS[codec](expanded(value))
     except (IllTyped, TypeError, ValueError, KeyError, sqlite3.Error, pickle.PicklingError) as error:
         raise Unencodable(f"{codec} cannot hold it: {error}") from None
 
@@ -110,6 +111,7 @@ def _archive(members: Any) -> bytes:
         for member in members:
             info = zipfile.ZipInfo(member["name"], _NO_DATE)
             info.create_system, info.external_attr = 3, 0o600 << 16  # the same on every platform
+            archive.NameToInfo.pop(info.filename, None)  # a member may stand twice: nobody is warned of it
             archive.writestr(info, _member_bytes(member))
     return target.getvalue()
 

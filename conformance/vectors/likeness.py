@@ -1,7 +1,7 @@
 """Calls of one group that differ in a leaf from its first one: a vector file holds the difference alone.
 
-A change is [path, value], the path a list of keys and indices; the digest of a case runs over the whole calls, so that
-the file may be written either way.
+A change is [path, value], the path a list of keys and indices; an answer of another kind, a failure for a result,
+stands whole. The digest of a case runs over the whole calls, so that the file may be written either way.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Models:
         for step in steps:
             if LIKE in step:
                 model = self._named[f"{group}::{step[LIKE]}"]
-                parts = {part: _changed(model[part], step[part]) for part in _PARTS}
+                parts = {part: _whole(model[part], step[part]) for part in _PARTS}
                 step = {"step": step["step"], "call": step["call"], **parts}
             elif "call" in step:
                 self._named.setdefault(f"{group}::{slug}::{step['step']}", step)
@@ -52,7 +52,10 @@ class Models:
         for part in _PARTS:
             found = list(_changes(model[part], step[part], ()))
             if any(not path for path, _ in found):
-                return step
+                if part == "inputs":
+                    return step
+                changes[part] = step[part]  # an answer of another kind stands whole
+                continue
             changes[part] = [[list(path), value] for path, value in found]
         brief = {"step": step["step"], "call": step["call"], LIKE: name, **changes}
         return brief if len(json.dumps(brief)) < _SHORT * len(json.dumps(step)) else step
@@ -73,6 +76,10 @@ def _changes(model: Any, other: Any, path: tuple[str | int, ...]) -> Iterator[tu
             yield from _changes(left, right, (*path, k))
     elif model != other:
         yield path, other
+
+
+def _whole(model: Any, part: Any) -> Any:
+    return part if isinstance(part, Mapping) else _changed(model, part)
 
 
 def _changed(model: Any, changes: Sequence[Any]) -> Any:

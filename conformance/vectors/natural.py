@@ -57,7 +57,9 @@ def to_wire(type_: Type, value: Any) -> Any:
         case Struct():
             return _struct(type_, value)
         case Value():
-            return selfdescribing.check(_value(value))
+            made = _value(value)
+            selfdescribing.check(expanded(made))
+            return made
         case Tensor():
             return form_of(type_).check(_tensor(value))
     return form_of(type_).check(value)
@@ -65,15 +67,19 @@ def to_wire(type_: Type, value: Any) -> Any:
 
 def _recipe(type_: Type, body: Any) -> dict[str, Any]:
     """A recipe as people write it, without its digest, held to the type by what it makes."""
+    whole = _made(body)
+    form_of(type_).check(expanded(whole))
+    return whole
+
+
+def _made(body: Any) -> dict[str, Any]:
     if not isinstance(body, dict) or type(body.get("count")) is not int:
         raise IllTyped("a recipe {generator, count, ...}", body)
     parameters = {key: part for key, part in body.items() if key not in ("generator", "count", "sha256")}
     try:
-        whole = recipe(body.get("generator", ""), body["count"], **parameters)
+        return recipe(body.get("generator", ""), body["count"], **parameters)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise IllTyped(f"a recipe ({error!r:.60})", body) from None
-    form_of(type_).check(expanded(whole))
-    return whole
 
 
 def _root(value: Any) -> dict[str, str]:
@@ -125,6 +131,10 @@ def _value(value: Any) -> Any:
     match value:
         case "null":
             return None
+        case {"array": {"generated": dict(body)}, **rest} if not rest:
+            return {"array": _made(body)}
+        case {"text": {"generated": dict(body)}, **rest} if not rest:
+            return {"text": _made(body)}
         case {"int": int(number)} if type(number) is int:
             return {"int": str(number)}
         case {"float": int(number) | float(number)} if type(number) is not bool:

@@ -26,11 +26,12 @@ from conformance.contract.types import (
 )
 from conformance.vectors.distortion import empty_of
 from conformance.vectors.leaf import Optional, Spot
+from conformance.vectors.near import NEAR, near
 from conformance.vectors.recipe import recipe
 
 REPRESENTATION: Final = "representation"
 SIZE: Final = "size"
-AXES: Final = (REPRESENTATION, SIZE)
+AXES: Final = (REPRESENTATION, SIZE)  # those that every operator with such leaves is walked along
 _POWERS: Final = (7, 8, 15, 16, 31, 32, 53, 63)
 _COUNTS: Final = (9, 17, 65, 255, 256, 257, 65_535, 65_536, 65_537)
 _COUNTS_OF_STRUCTS: Final = (9, 17, 65, 255, 256, 257, 65_536)  # one large one: each costs a message of megabytes
@@ -85,7 +86,7 @@ _FLOATS: Final[Mapping[str, Mapping[str, str]]] = {
 
 def notable(axis: str, spot: Spot) -> Iterator[Named]:
     """The values of an axis for one leaf occurrence, each with a short name; none equals what stands there."""
-    made = _representation(spot) if axis == REPRESENTATION else _sizes(spot)
+    made = near(spot) if axis == NEAR else _representation(spot) if axis == REPRESENTATION else _sizes(spot)
     return ((name, value) for name, value in made if value != spot.value)
 
 

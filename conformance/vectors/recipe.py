@@ -5,10 +5,11 @@ of the value as canonical CBOR; a case's own digest runs over the recipe.
 
 | generator | value |
 |---|---|
-| text | `of`, a text or the hex of bytes, `count` times |
+| text | `of`, a text or the hex of bytes, `count` times, between `before` and `behind` where they are told |
 | noise | hex of `count` bytes: SHA-256 of the lines seed and block number, block after block |
 | numbers | the list start, start + step, ...; decimal strings where `start` is one |
 | list | `of`, `count` times; `{k}` in a text of it is the number of the item |
+| nested | the items of an array of a `value` that holds an array, and so on, `count` levels down to `of` |
 | map, pairs | the same under the keys `key` with its `{k}`, and what stands in `with`; pairs inside a `value` |
 """
 
@@ -65,7 +66,7 @@ def made(body: Mapping[str, Any]) -> Any:
     count = int(body["count"])
     match body["generator"]:
         case "text":
-            return body["of"] * count
+            return f"{body.get('before', '')}{body['of'] * count}{body.get('behind', '')}"
         case "noise":
             blocks = range(-(-count // 32))
             raw = b"".join(hashlib.sha256(f"{body['seed']}\n{k}".encode()).digest() for k in blocks)
@@ -76,6 +77,11 @@ def made(body: Mapping[str, Any]) -> Any:
             return list(map(str, numbers)) if isinstance(start, str) else list(numbers)
         case "list":
             return list(_items(body["of"], count))
+        case "nested":
+            nested = body["of"]
+            for _ in range(count):
+                nested = [{"array": nested}]
+            return nested
         case "map":
             items = dict(zip(_keys(body["key"], count), _items(body["of"], count), strict=True))
             return {**items, **body.get("with", {})}

@@ -24,7 +24,8 @@ function judgeForm({ root, name, header, files }, findings) {
   if (nameFault !== undefined) findings.add("name", nameFault);
   judgeHeader(header, NEWEST, findings);
   judgePaths([...files.keys()], findings);
-  if (files.size > MAX_SHARDS) findings.add("files", "LIMIT_EXCEEDED");
+  // The manifest that would list them is too long as well.
+  if (files.size > MAX_SHARDS) for (const path of ["files", `${MANIFEST}.shards`]) findings.add(path, "LIMIT_EXCEEDED");
   findings.refuse(NAME, header);
 }
 

@@ -50,16 +50,21 @@ function childrenOf(item) {
   return item instanceof Pairs && hasDistinctKeys(item) ? item.entries.map(([, value]) => value) : undefined;
 }
 
-/** Whether an item is plain through and through, and no container holds itself; each container is looked at once. */
+/** Levels of things below the whole, at most (ruling QA21). */
+const MOST_LEVELS = 64;
+
+/** Whether an item is plain through and through, not too deep, and no container holds itself; each is looked at once. */
 export function isPlain(root) {
-  const settled = new Set();
+  const settled = new Map();
+  const levelsBelow = (item) => childrenOf(item).reduce((most, child) => Math.max(most, 1 + (settled.get(child) ?? 0)), 0);
   const above = new Set();
   const pending = [{ item: root }];
   while (pending.length > 0) {
     const { item, isLeft } = pending.pop();
     if (isLeft) {
       above.delete(item);
-      settled.add(item);
+      settled.set(item, levelsBelow(item));
+      if (settled.get(item) > MOST_LEVELS) return false;
     } else if (!isScalar(item) && !settled.has(item)) {
       const children = above.has(item) ? undefined : childrenOf(item);
       if (children === undefined) return false;
