@@ -5,14 +5,16 @@ of the value as canonical CBOR; a case's own digest runs over the recipe.
 
 | generator | value |
 |---|---|
-| text | `of`, a text or the hex of bytes, `count` times |
+| text | `of`, a text or the hex of bytes, `count` times, between `first` and `last` |
 | noise | hex of `count` bytes: SHA-256 of the lines seed and block number, block after block |
 | numbers | the list start, start + step, ...; decimal strings where `start` is one |
-| tensor | `count` numbers start, start + step, ..., each modulo `modulo` where given, or, with `equals`, 1 where it is that and else 0 |
+| tensor | `count` numbers start, start + step, ..., modulo `modulo` where given, as `dtype` in the shape `shape`; |
+| | with `equals`, 1 where a number is that and else 0 |
 | list | `of`, `count` times, behind what stands in `first`; `{k}` in a text of it is the number of the item |
 | map, pairs | the same under the keys `key` with its `{k}`, and what stands in `with`; pairs inside a `value` |
 
-`{k*2-1}` is the number doubled, less one, `{k+1%8}` what is left of the next one divided by eight. What `first` holds may be recipes.
+`{k*2-1}` is the number doubled, less one, `{k+1%8}` what is left of the next one divided by eight. What `first` of a
+list holds may be recipes.
 """
 
 from __future__ import annotations
@@ -73,7 +75,7 @@ def made(body: Mapping[str, Any]) -> Any:
     count = int(body["count"])
     match body["generator"]:
         case "text":
-            return body["of"] * count
+            return f"{body.get('first', '')}{body['of'] * count}{body.get('last', '')}"
         case "noise":
             blocks = range(-(-count // 32))
             raw = b"".join(hashlib.sha256(f"{body['seed']}\n{k}".encode()).digest() for k in blocks)

@@ -48,7 +48,12 @@ def walk(random: Random) -> Native:
 def large_walks(random: Random) -> Iterator[Native]:
     """Long chains and wide fans, with each limit about where it stops them; many seeds, and rows of many cells."""
     long: Native = {"sequence_length": 3 * _LONG, "cutoff": "children"}
-    for rows, names in ((chain(MANY), ("max_hops", "max_rows")), (fan(MANY), ("child_width", "max_rows"))):
+    children = [{"parents": [], "cells": 1}, *fan(MANY)[1:]]
+    for rows, names in (
+        (chain(MANY), ("max_hops", "max_rows")),
+        (fan(MANY), ("max_rows",)),
+        (children, ("child_width", "max_rows")),
+    ):
         last = {"row": len(rows) - 1, "time": MANY}
         yield {"rows": rows, "seeds": [last], "config": long}
         for name in names:
@@ -125,7 +130,7 @@ def texts(random: Random) -> Native:
 
 def large_texts(random: Random) -> Iterator[Native]:
     """Many texts, sequences, positions, or numbers of an embedding."""
-    for count, width, shape in ((MANY, 2, (2, 2 * MANY)), (3, 2, (MANY, 2)), (3, MANY, (2, 3)), (66_000, 1, (1, MANY))):
+    for count, width, shape in ((MANY, 2, (4, 4 * MANY)), (3, 2, (MANY, 2)), (3, MANY, (2, 3)), (66_000, 1, (1, MANY))):
         yield _texts(random, count, width, shape)
 
 
