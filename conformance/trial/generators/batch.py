@@ -48,6 +48,8 @@ def walk(random: Random) -> Native:
 def large_walks(random: Random) -> Iterator[Native]:
     """Long chains and wide fans, with each limit about where it stops them; many seeds, and rows of many cells."""
     long: Native = {"sequence_length": 3 * _LONG, "cutoff": "children"}
+    far = chain(65_540)
+    yield {"rows": far, "seeds": [{"row": 65_539}, {"row": 40_000}], "config": {**long, "max_rows": 3}}
     children = [{"parents": [], "cells": 1}, *fan(MANY)[1:]]
     for rows, names in (
         (chain(MANY), ("max_hops", "max_rows")),
@@ -110,6 +112,9 @@ def large_cell_graphs(random: Random) -> Iterator[Native]:
     """Many sequences, positions or rows; and few rows of many."""
     for batch, length, rows in ((MANY, 3, 2), (2, MANY, 3), (1, MANY, MANY), (2, 12, MANY), (2, 12, MANY)):
         yield _cells(random, batch, length, rows)
+    hub = _cells(random, 1, MANY, MANY)
+    hub["fk_adj"][0, :, 0] = True
+    yield {**hub, "seq_row_ids": np.arange(MANY, dtype=np.uint16)[None, :], "is_padding": np.zeros((1, MANY), np.bool_)}
 
 
 def _cells(random: Random, batch: int, length: int, rows: int) -> Native:
@@ -132,6 +137,8 @@ def large_texts(random: Random) -> Iterator[Native]:
     """Many texts, sequences, positions, or numbers of an embedding."""
     for count, width, shape in ((MANY, 2, (4, 4 * MANY)), (3, 2, (MANY, 2)), (3, MANY, (2, 3)), (66_000, 1, (1, MANY))):
         yield _texts(random, count, width, shape)
+    twins = _texts(random, 66_000, 1, (1, MANY))
+    yield {**twins, "text_embed_ids": _filled(random, (1, MANY), (0, 1, 2, 65_535, 65_536, 65_537), np.uint32)}
 
 
 def _texts(random: Random, count: int, width: int, shape: tuple[int, int]) -> Native:

@@ -34,7 +34,7 @@ _TABLES: Final = 70  # guards look at each pair of tables, in at most 10,000 ste
 _WIDEST: Final = 5  # columns
 _TALLEST: Final = 6  # rows
 _NUMBERS: Final = (0.0, -0.0, 1.0, -2.5, 0.1, 1e-45, 3.4e38, 16777217.0)
-_TIMES: Final = (0, -1, 1, 5, 6, 86_400_000_000, -62_135_596_800_000_001, 951_782_400_000_000, 2**53 + 1)
+_TIMES: Final = (0, -1, 1, 5, 6, 86_400_000_000, -62_135_596_800_000_001, 951_782_400_000_000, 2**32 + 5, 2**53 + 1)
 
 
 @dataclass(frozen=True, slots=True)
