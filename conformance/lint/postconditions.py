@@ -17,7 +17,7 @@ from conformance.lint.likeness import alike
 from conformance.lint.subject import Subject
 from conformance.lint.symbols import place
 
-_CALLS: Final = 16  # successful calls of an operator whose results are corrupted
+_CALLS: Final = 40  # successful calls of an operator whose results are corrupted
 _OTHERS: Final = 12  # answers to other questions that are tried as wrong results
 _REPAIRS: Final = 4  # rounds in which the other broken equations are made true again
 _ATTEMPTS: Final = 40  # wrong results on which that is tried for one postcondition

@@ -12,9 +12,12 @@ import pytest
 from conformance.codec.codebook import codebook_of
 from conformance.contract.position import MalformedContract
 from conformance.tests.shipped import shipped_library
+from conformance.trial.fuzz.draw import DRAWN, GROWN
+from conformance.trial.fuzz.operator import calls_for
 from conformance.trial.fuzz.seed import ACCEPTED, side_of
 from conformance.trial.generators.generator import generator_of, known_generators
 from conformance.trial.generators.relational import random_database
+from conformance.vectors.leaf import spots
 
 CODEBOOK = codebook_of(shipped_library())
 NAMED = sorted(forms.contract.operator for forms in CODEBOOK.forms.values() if forms.contract.fuzz_generator)
@@ -33,6 +36,31 @@ def test_generated_inputs_are_well_typed_and_mostly_accepted(operator: str) -> N
         forms.inputs.from_native(native)
     accepted = sum(side_of(forms.contract, native) == ACCEPTED for native in made)
     assert accepted >= 0.9 * len(made)
+
+
+GROWING = [name for name in NAMED if (one := generator_of(CODEBOOK[name].contract)) is not None and one.grown]
+
+
+@pytest.mark.parametrize("operator", GROWING)
+def test_what_a_generator_makes_large_is_accepted_and_beyond_a_byte(operator: str) -> None:
+    forms = CODEBOOK[operator]
+    generator = generator_of(forms.contract)
+    assert generator is not None
+    assert generator.grown is not None
+    made = list(generator.grown(Random(operator)))
+    assert [side_of(forms.contract, native, limited=False) for native in made] == [ACCEPTED] * len(made)
+    for native in made:
+        values = [spot.value for spot in spots(forms.contract.inputs, forms.inputs.from_native(native))]
+        lists = [len(value) for value in values if isinstance(value, list)]
+        shapes = [length for value in values if isinstance(value, dict) for length in value.get("shape", ())]
+        assert max(lists + shapes) > 64
+
+
+def test_large_calls_are_asked_beside_the_drawn_ones_and_change_none_of_them() -> None:
+    forms = CODEBOOK["Batch.BuildAdjacency"]
+    calls = calls_for(forms, (), wanted=20)
+    assert [call.why for call in calls].count(GROWN) == 4
+    assert [call.why for call in calls].count(DRAWN) == 20
 
 
 def test_every_generator_is_named_by_a_contract() -> None:

@@ -22,7 +22,21 @@ from conformance.vectors.recipe import BadRecipe, expanded, holds_recipe, is_rec
         (recipe("text", 2, of="ab", before="c", behind="d"), "cababd"),
         (recipe("numbers", 3, start="254"), ["254", "255", "256"]),
         (recipe("numbers", 2, start=7, step=0), [7, 7]),
+        (recipe("text", 2, of="00", first="41", last="ff"), "410000ff"),
         (recipe("list", 2, of={"id": "r{k}"}), [{"id": "r0"}, {"id": "r1"}]),
+        (recipe("list", 3, of="{k*2-1},{k+1%2}"), ["-1,1", "1,0", "3,1"]),
+        (
+            recipe("list", 1, of=["{k}"], first=[{"generated": {"generator": "numbers", "count": 2, "start": "7"}}]),
+            [["7", "8"], ["0"]],
+        ),
+        (
+            recipe("tensor", 3, dtype="int16", shape=[3], start=1, step=-1),
+            {"dtype": "int16", "shape": [3], "data": "AQAAAP//"},
+        ),
+        (
+            recipe("tensor", 4, dtype="bool", shape=[2, 2], modulo=3, equals=2),
+            {"dtype": "bool", "shape": [2, 2], "data": "AAABAA=="},
+        ),
         (recipe("map", 2, key="k{k}", of="{k}", **{"with": {"d": "9"}}), {"k0": "0", "k1": "1", "d": "9"}),
         (recipe("nested", 2, of=[{"int": "1"}]), [{"array": [{"array": [{"int": "1"}]}]}]),
         (recipe("pairs", 1, key="k{k}", of={"int": "{k}"}), [[{"text": "k0"}, {"int": "0"}]]),

@@ -16,7 +16,7 @@ from conformance.trial.fuzz.vocabulary import Vocabulary, vocabulary_of
 from conformance.trial.generators.generator import generator_of
 from conformance.vectors.place import Place, at, places, put
 
-OPENING, DEGENERATE, DRAWN = "opening", "degenerate", "drawn"  # why a call is asked
+OPENING, DEGENERATE, GROWN, DRAWN = "opening", "degenerate", "grown", "drawn"  # why a call is asked
 _SUCCEEDING: Final = 0.7  # of the drawn calls, at least
 _CHANGES: Final = (1, 1, 1, 2, 2, 3)  # places of a seed that a call changes
 _TRIES: Final = 10  # candidates for one call
@@ -34,12 +34,13 @@ class Drawn:
 
 
 def drawn_calls(forms: OperatorForms, seeds: Seeds, wanted: int, number: int) -> tuple[Drawn, ...]:
-    """The calls, no two alike: the smallest example of every side, degenerate values leaf by leaf, then `wanted` drawn.
+    """The calls, no two alike: the smallest example of every side, degenerate values leaf by leaf, what the contract's
+    generator makes large, then `wanted` drawn.
 
     The drawn ones are no frozen calls. Fewer are drawn where the contract has no more.
     """
     hand = _Hand(forms, seeds, Random(number))  # noqa: S311
-    calls = [*hand.opening(), *hand.degenerate()]
+    calls = [*hand.opening(), *hand.degenerate(), *hand.grown()]
     return (*calls, *hand.drawn(wanted))
 
 
@@ -65,6 +66,13 @@ class _Hand:
         natives = listed(self.contract.inputs, self.seeds.by_side.get(ACCEPTED, ()))
         calls = (self.call(native, DEGENERATE) for native in natives)
         yield from islice((call for call in calls if call is not None), _MOST_DEGENERATE)
+
+    def grown(self) -> Iterator[Drawn]:
+        generator = generator_of(self.contract)
+        if generator is not None and generator.grown is not None:
+            # A state of its own: what is drawn after it stays the same.
+            natives = generator.grown(Random(self.contract.operator))  # noqa: S311
+            yield from filter(None, (self.call(native, GROWN) for native in natives))
 
     def drawn(self, wanted: int) -> Iterator[Drawn]:
         guards = [side for side in self.seeds.by_side if side != ACCEPTED]
@@ -134,7 +142,7 @@ class _Hand:
         if told in self.known or (why == DEGENERATE and len(told) > LONGEST):
             return None
         self.known.add(told)
-        side = side_of(self.contract, native)
+        side = side_of(self.contract, native, limited=why != GROWN)
         if side is None or (side in self.cheap and not is_cheap(self.contract, native)):
             return None
         return Drawn(side, native, why)

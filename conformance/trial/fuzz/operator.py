@@ -13,7 +13,7 @@ from conformance.codec.codebook import Codebook, OperatorForms
 from conformance.contract.model import Contract
 from conformance.trial.asker import Asker
 from conformance.trial.check import Result, Verdict
-from conformance.trial.fuzz.draw import DRAWN, Drawn, drawn_calls
+from conformance.trial.fuzz.draw import DRAWN, GROWN, Drawn, drawn_calls
 from conformance.trial.fuzz.figures import Figures
 from conformance.trial.fuzz.judgement import fuzz_check, judged
 from conformance.trial.fuzz.machine import fuzz_machine
@@ -85,8 +85,11 @@ class _Search:
             self.wrong = calls[first]
 
     def shrink(self) -> None:
-        """Make the call behind a wrong answer small; a lost backend costs too much to be lost again and again."""
+        """Make the call behind a wrong answer small; a lost backend costs too much to be lost again and again, and what
+        is wrong where a call is large is right where it is small."""
         if self.wrong is None or self.found is None or self.found.verdict is not Verdict.FAIL:
+            return
+        if self.wrong.why == GROWN:
             return
         side = self.wrong.side
 

@@ -84,8 +84,9 @@ def _refers(value: Any, steps: Container[str]) -> bool:
     return isinstance(value, list) and any(_refers(part, steps) for part in value)
 
 
-def side_of(contract: Contract, native: Native) -> str | None:
-    """On which side of the guards an input lies; None where it is not to be asked (outside domain or fuzz limits).
+def side_of(contract: Contract, native: Native, limited: bool = True) -> str | None:
+    """On which side of the guards an input lies; None where it is not to be asked: outside the domain, or, where it is
+    `limited`, the limits of fuzzing.
 
     The expression engine cuts a text at NUL: an input with one lies where it does with another control character.
     """
@@ -93,7 +94,8 @@ def side_of(contract: Contract, native: Native) -> str | None:
     for guard in contract.requires:
         if not guard.expression.holds(activation):
             return guard.id
-    inside = all(expression.holds(activation) for expression in (*contract.domain, *contract.fuzz_limits))
+    bounds = (*contract.domain, *(contract.fuzz_limits if limited else ()))
+    inside = all(expression.holds(activation) for expression in bounds)
     return ACCEPTED if inside else None
 
 

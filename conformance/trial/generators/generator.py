@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from random import Random
@@ -19,10 +19,14 @@ Native = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Generator:
-    """A named maker of complete native inputs; the same state of `Random` makes the same inputs."""
+    """A named maker of complete native inputs; the same state of `Random` makes the same inputs.
+
+    `grown` makes inputs that are large in one way each: as many tables, columns or keys as a byte cannot count.
+    """
 
     name: str
     make: Callable[[Random], Native]
+    grown: Callable[[Random], Iterator[Native]] | None = None
 
 
 @cache

@@ -64,12 +64,14 @@ def read_keys(connection: sqlite3.Connection, name: str) -> tuple[SourceKey, ...
 def kind_of(declared: str, strict: bool) -> Kind:
     """Return the kind of a declared type, by SQLite's rules of affinity in their order."""
     words = declared.upper()
-    if words == "" or "BLOB" in words or (strict and words == "ANY"):
+    if strict and words == "ANY":
         return "any"
     if "INT" in words:
         return "integer"
     if any(word in words for word in ("CHAR", "CLOB", "TEXT")):
         return "text"
+    if words == "" or "BLOB" in words:
+        return "any"
     if any(word in words for word in ("REAL", "FLOA", "DOUB")):
         return "real"
     if "BOOL" in words:
