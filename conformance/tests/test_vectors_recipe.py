@@ -19,7 +19,7 @@ from conformance.vectors.recipe import BadRecipe, expanded, holds_recipe, is_rec
     ("made", "value"),
     [
         (recipe("text", 3, of="ab"), "ababab"),
-        (recipe("text", 2, of="ab", before="c", behind="d"), "cababd"),
+        (recipe("text", 2, of="ab", first="c", last="d"), "cababd"),
         (recipe("numbers", 3, start="254"), ["254", "255", "256"]),
         (recipe("numbers", 2, start=7, step=0), [7, 7]),
         (recipe("text", 2, of="00", first="41", last="ff"), "410000ff"),
@@ -62,7 +62,7 @@ def test_a_recipe_of_another_digest_is_refused() -> None:
 
 
 def test_a_file_of_a_recipe_holds_what_it_makes() -> None:
-    assert encode_file("bytes", recipe("text", 3, of="20", before="0a", behind="ff")) == b"\n   \xff"
+    assert encode_file("bytes", recipe("text", 3, of="20", first="0a", last="ff")) == b"\n   \xff"
     assert encode_file("text", recipe("text", 2, of="\u00e9")) == b"\xc3\xa9\xc3\xa9"
 
 
