@@ -100,7 +100,9 @@ class Sandbox:
     def _folders(self, folders: Iterable[Path]) -> list[Path]:
         """Those that may be shown whole: neither what holds the user's home nor a checkout of the harness."""
         private = [Path.home(), *([_ROOT] if (_ROOT / "spec").is_dir() else [])]
-        return [one for one in folders if one.is_dir() and not any(each.is_relative_to(one) for each in private)]
+        # A link to the checkout shows the checkout.
+        shown = ((one, one.resolve()) for one in folders if one.is_dir())
+        return [one for one, real in shown if not any(each.resolve().is_relative_to(real) for each in private)]
 
     def _bound(self, shown: dict[Path, Path]) -> list[str | Path]:
         """The options that bind what is shown, outer folders first, and hide in it what must not be seen."""
