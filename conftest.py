@@ -12,12 +12,16 @@ from typing import Never
 import pytest
 
 
-def absent(name: str) -> Never:
-    """Say "not run: NAME not found" in the summary, or fail where every tool is required."""
-    reason = f"not run: {name} not found"
+def not_run(reason: str) -> Never:
+    """Say "not run: REASON" in the summary, or fail where every tool is required."""
     if os.environ.get("TALLY_REQUIRE_TOOLS") == "1":
-        pytest.fail(reason)
-    pytest.skip(reason)
+        pytest.fail(f"not run: {reason}")
+    pytest.skip(f"not run: {reason}")
+
+
+def absent(name: str) -> Never:
+    """Say that a tool or a package is not here."""
+    not_run(f"{name} not found")
 
 
 @pytest.fixture(scope="session")

@@ -29,6 +29,7 @@ from conformance.trial.run_result import RunResult
 from conformance.vectors.case import CallStep, Case, ExpectedResult, RestartStep
 from conformance.vectors.corpus import Corpus, load_corpus
 from conformance.vectors.index import Index
+from conftest import not_run
 
 FAIL, ERROR = Verdict.FAIL, Verdict.ERROR
 RIGHT = backend("right", operators=BOTH)
@@ -211,12 +212,19 @@ def written_then_read() -> Case:
 
 def test_a_bad_writer_is_found_out_by_what_the_stand_in_reads_later() -> None:
     assert shipped_run(partly("none", WRITE), [written_then_read()]).conformant
+    run = shipped_run(partly("empties", WRITE), [written_then_read()])
+    (result,) = run.results
+    assert (result.verdict, result.outcome) == (FAIL, "failure")
+    assert result.call is not None
+    assert result.call.operator == READ
+    assert not run.conformant
+    assert not run.obstacles
 
 
 @pytest.mark.parametrize("sin", ["pipes", "endless", "zero-device"])
 def test_nothing_that_a_backend_plants_holds_the_stand_in(sin: str) -> None:
     if sin == "zero-device" and os.geteuid() != 0:
-        pytest.skip("a device needs root")
+        not_run("a device needs root")
     run = shipped_run(partly(sin, WRITE), [written_then_read()])
     (result,) = run.results
     assert result.verdict is FAIL

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from conformance.backend.drive import Call, Conversation, Driver, Finished, Restart
-from conformance.backend.hello import BadHello
-from conformance.backend.outcome import LostBackend, Outcome, describe
+from conformance.backend.outcome import Outcome, describe
 from conformance.backend.resolve import resolve
 from conformance.backend.standin import stand_in_for
 from conformance.codec.codebook import Codebook
@@ -21,7 +20,6 @@ from conformance.trial.check import Kind, Result, Verdict
 from conformance.trial.options import DEFAULT_TIMEOUT
 from conformance.vectors.case import Case
 
-SOURCES: Final = 16  # hex digits that are kept of the digest of a mutant's source
 TOO_SLOW: Final = "golden"  # the profile whose cases are left out
 
 
@@ -77,45 +75,6 @@ def attempt(
     if obstacles := [*obstacles, *map(forsaken, driver.forsaken)]:
         return Attempt({}, obstacles[0], tail)
     return Attempt(dict(sorted(results.items())), "", tail)
-
-
-@dataclass(frozen=True, slots=True)
-class Footprints:
-    """The functions of the suite's reference that each case runs, and those that run once for all cases."""
-
-    by_case: Mapping[str, frozenset[str]]
-    always: frozenset[str]
-
-    def runs(self, case: str, functions: frozenset[str]) -> bool:
-        """Whether a case may run one of these functions; one whose footprint nobody took may run any."""
-        found = self.by_case.get(case)
-        return found is None or not functions.isdisjoint(found) or not functions.isdisjoint(self.always)
-
-
-@dataclass(frozen=True, slots=True)
-class Reach:
-    """What a mutant says of itself: the operators that its mistake can reach, and a digest of its own source."""
-
-    changed: frozenset[str] | None = None  # None: it does not say, or gives no hello
-    sources: str = ""
-    functions: frozenset[str] | None = None  # the only functions that it changes; None: it does not say
-
-    def of(self, cases: Sequence[Case], footprints: Footprints | None = None) -> Sequence[Case]:
-        """The cases that the mistake can reach; the others are answered by the unchanged reference."""
-        near = cases if self.changed is None else [case for case in cases if case.operators & self.changed]
-        if footprints is None or self.functions is None:
-            return near
-        return [case for case in near if footprints.runs(case.id, self.functions)]
-
-
-def reach_of(backend: str, codebook: Codebook) -> Reach:
-    """The reach of a mutant by its own hello; without a valid one, asking cases tells why."""
-    try:
-        process, hello = Driver(resolve(backend), DIALECTS["json"], codebook, DEFAULT_TIMEOUT).start()
-    except (BadHello, LostBackend):
-        return Reach()
-    process.kill()
-    return Reach(hello.changed, hello.sources[:SOURCES], hello.functions)
 
 
 def behaviour(result: Result) -> str:

@@ -12,12 +12,12 @@ from conformance.backend.workers import workers
 from conformance.codec.codebook import Codebook, codebook_of
 from conformance.contract.library import Library
 from conformance.contract.mutant import Mutant
-from conformance.trial.attempt import Attempt, Footprints, Reach, attempt, behaviour, reach_of
+from conformance.trial.attempt import Attempt, attempt, behaviour
 from conformance.trial.evidence import Evidence
-from conformance.trial.footprint import footprints
 from conformance.trial.mutants_matrix import KillMatrix, MutantRow, Status
 from conformance.trial.options import Progress, Silence
 from conformance.trial.power import Power
+from conformance.trial.reach import Footprints, Reach, footprints, reach_of
 from conformance.vectors.case import Case
 
 PROFILE: Final = "quick"  # only these cases decide: a mutant must not need a slow case to be noticed

@@ -83,7 +83,7 @@ class Power:
 
         Raises NotRun where nothing can be traced here, Untraceable where the mutant cannot.
         """
-        wanted = self._workloads(mutant)
+        wanted = {text for text in self._named(mutant) if check_of(text).kind == "workload"}
         if not wanted:
             return None
         found = set()
@@ -164,12 +164,6 @@ class Power:
 
     def _options(self, mutant: Mutant) -> RunOptions:
         return replace(self._plan.options, backend=mutant.backend)
-
-    def _workloads(self, mutant: Mutant) -> set[str]:
-        """What the mutant is to break, and what rows of its requirements of kind X rest on."""
-        rows = filter(None, map(self.library.requirement, mutant.requirements))
-        named: Sequence[str] = [*mutant.breaks, *(text for row in rows if row.kind == "X" for text in row.checks)]
-        return {text for text in named if check_of(text).kind == "workload"}
 
 
 def _text(trial: Trial) -> str:

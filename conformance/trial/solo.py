@@ -15,10 +15,11 @@ from conformance.codec.codebook import Codebook, codebook_of
 from conformance.contract.library import Library
 from conformance.contract.mutant import Mutant
 from conformance.lint.reference import check_of
-from conformance.trial.attempt import attempt, reach_of
+from conformance.trial.attempt import attempt
 from conformance.trial.mutants import JOBS, deciding_cases
 from conformance.trial.mutants_matrix import KillMatrix
 from conformance.trial.options import Progress, Silence
+from conformance.trial.reach import reach_of
 from conformance.vectors.case import Case
 
 FIRST: Final = 4  # cases that kill the whole mutant, asked before all others of an operator

@@ -60,6 +60,7 @@ SINS: dict[str, Sin] = {
     "none": lambda request, answer: answer,
     "believes": believes,
     "rolls-back": rolls_back,
+    "empties": plants(Path.touch),
     "pipes": plants(os.mkfifo),
     "zero-device": plants(lambda path: os.mknod(path, 0o666 | stat.S_IFCHR, os.makedev(1, 5))),
     "endless": plants(lambda path: path.symlink_to("/dev/zero")),
