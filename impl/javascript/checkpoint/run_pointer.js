@@ -16,6 +16,7 @@ const POINTER = {
   wal_terminal_hash: "bytes32",
 };
 const OBJECTS = ["trace", "checkpoint", "lineage"];
+const ROOT_HASHES = ["trace_tail_hash", "checkpoint_merkle_root", "lineage_root_hash"];
 const MAX_CERTIFICATE_BYTES = 2 ** 16;
 
 /** The records of a log that is signed for; FINALIZE may follow. */
@@ -58,7 +59,7 @@ function readObjects(store, pointer, findings) {
   });
 }
 
-/** Adds what is wrong with the certificate: not signed, or bound to another run or object. */
+/** Adds what is wrong with the certificate: not signed, bound to another run or object, or of other keys (CA41). */
 function judgeCertificate(content, pointer, log, publicKey, findings) {
   const path = objectPath(pointer.certificate);
   const payload = signedPayload(content, publicKey);
@@ -70,6 +71,12 @@ function judgeCertificate(content, pointer, log, publicKey, findings) {
   for (const name of OBJECTS) bound[name] = pointer[name];
   for (const [name, held] of Object.entries(bound)) {
     if (!isSame(fieldOf(payload, name), held)) findings.add(`${path}.${name}`, "HASH_MISMATCH");
+  }
+  for (const [name] of payload.entries) {
+    if (!Object.hasOwn(bound, name) && !ROOT_HASHES.includes(name)) findings.add(`${path}.${name}`, "HASH_MISMATCH");
+  }
+  for (const name of ROOT_HASHES) {
+    if (!IS_OF_TYPE.bytes32(fieldOf(payload, name))) findings.add(`${path}.${name}`, "HASH_MISMATCH");
   }
 }
 

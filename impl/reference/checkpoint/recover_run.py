@@ -15,6 +15,7 @@ from impl.reference.checkpoint.certificate import (
 from impl.reference.checkpoint.place import root_faults, usable
 from impl.reference.checkpoint.pointer import Pointer, read_pointer
 from impl.reference.checkpoint.reason import Fault, first_fault, refuse, refuse_any
+from impl.reference.checkpoint.run_certificate import misshapen_keys
 from impl.reference.checkpoint.run_object import object_fault, object_path
 from impl.reference.checkpoint.run_place import run_faults
 from impl.reference.checkpoint.wal_record import WalRecord, record_hash_of
@@ -49,7 +50,7 @@ def recover_run(*, root: str, public_key: bytes32) -> RecoveredRun:
 
     It may be called at any time and may itself be interrupted. A torn or foreign record is WAL_CORRUPTION; a commit
     that was finished and is damaged since, or that another key signed, is refused and left as it is (seed 002 §II.J;
-    requirements C36-C41; rulings CA27, CA28, CA31).
+    requirements C36-C41; rulings CA27, CA28, CA31, CA41).
     """
     refuse_any(OPERATOR, root_faults(root))
     with usable(OPERATOR):
@@ -165,3 +166,5 @@ def _certificate_faults(root: Path, committed: Pointer, records: list[WalRecord]
     for name, said in bound.items():
         if certificate.payload.get(name) != said:
             yield Fault(f"{path}.{name}", "HASH_MISMATCH")
+    for name in misshapen_keys(certificate.payload):
+        yield Fault(f"{path}.{name}", "HASH_MISMATCH")

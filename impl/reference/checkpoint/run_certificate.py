@@ -1,8 +1,14 @@
 """The certificate of a run: what was committed, signed."""
 
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
+from typing import Final
 
 from impl.reference.checkpoint.certificate import RUN_CERTIFICATE, encode_certificate
+from impl.reference.checkpoint.field_type import is_bytes32
+
+# Signed as the caller of a commit gives them: nothing else in a run says what they are.
+ROOT_HASHES: Final = ("trace_tail_hash", "checkpoint_merkle_root", "lineage_root_hash")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,3 +42,9 @@ def run_payload(run: Run) -> dict[str, object]:
 def encode_run_certificate(run: Run, signing_key: bytes) -> bytes:
     """Return the canonical bytes of the run's certificate, signed."""
     return encode_certificate(RUN_CERTIFICATE, run_payload(run), signing_key)
+
+
+def misshapen_keys(payload: Mapping[str, object]) -> Iterator[str]:
+    """Yield the root hashes that a payload has not, and the keys that no commit writes (ruling CA41)."""
+    yield from (name for name in ROOT_HASHES if not is_bytes32(payload.get(name)))
+    yield from payload.keys() - {field.name for field in fields(Run)}
