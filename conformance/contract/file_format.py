@@ -21,7 +21,7 @@ class FormedFile:
     """
 
     path: str
-    form: str  # cbor, or crc32c: a length, one CBOR item and a checksum
+    form: str  # cbor; crc32c: a length, one CBOR item and a checksum; npz: an archive of metadata and arrays
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,11 @@ class Seal:
 
 @dataclass(frozen=True, slots=True)
 class FileFormat:
-    """A declared format. `anchor` is the file by which a place of it is found; `seals` come from the inside out."""
+    """A declared format; `seals` come from the inside out.
+
+    `anchor` is the file by which a place of it is found; it is empty where the format is one of byte strings that
+    operators give and take, and no file holds it.
+    """
 
     name: str
     anchor: str
@@ -61,7 +65,7 @@ def _format(body: Mapping[str, Any], position: Position) -> FileFormat:
         fields[at] = (*fields.get(at, ()), *kinds)
     return FileFormat(
         body["format"],
-        body["anchor"],
+        body.get("anchor", ""),
         {name: FormedFile(file["path"], file["form"]) for name, file in body["files"].items()},
         fields,
         tuple(Seal(seal["at"], seal["to"]) for seal in body["seals"]),

@@ -19,6 +19,7 @@ from conformance.vectors.compact import is_marker
 from conformance.vectors.generate import inputs_of
 from conformance.vectors.ledger import Ledger
 from conformance.vectors.recipe import holds_recipe
+from conformance.vectors.reference import with_damage
 from conformance.vectors.typepath import value_at
 
 _TENSOR_MARKER: Final = frozenset({"dtype", "shape", "sha256"})
@@ -106,7 +107,7 @@ def _stepped(case: Case, codebook: Codebook) -> Iterator[Call]:
         try:
             if holds_recipe(step.inputs):
                 raise LookupError(step.name)
-            inputs = _resolved(_placed(step.inputs, forms), answers)
+            inputs = _resolved(_placed(step.inputs, forms), answers, codebook.formats)
         except LookupError:
             ledger.lose(step.name, step.operator, step.inputs)
             continue
@@ -126,13 +127,13 @@ def _placed(inputs: Mapping[str, Any], forms: OperatorForms) -> Mapping[str, Any
     return {**inputs, **{name: "/".join(inputs[name].values()) for name in places}} if places else inputs
 
 
-def _resolved(value: Any, answers: Mapping[str, Any]) -> Any:
+def _resolved(value: Any, answers: Mapping[str, Any], formats: Mapping[str, FileFormat]) -> Any:
     if isinstance(value, Mapping):
         if value.keys() == {"from"} and isinstance(value["from"], str):
             return _answer(value["from"], answers)
-        return {key: _resolved(item, answers) for key, item in value.items()}
+        return with_damage({key: _resolved(item, answers, formats) for key, item in value.items()}, formats)
     if isinstance(value, list):
-        return [_resolved(item, answers) for item in value]
+        return [_resolved(item, answers, formats) for item in value]
     return value
 
 

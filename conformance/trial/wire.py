@@ -21,6 +21,7 @@ from conformance.vectors.distortion import distortions
 from conformance.vectors.leaf import Spot, put, rewritten, spots
 from conformance.vectors.notable import AXES, notable
 from conformance.vectors.recipe import expanded
+from conformance.vectors.reference import is_placeholder
 
 TRIES: Final = 5  # cases whose distorted question is asked before a leaf is said to leave the answer alone
 TIMEOUT: Final = 20.0
@@ -119,7 +120,7 @@ def _note(
         for spot in spots(type_, wire):
             if "~" in spot.place and (step.operator, side, spot.place) not in often:
                 continue
-            if isinstance(spot.value, Mapping) and spot.value.keys() in ({"from"}, {"root"}):
+            if is_placeholder(spot.value):
                 continue
             if side == INPUTS:
                 survey.spots.setdefault((step.operator, spot.place), (wire, spot))

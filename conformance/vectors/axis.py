@@ -19,9 +19,10 @@ from conformance.contract.types import is_place
 from conformance.vectors.group import Expansion
 from conformance.vectors.leaf import Optional, Spot, put, spots
 from conformance.vectors.near import NEAR
-from conformance.vectors.notable import notable
+from conformance.vectors.notable import notable, odd_members, straddling
 from conformance.vectors.question import Asked, Question
 from conformance.vectors.recipe import expanded, holds_recipe, is_recipe
+from conformance.vectors.reference import is_placeholder
 from conformance.vectors.slug import slug
 
 _LARGE: Final = 60_000  # items or bytes: such a value is no quick case
@@ -48,6 +49,9 @@ def along_axis(expansion: Expansion, questions: Iterable[Question]) -> Iterator[
     """The cases of an `axis` group, made of the questions that the group stands for without its axis."""
     for question in questions:
         asked = _step(expansion, question)
+        if path := expansion.body.get("unknown"):
+            yield _with(question, asked, "unknown", _with_unknown(expansion, asked, path))
+            continue
         found = [_line(expansion, asked, spot) for spot in _leaves(expansion, asked)]
         lines = [one for one in found if one.variants]
         if expansion.body.get("packed"):
@@ -86,7 +90,7 @@ def _leaves(expansion: Expansion, asked: Asked) -> Iterator[Spot]:
     seen: set[str] = set()
     for spot in spots(expansion.codebook[asked.operator].contract.inputs, asked.inputs):
         spot = replace(spot, place=_numbered(spot)) if expansion.body.get("every") else spot
-        if spot.place in seen or _is_placeholder(spot.value):
+        if spot.place in seen or is_placeholder(spot.value):
             continue
         name = _leaf_slug(spot)
         if any(_fits(name, one) for one in wanted) and not any(_fits(name, one) for one in unwanted):
@@ -107,21 +111,14 @@ def _fits(name: str, pattern: str) -> bool:
     return fnmatchcase(name, pattern)
 
 
-def _is_placeholder(value: Any) -> bool:
-    return isinstance(value, Mapping) and value.keys() in ({"from"}, {"root"})
-
-
 def _line(expansion: Expansion, asked: Asked, spot: Spot) -> Line:
     contract = expansion.codebook[asked.operator].contract
     form = expansion.codebook[asked.operator].inputs
-    most = expansion.body.get("largest")
     found: list[Variant] = []
     # What refuses a helper's call leaves the operator of the group without a question.
     refused: dict[str, list[Variant]] = {}
-    for name, value in notable(expansion.body["axis"], spot):
-        if most is not None and _size(value) > most:
-            continue
-        variant = Variant(slug(name), put(asked.inputs, spot.steps, value))
+    for name, inputs in _inputs(expansion, asked, spot):
+        variant = Variant(slug(name), inputs)
         judged = refusal_of(contract, form, variant.inputs)
         if judged == "":
             found.append(variant)
@@ -135,6 +132,31 @@ def _line(expansion: Expansion, asked: Asked, spot: Spot) -> Line:
     return Line(spot, (*found, *thinned))
 
 
+def _inputs(expansion: Expansion, asked: Asked, spot: Spot) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The inputs with each value of the axis at one leaf; `against` another, with both on either side of a power."""
+    if name := expansion.body.get("against"):
+        other = next(one for one in spots(expansion.codebook[asked.operator].contract.inputs, asked.inputs)
+                     if _fits(_leaf_slug(one), name))  # fmt: skip
+        for one, beside in straddling(spot.type):
+            yield f"{one}-against-{beside}", put(put(asked.inputs, spot.steps, one), other.steps, beside)
+        return
+    most = expansion.body.get("largest")
+    for name, value in notable(expansion.body["axis"], spot):
+        if most is None or _size(value) <= most:
+            yield name, put(asked.inputs, spot.steps, value)
+
+
+def _with_unknown(expansion: Expansion, asked: Asked, path: str) -> Mapping[str, Any]:
+    """The inputs with a member for every odd value of every kind in the map at a path, but for what a guard refuses."""
+    contract, form = expansion.codebook[asked.operator].contract, expansion.codebook[asked.operator].inputs
+    steps = (*path.split("."), "map")
+    pairs: Any = asked.inputs
+    for step in steps:
+        pairs = pairs[step]
+    fits = [pair for pair in odd_members() if refusal_of(contract, form, put(asked.inputs, steps, [*pairs, pair])) == ""]
+    return put(asked.inputs, steps, [*pairs, *fits])  # type: ignore[no-any-return]
+
+
 def refusal_of(contract: Contract, form: Form, wire: Mapping[str, Any]) -> str | None:
     """The guard that refuses inputs in wire form, "" where none does; None where no backend is asked such a thing.
 
@@ -142,7 +164,7 @@ def refusal_of(contract: Contract, form: Form, wire: Mapping[str, Any]) -> str |
     such inputs are taken to be accepted, and so are large ones, which cost the expression engine seconds.
     """
     places = {member.name for member in contract.inputs.fields if is_place(member.type)}
-    if _is_large(wire) or any(_is_placeholder(part) and name not in places for name, part in wire.items()):
+    if _is_large(wire) or any(is_placeholder(part) and name not in places for name, part in wire.items()):
         return ""
     inputs = {name: "x" if name in places else part for name, part in wire.items()}
     native = form.to_native(expanded(inputs))

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 from conformance.contract.file_format import FileFormat
-from conformance.vectors.formed import FormedFiles, Place, Unsorted
+from conformance.vectors.formed import FormedFiles, Place
+from conformance.vectors.formed_archive import Unsorted
 from conformance.vectors.reseal import reseal
 from conformance.vectors.room_path import StepRefused
 
@@ -29,6 +31,15 @@ def damage(root: Path, path: str, form: FileFormat, edit: str) -> None:
         files.write(at)
     except (LookupError, TypeError, ValueError) as error:
         raise StepRefused(f"{path!r}: {edit} leaves no file that can be written: {error}") from None
+
+
+def damaged_bytes(data: bytes, form: FileFormat, edit: str) -> bytes:
+    """A byte string of a format of one file, damaged like such a file; raises StepRefused."""
+    with TemporaryDirectory(prefix="tally-damage-") as folder:
+        held = Path(folder) / "value"
+        held.write_bytes(data)
+        damage(Path(folder), held.name, form, edit)
+        return held.read_bytes()
 
 
 def _changed(files: FormedFiles, at: Place) -> None:

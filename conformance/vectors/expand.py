@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from conformance.codec.codebook import Codebook
@@ -13,7 +14,7 @@ from conformance.vectors.axis import along_axis
 from conformance.vectors.derived import derived
 from conformance.vectors.group import Expansion
 from conformance.vectors.limit import beside_limit
-from conformance.vectors.matrix import Combination
+from conformance.vectors.matrix import Combination, substituted
 from conformance.vectors.question import Asked, Question
 from conformance.vectors.series import accumulations
 from conformance.vectors.trace import chains, traces
@@ -91,6 +92,9 @@ def _explicit(expansion: Expansion) -> Iterator[Question]:
 
 def _single(expansion: Expansion, combination: Combination, k: int, body: Mapping[str, Any]) -> Question | None:
     """One call: the base, then the group's values, the case's, the axes', each over the ones before."""
+    words = substituted(expansion.body, combination)
+    expansion = replace(expansion, group=replace(expansion.group, body=words))
+    body = substituted(body, combination)
     place = expansion.place / "cases" / k if body else expansion.place
     draft = expansion.draft(body, place)
     if body:

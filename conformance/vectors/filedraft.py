@@ -15,7 +15,6 @@ from conformance.vectors.draft import Place
 from conformance.vectors.fileaction import ACTIONS, codec_of
 from conformance.vectors.filecodec import Unencodable, encode_file
 from conformance.vectors.group import Expansion
-from conformance.vectors.matrix import Combination
 from conformance.vectors.natural import ROOT_NAME, to_wire
 from conformance.vectors.question import Asked
 from conformance.vectors.room_path import fault_of
@@ -31,22 +30,6 @@ _IN_PATHS: Final = frozenset({"string", "bytes", *FIXED_BYTES, "uint8", "uint16"
 def action_of(body: Mapping[str, Any]) -> str:
     """The file step that the body of a step is, empty where it is a call or a restart."""
     return next((action for action in FILE_STEPS if action in body), "")
-
-
-def substituted(value: Any, combination: Combination) -> Any:
-    """A step's body with every `@axis` in it replaced by what the combination chose on that axis."""
-    chosen = {choice.path: choice.value for choice in combination.choices if choice.path.startswith("@")}
-    return _substituted(value, chosen) if chosen else value
-
-
-def _substituted(value: Any, chosen: Mapping[str, Any]) -> Any:
-    if isinstance(value, str):
-        return chosen.get(value, value)
-    if isinstance(value, dict):
-        return {key: _substituted(part, chosen) for key, part in value.items()}
-    if isinstance(value, list):
-        return [_substituted(part, chosen) for part in value]
-    return value
 
 
 def roots_of(expansion: Expansion, calls: Mapping[str, Asked]) -> tuple[str, ...]:
@@ -175,13 +158,7 @@ class FileDraft:
 
     def _damage(self, body: Mapping[str, Any]) -> dict[str, Any]:
         name, edit = body["format"], body["edit"]
-        form = self.expansion.codebook.formats.get(name)
-        if form is None:
-            known = ", ".join(sorted(self.expansion.codebook.formats)) or "none"
-            raise (self.place / "format").problem("C015", f"there is no format {name!r}", f"formats: {known}")
-        if edit not in form.edits:
-            hint = f"write one that the format declares, for example {next(form.edits)!r}"
-            raise (self.place / "edit").problem("C015", f"{edit!r} is no damage of the format {name}", hint)
+        refuse_unknown_damage(self.expansion, name, edit, self.place)
         place = body["path"] if body["path"] == "." else self.path(body, "path")
         return {"path": place, "format": name, "edit": edit}
 
@@ -190,6 +167,17 @@ class FileDraft:
         if not isinstance(mode, str) or not _MODE.match(mode):
             raise (self.place / "mode").problem("C015", f"mode {mode!r:.40}", "four octal digits, the first 0: 0644")
         return {"path": self.path(body, "path"), "mode": mode}
+
+
+def refuse_unknown_damage(expansion: Expansion, name: str, edit: str, place: Place) -> None:
+    """Refuse a format that is not declared, and a damage that it does not declare."""
+    form = expansion.codebook.formats.get(name)
+    if form is None:
+        known = ", ".join(sorted(expansion.codebook.formats)) or "none"
+        raise (place / "format").problem("C015", f"there is no format {name!r}", f"formats: {known}")
+    if edit not in form.edits:
+        hint = f"write one that the format declares, for example {next(form.edits)!r}"
+        raise (place / "edit").problem("C015", f"{edit!r} is no damage of the format {name}", hint)
 
 
 def refuse_unstable(steps: Sequence[object], place: Place) -> None:

@@ -13,15 +13,12 @@ from conformance.codec.canonical import encode_canonical
 from conformance.codec.item import Float, IllFormed, Incomplete, decode
 from conformance.contract.file_format import FileFormat
 from conformance.contract.item import encode_item, head
+from conformance.vectors.formed_archive import Unsorted, archive_bytes, archive_item
 from conformance.vectors.room_path import StepRefused, place, regular
 
 _ANSWER: Final = re.compile(r"\{([a-z0-9_.]+)\}")
 _CASTAGNOLI: Final = 0x82F63B78  # the polynomial of CRC-32C, its bits reversed
 Place = tuple[str, ...]
-
-
-class Unsorted(dict[Any, Any]):
-    """A map that is written with its keys in the wrong order."""
 
 
 class FormedFiles:
@@ -139,6 +136,8 @@ def member(holder: Any, step: str) -> Any:
 
 def decoded(form: str, data: bytes, path: str) -> Any:
     """The item that the bytes of a file hold; raises StepRefused."""
+    if form == "npz":
+        return archive_item(data, path)
     content = data[4:-4] if form == "crc32c" else data
     try:
         item, end = decode(content)
@@ -151,6 +150,8 @@ def decoded(form: str, data: bytes, path: str) -> Any:
 
 def encoded(form: str, item: Any) -> bytes:
     """The bytes of a file that hold an item: maps sorted unless they are Unsorted."""
+    if form == "npz":
+        return archive_bytes(item)
     content = _in_order(item)
     if form == "cbor":
         return content

@@ -22,6 +22,7 @@ from conformance.codec.form import Form, form_of
 from conformance.codec.illtyped import IllTyped
 from conformance.contract.types import FLOAT_BYTES, TENSOR_DTYPES, ListOf, MapOf, Scalar, Struct, Tensor, Type, Value
 from conformance.vectors.recipe import MARK, expanded, recipe
+from conformance.vectors.reference import reference
 
 ROOT_NAME: Final = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*\Z")
 _WIDE: Final = frozenset({"uint64", "int64"})
@@ -30,15 +31,17 @@ _PACK: Final[Mapping[int, str]] = {2: ">e", 4: ">f", 8: ">d"}
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """Stands for what an earlier step answered: `step.output.path`."""
+    """Stands for what an earlier step answered: `step.output.path`; with a `format`, for that with a damaged field."""
 
     text: str
+    format: str = ""
+    edit: str = ""
 
 
 def to_wire(type_: Type, value: Any) -> Any:
     """The JSON wire form of a YAML value; raises IllTyped with the path of what does not fit."""
     if isinstance(value, Reference):
-        return {"from": value.text}
+        return reference(value.text, value.format, value.edit)
     if isinstance(value, dict) and value.keys() == {MARK} and not isinstance(type_, Struct | Value):
         return _recipe(type_, value[MARK])
     match type_:

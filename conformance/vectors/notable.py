@@ -25,13 +25,14 @@ from conformance.contract.types import (
     walk,
 )
 from conformance.vectors.distortion import empty_of
-from conformance.vectors.leaf import Optional, Spot
+from conformance.vectors.leaf import INTEGER, Optional, Spot
 from conformance.vectors.near import NEAR, near
 from conformance.vectors.recipe import recipe
 
 REPRESENTATION: Final = "representation"
 SIZE: Final = "size"
 AXES: Final = (REPRESENTATION, SIZE)  # those that every operator with such leaves is walked along
+_WIDE: Final = ("uint64", "int64")  # decimal texts on the wire
 _POWERS: Final = (7, 8, 15, 16, 31, 32, 53, 63)
 _COUNTS: Final = (9, 17, 65, 255, 256, 257, 65_535, 65_536, 65_537)
 _COUNTS_OF_STRUCTS: Final = (9, 17, 65, 255, 256, 257, 65_536)  # one large one: each costs a message of megabytes
@@ -113,6 +114,36 @@ def integers(low: int, high: int) -> Iterator[int]:
     return iter(sorted({0, 1, high, high - 1, low} | {number for number in numbers if low <= number <= high}))
 
 
+def straddling(type_: Type | Optional) -> Iterator[tuple[Any, Any]]:
+    """Pairs of neighbours on the two sides of a power of two, either first: cut to fewer bits, they change places."""
+    if not isinstance(type_, Scalar) or type_.name not in INTEGER_RANGES:
+        return
+    low, high = INTEGER_RANGES[type_.name]
+    for power in _POWERS:
+        for one, other in ((2**power, 2**power - 1), (-(2**power), -(2**power) - 1)):
+            if low <= other and one <= high:
+                pair = (str(one), str(other)) if type_.name in _WIDE else (one, other)
+                yield from (pair, pair[::-1])
+
+
+def odd_members() -> Iterator[list[Any]]:
+    """Members of a self-describing map that nobody knows: one for every odd value of every kind, alone and in a list."""
+    kinds = {"text": Scalar("string"), "int": INTEGER, "float": Scalar("float64"), "bytes": Scalar("bytes")}
+    for kind, type_ in kinds.items():
+        for name, value in _representation(Spot(f"~{kind}", type_, "", ())):
+            yield [{"text": f"zz-{kind}-{name}"}, {kind: value}]
+    odd: dict[str, Any] = {
+        "false": False,
+        "true": True,
+        "no-text": {"text": ""},
+        "no-bytes": {"bytes": ""},
+        "no-items": {"array": []},
+        "no-members": {"map": []},
+        "inside": {"array": [{"float": _FLOATS["float64"]["minus-zero"]}, {"int": "-1"}]},
+    }
+    yield from ([{"text": f"zz-{name}"}, value] for name, value in odd.items())
+
+
 def _representation(spot: Spot) -> Iterator[Named]:
     match spot.type:
         case Scalar("string"):
@@ -126,7 +157,7 @@ def _representation(spot: Spot) -> Iterator[Named]:
         case Scalar("integer"):
             yield from ((str(number), str(number)) for number in integers(-(2**63), 2**64 - 1))
         case Scalar(name) if name in INTEGER_RANGES:
-            wide = name in ("uint64", "int64")
+            wide = name in _WIDE
             yield from ((str(n), str(n) if wide else n) for n in integers(*INTEGER_RANGES[name]))
         case Scalar(name) if name in FIXED_BYTES:
             yield from _fixed(FIXED_BYTES[name])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import Any, Final
 
 from conformance.backend.drive import Call
@@ -14,15 +14,18 @@ from conformance.backend.outcome import Outcome
 from conformance.codec.codebook import Codebook
 from conformance.codec.dialect import Dialect
 from conformance.codec.illtyped import IllTyped
+from conformance.contract.file_format import FileFormat
 from conformance.vectors.case import CallStep, FileStep, TreeStep
 from conformance.vectors.fileaction import perform
 from conformance.vectors.question import Asked
 from conformance.vectors.recipe import expanded
+from conformance.vectors.reference import with_damage
 from conformance.vectors.room import Rooms
 from conformance.vectors.room_path import StepRefused
 from conformance.vectors.tree import Tree, tree_of
 from conformance.vectors.typepath import value_at
 
+_NO_FORMATS: Final[Mapping[str, FileFormat]] = MappingProxyType({})
 ANSWERED: Final = re.compile(r"\{([a-z0-9_-]+)\.([\w.]+)\}")  # inside a path: what an earlier step answered
 
 
@@ -60,8 +63,10 @@ class Stage:
         return tuple(self._made.values())
 
     def inputs(self, step: CallStep | Asked) -> Mapping[str, Any]:
-        """The inputs of a step, references resolved, recipes expanded; raises KeyError where nothing was answered."""
-        whole: Mapping[str, Any] = expanded(resolve(step.inputs, self._made) if self._made else step.inputs)
+        """The inputs of a step, references resolved, recipes expanded; raises KeyError where nothing was answered, or
+        nothing that can be damaged so."""
+        given = resolve(step.inputs, self._made, self._codebook.formats) if self._made else step.inputs
+        whole: Mapping[str, Any] = expanded(given)
         return whole
 
     def call(self, operator: str, inputs: Mapping[str, Any]) -> Call:
@@ -126,7 +131,7 @@ class Stage:
         return observed
 
 
-def resolve(value: Any, made: Mapping[str, Exchange]) -> Any:
+def resolve(value: Any, made: Mapping[str, Exchange], formats: Mapping[str, FileFormat] = _NO_FORMATS) -> Any:
     """`value` with every reference to a step in `made` replaced; raises KeyError where that step gave no such result.
 
     Only a reference to a step that has been asked is one: a map that happens to look like a reference is left alone.
@@ -140,7 +145,7 @@ def resolve(value: Any, made: Mapping[str, Exchange]) -> Any:
                 if not isinstance(observed, ObservedResult):
                     raise KeyError(value["from"])
                 return value if path in observed.handles else value_at(observed.fields, path)
-        return {key: resolve(part, made) for key, part in value.items()}
+        return with_damage({key: resolve(part, made, formats) for key, part in value.items()}, formats)
     if isinstance(value, list) and not (value and isinstance(value[0], str)):
-        return [resolve(part, made) for part in value]
+        return [resolve(part, made, formats) for part in value]
     return value

@@ -10,13 +10,22 @@ from conformance.contract.expression import Expression
 from conformance.contract.types import HANDLE, Scalar
 from conformance.vectors.case import HarnessStep, RestartStep
 from conformance.vectors.draft import Draft, Place
-from conformance.vectors.filedraft import FileDraft, action_of, is_volatile, refuse_unstable, roots_of, substituted
+from conformance.vectors.filedraft import (
+    FileDraft,
+    action_of,
+    is_volatile,
+    refuse_unknown_damage,
+    refuse_unstable,
+    roots_of,
+)
 from conformance.vectors.group import Expansion
-from conformance.vectors.matrix import Combination, combinations
+from conformance.vectors.matrix import Combination, combinations, substituted
 from conformance.vectors.natural import Reference
 from conformance.vectors.pin import pin_of
 from conformance.vectors.question import Asked, Pin, Question
 from conformance.vectors.typepath import UnknownPath, same_type, type_at
+
+Use = str | Mapping[str, str]
 
 
 def traces(expansion: Expansion) -> Iterator[Question]:
@@ -90,9 +99,9 @@ def _step_draft(
 
 def used(
     expansion: Expansion, operator: str, body: Mapping[str, Any], earlier: Mapping[str, str]
-) -> Mapping[str, str]:
+) -> Mapping[str, Use]:
     """What a step takes from earlier ones; a handle that it does not mention is the last that its machine gave."""
-    use: Mapping[str, str] = body.get("use", {})
+    use: Mapping[str, Use] = body.get("use", {})
     contract = expansion.codebook[operator].contract
     if contract.machine is None or contract.method is None:
         return use
@@ -107,9 +116,11 @@ def used(
 
 
 def refer(
-    expansion: Expansion, draft: Draft, path: str, text: str, earlier: Mapping[str, str], place: Place
+    expansion: Expansion, draft: Draft, path: str, use: Use, earlier: Mapping[str, str], place: Place
 ) -> None:
-    """Let the input at `path` be what an earlier step answered, `step.output.path`; raises Unusable."""
+    """Let the input at `path` be what an earlier step answered, `step.output.path`, or `{from: that, format, edit}`, the
+    same with a damaged field; raises Unusable."""
+    text = use if isinstance(use, str) else use["from"]
     step, _, output = text.partition(".")
     if step not in earlier or not output:
         known = ", ".join(earlier) or "none; the first step has nothing to use"
@@ -122,7 +133,11 @@ def refer(
         expansion.codebook[earlier[step]].contract.outputs, output
     ):
         raise place.problem("C010", f"{output} is volatile", "use an output that is the same in every run, or a handle")
-    draft.set(path, Reference(text), place)
+    if isinstance(use, str):
+        draft.set(path, Reference(text), place)
+        return
+    refuse_unknown_damage(expansion, use["format"], use["edit"], place)
+    draft.set(path, Reference(text, use["format"], use["edit"]), place)
     wanted = type_at(draft.contract.inputs, path)
     if not same_type(wanted, given):
         raise place.problem("C010", f"{path} is {wanted}, but {text} is {given}", "use an output of the same type")

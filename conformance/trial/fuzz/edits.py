@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from random import Random
 from typing import Any, Final
 
@@ -53,9 +54,12 @@ def drawn_edit(
 
 
 def places_of(form: FileFormat, files: Sizes) -> list[str]:
-    """The places of a format among files: the folders that hold its anchor, or every file where it is a single one."""
-    if form.anchor == ".":
-        return sorted(files)
+    """The places of a format among files: the folders that hold its anchor, or, where it is a single file, each file
+    whose name fits the anchor."""
+    if len(form.files) == 1 and form.anchor:
+        return sorted(path for path in files if form.anchor == "." or fnmatchcase(path.rpartition("/")[2], form.anchor))
+    if not form.anchor:
+        return []
     endings = (path for path in sorted(files) if f"/{path}".endswith(f"/{form.anchor}"))
     return [path[: -len(form.anchor)].rstrip("/") or "." for path in endings]
 

@@ -11,6 +11,7 @@ import { readArchive, writeArchive } from "./zip.js";
 const METADATA = "metadata.json";
 const ARRAY = ".npy";
 const NUMBERS = ["batch_size", "num_batches", "file_idx", "produced_at"];
+const KEYS = [...NUMBERS, "split", "schema"];
 
 /** The bytes of a file; the metadata has its keys in the seed's order, the tensors those of the schema. */
 export function writeBatchFile(metadata, tensors) {
@@ -24,10 +25,11 @@ function pairsOf(item) {
   return item instanceof Map ? new Pairs([...item].map(([key, value]) => [key, pairsOf(value)])) : item;
 }
 
-/** What a file says of itself; raises Damaged where a key is missing or of another type. */
+/** What a file says of itself; raises Damaged where a key is missing, unknown or of another type (ruling QA33). */
 function readFileMetadata(content) {
   const item = isUtf8(content) ? readJson(content.toString()) : undefined;
   if (!(item instanceof Map)) throw new Damaged("the metadata are no object");
+  if (![...item.keys()].every((key) => KEYS.includes(key))) throw new Damaged("a key of the metadata is unknown");
   const isTyped = NUMBERS.every((key) => typeof item.get(key) === "bigint" && item.get(key) >= 0n);
   const schema = schemaOf(pairsOf(item.get("schema")));
   if (!isTyped || !IS_OF_TYPE.string(item.get("split")) || schema === undefined) {

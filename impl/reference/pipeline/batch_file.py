@@ -62,7 +62,7 @@ class Codec(Protocol):
 
 
 def metadata_of(described: object) -> Metadata:
-    """Read a metadata map; Corrupt."""
+    """Read a metadata map of exactly the seed's keys; Corrupt (ruling QA33)."""
     if not isinstance(described, dict) or described.keys() != {*_NUMBERS, "split", "schema"}:
         raise Corrupt("the metadata has other keys")
     for key in _NUMBERS:
