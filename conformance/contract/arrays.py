@@ -74,6 +74,24 @@ def gather(items: Sequence[Any], places: Sequence[int]) -> list[Any]:
     return [items[place] for place in places]
 
 
+def quotients(number: int, items: Sequence[int]) -> list[int]:
+    """How often each item goes into a number; raises ZeroDivisionError."""
+    return [number // item for item in items]
+
+
+def remainders(number: int, items: Sequence[int]) -> list[int]:
+    """What each item leaves of a number; raises ZeroDivisionError."""
+    return [number % item for item in items]
+
+
+def differences(items: Sequence[int], others: Sequence[int]) -> list[int]:
+    """Each item less the other at its place; raises OverflowError below zero."""
+    found = [item - other for item, other in zip(items, others, strict=True)]
+    if any(one < 0 for one in found):
+        raise OverflowError("a difference below zero")
+    return found
+
+
 def unique(items: Sequence[int]) -> list[int]:
     """Every item once, in the order of first appearance."""
     return list(dict.fromkeys(items))

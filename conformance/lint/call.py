@@ -12,6 +12,7 @@ import numpy as np
 
 from conformance.codec.codebook import Codebook, OperatorForms
 from conformance.codec.illtyped import IllTyped
+from conformance.contract.file_format import FileFormat
 from conformance.contract.machine import State
 from conformance.contract.types import ListOf, MapOf, Scalar, Struct, Tensor, Type, Value
 from conformance.vectors.case import Accumulation, CallStep, Case, ExpectedResult, RestartStep

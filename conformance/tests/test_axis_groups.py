@@ -205,3 +205,54 @@ def test_a_step_asked_together_stands_in_one_case_between_the_others(tmp_path: P
     assert (names[0], names[-1]) == ("first", "last")
     assert {"text=blank-behind", "count=plus-2p8"} <= set(names)
     assert len(set(names)) == len(names)
+
+
+AGAINST = """\
+  - group: against
+    axis: representation
+    why: Numbers that change places where they are cut to fewer bits.
+    requirement: N01
+    base: one
+    leaves: [count]
+    against: small
+"""
+
+
+def test_two_leaves_stand_on_the_two_sides_of_a_power(tmp_path: Path) -> None:
+    library = load(tmp_path, PLAIN + AGAINST)
+    (question,) = (one for one in expand(codebook_of(library)[OPERATOR].contract, codebook_of(library))
+                   if one.group == "against")  # fmt: skip
+    pairs = {(call.inputs["count"], call.inputs["small"]) for call in question.calls}
+    assert {("256", 255), ("255", 256), ("65536", 65535), ("4294967296", 4294967295)} <= pairs
+    assert ("4294967295", 4294967296) not in pairs  # no 32 bits hold it
+    astray = codebook_of(load(tmp_path / "no", PLAIN + AGAINST.replace("against: small", "against: nowhere")))
+    with pytest.raises(Exception, match="nothing stands at 'nowhere'"):
+        expand(astray[OPERATOR].contract, astray)
+
+
+UNKNOWN = """\
+  - group: unknown
+    axis: representation
+    why: Whatever a field holds that nobody knows.
+    requirement: N01
+    base: one
+    unknown: extra
+"""
+
+
+def test_a_map_gets_a_member_for_every_odd_value_that_no_guard_refuses(tmp_path: Path) -> None:
+    text = PLAIN.replace("  data:  {type: bytes}\n", "  data:  {type: bytes}\n  extra: {type: value}\n")
+    guard = "  - {id: finite, that: has_canonical(extra), else: CONTRACT_VIOLATION, requirement: N01}\n"
+    text = text.replace("requires:\n", f"requires:\n{guard}")
+    library = load(tmp_path, text.replace("note: b}", "note: b, extra: {fields: {known: {int: 1}}}}") + UNKNOWN)
+    (question,) = (one for one in expand(codebook_of(library)[OPERATOR].contract, codebook_of(library))
+                   if one.group == "unknown")  # fmt: skip
+    pairs = question.calls[0].inputs["extra"]["map"]
+    assert pairs[0] == [{"text": "known"}, {"int": "1"}]
+    held = [value for _, value in pairs]
+    assert {"float": "8000000000000000"} in held
+    assert {"int": "-4294967297"} in held
+    assert {"text": "a\0b"} in held
+    assert {"array": []} in held
+    assert {"float": "7ff8000000000000"} not in held
+    assert len({key["text"] for key, _ in pairs}) == len(pairs)

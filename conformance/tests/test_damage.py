@@ -13,7 +13,8 @@ from conformance.codec.canonical import encode_canonical
 from conformance.contract.file_format import FileFormat, FormedFile, Seal
 from conformance.contract.position import Position
 from conformance.trial.fuzz.edits import places_of
-from conformance.vectors.damage import another, damage
+from conformance.vectors.damage import another, damage, damaged_bytes
+from conformance.vectors.filecodec import decode_file, encode_file
 from conformance.vectors.formed import crc32c, decoded, encoded
 from conformance.vectors.room_path import StepRefused
 
@@ -149,3 +150,66 @@ def test_another_value_has_the_same_type(value: object) -> None:
 
 def test_places_are_found_by_the_anchor() -> None:
     assert places_of(FORMAT, {"box/list.cbor": 1, "list.cbor": 1, "other/xlist.cbor": 1}) == ["box", "."]
+
+
+SEALED = FileFormat(
+    "sealed",
+    "",
+    {"whole": FormedFile(".", "cbor")},
+    {"whole.0.n": ("float",)},
+    (Seal("whole.1", {"hash": "$whole.0"}),),
+    b"",
+    Position("formats.yaml", 1, 1),
+)
+ARCHIVE = FileFormat(
+    "archive",
+    "*.npz",
+    {"whole": FormedFile(".", "npz")},
+    {"whole.arrays.x.data": ("changed",)},
+    (),
+    b"",
+    Position("formats.yaml", 1, 1),
+)
+
+
+def archive() -> bytes:
+    tensor = {"dtype": "uint8", "shape": [2], "data": "AQI="}
+    return encode_file("npz", [{"name": "metadata.json", "text": '{"n":1,"m":2}'}, {"name": "x.npy", "tensor": tensor}])
+
+
+def test_bytes_that_no_file_holds_are_damaged_and_sealed_alike() -> None:
+    right = encode_canonical([{"n": 1}, hashed({"n": 1})])
+    assert damaged_bytes(right, SEALED, "whole.0.n float") == encode_canonical([{"n": 1.0}, hashed({"n": 1.0})])
+    with pytest.raises(StepRefused):
+        damaged_bytes(b"\xff", SEALED, "whole.0.n float")
+
+
+def test_an_archive_is_written_as_it_was_read() -> None:
+    assert encoded("npz", decoded("npz", archive(), "x")) == archive()
+
+
+@pytest.mark.parametrize(
+    ("edit", "member", "found"),
+    [
+        ("whole.metadata.n absent", "metadata.json", '{"m":2}'),
+        ("whole.metadata.n float", "metadata.json", '{"n":1.0,"m":2}'),
+        ("whole.metadata unsorted", "metadata.json", '{"m":2,"n":1}'),
+        ("whole.arrays.x.data changed", "x.npy", {"dtype": "uint8", "shape": [2], "data": "AQM="}),
+    ],
+)
+def test_a_field_of_an_archive_is_damaged_and_its_checksums_are_right(edit: str, member: str, found: object) -> None:
+    members = decode_file("npz", damaged_bytes(archive(), ARCHIVE, edit))  # zipfile holds it to lengths and checksums
+    (held,) = (one for one in members if one["name"] == member)
+    assert held.get("text", held.get("tensor")) == found
+
+
+def test_the_header_of_an_array_is_damaged_key_by_key() -> None:
+    turned = damaged_bytes(archive(), ARCHIVE, "whole.arrays.x.fortran_order changed")
+    assert b"'fortran_order': True, 'shape': (2,), }" in turned
+    assert b"'shape': (2,), 'fortran_order'" in damaged_bytes(archive(), ARCHIVE, "whole.arrays.x unsorted")
+
+
+def test_single_files_are_found_by_their_names_and_bytes_nowhere() -> None:
+    files = {"queue/1.npz": 1, "x.npz.tmp": 1, "y.npz": 1}
+    assert places_of(ARCHIVE, files) == ["queue/1.npz", "y.npz"]
+    assert places_of(SEALED, files) == []

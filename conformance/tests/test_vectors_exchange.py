@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
 from typing import Any
 
 import pytest
@@ -9,8 +10,11 @@ import pytest
 from conformance.backend.drive import RESTART
 from conformance.backend.observed import ObservedFailure, ObservedResult
 from conformance.backend.outcome import Failure, Result
+from conformance.codec.canonical import encode_canonical
 from conformance.codec.codebook import Codebook, codebook_of
 from conformance.codec.dialect import DIALECTS
+from conformance.contract.file_format import FileFormat, FormedFile, Seal
+from conformance.contract.position import Position
 from conformance.tests.vectors_walk import OPERATOR, load
 from conformance.vectors.case import RestartStep
 from conformance.vectors.exchange import Exchange, exchanges, resolve, restarts
@@ -70,3 +74,23 @@ def test_only_a_reference_to_a_step_that_was_asked_is_one() -> None:
         assert resolve(alike, made) == alike
     with pytest.raises(KeyError):
         resolve({"from": "a.after"}, made)
+
+
+def test_an_answer_is_given_on_with_a_damaged_field() -> None:
+    form = FileFormat(
+        "sealed",
+        "",
+        {"whole": FormedFile(".", "cbor")},
+        {"whole.0": ("changed",)},
+        (Seal("whole.1", {"hash": "$whole.0"}),),
+        b"",
+        Position("formats.yaml", 1, 1),
+    )
+    blob = encode_canonical([1, sha256(encode_canonical(1)).digest()]).hex()
+    made = {"a": Exchange("a", OPERATOR, {}, ObservedResult({"blob": blob}))}
+    given = {"blob": {"damaged": {"from": "a.blob"}, "format": "sealed", "edit": "whole.0 changed"}}
+    right = encode_canonical([2, sha256(encode_canonical(2)).digest()]).hex()
+    assert resolve(given, made, {"sealed": form}) == {"blob": right}
+    nothing = {"blob": {"damaged": {"from": "a.blob"}, "format": "sealed", "edit": "whole.7 changed"}}
+    with pytest.raises(KeyError, match="nothing at"):
+        resolve(nothing, made, {"sealed": form})

@@ -54,6 +54,17 @@ def test_natural_values_become_wire_values_by_their_type(tmp_path: Path) -> None
     }
 
 
+def test_a_named_number_stands_in_the_words_of_a_case(tmp_path: Path) -> None:
+    body = """\
+    matrix: {"@n": [2, 5]}
+    set: {width: "@n*@n+1", place.at: "@n", names: {generated: {generator: map, count: "@n-1", key: "k{k}", of: "7"}}}
+"""
+    one, other = inputs(tmp_path, body)
+    assert (one["width"], other["width"]) == (5, 26)
+    assert (one["place"]["at"], other["names"]["generated"]["count"]) == ("2", 4)
+    assert slugs(tmp_path / "again", body) == ["n=2", "n=5"]
+
+
 def test_axes_that_share_a_last_name_are_told_apart_by_their_whole_path(tmp_path: Path) -> None:
     body = "    matrix: {names.at: [1], place.at: [2]}\n"
     assert slugs(tmp_path, body) == ["names.at=1,place.at=2"]
@@ -113,6 +124,12 @@ def test_a_trace_refers_to_what_earlier_steps_answered(tmp_path: Path) -> None:
     assert isinstance(first, Asked)
     assert isinstance(second, Asked)
     assert (first.inputs["width"], second.inputs) == (1, {"place": {"from": "a.after"}, "width": 3})
+
+
+def test_only_a_declared_damage_is_given_on(tmp_path: Path) -> None:
+    second = "{step: b, use: {place: {from: a.after, format: boxed, edit: x absent}}}"
+    problem = refused(tmp_path, f"{INTRO}    trace: [{{step: a}}, {second}]\n")
+    assert "no format 'boxed'" in problem.message
 
 
 def test_in_a_trace_the_value_of_a_step_wins_over_the_axis(tmp_path: Path) -> None:

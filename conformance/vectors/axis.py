@@ -135,9 +135,11 @@ def _line(expansion: Expansion, asked: Asked, spot: Spot) -> Line:
 def _inputs(expansion: Expansion, asked: Asked, spot: Spot) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """The inputs with each value of the axis at one leaf; `against` another, with both on either side of a power."""
     if name := expansion.body.get("against"):
-        other = next(one for one in spots(expansion.codebook[asked.operator].contract.inputs, asked.inputs)
-                     if _fits(_leaf_slug(one), name))  # fmt: skip
-        for one, beside in straddling(spot.type):
+        found = spots(expansion.codebook[asked.operator].contract.inputs, asked.inputs)
+        other = next((one for one in found if _fits(_leaf_slug(one), name)), None)
+        if other is None:
+            raise (expansion.place / "against").problem("C008", f"nothing stands at {name!r}", "name another leaf")
+        for one, beside in straddling(spot.type, other.type):
             yield f"{one}-against-{beside}", put(put(asked.inputs, spot.steps, one), other.steps, beside)
         return
     most = expansion.body.get("largest")
@@ -153,8 +155,12 @@ def _with_unknown(expansion: Expansion, asked: Asked, path: str) -> Mapping[str,
     pairs: Any = asked.inputs
     for step in steps:
         pairs = pairs[step]
-    fits = [pair for pair in odd_members() if refusal_of(contract, form, put(asked.inputs, steps, [*pairs, pair])) == ""]
-    return put(asked.inputs, steps, [*pairs, *fits])  # type: ignore[no-any-return]
+    whole: Mapping[str, Any] = asked.inputs
+    for pair in odd_members():
+        more = put(whole, steps, [*pairs, pair])
+        if refusal_of(contract, form, more) == "":
+            whole, pairs = more, [*pairs, pair]
+    return whole
 
 
 def refusal_of(contract: Contract, form: Form, wire: Mapping[str, Any]) -> str | None:

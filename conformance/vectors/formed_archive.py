@@ -1,6 +1,6 @@
 """An archive of metadata and arrays as an item that can be changed: `{metadata: what the JSON says, arrays: by field}`.
 
-An array is its header, key by key, and its `data`. Lengths, checksums and the directory of the archive are always right.
+An array is its header, key by key, and its `data`. Lengths, checksums and the directory are always right.
 """
 
 from __future__ import annotations
@@ -60,10 +60,9 @@ def _array(content: bytes) -> dict[str, Any]:
 
 def _array_bytes(array: dict[str, Any]) -> bytes:
     header = {key: tuple(part) if isinstance(part, list) else part for key, part in _ordered(array).items()}
-    data: bytes = header.pop("data")
-    text = "{" + "".join(f"{key!r}: {part!r}, " for key, part in header.items()) + "}"
+    text = "{" + "".join(f"{key!r}: {part!r}, " for key, part in header.items() if key != "data") + "}"
     text += " " * (-(len(_MAGIC) + 2 + len(text) + 1) % _ALIGNMENT) + "\n"
-    return _MAGIC + len(text).to_bytes(2, "little") + text.encode("latin-1") + data
+    return _MAGIC + len(text).to_bytes(2, "little") + text.encode("latin-1") + bytes(array["data"])
 
 
 def _ordered(part: Any) -> Any:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 
 import numpy as np
 
@@ -114,34 +114,39 @@ def integers(low: int, high: int) -> Iterator[int]:
     return iter(sorted({0, 1, high, high - 1, low} | {number for number in numbers if low <= number <= high}))
 
 
-def straddling(type_: Type | Optional) -> Iterator[tuple[Any, Any]]:
-    """Pairs of neighbours on the two sides of a power of two, either first: cut to fewer bits, they change places."""
-    if not isinstance(type_, Scalar) or type_.name not in INTEGER_RANGES:
+def straddling(type_: Type | Optional, other: Type | Optional) -> Iterator[tuple[Any, Any]]:
+    """Values of two integers that are neighbours on the two sides of a power of two, either first: cut to fewer bits,
+    they change places."""
+    if not (_is_integer(type_) and _is_integer(other)):
         return
-    low, high = INTEGER_RANGES[type_.name]
     for power in _POWERS:
-        for one, other in ((2**power, 2**power - 1), (-(2**power), -(2**power) - 1)):
-            if low <= other and one <= high:
-                pair = (str(one), str(other)) if type_.name in _WIDE else (one, other)
-                yield from (pair, pair[::-1])
+        for above, below in ((2**power, 2**power - 1), (-(2**power), -(2**power) - 1)):
+            for one, beside in ((above, below), (below, above)):
+                if _fits(type_, one) and _fits(other, beside):
+                    yield _wire(type_, one), _wire(other, beside)
+
+
+def _is_integer(type_: Type | Optional) -> TypeGuard[Scalar]:
+    return isinstance(type_, Scalar) and type_.name in INTEGER_RANGES
+
+
+def _fits(type_: Scalar, number: int) -> bool:
+    low, high = INTEGER_RANGES[type_.name]
+    return low <= number <= high
+
+
+def _wire(type_: Scalar, number: int) -> Any:
+    return str(number) if type_.name in _WIDE else number
 
 
 def odd_members() -> Iterator[list[Any]]:
-    """Members of a self-describing map that nobody knows: one for every odd value of every kind, alone and in a list."""
+    """Members of a self-describing map that nobody knows: one for every odd value of every kind, some inside a list."""
     kinds = {"text": Scalar("string"), "int": INTEGER, "float": Scalar("float64"), "bytes": Scalar("bytes")}
+    minus_zero = {"float": _FLOATS["float64"]["minus-zero"]}
+    odd: list[Any] = [False, True, {"text": ""}, {"bytes": ""}, {"array": []}, {"map": []}, {"array": [minus_zero]}]
     for kind, type_ in kinds.items():
-        for name, value in _representation(Spot(f"~{kind}", type_, "", ())):
-            yield [{"text": f"zz-{kind}-{name}"}, {kind: value}]
-    odd: dict[str, Any] = {
-        "false": False,
-        "true": True,
-        "no-text": {"text": ""},
-        "no-bytes": {"bytes": ""},
-        "no-items": {"array": []},
-        "no-members": {"map": []},
-        "inside": {"array": [{"float": _FLOATS["float64"]["minus-zero"]}, {"int": "-1"}]},
-    }
-    yield from ([{"text": f"zz-{name}"}, value] for name, value in odd.items())
+        odd += ({kind: value} for _, value in _representation(Spot(f"~{kind}", type_, "", ())))
+    return ([{"text": f"zz{number}"}, value] for number, value in enumerate(odd))
 
 
 def _representation(spot: Spot) -> Iterator[Named]:

@@ -1,8 +1,8 @@
 """What stands in the inputs of a step for a value that is not known before the trace runs.
 
 `{"from": "step.output"}` is what an earlier step answered, `{"root": "name"}` a directory, and `{"damaged": {"from":
-"step.output"}, "format": F, "edit": "FIELD KIND"}` an answered byte string of a declared format with one field damaged and
-everything that seals it made right again.
+"step.output"}, "format": F, "edit": "FIELD KIND"}` an answered byte string of a declared format with one field damaged
+and everything that seals it made right again.
 """
 
 from __future__ import annotations

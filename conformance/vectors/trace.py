@@ -118,8 +118,8 @@ def used(
 def refer(
     expansion: Expansion, draft: Draft, path: str, use: Use, earlier: Mapping[str, str], place: Place
 ) -> None:
-    """Let the input at `path` be what an earlier step answered, `step.output.path`, or `{from: that, format, edit}`, the
-    same with a damaged field; raises Unusable."""
+    """Let the input at `path` be what an earlier step answered, `step.output.path`, or the same with a damaged field,
+    `{from: step.output.path, format, edit}`; raises Unusable."""
     text = use if isinstance(use, str) else use["from"]
     step, _, output = text.partition(".")
     if step not in earlier or not output:
@@ -135,9 +135,9 @@ def refer(
         raise place.problem("C010", f"{output} is volatile", "use an output that is the same in every run, or a handle")
     if isinstance(use, str):
         draft.set(path, Reference(text), place)
-        return
-    refuse_unknown_damage(expansion, use["format"], use["edit"], place)
-    draft.set(path, Reference(text, use["format"], use["edit"]), place)
+    else:
+        refuse_unknown_damage(expansion, use["format"], use["edit"], place)
+        draft.set(path, Reference(text, use["format"], use["edit"]), place)
     wanted = type_at(draft.contract.inputs, path)
     if not same_type(wanted, given):
         raise place.problem("C010", f"{path} is {wanted}, but {text} is {given}", "use an output of the same type")
