@@ -15,7 +15,7 @@ from impl.reference.checkpoint.certificate import (
 from impl.reference.checkpoint.place import root_faults, usable
 from impl.reference.checkpoint.pointer import Pointer, read_pointer
 from impl.reference.checkpoint.reason import Fault, first_fault, refuse, refuse_any
-from impl.reference.checkpoint.run_certificate import misshapen_keys
+from impl.reference.checkpoint.run_certificate import missing_hashes
 from impl.reference.checkpoint.run_object import object_fault, object_path
 from impl.reference.checkpoint.run_place import run_faults
 from impl.reference.checkpoint.wal_record import WalRecord, record_hash_of
@@ -166,5 +166,5 @@ def _certificate_faults(root: Path, committed: Pointer, records: list[WalRecord]
     for name, said in bound.items():
         if certificate.payload.get(name) != said:
             yield Fault(f"{path}.{name}", "HASH_MISMATCH")
-    for name in misshapen_keys(certificate.payload):
+    for name in missing_hashes(certificate.payload):
         yield Fault(f"{path}.{name}", "HASH_MISMATCH")
