@@ -82,3 +82,24 @@ def test_an_altered_certificate_is_refused(run: Path, altered: str) -> None:
     }[altered]
     replace_certificate(run, content)
     assert recovery_refused(run) == ("SIGNATURE_INVALID", object_of(content))
+
+
+def signed(run: Path, payload: dict[str, Any]) -> bytes:
+    signature = Ed25519PrivateKey.from_private_bytes(SIGNING_KEY).sign(encode_canonical(payload))
+    return encode_canonical([certificate_parts(run)[0], payload, signature])
+
+
+@pytest.mark.parametrize("name", ["trace_tail_hash", "checkpoint_merkle_root", "lineage_root_hash"])
+@pytest.mark.parametrize("found", [None, bytes(31), "x"])
+def test_a_certificate_without_a_root_hash_is_not_complete(run: Path, name: str, found: object) -> None:
+    payload = {key: one for key, one in certificate_parts(run)[1].items() if key != name}
+    content = signed(run, payload if found is None else {**payload, name: found})
+    replace_certificate(run, content)
+    assert recovery_refused(run) == ("HASH_MISMATCH", f"{object_of(content)}.{name}")
+    (run / RECORDS[3]).unlink()
+    assert recovered(run)["state"] == "rolled_back"
+
+
+def test_a_certificate_may_say_more_than_a_commit_does(run: Path) -> None:
+    replace_certificate(run, signed(run, {**certificate_parts(run)[1], "note": "n"}))
+    assert recovered(run) == COMMITTED
