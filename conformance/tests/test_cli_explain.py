@@ -11,7 +11,6 @@ import pytest
 
 from conformance.cli.main import status_of
 
-BATCH = "UML_OS.Data.NextBatch_v2"
 ORDER = "UML_OS.Data.SeededBlockPermute_v1"
 MAP = "UML_OS.Data.SeededIntraBlockMap_v1"
 NINE = "mutant:philox-nine-rounds"

@@ -41,8 +41,8 @@ def lives(pid: int) -> bool:
         return False
 
 
-def soon(true: Callable[[], bool], seconds: float = 10.0) -> bool:
-    end = time.monotonic() + seconds
+def soon(true: Callable[[], bool]) -> bool:
+    end = time.monotonic() + 10.0
     while not true() and time.monotonic() < end:
         time.sleep(0.02)
     return true()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -65,10 +65,6 @@ class CaseRunner:
     def conversation(self, case: Case) -> Conversation[Result]:
         """The conversation that tries one case; it needs a process of its own where the trace restarts it."""
         return Conversation(case.id, lambda: self.talk(case), restarts(case.steps))
-
-    def conversations(self, cases: Sequence[Case]) -> Iterator[Conversation[Result]]:
-        """A conversation per case."""
-        return map(self.conversation, cases)
 
     def talk(self, case: Case) -> CaseTalk:
         """Ask and judge one case."""

@@ -104,4 +104,3 @@ _KINDS: Final[Mapping[str, Callable[[FormedFiles, Place], None]]] = {
     "unsorted": _unsorted,  # the keys of a map in the wrong order
     "reversed": _reversed,  # the elements of a list
 }
-KINDS: Final = tuple(_KINDS)

@@ -163,9 +163,9 @@ class _Run:
 
     # -- descriptors
 
-    def open_file(self, event: Event, index: int = 0) -> OpenFile | None:
+    def open_file(self, event: Event) -> OpenFile | None:
         """What a descriptor of the tree is open on, None outside it."""
-        descriptor = event.descriptor(index)
+        descriptor = event.descriptor(0)
         if not self.inside(descriptor.path):
             return None
         found = self.processes.files(event.process).get(descriptor.number)
