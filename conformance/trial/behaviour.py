@@ -14,9 +14,9 @@ from conformance.codec.codebook import Codebook
 from conformance.codec.dialect import Dialect
 from conformance.contract.model import Contract
 from conformance.trial import check as checks
-from conformance.trial.behaviour_files import TwiceInFreshRoots, one_of_each_group, roots_in, sample_traces
+from conformance.trial.behaviour_files import TwiceInFreshRoots, one_of_each_group, roots_in, sample_traces, with_looks
 from conformance.trial.behaviour_handles import OnTwoHandles
-from conformance.trial.bystanders import AmongBystanders, for_bystanders
+from conformance.trial.bystanders import AmongBystanders
 from conformance.trial.check import Check, Difference, Kind, Result, Verdict
 from conformance.trial.judge import answer_of, loss_sentence, outcome_name, shown
 from conformance.vectors.case import CallStep, Case, Step
@@ -70,7 +70,7 @@ class BehaviourRules:
 
     def among_bystanders(self, contract: Contract, cases: Sequence[Case]) -> Conversation[Result]:
         """The conversation that holds one operator's cases again among files of others."""
-        traces = [for_bystanders(steps) for steps in rooted_traces(contract, cases)]
+        traces = [with_looks(steps, {}) for steps in rooted_traces(contract, cases)]
         check = behaviour_check(contract, "bystanders")
         rule = AmongBystanders(TwiceInFreshRoots(self.codebook, self.dialect), contract)
         return Conversation(check.id, lambda: rule.judge(check, traces), any(map(restarts, traces)))

@@ -11,6 +11,7 @@ from conformance.trial.attempt import behaviour
 from conformance.trial.check import Kind, Result, Verdict
 from conformance.trial.mutants_matrix import KillMatrix, MutantRow
 from conformance.trial.run_result import Diagnosis
+from conformance.vectors.placeholder import is_placeholder
 
 NOT_EXPLAINED: Final = Diagnosis(explained=False)
 SHOWN: Final = 3  # sentences of mutants that the selected cases do not tell apart
@@ -75,7 +76,7 @@ def _evidence(failed: Sequence[Result]) -> set[str]:
     for result in failed:
         call = result.call
         parts = [] if call is None or not isinstance(call.inputs, Mapping) else list(call.inputs.values())
-        hangs = any(isinstance(part, Mapping) and part.keys() in ({"from"}, {"root"}) for part in parts)
+        hangs = any(map(is_placeholder, parts))
         found.add(result.check.id if call is None or hangs else repr((call.operator, call.inputs)))
     return found
 

@@ -18,6 +18,7 @@ from conformance.vectors.dial import Dial, beside, dial_of
 from conformance.vectors.exchange import AnyStep
 from conformance.vectors.leaf import Optional, Spot, put, spots
 from conformance.vectors.notable import AXES, notable
+from conformance.vectors.placeholder import is_placeholder
 from conformance.vectors.question import Asked
 from conformance.vectors.recipe import holds_recipe
 
@@ -80,7 +81,7 @@ class Neighbourhood:
                 continue
             found: Counter[str] = Counter()
             for spot in spots(self.codebook[step.operator].contract.inputs, step.inputs):
-                if found[spot.place] < _OCCURRENCES and not _is_placeholder(spot.value):
+                if found[spot.place] < _OCCURRENCES and not is_placeholder(spot.value):
                     found[spot.place] += 1
                     yield Leaf(steps, k, spot, dial_of(spot))
 
@@ -154,7 +155,7 @@ def seen_in(cases: Iterable[Case], codebook: Codebook) -> Mapping[tuple[str, str
             if not isinstance(step, CallStep) or len(repr(step.inputs)) > LONGEST or holds_recipe(step.inputs):
                 continue
             for spot in spots(codebook[step.operator].contract.inputs, step.inputs):
-                if not isinstance(spot.type, Optional) and not _is_placeholder(spot.value):
+                if not isinstance(spot.type, Optional) and not is_placeholder(spot.value):
                     kept = found.setdefault((step.operator, spot.place), {})
                     if len(kept) < _SEEN:
                         kept.setdefault(repr(spot.value), spot.value)
@@ -187,10 +188,6 @@ def in_turns(lines: Sequence[Iterable[Steps]], budget: int) -> Iterator[Steps]:
 def without_pins(steps: Sequence[AnyStep]) -> Steps:
     """The steps of a question, ready to be changed."""
     return tuple(replace(step, pin=None) if isinstance(step, Asked) else step for step in steps)
-
-
-def _is_placeholder(value: Any) -> bool:
-    return isinstance(value, Mapping) and value.keys() in ({"from"}, {"root"})
 
 
 def _count(value: Any) -> int:

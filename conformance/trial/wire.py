@@ -20,6 +20,7 @@ from conformance.vectors.case import CallStep, Case, ExpectedResult
 from conformance.vectors.distortion import distortions
 from conformance.vectors.leaf import Spot, put, rewritten, spots
 from conformance.vectors.notable import AXES, notable
+from conformance.vectors.placeholder import is_placeholder, is_reference
 from conformance.vectors.recipe import expanded
 
 TRIES: Final = 5  # cases whose distorted question is asked before a leaf is said to leave the answer alone
@@ -119,7 +120,7 @@ def _note(
         for spot in spots(type_, wire):
             if "~" in spot.place and (step.operator, side, spot.place) not in often:
                 continue
-            if isinstance(spot.value, Mapping) and spot.value.keys() in ({"from"}, {"root"}):
+            if is_placeholder(spot.value):
                 continue
             if side == INPUTS:
                 survey.spots.setdefault((step.operator, spot.place), (wire, spot))
@@ -183,7 +184,7 @@ def _distorted(carrier: _Carrier, one: Distortion, codebook: Codebook) -> Case |
 
 def _refers(value: Any) -> bool:
     if isinstance(value, Mapping):
-        return value.keys() == {"from"} or any(map(_refers, value.values()))
+        return is_reference(value) or any(map(_refers, value.values()))
     return isinstance(value, list) and any(map(_refers, value))
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from conformance.contract.file_format import FileFormat
-from conformance.vectors.formed import FormedFiles, Place, Unsorted
+from conformance.vectors.formed import FormedFiles, Unsorted
 from conformance.vectors.reseal import reseal
 from conformance.vectors.room_path import StepRefused
 
@@ -20,7 +20,10 @@ def damage(root: Path, path: str, form: FileFormat, edit: str) -> None:
     at = tuple(text.split("."))
     files = FormedFiles(form, root, path)
     try:
-        _KINDS[kind](files, at)
+        if kind == "absent":
+            files.remove(at)
+        else:
+            files.replace(at, _CHANGES[kind](files.value(at)))
     except (LookupError, TypeError, ValueError, AttributeError):
         # Not there, or of another type: an earlier edit may have been here.
         raise StepRefused(f"{path!r}: the format {form.name} has nothing at {text!r} that can be {kind}") from None
@@ -31,45 +34,8 @@ def damage(root: Path, path: str, form: FileFormat, edit: str) -> None:
         raise StepRefused(f"{path!r}: {edit} leaves no file that can be written: {error}") from None
 
 
-def _changed(files: FormedFiles, at: Place) -> None:
-    files.replace(at, another(files.value(at)))
-
-
-def _absent(files: FormedFiles, at: Place) -> None:
-    files.remove(at)
-
-
-def _cased(files: FormedFiles, at: Place) -> None:
-    files.replace(at, files.value(at).swapcase())
-
-
-def _null(files: FormedFiles, at: Place) -> None:
-    files.replace(at, None)
-
-
-def _float(files: FormedFiles, at: Place) -> None:
-    files.replace(at, float(files.value(at)))
-
-
-def _bool(files: FormedFiles, at: Place) -> None:
-    files.replace(at, bool(files.value(at)))
-
-
-def _number(files: FormedFiles, at: Place) -> None:
-    files.replace(at, int(files.value(at)))
-
-
-def _reversed(files: FormedFiles, at: Place) -> None:
-    files.replace(at, list(reversed(files.value(at))))
-
-
-def _extra(files: FormedFiles, at: Place) -> None:
-    whole = files.value(at)
-    files.replace(at, [*whole, *whole[-1:]] if isinstance(whole, list) else {**whole, EXTRA: 0})
-
-
-def _unsorted(files: FormedFiles, at: Place) -> None:
-    files.replace(at, Unsorted(files.value(at)))
+def _extra(whole: Any) -> Any:
+    return [*whole, *whole[-1:]] if isinstance(whole, list) else {**whole, EXTRA: 0}
 
 
 def another(value: Any) -> Any:
@@ -92,15 +58,14 @@ def another(value: Any) -> Any:
     return 0
 
 
-_KINDS: Final[Mapping[str, Callable[[FormedFiles, Place], None]]] = {
-    "changed": _changed,
-    "cased": _cased,  # a text in the other case
-    "absent": _absent,
-    "null": _null,
-    "float": _float,  # a whole number as a float
-    "bool": _bool,
-    "number": _number,  # a bool as 0 or 1
+_CHANGES: Final[Mapping[str, Callable[[Any], Any]]] = {
+    "changed": another,
+    "cased": str.swapcase,
+    "null": lambda value: None,
+    "float": float,  # a whole number as a float
+    "bool": bool,
+    "number": int,  # a bool as 0 or 1
     "extra": _extra,  # a key that no format knows, or the last element twice
-    "unsorted": _unsorted,  # the keys of a map in the wrong order
-    "reversed": _reversed,  # the elements of a list
+    "unsorted": Unsorted,  # the keys of a map in the wrong order
+    "reversed": lambda value: list(reversed(value)),
 }

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from conformance.contract.types import ListOf, MapOf, Scalar, Struct, Type, Value
 from conformance.vectors.compact import is_marker
+from conformance.vectors.placeholder import is_reference
 
 INTEGER: Final = Scalar("integer")  # of a self-describing value: of any size
 KEY: Final = Scalar("key")
@@ -56,7 +57,7 @@ def spots(type_: Type, wire: Any) -> Iterator[Spot]:
 
 def _spots(type_: Type, wire: Any, place: str, steps: tuple[str | int, ...]) -> Iterator[Spot]:
     match type_:
-        case _ if is_marker(wire) or (isinstance(wire, Mapping) and wire.keys() == {"from"}):
+        case _ if is_marker(wire) or is_reference(wire):
             yield Spot(place, type_, wire, steps)
         case Struct():
             for member in type_.fields:
