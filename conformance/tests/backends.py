@@ -41,7 +41,7 @@ CODEBOOK = codebook_for(ECHO, ECHO)
 def fake(name: str, *arguments: str) -> BackendCommand:
     """The command of a fake."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    command = (sys.executable, "-S", "-m", f"conformance.tests.fakes.{name}", *arguments)
+    command = (sys.executable, "-S", "-m", "conformance.tests.fakes.echo", name, *arguments)
     return BackendCommand(name, command, environment)
 
 

@@ -20,9 +20,7 @@ from conformance.backend.pipeline import Pipeline
 from conformance.backend.resolve import BackendNotFound
 from conformance.codec.dialect import DIALECTS
 from conformance.tests.backends import ROOT, SOON, Talk, ask, driver, echo, hold_numbers, process
-from conformance.tests.fakes.answers_seven_in_bad_form import FORMS
-from conformance.tests.fakes.answers_seven_with_a_non_answer import WAYS
-from conformance.tests.fakes.says_a_bad_hello import HELLOS
+from conformance.tests.fakes.echo import FORMS, HELLOS, WAYS
 
 
 def lost_on_seven(running: Process) -> object:
