@@ -19,7 +19,7 @@ from conformance.trial.behaviour_handles import OnTwoHandles
 from conformance.trial.bystanders import AmongBystanders
 from conformance.trial.check import Check, Difference, Kind, Result, Verdict
 from conformance.trial.judge import answer_of, loss_sentence, outcome_name, shown
-from conformance.vectors.case import CallStep, Case, Step
+from conformance.vectors.case import Case, Step
 from conformance.vectors.exchange import restarts
 from conformance.vectors.recipe import holds_recipe
 
@@ -184,7 +184,7 @@ def sample_calls(contract: Contract, cases: Sequence[Case]) -> list[Call]:
         if case.operator == contract.operator and case.kind == "explicit" and case.profile == "quick"
     ]
     chosen = sorted(explicit, key=lambda case: case.digest)[:SAMPLE]
-    steps = [step for case in chosen for step in case.steps if isinstance(step, CallStep)]
+    steps = [step for case in chosen for step in case.calls]
     return [Call(step.operator, step.inputs) for step in steps if not holds_recipe(step.inputs)]
 
 

@@ -41,11 +41,6 @@ def check_of(case: Case) -> Check:
     return Check(case.id, Kind.VECTOR, case.operator, case.group, case.why, case.requirements, case.rulings)
 
 
-def calls_of(case: Case) -> tuple[CallStep, ...]:
-    """The calls of a case in order, references unresolved."""
-    return tuple(step for step in case.steps if isinstance(step, CallStep))
-
-
 @dataclass(frozen=True, slots=True)
 class CaseRunner:
     """Turns cases into conversations with one backend."""

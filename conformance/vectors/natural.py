@@ -49,11 +49,11 @@ def to_wire(type_: Type, value: Any) -> Any:
         case ListOf(item):
             if type(value) is not list:
                 raise IllTyped("a list", value)
-            return [_inside(index, item, element) for index, element in enumerate(value)]
+            return [inside(index, item, element) for index, element in enumerate(value)]
         case MapOf(item):
             if type(value) is not dict:
                 raise IllTyped("a map", value)
-            return {key: _inside(key, item, element) for key, element in value.items()}
+            return {key: inside(key, item, element) for key, element in value.items()}
         case Struct():
             return _struct(type_, value)
         case Value():
@@ -96,7 +96,8 @@ def scalar_form(type_: Scalar) -> Form:
     return form_of(type_)
 
 
-def _inside(step: str | int, type_: Type, value: Any) -> Any:
+def inside(step: str | int, type_: Type, value: Any) -> Any:
+    """The wire form of a part; what does not fit is told with the step that leads to it."""
     try:
         return to_wire(type_, value)
     except IllTyped as error:
@@ -124,7 +125,7 @@ def _struct(struct_: Struct, value: Any) -> dict[str, Any]:
     for member in struct_.fields:
         if member.name not in value and not member.optional:
             raise IllTyped("this field, which is missing", "nothing", (member.name,))
-    return {key: _inside(key, known[key], element) for key, element in value.items()}
+    return {key: inside(key, known[key], element) for key, element in value.items()}
 
 
 def _value(value: Any) -> Any:
