@@ -97,7 +97,9 @@ def test_a_tree_is_frozen_where_both_derivations_left_it(tmp_path: Path, rooms: 
 
 def test_a_frozen_case_survives_its_file_and_fits_the_schema(small: House) -> None:
     schema = json.loads((SHIPPED.spec / "schema" / "vectors.schema.json").read_text())
-    for file in small.library.layout.vectors.glob("data/*.json"):
+    files = list(small.library.layout.vectors.glob("data/*.json"))
+    assert len(files) == 4
+    for file in files:
         record = json.loads(file.read_text())
         jsonschema.validate(record, schema)
         models = Models()

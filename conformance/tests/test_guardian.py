@@ -14,6 +14,7 @@ import pytest
 
 from conformance.backend.guardian import guardian
 from conformance.tests.backends import process
+from conftest import absent
 
 ROOT = Path(__file__).resolve().parents[2]
 TIMES = 5  # kills by each of four signals
@@ -58,9 +59,10 @@ def harness(folder: Path) -> tuple[subprocess.Popen[str], list[int], Path]:
     return one, [int(pid) for pid in pids], Path(root)
 
 
-@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="not run: /proc not found")
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGKILL])
 def test_nothing_is_left_of_a_harness_that_is_killed(how: signal.Signals, tmp_path: Path) -> None:
+    if not Path("/proc/self/stat").exists():
+        absent("/proc")
     killed = [harness(tmp_path) for _ in range(TIMES)]
     left = [pid for _, pids, root in killed for pid in pids if root.is_dir()]
     assert [pid for pid in left if lives(pid)] == left
