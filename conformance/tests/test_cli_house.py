@@ -42,10 +42,10 @@ def furnish(root: Path) -> None:
 
 
 @pytest.fixture
-def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def house(tmp_path: Path, look_at: Callable[[Path], None]) -> Path:
     """The small house, where the command line looks."""
     furnish(tmp_path)
-    monkeypatch.setattr(conformance.contract.finder, "find_layout", lambda: Layout(tmp_path))
+    look_at(tmp_path)
     return tmp_path
 
 
@@ -61,10 +61,10 @@ def built_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def built(built_once: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def built(built_once: Path, tmp_path: Path, look_at: Callable[[Path], None]) -> Path:
     """A copy of the small house with its vectors."""
     shutil.copytree(built_once, tmp_path, dirs_exist_ok=True)
-    monkeypatch.setattr(conformance.contract.finder, "find_layout", lambda: Layout(tmp_path))
+    look_at(tmp_path)
     return tmp_path
 
 

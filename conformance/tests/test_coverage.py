@@ -1,5 +1,6 @@
 """The lines of a source: what carries them, and where a text is not the one that was mapped."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -149,10 +150,9 @@ def test_an_update_moves_what_has_moved_and_leaves_a_change_red(tmp_path: Path) 
 
 
 def test_the_command_compares_a_text_and_says_so_by_its_status(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, look_at: Callable[[Path], None], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    layout = house(tmp_path / "house")
-    monkeypatch.setattr("conformance.contract.finder.find_layout", lambda: layout)
+    look_at(house(tmp_path / "house").root)
     source = tmp_path / "counter.md"
     source.write_text(TEXT, encoding="utf-8")
     assert status_of(["lint", "--coverage"]) == 1

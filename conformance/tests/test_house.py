@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from conformance.tests.processes import ROOT
+
 ROOMS = ("contract", "codec", "backend", "vectors", "lint", "trial", "report", "cli")
 LAST = ("pytest_plugin", "pytest_bench")  # beside the command line, at the end of the row
 LONGEST = 400  # lines
