@@ -15,7 +15,7 @@ from conformance.codec.codebook import Codebook
 from conformance.codec.dialect import Dialect
 from conformance.trial import check as checks
 from conformance.trial.check import Check, Difference, Kind, Result, Verdict
-from conformance.trial.guards import competing
+from conformance.trial.competing_guards import competing
 from conformance.trial.judge import answer_of, difference, loss_sentence, outcome_name, tree_apart
 from conformance.vectors.accumulate import accumulate, gap
 from conformance.vectors.case import (

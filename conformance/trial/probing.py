@@ -20,7 +20,7 @@ from conformance.backend.outcome import Lost
 from conformance.codec.codebook import Codebook
 from conformance.trial.asker import Asker
 from conformance.trial.judge import answer_of
-from conformance.trial.near import LONGEST, Leaf, Neighbourhood, Steps, cost, in_turns, seen_in, without_pins
+from conformance.trial.neighbourhood import LONGEST, Leaf, Neighbourhood, Steps, cost, in_turns, seen_in, without_pins
 from conformance.vectors.case import CallStep, Case
 from conformance.vectors.exchange import Held
 from conformance.vectors.question import Asked
