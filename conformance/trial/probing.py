@@ -1,8 +1,8 @@
 """Backend and mutant are asked the same questions near what failed: one other answer tells them apart.
 
-First come the frozen cases that kill the mutant and that the run left out, then questions near the failing ones, leaf
-by leaf, last the places at which an answer turns from right to wrong, found by halving: a mistake with another limit
-has them elsewhere.
+First come the frozen cases that kill the mutant and that the run left out. Then come questions near the failing ones,
+leaf by leaf. Last come the places at which an answer turns from right to wrong, found by halving: a mistake with
+another limit turns elsewhere.
 """
 
 from __future__ import annotations

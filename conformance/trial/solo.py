@@ -1,6 +1,6 @@
-"""Every mutant with one operator declared at a time: is a mistake noticed by whoever declares nothing else?
+"""Every mutant with one operator declared at a time: do the checks of that operator alone notice the mistake?
 
-Everything else is answered by the stand-in, so that the checks of an operator alone must notice a mistake in it.
+The stand-in answers every other operator.
 """
 
 from __future__ import annotations
