@@ -75,6 +75,7 @@ def environment(home: Path, *what: str | Path) -> Path:
         "install",
         "--no-deps",
         "--no-index",
+        "--no-compile",
     ]
     must([*pip, "--no-build-isolation", *what])
     return home
