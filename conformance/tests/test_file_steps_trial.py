@@ -27,9 +27,9 @@ from conformance.vectors.build import build
 from conformance.vectors.case import Case, TreeStep
 from conformance.vectors.check import check
 from conformance.vectors.corpus import Corpus, load_corpus
+from conformance.vectors.delta import Models
 from conformance.vectors.expand import expand
 from conformance.vectors.freeze import freeze
-from conformance.vectors.likeness import Models
 from conformance.vectors.record import case_of, case_record, essence
 
 CASE = f"{KEEP}::kept::trace"

@@ -1,4 +1,4 @@
-"""Calls of one group that differ in a leaf from its first one: a vector file holds the difference alone.
+"""Calls stored as their difference (delta) from the first call of their group, in vector files.
 
 A change is [path, value], the path a list of keys and indices; an answer of another kind, a failure for a result,
 stands whole. The digest of a case runs over the whole calls, so that the file may be written either way.
