@@ -4,9 +4,9 @@ One thread, one selector: reading, writing and waiting cannot deadlock, and noth
 that ends, stalls or answers garbage is lost; who was waiting learns why (DESIGN 6).
 
 A timeout bounds the silence, not the single call: `wait` allows `timeout` seconds until the next answer, whichever
-request it answers, and the clock runs only while the harness waits. So a request that queues behind others in a busy
-backend is not blamed for them, time that the harness spends elsewhere is not the backend's, and whatever is not an
-answer (stderr, half a message, a slow reader) does not postpone the end.
+request it answers, and the clock runs only while the harness waits. So a request that queues behind others is not
+blamed for them, and time that the harness spends elsewhere does not count. What is not an answer (stderr, half a
+message, a slow reader) does not postpone the end.
 """
 
 from __future__ import annotations

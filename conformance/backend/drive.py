@@ -1,9 +1,9 @@
 """Conversations with one backend: pipelined, isolated from each other's crashes, repeatable.
 
-A conversation is a generator: it yields a list of calls and is sent the list of their outcomes, or yields RESTART for
-a new process, and returns its finding. When the process is lost, the unfinished conversations are held again from the
-start, alone in a fresh process each, the one with the oldest open request first: a conversation is to blame only if
-the backend is lost again. Once one is found guilty the rest go on together (DESIGN 6).
+A conversation is a generator. It yields a list of calls and is sent the list of their outcomes, or yields RESTART for
+a new process; it returns its finding. When the process is lost, the unfinished conversations start again, each alone
+in a fresh process, the one with the oldest open request first. A conversation is to blame only if the backend is lost
+again. Once one is found guilty the rest go on together (DESIGN 6).
 """
 
 from __future__ import annotations

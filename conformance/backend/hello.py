@@ -39,7 +39,6 @@ class Hello:
     wires: tuple[str, ...]
     operators: frozenset[str]
     max_in_flight: int
-    explains: bool
     changed: frozenset[str] | None = None  # of a mutant: what its mistake can reach
     sources: str = ""  # of a mutant: a digest of everything that the operators in `changed` rest on
     functions: frozenset[str] | None = None  # of a mutant: the only functions that it changes
@@ -82,7 +81,6 @@ def hello_from(result: Any) -> Hello:
         wires=tuple(wires),
         operators=frozenset(operators),
         max_in_flight=min(in_flight, MAX_IN_FLIGHT),
-        explains=result.get("explain") is True,
         changed=None if changed is None else frozenset(changed),
         sources=sources,
         functions=None if functions is None else frozenset(functions),

@@ -14,8 +14,8 @@ OF_A_RUN: Final = 12  # silent checks, each operator counted up to the number ab
 class Patience:
     """Counts the silent checks of one run, from any thread.
 
-    What is given up on does not hang on the order of the checks: an operator's count stops at its limit, so that the
-    sum is the same in whatever order a deterministic backend is asked.
+    An operator's count stops at its limit. So the sum, and what is given up on, is the same in whatever order a
+    deterministic backend is asked.
     """
 
     def __init__(self, group: Callable[[str], str], jobs: int, timeout: float, tell: Callable[[str], None]) -> None:

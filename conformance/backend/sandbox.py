@@ -22,7 +22,6 @@ from conformance.backend.resolve import BUNDLED, BackendCommand
 from conformance.backend.worker_copy import worker_copy
 from conformance.contract.finder import Layout
 
-SANDBOXES: Final = ("none", "bwrap")
 HOME: Final = Path("/tally")  # where our own code stands in the sandbox
 _ROOT: Final = Path(__file__).resolve().parents[2]
 _SYSTEM: Final = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store", "/gnu/store")

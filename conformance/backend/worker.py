@@ -1,9 +1,8 @@
 """The worker process of `python:` backends: `python -P -m conformance.backend.worker module[:object] [ROOT]`.
 
 ROOT holds the `spec/` with the contracts, by default the one that belongs to this installation; it may also be a file
-of stored signatures. The worker speaks both
-wires (the first byte decides) and exits with 0 after tally.bye, 2 where there is no such object, and 70 where a call
-raised what is no contract failure; the traceback then stands on stderr.
+of stored signatures. The worker speaks both wires; the first byte decides. It exits with 0 after tally.bye, with 2
+where there is no such object, and with 70 where a call raised what is no contract failure (traceback on stderr).
 """
 
 from __future__ import annotations

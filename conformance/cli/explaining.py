@@ -64,7 +64,7 @@ def explain(target: str, wish: Wish) -> int:
     if wish.inputs is not None or wish.record is not None:
         facts: Sequence[Fact] = [Fact("contract", f"{contract.operator} {contract.version}, {contract.position}")]
     elif target in (operator, contract.operator):
-        facts = contract_facts(contract, library)
+        facts = contract_facts(contract)
     elif (case := _case(corpus, target)) is not None:
         facts = case_facts(case, library)
     elif "::" in target and not re.search("[#!?]", target):

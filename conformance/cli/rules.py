@@ -58,7 +58,7 @@ def check_facts(id_: str, contract: Contract, library: Library) -> list[Fact]:
     return facts
 
 
-def contract_facts(contract: Contract, library: Library) -> list[Fact]:
+def contract_facts(contract: Contract) -> list[Fact]:
     """A whole contract: purpose, guards in order, postconditions, laws."""
     facts = [Fact("operator", f"{contract.operator} {contract.version}"), Fact("purpose", contract.purpose)]
     facts.append(Fact("contract", str(contract.position)))

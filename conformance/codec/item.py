@@ -1,7 +1,7 @@
 """CBOR items as bytes arrive: a well-formedness decoder that keeps what the wire's rules need to see.
 
-Unlike a general decoder it keeps the width of floats and repeated keys, bounds nesting and the number of items, reads
-every byte once however the bytes arrive, and tells an item that is not there yet from one that never can be.
+Unlike a general decoder it keeps the width of floats and repeated keys, and bounds nesting and the number of items. It
+reads every byte once, however the bytes arrive. It tells an item that is not there yet from one that never can be.
 """
 
 from __future__ import annotations

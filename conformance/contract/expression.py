@@ -1,7 +1,7 @@
 """Guards and postconditions: CEL text over the flattened, typed variables of a contract (DESIGN 4).
 
-An expression is true only when the engine answers the value True: an evaluation error, which this engine returns
-as a truthy value, a raised exception and any other value are all "not true".
+An expression is true only when the engine answers the value True. A raised exception, any other value, and an
+evaluation error (which this engine returns as a truthy value) are all "not true".
 """
 
 from __future__ import annotations

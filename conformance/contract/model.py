@@ -199,6 +199,11 @@ class Contract:
         """The machine whose own contract this is; None for an operator and for a method."""
         return self.machine if self.method is None else None
 
+    def owns(self, operator: str) -> bool:
+        """Whether an operator is this one, or, of a machine's own contract, one of its methods."""
+        machine = self.own_machine
+        return operator == self.operator or (machine is not None and operator in machine.methods)
+
     @property
     def major(self) -> int:
         """The MAJOR version, which equals the number in the operator's name."""

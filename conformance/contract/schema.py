@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path as FilePath
 from typing import Any
@@ -16,11 +16,26 @@ from conformance.contract.position import Path, Problem
 from conformance.contract.source import Source
 
 
+def _one_of(validator: Any, branches: Sequence[Any], instance: Any, schema: Any) -> Iterator[ValidationError]:
+    """`oneOf` as in jsonschema; but where branches require keys, only those are tried whose keys are there.
+
+    Most of what a contract holds are steps, which have eleven branches: a fifth of the time that a specification takes.
+    """
+    keys = instance.keys() if isinstance(instance, dict) else None
+    tried = [one for one in branches if keys is None or one is True or keys >= set(one.get("required", ()))]
+    if sum(validator.evolve(schema=one).is_valid(instance) for one in tried) != 1:
+        yield from jsonschema.Draft202012Validator.VALIDATORS["oneOf"](validator, branches, instance, schema)
+
+
+_extend: Any = jsonschema.validators.extend
+_Validator = _extend(jsonschema.Draft202012Validator, {"oneOf": _one_of})
+
+
 @cache
 def _validator(file: FilePath) -> Any:
     schemas = [json.loads(one.read_text(encoding="utf-8")) for one in sorted(file.parent.glob("*.schema.json"))]
     known = Registry().with_resources((schema["$id"], Resource.from_contents(schema)) for schema in schemas)
-    return jsonschema.Draft202012Validator(json.loads(file.read_text(encoding="utf-8")), registry=known)
+    return _Validator(json.loads(file.read_text(encoding="utf-8")), registry=known)
 
 
 def violations(source: Source, schema: FilePath) -> Iterator[Problem]:

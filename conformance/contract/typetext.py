@@ -31,10 +31,10 @@ MAX_NESTING: Final = 16  # of list<..> and map<string, ..> in one another
 NamedTypes = Mapping[str, Type]
 
 
-def struct_at(source: Source, path: Path, named: NamedTypes, name: str = "") -> Struct:
+def struct_at(source: Source, path: Path, named: NamedTypes) -> Struct:
     """The struct whose fields are declared in the mapping at `path`."""
     fields = [field_at(source, (*path, key), named) for key in _value(source, path)]
-    return Struct(tuple(fields), name)
+    return Struct(tuple(fields))
 
 
 def field_at(source: Source, path: Path, named: NamedTypes) -> Field:

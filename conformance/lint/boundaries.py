@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final
+from typing import Final
 
 from conformance.contract.model import Guard
 from conformance.contract.syntax import Comparison, comparisons
@@ -59,7 +59,7 @@ def sides(desk: Desk, comparison: Comparison, calls: Iterable[Call]) -> Mapping[
         return {}
     decided = [call for call in calls if _decides(desk, comparison, call)]
     pairs = [(call, desk.value(comparison.left, call), desk.value(comparison.right, call)) for call in decided]
-    integers = all(_is_integer(left) and _is_integer(right) for _, left, right in pairs if None not in (left, right))
+    integers = all(type(left) is type(right) is int for _, left, right in pairs if None not in (left, right))
     if comparison.sign not in _NEIGHBOURS or not integers:
         return {
             "when it is true": [call for call in decided if desk.holds(comparison.text, call)],
@@ -73,7 +73,3 @@ def sides(desk: Desk, comparison: Comparison, calls: Iterable[Call]) -> Mapping[
         if difference in (true, false):
             touching[_WORDS[difference]].append(call)
     return touching
-
-
-def _is_integer(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)

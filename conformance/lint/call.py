@@ -17,10 +17,11 @@ from conformance.contract.machine import State
 from conformance.contract.types import ListOf, MapOf, Scalar, Struct, Tensor, Type, Value
 from conformance.vectors.case import Accumulation, CallStep, Case, ExpectedResult, RestartStep
 from conformance.vectors.compact import is_marker
+from conformance.vectors.damage import with_damage
 from conformance.vectors.generate import inputs_of
 from conformance.vectors.ledger import Ledger
+from conformance.vectors.placeholder import anywhere
 from conformance.vectors.recipe import holds_recipe
-from conformance.vectors.reference import with_damage
 from conformance.vectors.typepath import value_at
 
 _TENSOR_MARKER: Final = frozenset({"dtype", "shape", "sha256"})
@@ -141,16 +142,9 @@ def _resolved(value: Any, answers: Mapping[str, Any], formats: Mapping[str, File
 def _answer(reference: str, answers: Mapping[str, Any]) -> Any:
     name, _, path = reference.partition(".")
     value = value_at(answers[name], path)
-    if _is_elided(value):
+    if anywhere(value, is_marker):
         raise LookupError(reference)
     return value
-
-
-def _is_elided(value: Any) -> bool:
-    """Whether a frozen value holds anything as a digest only."""
-    if isinstance(value, Mapping):
-        return is_marker(value) or any(map(_is_elided, value.values()))
-    return isinstance(value, list) and any(map(_is_elided, value))
 
 
 def _native_result(forms: OperatorForms, fields: Mapping[str, Any]) -> tuple[Mapping[str, Any], frozenset[str]]:
@@ -179,7 +173,7 @@ def _filled(type_: Type, wire: Any, path: str, elided: list[str]) -> Any:
     if isinstance(type_, MapOf | Scalar) and is_marker(wire):
         elided.append(path)
         return {} if isinstance(type_, MapOf) else ""
-    if isinstance(type_, Value) and _is_elided(wire):
+    if isinstance(type_, Value) and anywhere(wire, is_marker):
         elided.append(path)
         return None
     if isinstance(type_, ListOf) and isinstance(wire, list):

@@ -20,7 +20,7 @@ from conformance.contract.types import (
     Type,
     Value,
 )
-from conformance.lint.likeness import alike
+from conformance.lint.equality import alike
 
 _PLACES: Final = 4  # list positions tried from each end
 Wrong = tuple[str, Any]  # the dotted path of what was changed, and the whole value with that change

@@ -11,7 +11,7 @@ from conformance.lint.mutation import Fault, Tree, with_requirements
 from conformance.lint.reference import check_text, claimable
 from conformance.lint.subject import Subject
 
-_TEST = "test:conformance/tests/test_house.py::test_no_module_is_long"
+_TEST = "test:conformance/tests/test_house.py::test_no_module_is_too_long"
 
 
 def evidence_faults(subject: Subject) -> Iterator[Fault]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from conformance.lint.finding import Finding
 from conformance.lint.subject import Subject
 from conformance.vectors.case import CallStep, Case, FileStep, TreeStep
+from conformance.vectors.placeholder import is_root
 
 
 class FilesLookedAt:
@@ -35,12 +36,8 @@ def looks(case: Case) -> bool:
         if isinstance(step, FileStep):
             touched.add(step.body["root"])
         elif isinstance(step, CallStep):
-            roots = {root for value in step.inputs.values() if (root := _root(value))}
+            roots = {value["root"] for value in step.inputs.values() if is_root(value)}
             if roots & touched:
                 return True
             touched |= roots
     return False
-
-
-def _root(value: object) -> str:
-    return str(value["root"]) if isinstance(value, Mapping) and value.keys() == {"root"} else ""

@@ -12,8 +12,8 @@ from conformance.lint import invariants
 from conformance.lint.call import Call
 from conformance.lint.corruption import corruptions
 from conformance.lint.desk import Desk
+from conformance.lint.equality import alike
 from conformance.lint.finding import Finding
-from conformance.lint.likeness import alike
 from conformance.lint.subject import Subject
 from conformance.lint.symbols import place
 

@@ -35,6 +35,13 @@ def entry_of(result: Result, excused: bool = False) -> Entry:
     return {name: value for name, value in members.items() if value or name in _ALWAYS}
 
 
+def cited_by_guards(entry: Entry, member: str) -> list[str]:
+    """What the guards that compete in an entry cite, each id once; `member` is requirements or rulings."""
+    guards = entry.get("details", {}).get("guards", {})
+    both = [*filter(None, [guards.get("decides")]), *guards.get("answered", ())]
+    return list(dict.fromkeys(id_ for guard in both for id_ in guard[member]))
+
+
 def _difference(difference: Difference | None) -> Entry | None:
     if difference is None:
         return None

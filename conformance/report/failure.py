@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from conformance.report.entry import Entry
+from conformance.report.entry import Entry, cited_by_guards
 from conformance.report.printable import one_line, printable
 from conformance.report.prose import Prose, called
 from conformance.report.record import Record
@@ -92,9 +92,9 @@ def _facts(entry: Entry, prose: Prose, tried: Tried, stderr: str) -> Iterator[Fa
         yield Fact("asked", cut(f"{call['operator']} {json_text(call['inputs'])}"))
     guards = entry.get("details", {}).get("guards", {})
     yield from _guards(guards)
-    for id_ in _of_guards(guards, "requirements") or entry["requirements"]:
+    for id_ in cited_by_guards(entry, "requirements") or entry["requirements"]:
         yield _cited("requirement", id_, prose["requirements"].get(id_, {}))
-    for id_ in entry["rulings"] if not guards else _of_guards(guards, "rulings"):
+    for id_ in entry["rulings"] if not guards else cited_by_guards(entry, "rulings"):
         yield _cited("ruling", id_, prose["rulings"].get(id_, {}))
     for id_ in entry.get("broken", ()):
         clause = prose["clauses"].get(f"{called(entry)}/{id_}", {})
@@ -128,12 +128,6 @@ def _guards(guards: Mapping[str, Any]) -> Iterator[Fact]:
     for guard in answered:
         place = "comes later" if decides is not None else "is true here"
         yield Fact("answered as", f"{guard['id']} with {guard['code']}, which {place}: {guard['that']}")
-
-
-def _of_guards(guards: Mapping[str, Any], member: str) -> Sequence[str]:
-    """What the guards at stake cite, each once."""
-    both = [*filter(None, [guards.get("decides")]), *guards.get("answered", ())]
-    return list(dict.fromkeys(id_ for guard in both for id_ in guard[member]))
 
 
 def _cited(label: str, id_: str, row: Mapping[str, str]) -> Fact:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from conformance.report.entry import Entry
+from conformance.report.entry import Entry, cited_by_guards
 
 if TYPE_CHECKING:
     from conformance.contract.library import Library
@@ -30,10 +30,7 @@ def prose_of(entries: Iterable[Entry], library: Library) -> Prose:
 
 
 def _cited(entry: Entry, member: str) -> set[str]:
-    """The ids that a check cites, and those of the guards at stake."""
-    guards = entry.get("details", {}).get("guards", {})
-    both = [*filter(None, [guards.get("decides")]), *guards.get("answered", ())]
-    return {*entry[member], *(id_ for guard in both for id_ in guard[member])}
+    return {*entry[member], *cited_by_guards(entry, member)}
 
 
 def called(entry: Entry) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from conformance.report.alike import Alike, failures_of, group_alike
 from conformance.report.failure import LABEL, Fact, facts_of, lines_of, stderr_in, tried_in
-from conformance.report.likeness import looks_like
+from conformance.report.mistake_shapes import looks_like
 from conformance.report.printable import printable
 from conformance.report.record import Record
 from conformance.report.verdict import CONFORMANT, PASSED

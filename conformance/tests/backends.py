@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -20,8 +18,8 @@ from conformance.codec.dialect import DIALECTS
 from conformance.codec.form import form_of
 from conformance.contract.model import Contract
 from conformance.contract.types import Field, Scalar, Struct
+from conformance.tests.processes import environment
 
-ROOT = Path(__file__).resolve().parents[2]
 SOON = 0.5  # seconds until a test's timeout
 START = 10.0  # seconds for a start, so that a busy machine is not taken for a bad backend
 FAILURE = Struct((Field("failure_code", Scalar("string")), Field("failure_operator", Scalar("string"))))
@@ -40,9 +38,8 @@ CODEBOOK = codebook_for(ECHO, ECHO)
 
 def fake(name: str, *arguments: str) -> BackendCommand:
     """The command of a fake."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    command = (sys.executable, "-S", "-m", f"conformance.tests.fakes.{name}", *arguments)
-    return BackendCommand(name, command, environment)
+    command = (sys.executable, "-S", "-m", "conformance.tests.fakes.echo", name, *arguments)
+    return BackendCommand(name, command, environment())
 
 
 def process(name: str, *arguments: str, timeout: float = SOON, hello_timeout: float = START) -> Process:

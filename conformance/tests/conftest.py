@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
@@ -78,3 +79,28 @@ def _validated_once(
         return iter(known[key])
 
     return remembered
+
+
+@pytest.fixture
+def no_diagnosis(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a kill matrix a red run starts no mutants, which costs seconds and is tested elsewhere."""
+    monkeypatch.setattr("conformance.trial.run.MATRIX_FILE", "no-such-matrix.json")
+
+
+@pytest.fixture
+def look_at(monkeypatch: pytest.MonkeyPatch) -> Callable[[Path], None]:
+    """Let the command line look at another house."""
+    return lambda root: monkeypatch.setattr("conformance.contract.finder.find_layout", lambda: Layout(root))
+
+
+@pytest.fixture
+def temporary(monkeypatch: pytest.MonkeyPatch) -> Callable[[Path], Path]:
+    """Let temporary files be made in another folder, which is made as well."""
+
+    def choose(folder: Path) -> Path:
+        folder.mkdir(parents=True)
+        monkeypatch.setenv("TMPDIR", str(folder))
+        monkeypatch.setattr(tempfile, "tempdir", str(folder))
+        return folder
+
+    return choose

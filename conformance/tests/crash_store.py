@@ -13,12 +13,12 @@ from conformance.codec.codebook import Codebook, codebook_of
 from conformance.contract.finder import Layout
 from conformance.contract.library import Library, load_library
 from conformance.tests import small_spec
+from conformance.tests.processes import ROOT
 from conformance.trial.crash.report import CrashReport
 from conformance.trial.crash.trial import CrashOptions, try_workload
 from conformance.trial.crash.workload import Plan, plans
 
 WRITERS = Path(__file__).with_name("crash_writers")
-ROOT = Path(__file__).resolve().parents[2]
 ERRORS = """\
 errors:
   - {code: META_MISSING, number: 1202, subsystem: data, severity: ERROR, message: Nothing is there yet.}

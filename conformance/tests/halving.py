@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import cache
@@ -16,6 +14,7 @@ from conformance.backend.resolve import resolve
 from conformance.codec.codebook import Codebook, codebook_of
 from conformance.codec.dialect import DIALECTS
 from conformance.contract.library import Library
+from conformance.tests.processes import fake_command
 from conformance.tests.small_corpus import OPERATOR, halved
 from conformance.tests.small_spec import CONTRACT, ERRORS, load
 from conformance.trial.asker import Asker
@@ -27,7 +26,6 @@ from conformance.vectors.case import CallStep, Case
 from conformance.vectors.corpus import Corpus
 from conformance.vectors.index import Index
 
-ROOT = Path(__file__).parents[2]
 TOO_ODD = "\n  - {code: TOO_ODD, number: 1802, subsystem: runtime, severity: FATAL, message: No guard says this.}\n"
 TWIN = "UML_OS.Data.HalveToo_v1"
 BOTH = (OPERATOR, TWIN)
@@ -42,9 +40,8 @@ def twin_of(case: Case) -> Case:
 
 
 def backend(sin: str, **how: Any) -> str:
-    """The command line of a fake that starts in 30 ms, wherever it is started."""
-    code = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from conformance.tests.fakes.halves import main; "
-    return shlex.join([sys.executable, "-S", "-c", f"{code}main({sin!r}, **{how!r})"])
+    """The command line of a fake."""
+    return fake_command("halves", sin, **how)
 
 
 @cache

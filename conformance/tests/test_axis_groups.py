@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -15,6 +13,7 @@ from conformance.contract.library import Library
 from conformance.lint.axes import AxesWalked
 from conformance.lint.subject import subject_of
 from conformance.tests.fakes.carrier import WEAKNESSES
+from conformance.tests.processes import fake_command
 from conformance.tests.small_spec import load, problems
 from conformance.trial.attempt import attempt
 from conformance.trial.wire import wire_score
@@ -23,12 +22,10 @@ from conformance.vectors.expand import expand
 from conformance.vectors.freeze import freeze
 
 OPERATOR = "UML_OS.Data.Carry_v1"
-ROOT = Path(__file__).parents[2]
 
 
 def carrier(weakness: str) -> str:
-    code = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from conformance.tests.fakes.carrier import main; "
-    return shlex.join([sys.executable, "-S", "-c", f"{code}main({weakness!r})"])
+    return fake_command("carrier", weakness)
 
 
 FAITHFUL = carrier("nothing")

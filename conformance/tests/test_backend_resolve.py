@@ -11,7 +11,7 @@ import pytest
 
 from conformance.backend import resolve as module
 from conformance.backend.resolve import BUNDLED, BackendNotFound, resolve
-from conformance.tests.backends import ROOT
+from conformance.tests.processes import ROOT
 
 
 @pytest.mark.parametrize("name", [*BUNDLED, "mutant:big-endian-seed"])

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 from conformance.backend.signature import KnownSignatures, SpecSignatures
 from conformance.codec.codebook import codebook_of
 from conformance.contract.finder import Layout
 from conformance.contract.library import load_library
-from conformance.tests.backends import ROOT
+from conformance.tests.processes import ROOT, python
 
 
 def test_signatures_read_one_by_one_are_those_of_the_library() -> None:
@@ -22,5 +19,4 @@ def test_signatures_read_one_by_one_are_those_of_the_library() -> None:
 
 def test_a_worker_starts_without_the_expression_engine_and_the_schemas() -> None:
     script = "import sys, conformance.backend.worker; print({'cel_expr_python', 'jsonschema'} & sys.modules.keys())"
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True, cwd=ROOT)
-    assert done.stdout == b"set()\n"
+    assert python("-c", script).stdout == "set()\n"

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 import time
 from collections import deque
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,10 +15,9 @@ from conformance.backend.outcome import Crash, Outcome, ProtocolError, Result, T
 from conformance.backend.pipeline import Pipeline
 from conformance.backend.resolve import BackendNotFound
 from conformance.codec.dialect import DIALECTS
-from conformance.tests.backends import ROOT, SOON, Talk, ask, driver, echo, hold_numbers, process
-from conformance.tests.fakes.answers_seven_in_bad_form import FORMS
-from conformance.tests.fakes.answers_seven_with_a_non_answer import WAYS
-from conformance.tests.fakes.says_a_bad_hello import HELLOS
+from conformance.tests.backends import SOON, Talk, ask, driver, echo, hold_numbers, process
+from conformance.tests.fakes.echo import FORMS, HELLOS, WAYS
+from conformance.tests.processes import ROOT, is_alive, python
 
 
 def lost_on_seven(running: Process) -> object:
@@ -92,10 +87,8 @@ except LostBackend as lost:
 unit = 1 if __import__("sys").platform == "darwin" else 1024
 print((peak() - before) * unit / MAX_MESSAGE)
 """
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, check=False, env={**os.environ, "PYTHONPATH": str(ROOT)}
-    )
-    assert done.returncode == 0, done.stderr.decode()
+    done = python("-c", script)
+    assert done.returncode == 0, done.stderr
     assert float(done.stdout) < 1.3
 
 
@@ -235,14 +228,3 @@ def test_the_children_of_a_lost_process_end_with_it() -> None:
     while is_alive(child) and time.monotonic() < until:
         time.sleep(0.01)
     assert not is_alive(child)
-
-
-def is_alive(pid: int) -> bool:
-    """Whether a process runs; one that has ended but that nobody has waited for does not."""
-    if Path("/proc/self/stat").exists():  # a small container has no ps
-        try:
-            return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-        except (FileNotFoundError, ProcessLookupError):
-            return False
-    state = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, check=False).stdout.strip()
-    return bool(state) and not state.startswith(b"Z")

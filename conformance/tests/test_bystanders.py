@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from random import Random
 from tempfile import mkdtemp
 from typing import Any
 
@@ -22,6 +23,7 @@ from conformance.trial.asker import Asker
 from conformance.trial.behaviour import BehaviourRules
 from conformance.trial.bystanders import near_misses
 from conformance.trial.check import Result, Verdict
+from conformance.trial.fuzz.edits import drawn_edit
 from conformance.trial.fuzz.files import fuzz_files
 from conformance.vectors.build import build
 from conformance.vectors.case import Case
@@ -121,7 +123,14 @@ def test_fuzzed_files_of_an_honest_operator_pass_and_are_counted() -> None:
     assert figures["examples"] == figures["asked"] == 60
     assert figures["succeeded"] > 0
     assert figures["refused"] > 0
-    assert {"flip", "truncate", "delete", "rename", "put"} <= figures["edits"].keys()
+    assert {"flip", "truncate", "delete", "rename", "put", "link"} <= figures["edits"].keys()
+
+
+def test_every_kind_of_edit_is_drawn_where_there_are_two_files() -> None:
+    files = {"a": 3, "b": 4}
+    drawn = {tuple(step.action for step in drawn_edit(Random(n), "r", files, files, {})) for n in range(200)}
+    alone = {(kind,) for kind in ("flip", "truncate", "delete", "rename", "put", "link")}
+    assert drawn == alone | {("rename",) * 3, ("rename", "link")}
 
 
 def test_a_mistake_that_only_an_edited_file_shows_is_found_with_one_edit() -> None:

@@ -11,17 +11,11 @@ import pytest
 
 from conformance.cli.main import status_of
 
-BATCH = "UML_OS.Data.NextBatch_v2"
 ORDER = "UML_OS.Data.SeededBlockPermute_v1"
 MAP = "UML_OS.Data.SeededIntraBlockMap_v1"
 NINE = "mutant:philox-nine-rounds"
 Capture = pytest.CaptureFixture[str]
-
-
-@pytest.fixture(autouse=True)
-def no_diagnosis(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without a kill matrix a red run starts no mutants, which costs seconds and is tested elsewhere."""
-    monkeypatch.setattr("conformance.trial.run.MATRIX_FILE", "no-such-matrix.json")
+pytestmark = pytest.mark.usefixtures("no_diagnosis")
 
 
 @pytest.fixture

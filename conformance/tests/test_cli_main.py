@@ -2,38 +2,25 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
 
 from conformance.cli import complaint, main
 from conformance.cli.complaint import Complaint
 from conformance.contract.position import MalformedContract, Position, Problem
+from conformance.tests.processes import python
 
-ROOT = Path(__file__).parents[2]
 HEAVY = ("cel_expr_python", "numpy", "hypothesis", "rich", "jsonschema", "cbor2", "yaml", "pytest")
 
 
-def tally(*arguments: str) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-P", "-m", "conformance.cli.main", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, env=environment, check=False, timeout=60)
-
-
 def test_the_version_is_printed() -> None:
-    done = tally("--version")
+    done = python("-P", "-m", "conformance.cli.main", "--version")
     assert (done.returncode, done.stdout) == (0, "tally 0.1.0\n")
 
 
 def test_the_version_imports_nothing_heavy() -> None:
     code = "import sys\nfrom conformance.cli.main import status_of\nstatus_of(['--version'])\nstatus_of(['--help'])\n"
     code += f"print([name for name in {HEAVY!r} if name in sys.modules])"
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True)
-    assert done.stdout.splitlines()[-1] == "[]"
+    assert python("-c", code).stdout.splitlines()[-1] == "[]"
 
 
 def test_every_command_can_be_imported_and_has_help(capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import shlex
-import subprocess
+import shutil
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
 
-import conformance.contract.finder
 from conformance.cli.main import status_of
-from conformance.contract.finder import Layout, find_layout
+from conformance.contract.finder import find_layout
 from conformance.report.record import read_record
 
 OPERATOR = "UML_OS.Data.SeededBlockPermute_v1"
@@ -20,12 +21,7 @@ FEW = ("--profile", "quick", "-k", f"{OPERATOR}::pinned-orders")
 BAD = "mutant:philox-nine-rounds"
 WHY = ("--reason", "nine rounds are what the hardware does", "--issue", "https://example.org/issues/1")
 Capture = pytest.CaptureFixture[str]
-
-
-@pytest.fixture(autouse=True)
-def no_diagnosis(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without a kill matrix a red run starts no mutants, which costs seconds and is tested elsewhere."""
-    monkeypatch.setattr("conformance.trial.run.MATRIX_FILE", "no-such-matrix.json")
+pytestmark = pytest.mark.usefixtures("no_diagnosis")
 
 
 def run(*arguments: str | Path, few: bool = True) -> int:
@@ -245,16 +241,22 @@ def test_update_expected_without_a_file_is_a_usage_error(capsys: Capture) -> Non
     assert "--update-expected needs --expected-failures" in capsys.readouterr().err
 
 
-def spoiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, old: str, new: str) -> None:
-    """Point the command line at a copy of the shipped specification and vectors with one edit."""
+@pytest.fixture
+def spoil(tmp_path: Path, look_at: Callable[[Path], None]) -> Callable[..., None]:
+    """Point the command line at the shipped specification and vectors with one file edited, or with another text."""
     shipped = find_layout()
     for folder in (shipped.spec, shipped.vectors):
-        subprocess.run(["cp", "-r", str(folder), str(tmp_path)], check=True)
-    file = tmp_path / name
-    text = file.read_text("utf-8")
-    assert old in text
-    file.write_text(text.replace(old, new, 1), "utf-8")
-    monkeypatch.setattr(conformance.contract.finder, "find_layout", lambda: Layout(tmp_path))
+        shutil.copytree(folder, tmp_path / folder.name, copy_function=os.symlink)
+    look_at(tmp_path)
+
+    def edit(name: str, old: str = "", new: str = "") -> None:
+        file = tmp_path / name
+        text = file.read_text("utf-8")
+        assert old in text
+        file.unlink()
+        file.write_text(text.replace(old, new, 1) if old else new, "utf-8")
+
+    return edit
 
 
 @pytest.mark.parametrize(
@@ -269,9 +271,9 @@ def spoiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, old: str
     ],
 )
 def test_a_malformed_contract_stops_everything(
-    old: str, new: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+    old: str, new: str, said: str, tmp_path: Path, spoil: Callable[..., None], capsys: Capture
 ) -> None:
-    spoiled(tmp_path, monkeypatch, f"spec/data/{OPERATOR}.yaml", old, new)
+    spoil(f"spec/data/{OPERATOR}.yaml", old, new)
     assert run("--output", tmp_path / "out") == 2
     printed = capsys.readouterr()
     assert f"spec/data/{OPERATOR}.yaml:" in printed.err
@@ -280,36 +282,31 @@ def test_a_malformed_contract_stops_everything(
     assert not (tmp_path / "out").exists()
 
 
-def test_an_altered_vector_stops_everything(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
-    spoiled(tmp_path, monkeypatch, f"vectors/data/{OPERATOR}.json", '"0"', '"1"')
+def test_an_altered_vector_stops_everything(spoil: Callable[..., None], capsys: Capture) -> None:
+    spoil(f"vectors/data/{OPERATOR}.json", '"0"', '"1"')
     assert run() == 2
     assert f"vectors/data/{OPERATOR}.json: T004 case" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "{}", "[" * 100_000])
-def test_an_index_that_is_none_stops_everything(
-    text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
-) -> None:
-    spoiled(tmp_path, monkeypatch, "vectors/index.json", "{", "{")
-    (tmp_path / "vectors" / "index.json").write_text(text)
+def test_an_index_that_is_none_stops_everything(text: str, spoil: Callable[..., None], capsys: Capture) -> None:
+    spoil("vectors/index.json", new=text)
     assert run() == 2
     said = capsys.readouterr().err
     assert "vectors/index.json: T004 " in said
     assert "Traceback" not in said
 
 
-def test_cases_without_a_contract_stop_everything(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
-) -> None:
-    spoiled(tmp_path, monkeypatch, "vectors/index.json", "{", "{")
+@pytest.mark.usefixtures("spoil")
+def test_cases_without_a_contract_stop_everything(tmp_path: Path, capsys: Capture) -> None:
     (tmp_path / "spec" / "data" / f"{OPERATOR}.yaml").unlink()
     assert run() == 2
     said = capsys.readouterr().err
     assert f"vectors: T004 there are cases of {OPERATOR}, but no contract" in said
 
 
-def test_an_empty_corpus_is_no_judgement(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
-    spoiled(tmp_path, monkeypatch, "vectors/index.json", "{", "{")
+@pytest.mark.usefixtures("spoil")
+def test_an_empty_corpus_is_no_judgement(tmp_path: Path, capsys: Capture) -> None:
     (tmp_path / "vectors" / "index.json").unlink()
     assert run() == 2
     assert "T004 no case is frozen here" in capsys.readouterr().err

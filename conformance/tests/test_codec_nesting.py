@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,10 +16,9 @@ from conformance.codec.form import form_of
 from conformance.codec.item import MAX_NESTING
 from conformance.codec.selfdescribing import MAX_DEPTH
 from conformance.contract.types import Value
+from conformance.tests.processes import ROOT
 from conformance.tests.shipped import shipped_library
 from conformance.trial.laws.checkpoint_canonical import ENCODE
-
-ROOT = Path(__file__).parents[2]
 
 
 def nested(kind: str, levels: int = MAX_DEPTH) -> Any:

@@ -1,5 +1,6 @@
 """The lines of a source: what carries them, and where a text is not the one that was mapped."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from conformance.contract.coverage import Coverage
 from conformance.contract.finder import Layout
 from conformance.contract.library import load_library
 from conformance.contract.position import MalformedContract
-from conformance.lint.coverage import coverage_findings, coverage_lines
+from conformance.lint.coverage import coverage_findings
 from conformance.lint.drift import drift, text_of, updated
 from conformance.tests import counter_spec
 
@@ -149,17 +150,18 @@ def test_an_update_moves_what_has_moved_and_leaves_a_change_red(tmp_path: Path) 
 
 
 def test_the_command_compares_a_text_and_says_so_by_its_status(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, look_at: Callable[[Path], None], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    layout = house(tmp_path / "house")
-    monkeypatch.setattr("conformance.contract.finder.find_layout", lambda: layout)
+    look_at(house(tmp_path / "house").root)
     source = tmp_path / "counter.md"
     source.write_text(TEXT, encoding="utf-8")
     assert status_of(["lint", "--coverage"]) == 1
     assert status_of(["lint", "--source", str(source), "--update"]) == 0
     capsys.readouterr()
     assert status_of(["lint", "--coverage", "--source", str(source)]) == 0
-    assert capsys.readouterr().out == f"{coverage_lines(load_library(layout))[0]}\n"
+    counted = "7 carried by requirements, 0 by rulings alone, 1 excluded with a reason"
+    rows = "5 requirements, 0 excluded with a reason"
+    assert capsys.readouterr().out == f"counter.md: 8 lines in 5 passages: {counted}; {rows}\n"
     source.write_text(TEXT + "More.\n", encoding="utf-8")
     assert status_of(["lint", "--coverage", "--source", str(source)]) == 1
     assert f"{source}:9:1: L402 no passage covers lines 9-9: 'More.'" in capsys.readouterr().out

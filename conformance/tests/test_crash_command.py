@@ -10,12 +10,10 @@ from pathlib import Path
 
 import pytest
 
-import conformance.contract.finder
 from conformance.backend.outcome import Failure, Outcome, Result
 from conformance.cli.main import status_of
 from conformance.codec.codebook import codebook_of
 from conformance.codec.dialect import DIALECTS
-from conformance.contract.finder import Layout
 from conformance.contract.library import load_library
 from conformance.tests import crash_store, small_spec
 from conformance.tests.crash_store import CONTRACTS, ERRORS, writer
@@ -27,11 +25,11 @@ Capture = pytest.CaptureFixture[str]
 
 
 @pytest.fixture
-def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def store(tmp_path: Path, look_at: Callable[[Path], None]) -> Path:
     """The contracts of the writers, where the command line looks."""
     others = {"errors.yaml": ERRORS} | {f"store/Store.{name}_v1.yaml": text for name, text in CONTRACTS.items()}
     small_spec.write_spec(tmp_path, others=others)
-    monkeypatch.setattr(conformance.contract.finder, "find_layout", lambda: Layout(tmp_path))
+    look_at(tmp_path)
     return tmp_path
 
 

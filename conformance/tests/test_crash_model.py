@@ -31,7 +31,6 @@ from conformance.trial.crash.verdict import Judgement, Reading, Verdict, judge
 from conformance.trial.crash.volume import TOP, StrangeFile, Volume, materialise, snapshot
 
 EMPTY = Volume({TOP: {}}, {})
-NOTHING: frozenset[int] = frozenset()
 
 
 def pending(operations: Sequence[Operation], model: Model) -> tuple[int, ...]:

@@ -16,7 +16,8 @@ import pytest
 import yaml
 
 from conformance.codec.codebook import codebook_of
-from conformance.tests.crash_store import ROOT, WRITERS
+from conformance.tests.crash_store import WRITERS
+from conformance.tests.processes import ROOT
 from conformance.tests.shipped import shipped_library
 from conformance.trial.crash.durability import Model
 from conformance.trial.crash.report import CrashReport

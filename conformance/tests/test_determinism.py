@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,12 +11,12 @@ import pytest
 from conformance.report.build import record_of
 from conformance.report.record import encode_record, read_record
 from conformance.tests.halving import BOTH, CASES, TWIN, backend, library, tried, twin_of
+from conformance.tests.processes import python
 from conformance.tests.small_corpus import case, halved, step
 from conformance.trial.check import Verdict
 from conformance.trial.run_result import RunResult
 from conformance.vectors.case import CallStep
 
-ROOT = Path(__file__).parents[2]
 MANY = [*CASES, *(twin_of(halved(whole)) for whole in range(0, 60, 2))]
 VARIANTS: list[dict[str, Any]] = [{"jobs": 2}, {"jobs": 3, "shuffle": "x"}, {"shuffle": "y"}]
 
@@ -77,11 +73,8 @@ def test_another_verdict_does_reach_the_record() -> None:
 
 def tally(folder: Path, hash_seed: str, *options: str) -> bytes:
     """The record of a run in a process of its own."""
-    environment = {**os.environ, "PYTHONHASHSEED": hash_seed, "PYTHONPATH": str(ROOT)}
-    command: Sequence[str] = (sys.executable, "-P", "-m", "conformance.cli.main", "run", *options)
-    subprocess.run(
-        [*command, "--output", str(folder)], env=environment, capture_output=True, check=False, timeout=300, cwd=ROOT
-    )
+    command = ("-P", "-m", "conformance.cli.main", "run", *options, "--output", str(folder))
+    python(*command, PYTHONHASHSEED=hash_seed)
     return (folder / "record.json").read_bytes()
 
 

@@ -17,13 +17,13 @@ from conformance.backend.observed import ObservedFailure, ObservedResult
 from conformance.cli.main import status_of
 from conformance.contract.model import Contract
 from conformance.report.failure import facts_of, tried_in
-from conformance.report.likeness import looks_like
+from conformance.report.mistake_shapes import looks_like
 from conformance.report.record import Record
 from conformance.report.terminal import show
 from conformance.tests.mutant_results import cases_of, codebook
 from conformance.tests.runs import BATCH, MAP, failed, lost, record
 from conformance.trial.check import Call, Difference, Result
-from conformance.trial.guards import competing
+from conformance.trial.competing_guards import competing
 from conformance.vectors.case import CallStep
 
 CASE = "UML_OS.Data.SeededBlockPermute_v1::pinned-orders::eight"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,22 +27,18 @@ from conformance.vectors.build import build
 from conformance.vectors.case import Case, TreeStep
 from conformance.vectors.check import check
 from conformance.vectors.corpus import Corpus, load_corpus
+from conformance.vectors.delta import Models
 from conformance.vectors.expand import expand
 from conformance.vectors.freeze import freeze
-from conformance.vectors.likeness import Models
 from conformance.vectors.record import case_of, case_record, essence
 
 CASE = f"{KEEP}::kept::trace"
 
 
 @pytest.fixture(autouse=True)
-def rooms(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def rooms(tmp_path: Path, temporary: Callable[[Path], Path]) -> Path:
     """The folder where roots are made, which every test must leave empty."""
-    folder = tmp_path / "temporary"
-    folder.mkdir()
-    monkeypatch.setenv("TMPDIR", str(folder))
-    monkeypatch.setattr(tempfile, "tempdir", str(folder))
-    return folder
+    return temporary(tmp_path / "temporary")
 
 
 @dataclass(frozen=True)
@@ -97,7 +94,9 @@ def test_a_tree_is_frozen_where_both_derivations_left_it(tmp_path: Path, rooms: 
 
 def test_a_frozen_case_survives_its_file_and_fits_the_schema(small: House) -> None:
     schema = json.loads((SHIPPED.spec / "schema" / "vectors.schema.json").read_text())
-    for file in small.library.layout.vectors.glob("data/*.json"):
+    files = list(small.library.layout.vectors.glob("data/*.json"))
+    assert len(files) == 4
+    for file in files:
         record = json.loads(file.read_text())
         jsonschema.validate(record, schema)
         models = Models()
@@ -114,13 +113,10 @@ def test_no_path_of_a_root_no_handle_and_no_duration_is_frozen(small: House) -> 
 
 
 def test_the_digest_does_not_hang_on_where_roots_are_made(
-    tmp_path: Path, rooms: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, rooms: Path, temporary: Callable[[Path], Path]
 ) -> None:
     first = the_case(frozen(tmp_path / "1", TRACE)).digest
-    deep = rooms / "deep" / "er"
-    deep.mkdir(parents=True)
-    monkeypatch.setenv("TMPDIR", str(deep))
-    monkeypatch.setattr(tempfile, "tempdir", str(deep))
+    temporary(rooms / "deep" / "er")
     assert the_case(frozen(tmp_path / "2", TRACE)).digest == first
 
 
@@ -287,13 +283,10 @@ def test_a_bare_attempt_takes_the_same_steps(small: House, rooms: Path) -> None:
 
 @pytest.mark.parametrize("sin", ["honest", "spoils", "litters", "escapes", "places", "dies"])
 def test_the_record_is_the_same_whatever_the_place_order_and_number_of_workers(
-    small: House, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sin: str
+    small: House, tmp_path: Path, temporary: Callable[[Path], Path], sin: str
 ) -> None:
     first = small.record(sin)
-    deep = tmp_path / "another" / "place"
-    deep.mkdir(parents=True)
-    monkeypatch.setenv("TMPDIR", str(deep))
-    monkeypatch.setattr(tempfile, "tempdir", str(deep))
+    temporary(tmp_path / "another" / "place")
     assert small.record(sin, jobs=2, shuffle="x") == first
     assert b"tally-root" not in first
     assert str(tmp_path).encode() not in first

@@ -14,8 +14,9 @@ import pytest
 
 from conformance.backend.guardian import guardian
 from conformance.tests.backends import process
+from conformance.tests.processes import environment, is_alive, python
+from conftest import absent
 
-ROOT = Path(__file__).resolve().parents[2]
 TIMES = 5  # kills by each of four signals
 HARNESS = """
 import sys, time
@@ -33,16 +34,8 @@ with Rooms() as rooms:
 """
 
 
-def lives(pid: int) -> bool:
-    """Whether a process is there; one that only waits to be reaped is not."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
-
-
-def soon(true: Callable[[], bool], seconds: float = 10.0) -> bool:
-    end = time.monotonic() + seconds
+def soon(true: Callable[[], bool]) -> bool:
+    end = time.monotonic() + 10.0
     while not true() and time.monotonic() < end:
         time.sleep(0.02)
     return true()
@@ -50,38 +43,37 @@ def soon(true: Callable[[], bool], seconds: float = 10.0) -> bool:
 
 def harness(folder: Path) -> tuple[subprocess.Popen[str], list[int], Path]:
     """A harness that waits for a hung backend; the processes behind it, and its root."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(folder)}
-    command = [sys.executable, "-c", HARNESS]
-    one = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment, start_new_session=True)
+    command, given = [sys.executable, "-c", HARNESS], environment(TMPDIR=str(folder))
+    one = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=given, start_new_session=True)
     assert one.stdout is not None
     *pids, root = one.stdout.readline().split()
     return one, [int(pid) for pid in pids], Path(root)
 
 
-@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="not run: /proc not found")
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGKILL])
 def test_nothing_is_left_of_a_harness_that_is_killed(how: signal.Signals, tmp_path: Path) -> None:
+    if not Path("/proc/self/stat").exists():
+        absent("/proc")
     killed = [harness(tmp_path) for _ in range(TIMES)]
     left = [pid for _, pids, root in killed for pid in pids if root.is_dir()]
-    assert [pid for pid in left if lives(pid)] == left
+    assert [pid for pid in left if is_alive(pid)] == left
     assert len(left) == 3 * TIMES
     for one, _, _ in killed:
         # The whole group, as a terminal does: the guardian has a session of its own.
         os.killpg(one.pid, how)
     for one, _, _ in killed:
         one.wait(10)
-    assert soon(lambda: not any(map(lives, left)))
+    assert soon(lambda: not any(map(is_alive, left)))
     assert soon(lambda: list(tmp_path.iterdir()) == [])
 
 
 def test_a_process_that_was_reaped_is_not_the_guardians_any_more() -> None:
     """Its number may be another's by then."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     stranger = subprocess.Popen([sys.executable, "-S", "-c", "import time; time.sleep(600)"], start_new_session=True)
     said = f"from conformance.backend.guardian import guardian\ng = guardian()\nn = {stranger.pid}\n"
     try:
         for last, survives in (("g.watch(n); g.forget(n)", True), ("g.watch(n)", False)):
-            subprocess.run([sys.executable, "-c", f"{said}{last}"], env=environment, check=True)
+            assert python("-c", f"{said}{last}").returncode == 0
             if survives:
                 time.sleep(0.5)
                 assert stranger.poll() is None

@@ -20,7 +20,7 @@ from conformance.trial.asker import Asker
 from conformance.trial.attempt import attempt, behaviour
 from conformance.trial.check import Result, Verdict
 from conformance.trial.diagnosis import NOT_EXPLAINED, diagnose
-from conformance.trial.interview import MutantInterview
+from conformance.trial.mutant_interview import MutantInterview
 from conformance.trial.mutants_matrix import KillMatrix, MutantRow, Status
 from conformance.trial.options import RunOptions
 from conformance.trial.plan import Plan

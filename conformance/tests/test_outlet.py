@@ -10,17 +10,18 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from conformance.tests.processes import environment
+
 MAIN = "from conformance.cli import main\nimport click\n"
 GOOD = "main.tally.main = lambda **_: (click.echo('line\\n' * 30000), {status})[1]\nmain.main()\n"
 START = f"exec '{sys.executable}' -c \"$CODE\""
 
 
-def ended(code: str, how: str) -> subprocess.CompletedProcess[str]:
+def ended(code: str, how: str = "", before: str = "") -> subprocess.CompletedProcess[str]:
     """A command line of ours, its standard streams as a shell has them."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "CODE": MAIN + code}
-    command = ["bash", "-c", f"({START}) {how}"]
-    return subprocess.run(command, capture_output=True, text=True, env=environment, timeout=60, check=False)
+    command = ["bash", "-c", f"({before}{START}) {how}"]
+    given = environment(CODE=MAIN + code)
+    return subprocess.run(command, capture_output=True, text=True, env=given, timeout=120, check=False)
 
 
 @pytest.mark.parametrize("status", [0, 1, 2])
@@ -44,7 +45,7 @@ def test_a_report_that_cannot_be_written_is_no_judgement() -> None:
 @pytest.mark.parametrize("number", [24, 23, 12, 11])
 def test_what_the_system_lacks_is_said_in_one_line(number: int) -> None:
     code = f"def fail(**_): raise OSError({number}, 'x')\nmain.tally.main = fail\nmain.main()\n"
-    done = ended(code, "")
+    done = ended(code)
     assert (done.returncode, done.stderr.splitlines()[0]) == (
         2,
         f"tally: T013 the system refuses: {os.strerror(number)}",
@@ -53,16 +54,7 @@ def test_what_the_system_lacks_is_said_in_one_line(number: int) -> None:
 
 def test_too_few_file_descriptors_are_said_in_one_line() -> None:
     code = "import sys\nsys.argv = ['tally', 'run', '--profile', 'quick', '-k', 'EncodeCursors']\nmain.main()\n"
-    done = ended(f"import conformance.cli.running\n{code}", "")
-    assert "T000" not in done.stderr
-    done = subprocess.run(
-        ["bash", "-c", f"ulimit -n 8; {START}"],
-        capture_output=True,
-        text=True,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "CODE": MAIN + code},
-        timeout=120,
-        check=False,
-    )
+    done = ended(code, before="ulimit -n 8; ")
     assert done.returncode == 2
     assert "T013 the system refuses: Too many open files" in done.stderr
     assert "Traceback" not in done.stderr
@@ -84,9 +76,8 @@ def waits(**_):
 main.tally.main = waits
 main.main()
 """
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-c", MAIN + code]
-    with subprocess.Popen(command, stdout=-1, stderr=-1, text=True, env=environment) as one:
+    with subprocess.Popen(command, stdout=-1, stderr=-1, text=True, env=environment()) as one:
         assert one.stdout is not None
         one.stdout.readline()
         one.send_signal(how)

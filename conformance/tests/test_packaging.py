@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from conformance.tests.processes import ROOT
+
 FEW = ("--profile", "quick", "-k", "SeededBlockPermute_v1::pinned-orders")
 OF_EVERY_FAMILY = tuple(
     word
@@ -74,6 +75,7 @@ def environment(home: Path, *what: str | Path) -> Path:
         "install",
         "--no-deps",
         "--no-index",
+        "--no-compile",
     ]
     must([*pip, "--no-build-isolation", *what])
     return home

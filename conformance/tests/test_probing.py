@@ -11,7 +11,7 @@ from conformance.backend.observed import ObservedResult
 from conformance.backend.outcome import Crash, Lost
 from conformance.tests.mutant_results import codebook, quick_cases
 from conformance.trial.asker import Asker
-from conformance.trial.near import Steps, cost, in_turns
+from conformance.trial.neighbourhood import Steps, cost, in_turns
 from conformance.trial.probing import Failing, Probing
 from conformance.vectors.case import CallStep
 from conformance.vectors.exchange import Exchange, Held

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import shlex
-import subprocess
 import sys
-from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
 
+from conformance.cli.main import status_of
+from conformance.tests.processes import ROOT
+
 pytest_plugins = ["pytester"]
 
-ROOT = Path(__file__).parents[2]
 OPERATOR = "UML_OS.Data.SeededBlockPermute_v1"
 NINE = "mutant:philox-nine-rounds"
 OPTIONS = ("-p", "conformance.pytest_plugin", "-p", "no:cacheprovider")
@@ -83,10 +82,8 @@ def test_a_backend_without_a_hello_is_an_error_and_no_failure(pytester: pytest.P
 
 
 def test_an_operator_that_is_not_declared_is_skipped(pytester: pytest.Pytester) -> None:
-    skeleton = [sys.executable, "-m", "conformance.cli.main", "new-backend", "--language", "python"]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    given = ["--operator", "EncodeCursors_v1", str(pytester.path / "mine")]
-    subprocess.run([*skeleton, *given], env=environment, check=True, capture_output=True)
+    mine = ["--language", "python", "--operator", "EncodeCursors_v1", str(pytester.path / "mine")]
+    assert status_of(["new-backend", *mine]) == 0
     backend = shlex.join([sys.executable, str(pytester.path / "mine" / "backend.py")])
     done = run(pytester, "-k", "pinned-orders", "-rs", backend=backend)
     assert "skipped" in done.stdout.str()

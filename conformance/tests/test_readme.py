@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 
 from conformance.cli.main import COMMANDS, status_of
+from conformance.tests.processes import ROOT
 from conformance.tests.shipped import shipped_library
 from conformance.vectors.corpus import load_corpus
 
-ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text("utf-8")
 BLOCKS = re.findall(r"^```\n(.*?)^```$", README, re.M | re.S)
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +18,8 @@ from conformance.codec.codebook import Codebook, codebook_of
 from conformance.codec.dialect import DIALECTS
 from conformance.contract.jsonschema import schema_of
 from conformance.contract.library import Library
-from conformance.tests.backends import ROOT
 from conformance.tests.keep_spec import ADD, FETCH, KEEP, KEEP_HEAD, OPEN, load
+from conformance.tests.processes import ROOT
 from conformance.vectors.case import FileStep, RestartStep, TreeStep
 from conformance.vectors.exchange import Held, exchanges
 from conformance.vectors.lock import contract_digest
@@ -87,11 +86,8 @@ def codebook(library: Library) -> Codebook:
 
 
 @pytest.fixture
-def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    folder = tmp_path / "temporary"
-    folder.mkdir()
-    monkeypatch.setenv("TMPDIR", str(folder))
-    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+def folder(tmp_path: Path, temporary: Callable[[Path], Path]) -> Iterator[Path]:
+    folder = temporary(tmp_path / "temporary")
     yield folder
     # The folder of the roots goes with the process.
     assert list(folder.glob("*/*")) == []
@@ -113,7 +109,7 @@ def held(home: Path, codebook: Codebook, wire: str, in_process: bool) -> Held:
 @pytest.mark.parametrize("in_process", [False, True], ids=["worker", "in-process"])
 @pytest.mark.parametrize("wire", ["json", "cbor"])
 def test_every_carrier_and_wire_gets_real_directories_and_real_handles(
-    home: Path, codebook: Codebook, temporary: Path, monkeypatch: pytest.MonkeyPatch, wire: str, in_process: bool
+    home: Path, codebook: Codebook, folder: Path, monkeypatch: pytest.MonkeyPatch, wire: str, in_process: bool
 ) -> None:
     monkeypatch.syspath_prepend(str(home))
     found = held(home, codebook, wire, in_process)
@@ -131,9 +127,7 @@ def test_every_carrier_and_wire_gets_real_directories_and_real_handles(
     }
 
 
-def test_what_is_shown_of_a_call_holds_neither_path_nor_handle(
-    home: Path, codebook: Codebook, temporary: Path
-) -> None:
+def test_what_is_shown_of_a_call_holds_neither_path_nor_handle(home: Path, codebook: Codebook, folder: Path) -> None:
     inputs = {one.step: one.inputs for one in held(home, codebook, "json", False).exchanges}
     assert inputs["keep"]["root"] == {"root": "a"}
     assert inputs["three"] == {"handle": {"from": "other.handle"}, "number": "3"}
@@ -184,7 +178,7 @@ def test_an_optional_root_has_a_companion_and_no_value(library: Library) -> None
 # -- rooms
 
 
-def test_a_root_is_fresh_empty_and_the_same_for_one_conversation(temporary: Path) -> None:
+def test_a_root_is_fresh_empty_and_the_same_for_one_conversation(folder: Path) -> None:
     with Rooms() as one, Rooms() as two:
         assert one.path("a") == one.path("a")
         assert len({one.path("a"), one.path("b"), two.path("a")}) == 3
@@ -193,7 +187,7 @@ def test_a_root_is_fresh_empty_and_the_same_for_one_conversation(temporary: Path
         assert one.names == ("a", "b")
 
 
-def test_rooms_are_removed_with_all_they_hold_and_nothing_more(temporary: Path, tmp_path: Path) -> None:
+def test_rooms_are_removed_with_all_they_hold_and_nothing_more(folder: Path, tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     outside.mkdir(mode=0o755)
     (outside / "kept").write_text("kept")
@@ -206,22 +200,22 @@ def test_rooms_are_removed_with_all_they_hold_and_nothing_more(temporary: Path, 
     assert outside.stat().st_mode & 0o777 == 0o755
 
 
-def test_rooms_are_removed_when_a_conversation_is_given_up(codebook: Codebook, temporary: Path) -> None:
+def test_rooms_are_removed_when_a_conversation_is_given_up(codebook: Codebook, folder: Path) -> None:
     put = FileStep("put", {"root": "a", "path": "x", "text": ""})
     talk = exchanges((put, *STEPS), codebook, DIALECTS["json"])
     next(talk)
-    assert len(list(temporary.iterdir())) == 1
+    assert len(list(folder.iterdir())) == 1
     talk.close()
 
 
-def test_a_conversation_without_roots_makes_no_directory(codebook: Codebook, temporary: Path) -> None:
+def test_a_conversation_without_roots_makes_no_directory(codebook: Codebook, folder: Path) -> None:
     talk = exchanges(STEPS[4:5], codebook, DIALECTS["json"])
     next(talk)
-    assert list(temporary.iterdir()) == []
+    assert list(folder.iterdir()) == []
     talk.close()
 
 
-def test_a_path_is_masked_wherever_it_stands_in_text(temporary: Path) -> None:
+def test_a_path_is_masked_wherever_it_stands_in_text(folder: Path) -> None:
     with Rooms() as rooms:
         assert rooms.masked({"x": "/a"}) == {"x": "/a"}
         path = str(rooms.path("a"))

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
-import sys
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -19,7 +17,8 @@ from conformance.backend.standin import StandIn
 from conformance.cli.main import status_of
 from conformance.codec.codebook import codebook_of
 from conformance.codec.dialect import DIALECTS
-from conformance.tests.halving import BOTH, ROOT, TWIN, backend, codebook, result_of, tried
+from conformance.tests.halving import BOTH, TWIN, backend, codebook, result_of, tried
+from conformance.tests.processes import fake_command
 from conformance.tests.shipped import shipped_library
 from conformance.tests.small_corpus import OPERATOR, case, step
 from conformance.trial.check import Verdict
@@ -33,6 +32,7 @@ from conftest import not_run
 
 FAIL, ERROR = Verdict.FAIL, Verdict.ERROR
 RIGHT = backend("right", operators=BOTH)
+pytestmark = pytest.mark.usefixtures("no_diagnosis")
 
 
 def own(name: str, half: str = "1") -> Any:
@@ -155,11 +155,9 @@ READ, WRITE = "UML_OS.Checkpoint.ReadContainer_v1", "UML_OS.Checkpoint.WriteCont
 RECOVER = "UML_OS.Checkpoint.RecoverRun_v1"
 
 
-def partly(sin: str, *operators: str, backend: str = "reference") -> str:
-    """The command line of a backend that declares these operators only."""
-    module = "conformance.tests.fakes.partly"
-    code = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from {module} import main; main"
-    return shlex.join([sys.executable, "-c", f"{code}({sin!r}, {backend!r}, {list(operators)!r})"])
+def partly(sin: str, *operators: str) -> str:
+    """The command line of the reference that declares these operators only."""
+    return fake_command("partly", sin, "reference", list(operators))
 
 
 def shipped_run(backend: str, cases: Iterable[Case], **options: Any) -> RunResult:
@@ -169,14 +167,8 @@ def shipped_run(backend: str, cases: Iterable[Case], **options: Any) -> RunResul
     return run_trial(shipped_library(), corpus, RunOptions(backend=backend, profile="quick", **options))
 
 
-@pytest.fixture(autouse=True)
-def no_diagnosis(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Looking for the mistake behind a failure asks mutants, which is tried elsewhere."""
-    monkeypatch.setattr("conformance.trial.run.MATRIX_FILE", "no-matrix.json")
-
-
-def shipped_cases(operator: str, group: str = "") -> list[Case]:
-    return [case for case in load_corpus(shipped_library().layout).cases[operator] if group in case.id]
+def shipped_cases(operator: str) -> tuple[Case, ...]:
+    return load_corpus(shipped_library().layout).cases[operator]
 
 
 def test_a_reader_that_verifies_nothing_is_not_conformant_though_it_declares_nothing_else() -> None:

@@ -18,7 +18,7 @@ from conformance.codec.codebook import Codebook, codebook_of
 from conformance.codec.dialect import DIALECTS
 from conformance.codec.item import Tagged
 from conformance.tests.vectors_walk import OPERATOR, load
-from conformance.vectors.accumulate import Accumulated, accumulate, checkpoint_calls, gap, window_of
+from conformance.vectors.accumulate import Accumulated, accumulate, gap, window_of
 from conformance.vectors.case import Accumulation
 from conformance.vectors.generate import inputs_of, random_number
 
@@ -61,12 +61,6 @@ def run(accumulation: Accumulation, codebook: Codebook, answer: Answer = walk, k
 
 def little(numbers: range) -> str:
     return hashlib.sha256(b"".join(number.to_bytes(8, "little") for number in numbers)).hexdigest()
-
-
-def test_checkpoints_stand_at_powers_of_two_and_the_end() -> None:
-    assert checkpoint_calls(1) == (1,)
-    assert checkpoint_calls(8) == (1, 2, 4, 8)
-    assert checkpoint_calls(9) == (1, 2, 4, 8, 9)
 
 
 def test_a_chain_hashes_the_numbers_of_all_calls_in_order(codebook: Codebook) -> None:

@@ -23,11 +23,6 @@ def frozen(root: Path, vectors: str, confirmer: str = "", reference: str = "", h
     return freeze(expand(contract, codebook), codebook, reference=backend(root, *reference.split()))
 
 
-def only_problem(found: Frozen) -> tuple[str, str]:
-    (problem,) = found.problems
-    return problem.code, problem.message
-
-
 def test_what_two_derivations_agree_on_is_frozen(tmp_path: Path) -> None:
     # The confirmer strides only from 14 on, where none of these cases comes.
     found = frozen(tmp_path, INTRO + "    matrix: {width: [0, 2]}\n", "strides")
@@ -59,46 +54,103 @@ def test_a_volatile_output_is_neither_compared_nor_frozen(tmp_path: Path) -> Non
     assert "took" not in str(found.cases)
 
 
-def test_a_second_derivation_that_disagrees_is_red(tmp_path: Path) -> None:
-    found = frozen(tmp_path, INTRO + "    cases: [{id: a, set: {place.at: 14}}]\n", "strides")
-    assert only_problem(found)[0] == "V001"
-    assert f"{OPERATOR}::g::a" in only_problem(found)[1]
-    assert "visited[1] is '15' against '16'" in only_problem(found)[1]
+ONE = "    cases: [{id: a}]\n"
+NONE = "    cases: [{id: a, set: {width: 0}}]\n"
+RUN = ACCUMULATE + "}\n"
+WINDOWS = ACCUMULATE + ", confirm: windows}\n"
 
 
-def test_a_second_derivation_that_refuses_is_red(tmp_path: Path) -> None:
-    code, message = only_problem(frozen(tmp_path, INTRO + "    cases: [{id: a}]\n", "refuses"))
-    assert code == "V001"
-    assert "a result against CONTRACT_VIOLATION" in message
+def pinned(pin: str, width: int = 3) -> str:
+    return f"    cases: [{{id: a, set: {{width: {width}}}, pin: {pin}}}]\n"
 
 
-def test_a_second_derivation_that_crashes_is_red(tmp_path: Path) -> None:
-    code, message = only_problem(frozen(tmp_path, INTRO + "    cases: [{id: a}]\n", "crashes"))
-    assert code == "V001"
-    assert "Crash" in message
+# What is red: the group, the sins of the second derivation and of the reference, the code, and what is said.
+RED = {
+    "another-answer": (
+        "    cases: [{id: a, set: {place.at: 14}}]\n",
+        "strides",
+        "",
+        "V001",
+        "visited[1] is '15' against '16'",
+    ),
+    "a-second-that-refuses": (ONE, "refuses", "", "V001", "a result against CONTRACT_VIOLATION"),
+    "a-second-that-crashes": (ONE, "crashes", "", "V001", "Crash"),
+    "runs-apart": (RUN, "strides", "", "V001", "the first difference lies in the calls 3..4"),
+    "nobody-confirms": (ONE, "idle", "", "V003", "no second derivation"),
+    "the-reference-alone": (ONE, "honest", "honest", "V003", ""),
+    "a-run-of-the-reference-alone": (RUN, "honest", "honest", "V003", ""),
+    "one-fast-backend-for-a-long-run": (WINDOWS, "fast", "", "V003", ""),
+    "a-pin-of-a-part": (pinned("{result: {visited: [5, 6, 7], after.lap: 0}}"), "idle", "", "V003", ""),
+    "another-pin": (
+        pinned("{result: {visited: [5, 7, 7]}}"),
+        "",
+        "",
+        "V002",
+        "visited at [1] is pinned as '7', the reference gives '6'",
+    ),
+    "another-element": (
+        pinned("{result: {visited.2: 9}}"),
+        "",
+        "",
+        "V002",
+        "visited.2 is pinned as '9', the reference gives '7'",
+    ),
+    "a-pin-beyond": (pinned("{result: {visited.3: 9}}"), "", "", "V002", "no such part"),
+    "another-count": (
+        pinned("{result: {visited: {count: 4}}}"),
+        "",
+        "",
+        "V002",
+        "visited is pinned with count 4, the reference gives 3",
+    ),
+    "a-failure-pinned": (
+        pinned("{failure: CONTRACT_VIOLATION}"),
+        "",
+        "",
+        "V002",
+        "pinned CONTRACT_VIOLATION, the reference gives the result",
+    ),
+    "a-result-pinned": (pinned("{result: {visited: []}}", 0), "", "", "V002", "the failure CONTRACT_VIOLATION"),
+    "a-broken-postcondition": (ONE, "overshoots", "overshoots alike", "V004", "whole-width"),
+    "a-failure-without-a-guard": (
+        ONE,
+        "refuses",
+        "refuses alike",
+        "V005",
+        f"{OPERATOR}::g::a, step call: every guard holds, but the reference fails with CONTRACT_VIOLATION",
+    ),
+    "a-result-against-a-guard": (
+        NONE,
+        "takes-zero",
+        "takes-zero alike",
+        "V005",
+        "some-width predicts CONTRACT_VIOLATION",
+    ),
+    "outside-the-domain": ("    cases: [{id: a, set: {width: 4097}}]\n", "", "", "V006", ""),
+    "a-reference-without-a-value": (ONE, "", "crashes", "V007", "Crash"),
+    "a-failed-step-used": (
+        "    trace: [{step: a, set: {width: 0}}, {step: b, use: {place: a.after}}]\n",
+        "",
+        "",
+        "V007",
+        "step b uses what an earlier step did not answer",
+    ),
+}
 
 
-def test_runs_that_disagree_name_the_calls_and_both_hashes(tmp_path: Path) -> None:
-    code, message = only_problem(frozen(tmp_path, INTRO + ACCUMULATE + "}\n", "strides"))
-    assert code == "V001"
-    assert "the first difference lies in the calls 3..4" in message
-
-
-def test_a_case_that_nobody_confirms_is_red(tmp_path: Path) -> None:
-    code, message = only_problem(frozen(tmp_path, INTRO + "    cases: [{id: a}]\n", "idle"))
-    assert code == "V003"
-    assert "no second derivation" in message
-
-
-def test_the_reference_does_not_confirm_itself(tmp_path: Path) -> None:
-    found = frozen(tmp_path, INTRO + "    cases: [{id: a}]\n", "honest", "honest")
-    assert only_problem(found)[0] == "V003"
-    assert only_problem(frozen(tmp_path / "run", INTRO + ACCUMULATE + "}\n", "honest", "honest"))[0] == "V003"
+@pytest.mark.parametrize(("body", "confirmer", "reference", "code", "said"), RED.values(), ids=RED)
+def test_what_two_derivations_and_the_contract_do_not_share_is_red(
+    tmp_path: Path, body: str, confirmer: str, reference: str, code: str, said: str
+) -> None:
+    (problem,) = frozen(tmp_path, INTRO + body, confirmer, reference).problems
+    assert problem.code == code
+    assert problem.message.startswith(f"{OPERATOR}::g::")
+    assert said in problem.message
 
 
 def test_a_second_backend_that_cannot_be_started_is_named(tmp_path: Path) -> None:
     with pytest.raises(BackendNotFound, match="no-such-program"):
-        frozen(tmp_path, INTRO + "    cases: [{id: a}]\n", head=HEAD.replace("CONFIRMER", "no-such-program"))
+        frozen(tmp_path, INTRO + ONE, head=HEAD.replace("CONFIRMER", "no-such-program"))
 
 
 def test_a_pin_of_the_whole_answer_is_a_second_derivation(tmp_path: Path) -> None:
@@ -110,34 +162,6 @@ def test_a_pin_of_the_whole_answer_is_a_second_derivation(tmp_path: Path) -> Non
     assert found.confirmed_by[case.id] == ("pin",)
 
 
-def test_a_pin_of_a_part_is_none(tmp_path: Path) -> None:
-    pins = "    cases: [{id: a, pin: {result: {visited: [5, 6, 7], after.lap: 0}}}]\n"
-    assert only_problem(frozen(tmp_path, INTRO + pins, "idle"))[0] == "V003"
-
-
-@pytest.mark.parametrize(
-    ("pin", "said"),
-    [
-        ("{result: {visited: [5, 7, 7]}}", "visited at [1] is pinned as '7', the reference gives '6'"),
-        ("{result: {visited.2: 9}}", "visited.2 is pinned as '9', the reference gives '7'"),
-        ("{result: {visited.3: 9}}", "no such part"),
-        ("{result: {visited: {count: 4}}}", "visited is pinned with count 4, the reference gives 3"),
-        ("{failure: CONTRACT_VIOLATION}", "pinned CONTRACT_VIOLATION, the reference gives the result"),
-    ],
-)
-def test_a_pin_that_does_not_match_is_red(tmp_path: Path, pin: str, said: str) -> None:
-    code, message = only_problem(frozen(tmp_path, INTRO + f"    cases: [{{id: a, pin: {pin}}}]\n"))
-    assert code == "V002"
-    assert said in message
-
-
-def test_a_result_pinned_where_the_reference_fails_is_red(tmp_path: Path) -> None:
-    pins = "    cases: [{id: a, set: {width: 0}, pin: {result: {visited: []}}}]\n"
-    code, message = only_problem(frozen(tmp_path, INTRO + pins))
-    assert code == "V002"
-    assert "the failure CONTRACT_VIOLATION" in message
-
-
 def test_the_pinned_hash_and_length_of_a_run_are_held(tmp_path: Path) -> None:
     found = frozen(tmp_path, INTRO + ACCUMULATE + ", pin: {sha256: abcd, elements: 299}}\n")
     assert [problem.code for problem in found.problems] == ["V002", "V002"]
@@ -145,65 +169,19 @@ def test_the_pinned_hash_and_length_of_a_run_are_held(tmp_path: Path) -> None:
     assert any("pinned 299 elements, hashed were 300" in problem.message for problem in found.problems)
 
 
-def test_a_broken_postcondition_is_red(tmp_path: Path) -> None:
-    found = frozen(tmp_path, INTRO + "    cases: [{id: a}]\n", "overshoots", "overshoots alike")
-    code, message = only_problem(found)
-    assert code == "V004"
-    assert "whole-width" in message
-
-
-def test_a_failure_that_no_guard_predicts_is_red(tmp_path: Path) -> None:
-    found = frozen(tmp_path, INTRO + "    cases: [{id: a}]\n", "refuses", "refuses alike")
-    assert only_problem(found) == (
-        "V005",
-        f"{OPERATOR}::g::a, step call: every guard holds, but the reference fails with CONTRACT_VIOLATION",
-    )
-
-
-def test_a_result_where_a_guard_predicts_a_failure_is_red(tmp_path: Path) -> None:
-    found = frozen(tmp_path, INTRO + "    cases: [{id: a, set: {width: 0}}]\n", "takes-zero", "takes-zero alike")
-    code, message = only_problem(found)
-    assert code == "V005"
-    assert "some-width predicts CONTRACT_VIOLATION" in message
-
-
-def test_an_input_outside_the_domain_is_red(tmp_path: Path) -> None:
-    assert only_problem(frozen(tmp_path, INTRO + "    cases: [{id: a, set: {width: 4097}}]\n"))[0] == "V006"
-
-
-def test_a_reference_that_gives_no_value_is_red(tmp_path: Path) -> None:
-    code, message = only_problem(frozen(tmp_path, INTRO + "    cases: [{id: a}]\n", "", "crashes"))
-    assert code == "V007"
-    assert "Crash" in message
-
-
-def test_a_trace_that_uses_the_answer_of_a_failed_step_is_red(tmp_path: Path) -> None:
-    body = "    trace: [{step: a, set: {width: 0}}, {step: b, use: {place: a.after}}]\n"
-    code, message = only_problem(frozen(tmp_path, INTRO + body))
-    assert code == "V007"
-    assert "step b uses what an earlier step did not answer" in message
-
-
-WINDOWS = INTRO + ACCUMULATE + ", confirm: windows}\n"
-
-
 def two_confirmers(root: Path, first: str, second: str) -> str:
     return HEAD.replace("CONFIRMER", f'"{backend(root, *first.split())}", "{backend(root, *second.split())}"')
 
 
 def test_a_long_run_is_confirmed_by_two_fast_backends_and_windows_of_the_reference(tmp_path: Path) -> None:
-    found = frozen(tmp_path, WINDOWS, head=two_confirmers(tmp_path, "fast", "faster"))
+    found = frozen(tmp_path, INTRO + WINDOWS, head=two_confirmers(tmp_path, "fast", "faster"))
     assert found.problems == ()
     ((confirmed),) = found.confirmed_by.values()
     assert confirmed == (backend(tmp_path, "fast"), backend(tmp_path, "faster"))
 
 
-def test_one_fast_backend_alone_does_not_confirm_a_long_run(tmp_path: Path) -> None:
-    assert only_problem(frozen(tmp_path, WINDOWS, "fast"))[0] == "V003"
-
-
 def test_a_window_that_the_reference_does_not_confirm_is_red(tmp_path: Path) -> None:
     head = two_confirmers(tmp_path, "strides", "strides too")
-    found = frozen(tmp_path, WINDOWS, head=head)
+    found = frozen(tmp_path, INTRO + WINDOWS, head=head)
     assert {problem.code for problem in found.problems} == {"V001"}
     assert any("does not confirm the call 100:" in problem.message for problem in found.problems)

@@ -8,9 +8,9 @@ import pytest
 
 from conformance.codec.illtyped import IllTyped
 from conformance.contract.types import ListOf, MapOf, Scalar, Value
+from conformance.vectors.delta import Models
 from conformance.vectors.digest import digest_of
 from conformance.vectors.filecodec import encode_file
-from conformance.vectors.likeness import Models
 from conformance.vectors.natural import to_wire
 from conformance.vectors.recipe import BadRecipe, expanded, holds_recipe, is_recipe, recipe
 

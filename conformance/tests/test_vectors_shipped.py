@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import jsonschema
+import pytest
 
 from conformance.contract.library import load_library
 from conformance.tests.small_spec import SHIPPED
@@ -26,11 +28,22 @@ def test_every_shipped_case_has_a_second_derivation() -> None:
     assert all(confirmed for operator in index.operators.values() for confirmed in operator.confirmed_by.values())
 
 
-def test_the_shipped_files_fit_their_schema() -> None:
+DOTTED = pytest.mark.xfail(reason="steps of a `together` group have a dot in their names, which the schema forbids")
+UNFIT = ("UML_OS.Checkpoint.ReadContainer_v1", "UML_OS.Checkpoint.Restore_v1", "Stream")
+FILES = sorted(SHIPPED.vectors.rglob("*.json"))
+
+
+@pytest.mark.parametrize(
+    "file", [pytest.param(one, marks=DOTTED if one.stem in UNFIT else (), id=one.stem) for one in FILES]
+)
+def test_the_shipped_files_fit_their_schema(file: Path) -> None:
+    """With the first case of every group: all of them take minutes."""
+    record = json.loads(file.read_text(encoding="utf-8"))
+    if "contract" in record:
+        record["cases"] = list({case["id"].split("::")[1]: case for case in reversed(record["cases"])}.values())
     schema = json.loads((SHIPPED.spec / "schema" / "vectors.schema.json").read_text(encoding="utf-8"))
-    validator = jsonschema.Draft202012Validator(schema)
-    for file in [SHIPPED.vectors / "index.json", SHIPPED.vectors / "data" / "UML_OS.Data.SummarizeRun_v1.json"]:
-        validator.validate(json.loads(file.read_text(encoding="utf-8")))
+    # A message of jsonschema holds the whole record: megabytes.
+    assert [list(error.absolute_path) for error in jsonschema.Draft202012Validator(schema).iter_errors(record)] == []
 
 
 def test_the_shipped_corpus_belongs_to_the_shipped_contracts() -> None:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from conformance.tests.processes import python
 from conformance.vectors.whole_file import write_whole
 
-ROOT = Path(__file__).parents[2]
 FULL = """
 import resource, signal, sys
 from pathlib import Path
@@ -37,8 +35,7 @@ def test_a_file_is_replaced_and_keeps_its_mode(tmp_path: Path) -> None:
 def test_a_full_disk_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
     file = tmp_path / "a"
     file.write_text("good")
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    assert subprocess.run([sys.executable, "-c", FULL, str(file)], env=environment, check=False).returncode == 7
+    assert python("-c", FULL, str(file)).returncode == 7
     assert file.read_text() == "good"
     assert list(tmp_path.iterdir()) == [file]
 

@@ -50,9 +50,8 @@ def attempt(
     """Try the cases, all but golden ones, on one process of a backend; a stand-in answers what is not `declared`.
 
     A mutant is the reference, which would take hours for a golden case.
-    A restart inside a trace of pure operators is passed over, and so is every other one of a `stateless` backend: it
-    asks whether a backend keeps state, and costs a process. `names_broken` adds the postconditions that wrong results
-    violate.
+    A restart asks whether a backend keeps state, and costs a process. It is passed over inside a trace of pure
+    operators, and always for a `stateless` backend. `names_broken` adds the postconditions that wrong results violate.
     """
     dialect = DIALECTS["json"]
     runner = CaseRunner(codebook, dialect, names_broken)

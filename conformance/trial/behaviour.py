@@ -14,12 +14,12 @@ from conformance.codec.codebook import Codebook
 from conformance.codec.dialect import Dialect
 from conformance.contract.model import Contract
 from conformance.trial import check as checks
-from conformance.trial.behaviour_files import TwiceInFreshRoots, one_of_each_group, roots_in, sample_traces
+from conformance.trial.behaviour_files import TwiceInFreshRoots, one_of_each_group, roots_in, sample_traces, with_looks
 from conformance.trial.behaviour_handles import OnTwoHandles
-from conformance.trial.bystanders import AmongBystanders, for_bystanders
+from conformance.trial.bystanders import AmongBystanders
 from conformance.trial.check import Check, Difference, Kind, Result, Verdict
 from conformance.trial.judge import answer_of, loss_sentence, outcome_name, shown
-from conformance.vectors.case import CallStep, Case, Step
+from conformance.vectors.case import Case, Step
 from conformance.vectors.exchange import restarts
 from conformance.vectors.recipe import holds_recipe
 
@@ -70,7 +70,7 @@ class BehaviourRules:
 
     def among_bystanders(self, contract: Contract, cases: Sequence[Case]) -> Conversation[Result]:
         """The conversation that holds one operator's cases again among files of others."""
-        traces = [for_bystanders(steps) for steps in rooted_traces(contract, cases)]
+        traces = [with_looks(steps, {}) for steps in rooted_traces(contract, cases)]
         check = behaviour_check(contract, "bystanders")
         rule = AmongBystanders(TwiceInFreshRoots(self.codebook, self.dialect), contract)
         return Conversation(check.id, lambda: rule.judge(check, traces), any(map(restarts, traces)))
@@ -184,7 +184,7 @@ def sample_calls(contract: Contract, cases: Sequence[Case]) -> list[Call]:
         if case.operator == contract.operator and case.kind == "explicit" and case.profile == "quick"
     ]
     chosen = sorted(explicit, key=lambda case: case.digest)[:SAMPLE]
-    steps = [step for case in chosen for step in case.steps if isinstance(step, CallStep)]
+    steps = [step for case in chosen for step in case.calls]
     return [Call(step.operator, step.inputs) for step in steps if not holds_recipe(step.inputs)]
 
 

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from conformance.backend.drive import Call, Restart
 from conformance.backend.outcome import Outcome
 from conformance.codec.codebook import Codebook
 from conformance.codec.dialect import Dialect
-from conformance.codec.illtyped import show_path
 from conformance.contract.model import Contract
 from conformance.trial import check as checks
 from conformance.trial.check import Check, Difference, Result, Verdict
-from conformance.trial.judge import answer_of, outcome_name, plain, shown
+from conformance.trial.judge import answer_of, faults_apart, outcome_name, shown, tree_apart
 from conformance.vectors.case import CallStep, Case, FileStep, Step, TreeStep, label
 from conformance.vectors.exchange import Held, exchanges
-from conformance.vectors.tree import tree_difference
+from conformance.vectors.placeholder import is_root
 
 SAMPLE: Final = 8  # cases per operator; every one is held twice
 Walk = Generator[Sequence[Call] | Restart, Sequence[Outcome], Held]
@@ -48,17 +47,12 @@ class TwiceInFreshRoots:
                 outcome = outcome_name(other.observed)
                 return Result(check, Verdict.FAIL, outcome, other.step, said or _ANSWER, where, call)
         for number, step in enumerate(steps, start=1):
-            if not isinstance(step, TreeStep):
-                continue
-            name = label(step, number)
-            trees = first.trees.get(name, {}), second.trees.get(name, {})
-            if (found := tree_difference(step, *trees)) is not None:
-                where = Difference(show_path(found.path), plain(found.expected), plain(found.actual))
-                return Result(check, Verdict.FAIL, "result", name, said or _TREE, where)
-        if first.fault != second.fault:
-            where = Difference("steps", first.fault or "every step is taken", second.fault or "every step is taken")
-            return Result(check, Verdict.FAIL, "result", message=said or _ANSWER, difference=where)
-        return None
+            if isinstance(step, TreeStep):
+                name = label(step, number)
+                trees = first.trees.get(name, {}), second.trees.get(name, {})
+                if (wrong := tree_apart(check, step, name, *trees, said or _TREE)) is not None:
+                    return wrong
+        return faults_apart(check, first, second, said or _ANSWER)
 
 
 _ANSWER: Final = "the same steps in a second fresh root got another answer"
@@ -80,6 +74,12 @@ def one_of_each_group(cases: Sequence[Case], most: int) -> list[Case]:
     return list(first.values())[:most]
 
 
+def with_looks(steps: Sequence[Step], decode: Mapping[str, str]) -> tuple[Step, ...]:
+    """The steps of a case with a look at every whole root at the end and none before."""
+    looks = (TreeStep(root, ".", decode) for root in roots_in(steps))
+    return (*(step for step in steps if not isinstance(step, TreeStep)), *looks)
+
+
 def roots_in(steps: Sequence[Step]) -> list[str]:
     """The names of the roots that frozen steps mention."""
     return sorted({name for step in steps for name in _roots(step)})
@@ -87,12 +87,8 @@ def roots_in(steps: Sequence[Step]) -> list[str]:
 
 def _roots(step: Step) -> Iterator[str]:
     if isinstance(step, CallStep):
-        yield from (value["root"] for value in step.inputs.values() if _is_root(value))
+        yield from (value["root"] for value in step.inputs.values() if is_root(value))
     elif isinstance(step, FileStep):
         yield from (step.body[key] for key in ("root", "target_root") if key in step.body)
     elif isinstance(step, TreeStep):
         yield step.root
-
-
-def _is_root(value: Any) -> bool:
-    return isinstance(value, Mapping) and value.keys() == {"root"} and isinstance(value["root"], str)

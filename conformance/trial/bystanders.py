@@ -19,16 +19,15 @@ from typing import Any, Final
 from conformance.backend.drive import Call, Restart
 from conformance.backend.observed import ObservedResult
 from conformance.backend.outcome import Outcome
-from conformance.codec.illtyped import show_path
 from conformance.contract.model import Contract
 from conformance.trial.behaviour_files import TwiceInFreshRoots, Walk, roots_in
 from conformance.trial.check import Check, Difference, Result, Verdict
-from conformance.trial.judge import plain
+from conformance.trial.judge import tree_apart
 from conformance.vectors.case import CallStep, Step, TreeStep, label
 from conformance.vectors.exchange import Held, exchanges
+from conformance.vectors.placeholder import is_root
 from conformance.vectors.room_path import fault_of
 from conformance.vectors.stage import Exchange, Stage
-from conformance.vectors.tree import tree_difference
 
 ANSWER: Final = "with files of others beside its own the same steps got another answer"
 LEFT: Final = "with files of others beside its own the same steps left other files"
@@ -109,11 +108,9 @@ class AmongBystanders:
             name = label(look, number)
             before = alone.trees.get(name, {})
             after = crowd.without_bystanders(look.root, among.trees.get(name, {}), before)
-            if (found := tree_difference(look, before, after)) is not None:
-                where = Difference(show_path(found.path), plain(found.expected), plain(found.actual))
-                return Result(check, Verdict.FAIL, "result", name, LEFT, where)
+            if (wrong := tree_apart(check, look, name, before, after, LEFT)) is not None:
+                return wrong
         return None
-
 
     def _silent(self, held: Held) -> Held:
         """A walk without the outputs that may tell of bystanders."""
@@ -158,8 +155,8 @@ class Crowd:
                 del self.known[root, path]
             else:
                 self.known[root, path] = now
-        if step.operator == self.contract.operator or self._is_own(step.operator):
-            for root in {value["root"] for value in step.inputs.values() if _is_root(value)} & self.paths.keys():
+        if self.contract.owns(step.operator):
+            for root in {value["root"] for value in step.inputs.values() if is_root(value)} & self.paths.keys():
                 self._place(root, stage.rooms.path(root))
 
     def after(self, stage: Stage, step: CallStep) -> None:
@@ -178,10 +175,6 @@ class Crowd:
             for path, entry in tree.items()
             if path not in own | made and not any(path.startswith(f"{one}/") for one in own)
         }
-
-    def _is_own(self, operator: str) -> bool:
-        machine = self.contract.own_machine
-        return machine is not None and operator in machine.methods
 
     def _place(self, name: str, root: Path) -> None:
         # What stands there now comes first; what other cases have there may come.
@@ -232,22 +225,12 @@ class Crowd:
         return True
 
 
-def for_bystanders(steps: Sequence[Step]) -> tuple[Step, ...]:
-    """The steps of a case with a look at every whole root at the end and none before, which would see bystanders."""
-    looks = (TreeStep(root, ".", {}) for root in roots_in(steps))
-    return (*(step for step in steps if not isinstance(step, TreeStep)), *looks)
-
-
 def _without(exchange: Exchange, outputs: Mapping[str, str]) -> Exchange:
     observed = exchange.observed
     if not isinstance(observed, ObservedResult):
         return exchange
     left = {name: value for name, value in observed.fields.items() if name not in outputs}
     return replace(exchange, observed=ObservedResult(left, observed.handles))
-
-
-def _is_root(value: Any) -> bool:
-    return isinstance(value, Mapping) and value.keys() == {"root"}
 
 
 def _matches(path: str, patterns: Mapping[str, str]) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,11 +13,10 @@ from conformance.backend.outcome import Outcome
 from conformance.backend.outcome import Result as AnsweredResult
 from conformance.codec.codebook import Codebook
 from conformance.codec.dialect import Dialect
-from conformance.codec.illtyped import show_path
 from conformance.trial import check as checks
 from conformance.trial.check import Check, Difference, Kind, Result, Verdict
-from conformance.trial.guards import competing
-from conformance.trial.judge import answer_of, difference, loss_sentence, outcome_name, plain
+from conformance.trial.competing_guards import competing
+from conformance.trial.judge import answer_of, difference, loss_sentence, outcome_name, tree_apart
 from conformance.vectors.accumulate import accumulate, gap
 from conformance.vectors.case import (
     CallStep,
@@ -33,7 +32,6 @@ from conformance.vectors.exchange import restarts
 from conformance.vectors.room_path import StepRefused
 from conformance.vectors.situation import situations
 from conformance.vectors.stage import Stage
-from conformance.vectors.tree import tree_difference
 
 CaseTalk = Generator[Sequence[Call] | Restart, Sequence[Outcome], Result]
 
@@ -41,11 +39,6 @@ CaseTalk = Generator[Sequence[Call] | Restart, Sequence[Outcome], Result]
 def check_of(case: Case) -> Check:
     """The check that a case is."""
     return Check(case.id, Kind.VECTOR, case.operator, case.group, case.why, case.requirements, case.rulings)
-
-
-def calls_of(case: Case) -> tuple[CallStep, ...]:
-    """The calls of a case in order, references unresolved."""
-    return tuple(step for step in case.steps if isinstance(step, CallStep))
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +58,6 @@ class CaseRunner:
     def conversation(self, case: Case) -> Conversation[Result]:
         """The conversation that tries one case; it needs a process of its own where the trace restarts it."""
         return Conversation(case.id, lambda: self.talk(case), restarts(case.steps))
-
-    def conversations(self, cases: Sequence[Case]) -> Iterator[Conversation[Result]]:
-        """A conversation per case."""
-        return map(self.conversation, cases)
 
     def talk(self, case: Case) -> CaseTalk:
         """Ask and judge one case."""
@@ -171,8 +160,4 @@ def _file_step(case: Case, step: FileStep | TreeStep, name: str, stage: Stage) -
         return Result(check_of(case), Verdict.FAIL, "result", name, message, where)
     if not isinstance(step, TreeStep) or tree is None:
         return None
-    found = tree_difference(step, step.expected or {}, tree)
-    if found is None:
-        return None
-    where = Difference(show_path(found.path), plain(found.expected), plain(found.actual))
-    return Result(check_of(case), Verdict.FAIL, "result", name, difference=where)
+    return tree_apart(check_of(case), step, name, step.expected or {}, tree)

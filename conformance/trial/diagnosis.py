@@ -11,7 +11,7 @@ from conformance.trial.attempt import behaviour
 from conformance.trial.check import Kind, Result, Verdict
 from conformance.trial.mutants_matrix import KillMatrix, MutantRow
 from conformance.trial.run_result import Diagnosis
-from conformance.vectors.reference import is_placeholder
+from conformance.vectors.placeholder import is_placeholder
 
 NOT_EXPLAINED: Final = Diagnosis(explained=False)
 SHOWN: Final = 3  # sentences of mutants that the selected cases do not tell apart

@@ -2,9 +2,9 @@
 
 Asking goes on after a crash, but not for ever where there is nothing to be had: a few trials of every operator come
 first, always the same ones. A backend that is lost in all of them is not asked again. An operator that is lost in its
-own first ones is tried PROBE times, and given up on where each is lost. Everything else is asked to the end, but for
-silence: where the run's patience is at an end, every check of the operator, or of all, is judged "not asked" but the
-first ones, so that the results are the same in whatever order the others were asked (DESIGN 6).
+own first ones is tried PROBE times, and given up on where each is lost. Everything else is asked to the end, unless
+the backend stays silent too often. Then every check of the operator, or of all operators, is judged "not asked"; only
+the first trials keep their results. So the results do not hang on the order of the others (DESIGN 6).
 """
 
 from __future__ import annotations

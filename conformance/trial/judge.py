@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from conformance.backend.observed import BadAnswer, Observed, ObservedFailure, ObservedResult
 from conformance.backend.outcome import Crash, Timeout, describe
 from conformance.codec.illtyped import Path, shorten, show_path
 from conformance.contract.types import Struct
-from conformance.trial.check import Difference
-from conformance.vectors.case import Expected, ExpectedFailure
+from conformance.trial.check import Check, Difference, Result, Verdict
+from conformance.vectors.case import Expected, ExpectedFailure, TreeStep
 from conformance.vectors.difference import MISSING, first_difference
 from conformance.vectors.difference import Difference as FirstDifference
+from conformance.vectors.exchange import Held
+from conformance.vectors.tree import tree_difference
 
 
 def difference(expected: Expected, observed: Observed, outputs: Struct, failure: Struct) -> Difference | None:
@@ -43,6 +46,22 @@ def _shown(found: FirstDifference | None, prefix: Path = ()) -> Difference | Non
     if found is None:
         return None
     return Difference(show_path((*prefix, *found.path)), plain(found.expected), plain(found.actual), found.note)
+
+
+def tree_apart(
+    check: Check, step: TreeStep, name: str, expected: Mapping[str, Any], found: Mapping[str, Any], said: str = ""
+) -> Result | None:
+    """A failure at the first file that is not what it must be, None where all are; `said` is the sentence for it."""
+    where = _shown(tree_difference(step, expected, found))
+    return None if where is None else Result(check, Verdict.FAIL, "result", name, said, where)
+
+
+def faults_apart(check: Check, first: Held, second: Held, said: str) -> Result | None:
+    """A failure where not the same steps could be taken in two walks."""
+    if first.fault == second.fault:
+        return None
+    where = Difference("steps", first.fault or "every step is taken", second.fault or "every step is taken")
+    return Result(check, Verdict.FAIL, "result", message=said, difference=where)
 
 
 def outcome_name(observed: Observed) -> str:

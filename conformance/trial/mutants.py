@@ -31,8 +31,8 @@ _UNUSABLE: Final = "it exited with status 3"  # the patch does not apply; a muta
 class Effort:
     """How mutants are tried: on what beside the cases (`power`), and what is known already (`known`).
 
-    A row of `known` whose mutant has the same source is believed: of the cases, only those that killed it and those
-    that changed are asked again, and of the other kinds only what was not tried.
+    A row of `known` whose mutant has the same source is believed. Asked again are only the cases that killed the mutant
+    and those that changed; laws, fuzzing and crashes only where they were not tried.
     """
 
     kinds: Collection[str] = ("vectors",)

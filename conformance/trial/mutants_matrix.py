@@ -30,8 +30,8 @@ class MutantRow:
     """One mutant: its status, the ids of the cases that kill it, and a digest of its wrong answers.
 
     `broken` counts, for each guard, refusal, postcondition and invariant by its check string, the cases in which the
-    mutant shows that it breaks it. `laws`, `fuzz` and `crash` are the check strings of the laws, the operators whose
-    fuzzing, and the check strings of the workloads that kill it without any case; None where that was not tried.
+    mutant shows that it breaks it. Three fields say what kills it without any case: `laws` (check strings), `fuzz`
+    (operators) and `crash` (check strings of workloads); None where that was not tried.
     """
 
     id: str

@@ -1,7 +1,7 @@
 """The kill matrix on disk: canonical and compact, so that a change of it can be reviewed.
 
-Cases stand by group with the first digits of their digests, and a mutant's kills are the places of the killing cases in
-their group's sorted list: "0-3,7", or "*" for all of them. What was not tried has no key.
+Cases stand by group with the first digits of their digests. A mutant's kills are places in the sorted list of a group:
+"0-3,7", or "*" for all of them. What was not tried has no key.
 """
 
 from __future__ import annotations

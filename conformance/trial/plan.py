@@ -14,7 +14,7 @@ from conformance.contract.library import Library
 from conformance.contract.model import Contract, LawUse
 from conformance.contract.position import MalformedContract, Problem
 from conformance.trial.behaviour import BehaviourRules, behaviour_check
-from conformance.trial.cases import CaseRunner, calls_of, check_of
+from conformance.trial.cases import CaseRunner, check_of
 from conformance.trial.check import Check, Kind, Result, Verdict
 from conformance.trial.crash.workload import Plan as Workload
 from conformance.trial.crash_checks import workloads
@@ -65,7 +65,7 @@ class Plan:
         runner = CaseRunner(self.codebook, dialect)
         cases = [case for case in self.corpus if self.options.includes(case.profile)]
         trials = [
-            _single(check_of(case), runner.conversation(case), self._pure(case.operators), calls_of(case))
+            _single(check_of(case), runner.conversation(case), self._pure(case.operators), case.calls)
             for case in cases
         ]
         if self.options.includes("standard"):

@@ -1,8 +1,8 @@
 """Backend and mutant are asked the same questions near what failed: one other answer tells them apart.
 
-First come the frozen cases that kill the mutant and that the run left out, then questions near the failing ones, leaf
-by leaf, last the places at which an answer turns from right to wrong, found by halving: a mistake with another limit
-has them elsewhere.
+First come the frozen cases that kill the mutant and that the run left out. Then come questions near the failing ones,
+leaf by leaf. Last come the places at which an answer turns from right to wrong, found by halving: a mistake with
+another limit turns elsewhere.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from conformance.backend.outcome import Lost
 from conformance.codec.codebook import Codebook
 from conformance.trial.asker import Asker
 from conformance.trial.judge import answer_of
-from conformance.trial.near import LONGEST, Leaf, Neighbourhood, Steps, cost, in_turns, seen_in, without_pins
+from conformance.trial.neighbourhood import LONGEST, Leaf, Neighbourhood, Steps, cost, in_turns, seen_in, without_pins
 from conformance.vectors.case import CallStep, Case
 from conformance.vectors.exchange import Held
 from conformance.vectors.question import Asked

@@ -26,7 +26,7 @@ from conformance.trial.crash.trial import CrashOptions
 from conformance.trial.crash_checks import crash_check, crashed
 from conformance.trial.diagnosis import MOST_UNLISTED, diagnose, unlisted
 from conformance.trial.holding import Held, hold_trials, unasked
-from conformance.trial.interview import MutantInterview
+from conformance.trial.mutant_interview import MutantInterview
 from conformance.trial.mutants_matrix import believed
 from conformance.trial.mutants_report import FILE as MATRIX_FILE
 from conformance.trial.mutants_report import UnreadableMatrix, read_matrix

@@ -1,12 +1,12 @@
-"""Every mutant with one operator declared at a time: is a mistake noticed by whoever declares nothing else?
+"""Every mutant with one operator declared at a time: do the checks of that operator alone notice the mistake?
 
-Everything else is answered by the stand-in, so that the checks of an operator alone must notice a mistake in it.
+The stand-in answers every other operator.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Executor, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from typing import Final
@@ -40,7 +40,6 @@ def solos(
     cases: Iterable[Case],
     matrix: KillMatrix | None,
     only: Sequence[str] = (),
-    executor: Executor | None = None,
     progress: Progress | None = None,
 ) -> tuple[Solo, ...]:
     """Try every mutant but controls, or those named in `only`; the matrix only says where to look first."""
@@ -50,7 +49,7 @@ def solos(
     judge = partial(_solo, cases=deciding_cases(cases), codebook=codebook_of(library), matrix=matrix)
     found = []
     with ThreadPoolExecutor(JOBS) as own:
-        for one in (executor or own).map(judge, mutants):
+        for one in own.map(judge, mutants):
             found.append(one)
             progress.step()
     return tuple(found)

@@ -20,8 +20,8 @@ from conformance.vectors.case import CallStep, Case, ExpectedResult
 from conformance.vectors.distortion import distortions
 from conformance.vectors.leaf import Spot, put, rewritten, spots
 from conformance.vectors.notable import AXES, notable
+from conformance.vectors.placeholder import anywhere, is_placeholder, is_reference
 from conformance.vectors.recipe import expanded
-from conformance.vectors.reference import is_placeholder
 
 TRIES: Final = 5  # cases whose distorted question is asked before a leaf is said to leave the answer alone
 TIMEOUT: Final = 20.0
@@ -82,13 +82,21 @@ def wire_score(
     survey = _Survey()
     some = [case for case in cases if case.profile != "golden" and case.accumulation is None]
     often = _common_places(some, codebook, only)
-    for case in some:
-        for k, step in enumerate(case.steps):
-            if isinstance(step, CallStep) and step.operator in codebook.forms and (not only or step.operator in only):
-                _note(survey, codebook, case, k, step, often)
+    for case, k, step in _calls(some, codebook, only):
+        _note(survey, codebook, case, k, step, often)
     _ask(survey, codebook, reference)
     reasons = {one: _reason(one, survey, codebook) for one in sorted(survey.known - survey.noticed)}
     return Score(frozenset(survey.noticed), reasons)
+
+
+def _calls(
+    cases: Sequence[Case], codebook: Codebook, only: Sequence[str]
+) -> Iterator[tuple[Case, int, CallStep]]:
+    """The calls that are looked at, each with its place among the steps."""
+    for case in cases:
+        for k, step in enumerate(case.steps):
+            if isinstance(step, CallStep) and step.operator in codebook.forms and (not only or step.operator in only):
+                yield case, k, step
 
 
 def _sides(step: CallStep, contract: Contract) -> Iterator[tuple[str, Struct, Any]]:
@@ -102,13 +110,11 @@ def _sides(step: CallStep, contract: Contract) -> Iterator[tuple[str, Struct, An
 def _common_places(cases: Sequence[Case], codebook: Codebook, only: Sequence[str]) -> frozenset[tuple[str, str, str]]:
     """The leaves inside self-describing values that are fields: the same key in several calls."""
     counted: dict[tuple[str, str, str], int] = {}
-    for case in cases:
-        for step in case.steps:
-            if isinstance(step, CallStep) and step.operator in codebook.forms and (not only or step.operator in only):
-                for side, type_, wire in _sides(step, codebook[step.operator].contract):
-                    for place in {spot.place for spot in spots(type_, wire) if "~" in spot.place}:
-                        key = (step.operator, side, place)
-                        counted[key] = counted.get(key, 0) + 1
+    for _, _, step in _calls(cases, codebook, only):
+        for side, type_, wire in _sides(step, codebook[step.operator].contract):
+            for place in {spot.place for spot in spots(type_, wire) if "~" in spot.place}:
+                key = (step.operator, side, place)
+                counted[key] = counted.get(key, 0) + 1
     return frozenset(key for key, count in counted.items() if count >= _OFTEN)
 
 
@@ -176,16 +182,11 @@ def _distorted(carrier: _Carrier, one: Distortion, codebook: Codebook) -> Case |
     if refusal_of(contract, codebook[step.operator].inputs, changed) is None:
         return None
     asked = replace(step, inputs=changed)
-    if all(codebook[name].contract.purity == "pure" for name in carrier.case.operators) and not _refers(step.inputs):
+    pure = all(codebook[name].contract.purity == "pure" for name in carrier.case.operators)
+    if pure and not anywhere(step.inputs, is_reference):
         return replace(carrier.case, steps=(asked,))
     steps = tuple(asked if k == carrier.place else other for k, other in enumerate(carrier.case.steps))
     return replace(carrier.case, steps=steps)
-
-
-def _refers(value: Any) -> bool:
-    if isinstance(value, Mapping):
-        return value.keys() == {"from"} or any(map(_refers, value.values()))
-    return isinstance(value, list) and any(map(_refers, value))
 
 
 def _reason(one: Distortion, survey: _Survey, codebook: Codebook) -> str:

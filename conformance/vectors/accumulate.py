@@ -78,12 +78,6 @@ def gap(expected: Collection[tuple[int, str]], observed: Collection[tuple[int, s
     return None
 
 
-def checkpoint_calls(count: int) -> tuple[int, ...]:
-    """After how many calls the hash is noted: every power of two, and the end."""
-    powers = [1 << k for k in range(count.bit_length()) if 1 << k < count]
-    return (*powers, count)
-
-
 @dataclass(slots=True)
 class _Run:
     """The running hash of one accumulation."""

@@ -20,9 +20,9 @@ from conformance.vectors.group import Expansion
 from conformance.vectors.leaf import Optional, Spot, put, spots
 from conformance.vectors.near import NEAR
 from conformance.vectors.notable import notable, odd_members, straddling
+from conformance.vectors.placeholder import is_placeholder
 from conformance.vectors.question import Asked, Question
 from conformance.vectors.recipe import expanded, holds_recipe, is_recipe
-from conformance.vectors.reference import is_placeholder
 from conformance.vectors.slug import slug
 
 _LARGE: Final = 60_000  # items or bytes: such a value is no quick case

@@ -127,8 +127,13 @@ class Case:
         return "explicit" if len(self.steps) == 1 else "trace"
 
     @property
+    def calls(self) -> tuple[CallStep, ...]:
+        """The steps that are calls."""
+        return tuple(step for step in self.steps if isinstance(step, CallStep))
+
+    @property
     def operators(self) -> frozenset[str]:
         """Every operator that the case calls."""
         if self.accumulation is not None:
             return frozenset({self.accumulation.operator})
-        return frozenset(step.operator for step in self.steps if isinstance(step, CallStep))
+        return frozenset(step.operator for step in self.calls)

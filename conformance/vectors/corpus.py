@@ -10,9 +10,9 @@ from typing import Any
 
 from conformance.contract.finder import Layout
 from conformance.vectors.case import Case
+from conformance.vectors.delta import Models
 from conformance.vectors.file import FORMAT, INDEX_FILE
 from conformance.vectors.index import Index, cases_digest, index_from
-from conformance.vectors.likeness import Models
 from conformance.vectors.record import case_digest, case_of
 
 

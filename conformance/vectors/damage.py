@@ -8,8 +8,9 @@ from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 from conformance.contract.file_format import FileFormat
-from conformance.vectors.formed import FormedFiles, Place
+from conformance.vectors.formed import FormedFiles
 from conformance.vectors.formed_archive import Unsorted
+from conformance.vectors.placeholder import is_damaged
 from conformance.vectors.reseal import reseal
 from conformance.vectors.room_path import StepRefused
 
@@ -22,7 +23,10 @@ def damage(root: Path, path: str, form: FileFormat, edit: str) -> None:
     at = tuple(text.split("."))
     files = FormedFiles(form, root, path)
     try:
-        _KINDS[kind](files, at)
+        if kind == "absent":
+            files.remove(at)
+        else:
+            files.replace(at, _CHANGES[kind](files.value(at)))
     except (LookupError, TypeError, ValueError, AttributeError):
         # Not there, or of another type: an earlier edit may have been here.
         raise StepRefused(f"{path!r}: the format {form.name} has nothing at {text!r} that can be {kind}") from None
@@ -42,45 +46,21 @@ def damaged_bytes(data: bytes, form: FileFormat, edit: str) -> bytes:
         return held.read_bytes()
 
 
-def _changed(files: FormedFiles, at: Place) -> None:
-    files.replace(at, another(files.value(at)))
+def with_damage(value: Mapping[str, Any], formats: Mapping[str, FileFormat]) -> Any:
+    """A wire map, or, where it stands for damaged bytes whose reference is resolved, these bytes.
+
+    Raises KeyError where the answered bytes have nothing that can be damaged so.
+    """
+    if not is_damaged(value) or not isinstance(value["damaged"], str) or value["format"] not in formats:
+        return value
+    try:
+        return damaged_bytes(bytes.fromhex(value["damaged"]), formats[value["format"]], value["edit"]).hex()
+    except StepRefused as refused:
+        raise KeyError(str(refused)) from None
 
 
-def _absent(files: FormedFiles, at: Place) -> None:
-    files.remove(at)
-
-
-def _cased(files: FormedFiles, at: Place) -> None:
-    files.replace(at, files.value(at).swapcase())
-
-
-def _null(files: FormedFiles, at: Place) -> None:
-    files.replace(at, None)
-
-
-def _float(files: FormedFiles, at: Place) -> None:
-    files.replace(at, float(files.value(at)))
-
-
-def _bool(files: FormedFiles, at: Place) -> None:
-    files.replace(at, bool(files.value(at)))
-
-
-def _number(files: FormedFiles, at: Place) -> None:
-    files.replace(at, int(files.value(at)))
-
-
-def _reversed(files: FormedFiles, at: Place) -> None:
-    files.replace(at, list(reversed(files.value(at))))
-
-
-def _extra(files: FormedFiles, at: Place) -> None:
-    whole = files.value(at)
-    files.replace(at, [*whole, *whole[-1:]] if isinstance(whole, list) else {**whole, EXTRA: 0})
-
-
-def _unsorted(files: FormedFiles, at: Place) -> None:
-    files.replace(at, Unsorted(files.value(at)))
+def _extra(whole: Any) -> Any:
+    return [*whole, *whole[-1:]] if isinstance(whole, list) else {**whole, EXTRA: 0}
 
 
 def another(value: Any) -> Any:
@@ -103,16 +83,14 @@ def another(value: Any) -> Any:
     return 0
 
 
-_KINDS: Final[Mapping[str, Callable[[FormedFiles, Place], None]]] = {
-    "changed": _changed,
-    "cased": _cased,  # a text in the other case
-    "absent": _absent,
-    "null": _null,
-    "float": _float,  # a whole number as a float
-    "bool": _bool,
-    "number": _number,  # a bool as 0 or 1
+_CHANGES: Final[Mapping[str, Callable[[Any], Any]]] = {
+    "changed": another,
+    "cased": str.swapcase,
+    "null": lambda value: None,
+    "float": float,  # a whole number as a float
+    "bool": bool,
+    "number": int,  # a bool as 0 or 1
     "extra": _extra,  # a key that no format knows, or the last element twice
-    "unsorted": _unsorted,  # the keys of a map in the wrong order
-    "reversed": _reversed,  # the elements of a list
+    "unsorted": Unsorted,  # the keys of a map in the wrong order
+    "reversed": lambda value: list(reversed(value)),
 }
-KINDS: Final = tuple(_KINDS)

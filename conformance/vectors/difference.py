@@ -15,6 +15,7 @@ from conformance.codec.tensor import array_of
 from conformance.contract.types import ListOf, MapOf, Scalar, Struct, Tensor, Type, Value
 from conformance.vectors.case import HEAD_AND_TAIL
 from conformance.vectors.compact import compact, compact_list, compact_tensor, is_marker
+from conformance.vectors.placeholder import anywhere
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,13 +67,9 @@ def first_difference(expected: Any, observed: Any, type_: Type, path: Path = ())
 
 
 def _known_by_digest(value: Any, type_: Type) -> bool:
-    return is_marker(value) if isinstance(type_, Scalar | MapOf) else isinstance(type_, Value) and _holds_marker(value)
-
-
-def _holds_marker(value: Any) -> bool:
-    if isinstance(value, Mapping):
-        return is_marker(value) or any(map(_holds_marker, value.values()))
-    return isinstance(value, list) and any(map(_holds_marker, value))
+    if isinstance(type_, Value):
+        return anywhere(value, is_marker)
+    return isinstance(type_, Scalar | MapOf) and is_marker(value)
 
 
 def _parts_difference(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from conformance.codec.codebook import Codebook
@@ -85,9 +86,7 @@ def _worded(expansion: Expansion) -> Iterator[Question]:
 def _explicit(expansion: Expansion) -> Iterator[Question]:
     for combination in expansion.combinations():
         for k, body in enumerate(expansion.body.get("cases", ({},))):
-            yield from expansion.attempt(
-                lambda chosen=combination, k=k, body=body: _single(expansion, chosen, k, body)  # type: ignore[misc]
-            )
+            yield from expansion.attempt(partial(_single, expansion, combination, k, body))
 
 
 def _single(expansion: Expansion, combination: Combination, k: int, body: Mapping[str, Any]) -> Question | None:

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from conformance.vectors.case import Case
+from conformance.vectors.delta import Models
 from conformance.vectors.index import Index, index_record
 from conformance.vectors.jsontext import json_text
-from conformance.vectors.likeness import Models
 from conformance.vectors.record import case_record
 
 FORMAT: Final = 1  # of the files; another one is refused

@@ -15,7 +15,7 @@ from conformance.vectors.draft import Place
 from conformance.vectors.fileaction import ACTIONS, codec_of
 from conformance.vectors.filecodec import Unencodable, encode_file
 from conformance.vectors.group import Expansion
-from conformance.vectors.natural import ROOT_NAME, to_wire
+from conformance.vectors.natural import ROOT_NAME, inside, to_wire
 from conformance.vectors.question import Asked
 from conformance.vectors.room_path import fault_of
 from conformance.vectors.stage import ANSWERED
@@ -221,7 +221,7 @@ def _content(codec: str, value: Any) -> Any:
     if type(value) is not list:
         raise IllTyped("a list", value)
     if codec == "sqlite":
-        return [_inside(k, Scalar("string"), statement) for k, statement in enumerate(value)]
+        return [inside(k, Scalar("string"), statement) for k, statement in enumerate(value)]
     return [_member(k, member) for k, member in enumerate(value)]
 
 
@@ -231,12 +231,5 @@ def _member(index: int, member: Any) -> dict[str, Any]:
     if "name" not in keys or len(keys) != 2 or not keys - {"name"} <= types.keys():
         raise IllTyped("{name, tensor | text | bytes}", member, (index,))
     (kind,) = keys - {"name"}
-    return {"name": _inside(index, Scalar("string"), member["name"]), kind: _inside(index, types[kind], member[kind])}
-
-
-def _inside(index: int, type_: Any, value: Any) -> Any:
-    try:
-        return to_wire(type_, value)
-    except IllTyped as error:
-        raise error.inside(index) from None
+    return {"name": inside(index, Scalar("string"), member["name"]), kind: inside(index, types[kind], member[kind])}
 

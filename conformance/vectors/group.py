@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from conformance.codec.codebook import Codebook
@@ -67,6 +68,11 @@ class Expansion:
             return
         if question is not None:
             yield question
+
+    def each(self, make: Callable[[Combination], Question | None]) -> Iterator[Question]:
+        """What `make` answers for every combination of the group's own axes."""
+        for combination in self.combinations():
+            yield from self.attempt(partial(make, combination))
 
     def draft(self, body: Mapping[str, Any] | None = None, place: Place | None = None) -> Draft:
         """The group's base (or the one that `body` names), with the group's own `set` and `unset` applied."""

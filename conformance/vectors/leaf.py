@@ -7,14 +7,13 @@ holds there is a type of its own too: text, integer, float, bytes, array or map.
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from conformance.contract.types import ListOf, MapOf, Scalar, Struct, Type, Value
 from conformance.vectors.compact import is_marker
-from conformance.vectors.reference import is_placeholder
+from conformance.vectors.placeholder import is_placeholder
 
 INTEGER: Final = Scalar("integer")  # of a self-describing value: of any size
 KEY: Final = Scalar("key")
@@ -102,24 +101,30 @@ def _inside(wire: Any, place: str, steps: tuple[str | int, ...], depth: int) -> 
 
 def rewritten(type_: Type, wire: Any, place: str, change: Callable[[Any], Any]) -> Any:
     """The wire value with `change` made wherever the leaf `place` occurs; the value itself where nothing changes."""
-    changes = [(spot.steps, changed) for spot in spots(type_, wire) if spot.place == place
-               if (changed := change(spot.value)) != spot.value]  # fmt: skip
-    if not changes or not changes[0][0]:
-        return changes[0][1] if changes else wire
-    done = copy.deepcopy(wire)  # once: a copy of the way to each of 65,537 items would take hours
-    for (*above, last), changed in changes:
-        holder = done
-        for step in above:
-            holder = holder[step]
-        holder[last] = changed
-    return done
+    leaves = ((spot, change(spot.value)) for spot in spots(type_, wire) if spot.place == place)
+    changes = [(spot.steps, new) for spot, new in leaves if new != spot.value]
+    return changed(wire, changes)
 
 
-def put(value: Any, steps: tuple[str | int, ...], part: Any) -> Any:
+def put(value: Any, steps: Sequence[str | int], part: Any) -> Any:
     """A copy of a wire value with another part at some steps; what is not on the way is shared."""
-    if not steps:
-        return part
-    step, *rest = steps
+    return changed(value, [(steps, part)])
+
+
+def changed(value: Any, changes: Iterable[tuple[Sequence[str | int], Any]]) -> Any:
+    """A copy of a wire value with other parts at some paths; what is on none of the ways is shared.
+
+    Raises LookupError or TypeError where a path leads nowhere.
+    """
+    below: dict[str | int, list[tuple[Sequence[str | int], Any]]] = {}
+    for path, part in changes:
+        if not path:
+            return part
+        below.setdefault(path[0], []).append((path[1:], part))
+    if not below:
+        return value
+    # Each container is copied once: a copy of the way to each of 65,537 items would take hours.
     copied: Any = list(value) if isinstance(value, list) else dict(value)
-    copied[step] = put(value[step], tuple(rest), part)
+    for step, some in below.items():
+        copied[step] = changed(value[step], some)
     return copied

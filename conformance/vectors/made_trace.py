@@ -13,6 +13,7 @@ from conformance.vectors.draft import Place
 from conformance.vectors.filedraft import FileDraft, roots_of
 from conformance.vectors.group import Expansion
 from conformance.vectors.model_walk import Move
+from conformance.vectors.placeholder import is_root
 from conformance.vectors.question import Asked, Question
 
 _OWN: Final = re.compile(r"-[0-9]+\Z")  # of the roots of a second handle, and a third
@@ -69,7 +70,7 @@ def own_roots(contract: Contract, wire: Mapping[str, Any], number: int) -> dict[
     machine, method = contract.machine, contract.method
     if number == 1 or machine is None or not machine.own_roots or method is None or method.takes:
         return dict(wire)
-    own = {name: value for name, value in wire.items() if isinstance(value, Mapping) and value.keys() == {"root"}}
+    own = {name: value for name, value in wire.items() if is_root(value)}
     return {**wire, **{name: {"root": f"{value['root']}-{number}"} for name, value in own.items()}}
 
 

@@ -113,13 +113,9 @@ class Model:
                 continue
             left, right = one.left.evaluate(activation), one.right.evaluate(activation)
             true, false = _NEIGHBOURS[one.sign]
-            apart = left - right if _is_integer(left) and _is_integer(right) else None
+            apart = left - right if type(left) is type(right) is int else None
             if apart in (true, false):
                 yield f"{guard}/{one.number}/{'inside' if apart == true else 'outside'}"
-
-
-def _is_integer(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _boundaries(contract: Contract) -> Iterator[_Boundary]:

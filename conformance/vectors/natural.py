@@ -21,8 +21,8 @@ from conformance.codec import selfdescribing
 from conformance.codec.form import Form, form_of
 from conformance.codec.illtyped import IllTyped
 from conformance.contract.types import FLOAT_BYTES, TENSOR_DTYPES, ListOf, MapOf, Scalar, Struct, Tensor, Type, Value
+from conformance.vectors.placeholder import reference
 from conformance.vectors.recipe import MARK, expanded, recipe
-from conformance.vectors.reference import reference
 
 ROOT_NAME: Final = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*\Z")
 _WIDE: Final = frozenset({"uint64", "int64"})
@@ -52,11 +52,11 @@ def to_wire(type_: Type, value: Any) -> Any:
         case ListOf(item):
             if type(value) is not list:
                 raise IllTyped("a list", value)
-            return [_inside(index, item, element) for index, element in enumerate(value)]
+            return [inside(index, item, element) for index, element in enumerate(value)]
         case MapOf(item):
             if type(value) is not dict:
                 raise IllTyped("a map", value)
-            return {key: _inside(key, item, element) for key, element in value.items()}
+            return {key: inside(key, item, element) for key, element in value.items()}
         case Struct():
             return _struct(type_, value)
         case Value():
@@ -99,7 +99,8 @@ def scalar_form(type_: Scalar) -> Form:
     return form_of(type_)
 
 
-def _inside(step: str | int, type_: Type, value: Any) -> Any:
+def inside(step: str | int, type_: Type, value: Any) -> Any:
+    """The wire form of a part; what does not fit is told with the step that leads to it."""
     try:
         return to_wire(type_, value)
     except IllTyped as error:
@@ -127,7 +128,7 @@ def _struct(struct_: Struct, value: Any) -> dict[str, Any]:
     for member in struct_.fields:
         if member.name not in value and not member.optional:
             raise IllTyped("this field, which is missing", "nothing", (member.name,))
-    return {key: _inside(key, known[key], element) for key, element in value.items()}
+    return {key: inside(key, known[key], element) for key, element in value.items()}
 
 
 def _value(value: Any) -> Any:

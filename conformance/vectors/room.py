@@ -71,8 +71,8 @@ def run_folder() -> Path:
 def _memory_folder(temporary: str | None) -> str | None:
     """A folder in memory where there is one with room, unless TMPDIR says where to go; None for the usual place.
 
-    A frozen case asks what a backend leaves, not what survives a power cut: on a disk its fsyncs are four fifths of the
-    time that 700 cases with files take (measured: 27 s against 6 s).
+    A frozen case asks what files a backend leaves, not what survives a power cut. On a disk, 700 cases with files take
+    27 s, in memory 6 s (measured): the rest is fsync.
     """
     if temporary is not None or not os.access(_MEMORY, os.W_OK | os.X_OK):
         return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any, Final
 
 from conformance.contract.types import INTEGER_RANGES, ListOf, Scalar, Struct, Type
@@ -18,8 +19,7 @@ _PARAMETERS: Final = {"chain": "feed", "sweep": "sweep", "random": "random"}
 
 def accumulations(expansion: Expansion) -> Iterator[Question]:
     """One accumulation per combination of the group's axes."""
-    for combination in expansion.combinations():
-        yield from expansion.attempt(lambda chosen=combination: _accumulation(expansion, chosen))  # type: ignore[misc]
+    return expansion.each(partial(_accumulation, expansion))
 
 
 def _accumulation(expansion: Expansion, combination: Combination) -> Question | None:

@@ -16,10 +16,10 @@ from conformance.codec.dialect import Dialect
 from conformance.codec.illtyped import IllTyped
 from conformance.contract.file_format import FileFormat
 from conformance.vectors.case import CallStep, FileStep, TreeStep
+from conformance.vectors.damage import with_damage
 from conformance.vectors.fileaction import perform
 from conformance.vectors.question import Asked
 from conformance.vectors.recipe import expanded
-from conformance.vectors.reference import with_damage
 from conformance.vectors.room import Rooms
 from conformance.vectors.room_path import StepRefused
 from conformance.vectors.tree import Tree, tree_of

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from conformance.contract.expression import Expression
@@ -30,14 +31,12 @@ Use = str | Mapping[str, str]
 
 def traces(expansion: Expansion) -> Iterator[Question]:
     """One trace per combination of the group's axes."""
-    for combination in expansion.combinations():
-        yield from expansion.attempt(lambda chosen=combination: _trace(expansion, chosen))  # type: ignore[misc]
+    return expansion.each(partial(_trace, expansion))
 
 
 def chains(expansion: Expansion) -> Iterator[Question]:
     """One unrolled chain per combination of the group's axes."""
-    for combination in expansion.combinations():
-        yield from expansion.attempt(lambda chosen=combination: _Chain(expansion, chosen).question())  # type: ignore[misc]
+    return expansion.each(lambda combination: _Chain(expansion, combination).question())
 
 
 def _trace(expansion: Expansion, combination: Combination) -> Question | None:

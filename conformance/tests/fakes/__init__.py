@@ -1,1 +1,1 @@
-"""Backends that are named for their sin: each runs as `python -S -m conformance.tests.fakes.NAME`."""
+"""Backends that are named for their sin."""

@@ -1,4 +1,4 @@
-"""Answers every call with its own inputs; the fakes are what departs from it."""
+"""What a backend does that answers every call with its own inputs; the fakes depart from it."""
 
 from __future__ import annotations
 
@@ -49,7 +49,3 @@ def serve(react: Callable[[Request], None], hello: Answer = HELLO) -> None:
             say({"jsonrpc": "2.0", "id": request["id"], "result": hello})
         else:
             react(request)
-
-
-if __name__ == "__main__":
-    serve(lambda request: say(answer(request)))

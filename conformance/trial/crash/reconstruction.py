@@ -1,7 +1,7 @@
 """The system calls of one recorded run become operations on an in-memory tree.
 
-Calls outside the tree are passed over. A call that touches it and has no model raises Untraceable: no verdict can be
-given on what cannot be seen (a shared writable mapping, io_uring, copy_file_range and the like).
+Calls outside the tree are passed over. A call that touches the tree and has no model here raises Untraceable: what
+cannot be seen cannot be judged (a shared writable mapping, io_uring, copy_file_range and the like).
 """
 
 from __future__ import annotations
@@ -163,9 +163,9 @@ class _Run:
 
     # -- descriptors
 
-    def open_file(self, event: Event, index: int = 0) -> OpenFile | None:
+    def open_file(self, event: Event) -> OpenFile | None:
         """What a descriptor of the tree is open on, None outside it."""
-        descriptor = event.descriptor(index)
+        descriptor = event.descriptor(0)
         if not self.inside(descriptor.path):
             return None
         found = self.processes.files(event.process).get(descriptor.number)

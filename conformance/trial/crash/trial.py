@@ -35,7 +35,6 @@ from conformance.trial.options import DEFAULT_TIMEOUT, Progress, Silence
 SOME_STATES: Final = 2000  # per workload where not all are asked for
 SOME_RECOVERIES: Final = 8  # where so many states are tried, in proportion where fewer
 SOME_RECOVERY_STATES: Final = 40  # per interrupted recovery
-SWEEPS: Final = ("order", "kill", "error")
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,19 +18,17 @@ from typing import Any, Final
 from conformance.backend.drive import Call
 from conformance.backend.observed import ObservedFailure, ObservedResult
 from conformance.codec.codebook import Codebook
-from conformance.codec.illtyped import show_path
 from conformance.contract.model import Contract
 from conformance.trial.asker import Asker
-from conformance.trial.behaviour_files import one_of_each_group, roots_in
-from conformance.trial.check import Check, Difference, Kind, Result, Verdict
+from conformance.trial.behaviour_files import one_of_each_group, roots_in, with_looks
+from conformance.trial.check import Check, Kind, Result, Verdict
 from conformance.trial.fuzz.edits import Edit, Snapshots, drawn_edit
 from conformance.trial.fuzz.judgement import judged
 from conformance.trial.generators.generator import Generator, generator_of
-from conformance.trial.judge import loss_sentence, outcome_name, plain
-from conformance.vectors.case import CallStep, Case, FileStep, Step, TreeStep, label
+from conformance.trial.judge import faults_apart, loss_sentence, outcome_name, tree_apart
+from conformance.vectors.case import CallStep, Case, FileStep, TreeStep, label
 from conformance.vectors.exchange import AnyStep, Held, restarts
 from conformance.vectors.question import Asked
-from conformance.vectors.tree import tree_difference
 
 EXAMPLES: Final = 60  # trees per operator: each is written, edited and read twice
 FOUND: Final = "the fewest edits found after which the backend and the reference differ"
@@ -131,11 +129,11 @@ def _edited(
     contract: Contract, codebook: Codebook, random: Random, case: Case, seen: Snapshots
 ) -> Example | None:
     """A case with edits before one of its calls, behind which there are files; None where it has no such call."""
-    steps = with_looks(contract, case.steps)
+    steps = with_looks(case.steps, contract.fuzz_decode)
     places = [
         (k, root)
         for k, step in enumerate(steps)
-        if isinstance(step, CallStep) and is_own(contract, step.operator)
+        if isinstance(step, CallStep) and contract.owns(step.operator)
         for root, files in sorted(seen.before_calls.get(step.name, {}).items())
         if files
     ]
@@ -168,18 +166,6 @@ def _generated(contract: Contract, codebook: Codebook, generator: Generator, ran
         wire[name] = {"root": root}
     behind = (Asked("call", contract.operator, wire), TreeStep(root, ".", contract.fuzz_decode))
     return Example((), edits, behind, generator.name)
-
-
-def with_looks(contract: Contract, steps: Sequence[Step]) -> tuple[Step, ...]:
-    """The steps of a case with a look at every whole root at the end and none before."""
-    looks = (TreeStep(root, ".", contract.fuzz_decode) for root in roots_in(steps))
-    return (*(step for step in steps if not isinstance(step, TreeStep)), *looks)
-
-
-def is_own(contract: Contract, operator: str) -> bool:
-    """Whether an operator is the one on trial, or an operation of it."""
-    machine = contract.own_machine
-    return operator == contract.operator or (machine is not None and operator in machine.methods)
 
 
 class _Search:
@@ -227,10 +213,7 @@ class _Search:
             contract, call = self.codebook[one.operator].contract, Call(one.operator, one.inputs)
             if (wrong := judged(self.check, contract, call, one.observed, other.observed, FOUND)) is not None:
                 return replace(wrong, step=one.step)
-        if right.fault != said.fault:
-            where = Difference("steps", right.fault or "every step is taken", said.fault or "every step is taken")
-            return Result(self.check, Verdict.FAIL, "result", message=FOUND, difference=where)
-        return self.trees_apart(steps, right, said)
+        return faults_apart(self.check, right, said, FOUND) or self.trees_apart(steps, right, said)
 
     def trees_apart(self, steps: Sequence[AnyStep], right: Held, said: Held) -> Result | None:
         """The first file that differs, of those whose fate the contract does not leave open."""
@@ -238,9 +221,8 @@ class _Search:
             if isinstance(step, TreeStep):
                 name = label(step, number)
                 trees = self.bound(right.trees.get(name, {})), self.bound(said.trees.get(name, {}))
-                if (found := tree_difference(step, *trees)) is not None:
-                    where = Difference(show_path(found.path), plain(found.expected), plain(found.actual))
-                    return Result(self.check, Verdict.FAIL, "result", name, FOUND, where)
+                if (wrong := tree_apart(self.check, step, name, *trees, FOUND)) is not None:
+                    return wrong
         return None
 
     def bound(self, tree: Mapping[str, Any]) -> dict[str, Any]:
@@ -251,7 +233,7 @@ class _Search:
     def count(self, example: Example, right: Held) -> None:
         """Count whether the operator was asked behind the edits, and what came of it."""
         names = [step.name for step in example.behind if isinstance(step, CallStep | Asked)]
-        behind = [one for one in right.exchanges if one.step in names and is_own(self.contract, one.operator)]
+        behind = [one for one in right.exchanges if one.step in names and self.contract.owns(one.operator)]
         self.counts["asked"] += bool(behind)
         self.counts["succeeded"] += bool(behind) and isinstance(behind[0].observed, ObservedResult)
         self.counts["refused"] += bool(behind) and isinstance(behind[0].observed, ObservedFailure)

@@ -85,8 +85,10 @@ class _Search:
             self.wrong = calls[first]
 
     def shrink(self) -> None:
-        """Make the call behind a wrong answer small; a lost backend costs too much to be lost again and again, and what
-        is wrong where a call is large is right where it is small."""
+        """Make the call behind a wrong answer small.
+
+        Not where the backend is lost (to lose it again and again costs too much), nor where the size is the mistake.
+        """
         if self.wrong is None or self.found is None or self.found.verdict is not Verdict.FAIL:
             return
         if self.wrong.why == GROWN:

@@ -14,6 +14,7 @@ from conformance.vectors.case import CallStep, Case, ExpectedFailure, FileStep
 from conformance.vectors.exchange import AnyStep
 from conformance.vectors.ledger import NOBODY
 from conformance.vectors.made_trace import kebab, own_roots
+from conformance.vectors.placeholder import is_damaged, is_reference
 from conformance.vectors.question import Asked
 from conformance.vectors.recipe import holds_recipe
 
@@ -98,7 +99,7 @@ def turn_of(step: CallStep, codebook: Codebook, names: Mapping[str, int]) -> Tur
     if method.takes:
         given = wire.pop(method.takes)
         handle = names.get(given["from"].split(".")[0], STRANGER) if isinstance(given, Mapping) else STRANGER
-    if holds_recipe(wire) or any(isinstance(value, Mapping) and value.keys() == {"from"} for value in wire.values()):
+    if holds_recipe(wire) or any(is_reference(part) or is_damaged(part) for part in wire.values()):
         return None
     places = (*roots, *([method.takes] if method.takes else ()))
     native = forms.inputs.to_native({**wire, **dict.fromkeys(places, NOBODY)})

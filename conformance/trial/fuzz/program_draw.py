@@ -20,7 +20,7 @@ from conformance.trial.fuzz.listed import listed
 from conformance.trial.fuzz.mutation import mutated
 from conformance.trial.fuzz.program import STRANGER, Program, Turn, method_of, program_of, turn_of
 from conformance.trial.fuzz.vocabulary import Vocabulary, vocabulary_of
-from conformance.vectors.case import CallStep, Case
+from conformance.vectors.case import Case
 from conformance.vectors.model_walk import OUTSIDE, SUCCEEDS, UNSURE, Model, Move
 
 LONGEST: Final = 14  # turns of a drawn program
@@ -76,7 +76,7 @@ def urn_of(contract: Contract, cases: Sequence[Case], codebook: Codebook) -> Urn
     methods = contract.machine.methods
     quick = [case for case in cases if case.profile == "quick"]
     urn = Urn(contract, codebook, model)
-    steps = [step for case in quick for step in case.steps if isinstance(step, CallStep) and step.operator in methods]
+    steps = [step for case in quick for step in case.calls if step.operator in methods]
     asked = [turn for step in steps for turn in [turn_of(step, codebook, {})] if turn is not None]
     for operator, moves in model.moves.items():
         forms, method = codebook[operator], method_of(codebook, operator)

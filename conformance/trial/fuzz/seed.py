@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any, Final
@@ -11,6 +11,7 @@ from conformance.codec.codebook import OperatorForms
 from conformance.contract.engine_value import Unjudgeable
 from conformance.contract.model import Contract
 from conformance.vectors.case import CallStep, Case
+from conformance.vectors.placeholder import anywhere, is_reference
 from conformance.vectors.recipe import holds_recipe
 
 LONGEST: Final = 40_000  # characters of a call, printed; of longer ones two of each side are fuzzed
@@ -68,20 +69,15 @@ def _in_turns(groups: Iterable[Mapping[str, Native]]) -> Iterator[Native]:
 def _whole_calls(case: Case) -> Iterator[CallStep]:
     """The calls of a case whose inputs stand in it, not in what an earlier step answers, nor as a recipe."""
     earlier: set[str] = set()
+
+    def refers(value: Any) -> bool:
+        return is_reference(value) and value["from"].partition(".")[0] in earlier
+
     for step in case.steps:
         if isinstance(step, CallStep):
-            if not _refers(step.inputs, earlier) and not holds_recipe(step.inputs):
+            if not anywhere(step.inputs, refers) and not holds_recipe(step.inputs):
                 yield step
             earlier.add(step.name)
-
-
-def _refers(value: Any, steps: Container[str]) -> bool:
-    """Whether a JSON wire value holds a reference to one of the steps."""
-    if isinstance(value, dict):
-        if value.keys() == {"from"} and isinstance(value["from"], str):
-            return value["from"].partition(".")[0] in steps
-        return any(_refers(part, steps) for part in value.values())
-    return isinstance(value, list) and any(_refers(part, steps) for part in value)
 
 
 def side_of(contract: Contract, native: Native, limited: bool = True) -> str | None:

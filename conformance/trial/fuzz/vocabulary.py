@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from conformance.contract.model import Contract
-from conformance.contract.types import INTEGER_RANGES, Scalar, Type
 from conformance.vectors.place import places
 
 _LITERAL: Final = re.compile(r"(?<![\w.\"'])(\d+)u?\b")
@@ -48,8 +47,3 @@ def vocabulary_of(contract: Contract, examples: Iterable[Mapping[str, Any]]) -> 
         for key, found in seen.items()
     }
     return Vocabulary(tuple(sorted(numbers)), tuple(sorted(words)), kept)
-
-
-def bounds(type_: Type) -> tuple[int, int] | None:
-    """The least and the largest integer of a type, None where it is no integer's."""
-    return INTEGER_RANGES.get(type_.name) if isinstance(type_, Scalar) else None

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -13,6 +11,7 @@ from typing import Any
 import conformance.trial.generators as rooms
 from conformance.contract.model import Contract
 from conformance.contract.position import MalformedContract, Problem
+from conformance.trial.offered import offered
 
 Native = dict[str, Any]
 
@@ -32,13 +31,7 @@ class Generator:
 @cache
 def known_generators() -> Mapping[str, Generator]:
     """Every generator of every family, found in the modules of this package that offer GENERATORS."""
-    found: dict[str, Generator] = {}
-    for module in pkgutil.iter_modules(rooms.__path__):
-        for one in getattr(importlib.import_module(f"{rooms.__name__}.{module.name}"), "GENERATORS", ()):
-            if one.name in found:
-                raise ValueError(f"two generators are called {one.name}")
-            found[one.name] = one
-    return found
+    return offered(rooms, "GENERATORS")
 
 
 def generator_of(contract: Contract) -> Generator | None:

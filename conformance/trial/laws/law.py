@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -17,6 +15,7 @@ from conformance.codec.codebook import Codebook
 from conformance.codec.dialect import Dialect
 from conformance.contract.model import Contract, LawUse
 from conformance.trial import check as checks
+from conformance.trial.offered import offered
 
 T = TypeVar("T")
 LawTalk = Generator[Sequence[Call] | Restart, Sequence[Outcome], None]
@@ -97,10 +96,4 @@ class Law:
 @cache
 def known_laws() -> Mapping[str, Law]:
     """Every law of every family, found in the modules of this package that offer LAWS."""
-    found: dict[str, Law] = {}
-    for module in pkgutil.iter_modules(rooms.__path__):
-        for law in getattr(importlib.import_module(f"{rooms.__name__}.{module.name}"), "LAWS", ()):
-            if law.name in found:
-                raise ValueError(f"two laws are called {law.name}")
-            found[law.name] = law
-    return found
+    return offered(rooms, "LAWS")

@@ -7,8 +7,6 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
 
-import pytest
-
 from conformance.backend.drive import Call, Conversation, Driver, Restart
 from conformance.backend.outcome import Outcome, Result
 from conformance.backend.resolve import resolve
@@ -19,7 +17,7 @@ from conformance.tests.shipped import shipped_library
 from conformance.trial.laws.law import LawBroken, LawTalk, Tools, known_laws
 
 JSON = DIALECTS["json"]
-NEXT_BATCH = "UML_OS.Data.NextBatch_v2"
+BATCH = "UML_OS.Data.NextBatch_v2"
 Native = dict[str, Any]
 Memory = dict[Any, Any]
 
@@ -30,7 +28,7 @@ class Wrong:
 
     question: Callable[[Native, Memory], Native] = lambda inputs, memory: inputs
     answer: Callable[[Native, Native, Memory], Native] = lambda inputs, result, memory: result
-    operator: str = NEXT_BATCH
+    operator: str = BATCH
     memory: Memory = field(default_factory=dict)
 
     def fresh(self) -> Wrong:
@@ -87,7 +85,7 @@ def findings(law: str, wrong: Wrong) -> Iterator[str]:
     def conversation(slug: str, start: Callable[[], LawTalk]) -> Conversation[str]:
         return Conversation(slug, lambda: spoilt(start(), wrong.fresh()))
 
-    contract = codebook()[NEXT_BATCH].contract
+    contract = codebook()[BATCH].contract
     use = LawUse(law, {}, (), (), "standard", contract.position)
     instances = known_laws()[law].instances(Tools(codebook(), JSON), contract, use)
     driver = Driver(resolve("reference"), JSON, codebook(), timeout=30.0)
@@ -97,13 +95,18 @@ def findings(law: str, wrong: Wrong) -> Iterator[str]:
             yield one.finding
 
 
-def each_of(sins: Sequence[Sin]) -> pytest.MarkDecorator:
-    """Run a test once for each sin, with the law, the behaviour and what the law then says."""
-    return pytest.mark.parametrize(
-        ("law", "wrong", "said"), [pytest.param(law, wrong, said, id=f"{law}: {sin}") for law, sin, wrong, said in sins]
-    )
+def answers(law: str, name: str, operator: str, wrong: Callable[[Native, Native, Memory], Native], said: str) -> Sin:
+    """A backend that answers one operator wrongly."""
+    return law, name, Wrong(answer=wrong, operator=operator), said
 
 
-def breaks(law: str, wrong: Wrong, said: str) -> bool:
-    """Whether the law finds fault with the wrong backend, in a sentence that holds `said`."""
-    return any(said in message for message in findings(law, wrong))
+def asks(
+    law: str,
+    name: str,
+    operator: str,
+    wrong: Callable[[Native, Memory], Native],
+    said: str,
+    answer: Callable[[Native, Native, Memory], Native] = lambda inputs, result, memory: result,
+) -> Sin:
+    """A backend that answers one operator as if it had been asked something else, and may spoil the answer as well."""
+    return law, name, Wrong(wrong, answer, operator), said

@@ -18,7 +18,7 @@ from conformance.trial.asker import Asker
 from conformance.trial.attempt import TOO_SLOW, attempt
 from conformance.trial.check import Kind, Result
 from conformance.trial.fuzz import Fuzzing
-from conformance.trial.near import Steps
+from conformance.trial.neighbourhood import Steps
 from conformance.trial.options import DEFAULT_TIMEOUT
 from conformance.trial.plan import Plan
 from conformance.trial.probing import Failing, Probing

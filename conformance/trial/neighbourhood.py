@@ -18,9 +18,9 @@ from conformance.vectors.dial import Dial, beside, dial_of
 from conformance.vectors.exchange import AnyStep
 from conformance.vectors.leaf import Optional, Spot, put, spots
 from conformance.vectors.notable import AXES, notable
+from conformance.vectors.placeholder import is_placeholder
 from conformance.vectors.question import Asked
 from conformance.vectors.recipe import holds_recipe
-from conformance.vectors.reference import is_placeholder
 
 LONGEST: Final = 40_000  # characters of a call: near a longer one nothing is asked
 _OCCURRENCES: Final = 4  # of a leaf in one call

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from conformance.tests.spoilt_backend import Memory, Native, Sin, Wrong, breaks, changed, each_of
+from conformance.tests.law_breakers.spoilt import Memory, Native, Sin, answers, asks, changed
 
 PERMUTE = "UML_OS.Data.SeededBlockPermute_v1"
 MAP = "UML_OS.Data.SeededIntraBlockMap_v1"
@@ -24,36 +24,29 @@ def first_two_positions_swapped(inputs: Native, memory: Memory) -> Native:
     return changed(inputs, local_pos=swapped) if length > 2 else inputs
 
 
-BLOCKS: list[Sin] = [
-    ("block-order-bijection", "one block twice", Wrong(answer=first_block_twice, operator=PERMUTE), "second time"),
-    (
+SINS: list[Sin] = [
+    answers("block-order-bijection", "one block twice", PERMUTE, first_block_twice, "second time"),
+    asks(
         "block-order-bijection",
         "no seed",
-        Wrong(lambda inputs, memory: changed(inputs, epoch_seed=bytes(16)), operator=PERMUTE),
+        PERMUTE,
+        lambda inputs, memory: changed(inputs, epoch_seed=bytes(16)),
         "in the same order",
     ),
-    (
-        "block-order-bijection",
-        "a memory",
-        Wrong(answer=order_of_another_seed_the_second_time, operator=PERMUTE),
-        "two block orders",
-    ),
-    (
+    answers("block-order-bijection", "a memory", PERMUTE, order_of_another_seed_the_second_time, "two block orders"),
+    asks(
         "block-bijection",
         "the full block's modulus in the tail",
-        Wrong(lambda i, memory: changed(i, cardinality=(i["block_id"] + 1) * i["block_size"]), operator=MAP),
+        MAP,
+        lambda i, memory: changed(i, cardinality=(i["block_id"] + 1) * i["block_size"]),
         "is outside",
     ),
-    (
+    asks(
         "block-bijection",
         "the first position left out",
-        Wrong(lambda i, m: changed(i, local_pos=max(i["local_pos"], min(1, i["block_size"] - 1))), operator=MAP),
+        MAP,
+        lambda i, m: changed(i, local_pos=max(i["local_pos"], min(1, i["block_size"] - 1))),
         "second time",
     ),
-    ("block-bijection", "no affine map", Wrong(first_two_positions_swapped, operator=MAP), "the index moves by"),
+    asks("block-bijection", "no affine map", MAP, first_two_positions_swapped, "the index moves by"),
 ]
-
-
-@each_of(BLOCKS)
-def test_a_wrong_backend_breaks_the_law(law: str, wrong: Wrong, said: str) -> None:
-    assert breaks(law, wrong, said)

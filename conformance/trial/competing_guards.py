@@ -14,8 +14,8 @@ _MOST = 3  # guards that a report names
 def competing(contract: Contract, inputs: Mapping[str, Any], observed: Observed) -> dict[str, Any]:
     """The guard that decides a call, and the one whose code the backend answers; several where nothing may refuse it.
 
-    `inputs` are native, with the state of a machine. Empty where no guard is at stake: each entry holds the guard's id,
-    code, requirements and rulings, so that a report cites those and not everything that the case is about.
+    `inputs` are native, with the state of a machine. Each entry holds the guard's id, code, requirements and rulings: a
+    report cites those, not everything that the case is about. Empty where no guard is at stake.
     """
     if not contract.foresees(inputs):
         return {}

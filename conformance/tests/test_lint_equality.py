@@ -9,7 +9,7 @@ import pytest
 
 from conformance.contract.types import Field, ListOf, Struct, Tensor
 from conformance.lint.corruption import corruptions
-from conformance.lint.likeness import alike
+from conformance.lint.equality import alike
 
 PAIR = np.array([1, 2], dtype=np.int32)
 

@@ -1,4 +1,4 @@
-"""Calls of one group that differ in a leaf from its first one: a vector file holds the difference alone.
+"""Calls stored as their difference (delta) from the first call of their group, in vector files.
 
 A change is [path, value], the path a list of keys and indices; an answer of another kind, a failure for a result,
 stands whole. The digest of a case runs over the whole calls, so that the file may be written either way.
@@ -6,10 +6,11 @@ stands whole. The digest of a case runs over the whole calls, so that the file m
 
 from __future__ import annotations
 
-import copy
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
+
+from conformance.vectors.leaf import changed
 
 LIKE: Final = "like"
 _PARTS: Final = ("inputs", "expected")
@@ -79,14 +80,4 @@ def _changes(model: Any, other: Any, path: tuple[str | int, ...]) -> Iterator[tu
 
 
 def _whole(model: Any, part: Any) -> Any:
-    return part if isinstance(part, Mapping) else _changed(model, part)
-
-
-def _changed(model: Any, changes: Sequence[Any]) -> Any:
-    made = copy.deepcopy(model)
-    for (*above, last), value in changes:
-        holder = made
-        for step in above:
-            holder = holder[step]
-        holder[last] = value
-    return made
+    return part if isinstance(part, Mapping) else changed(model, part)
