@@ -50,7 +50,7 @@ def test_a_leaf_is_grown_beyond_the_frozen_sizes_alone_and_its_items_differ() ->
 
 
 def test_what_a_self_describing_value_holds_is_grown_once_for_each_kind() -> None:
-    items = [{"item": {"a": "text", "b": ["x"]}}, {"item": "another text"}]
+    items: list[dict[str, Any]] = [{"item": {"a": "text", "b": ["x"]}}, {"item": "another text"}]
     grown = [one["item"] for one in large(Struct((Field("item", Value()),)), items)]
     assert [type(one) for one in grown] == [dict, dict, dict]
     assert len(grown[0]) == 5_001
