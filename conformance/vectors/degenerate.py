@@ -30,7 +30,9 @@ _DOZEN: Final = 12
 _DIGITS: Final = {ord("0") + k: chr(0x660 + k) for k in range(10)}
 _MARK, _ASTRAL, _HALFWIDTH = "\ufeff", "\U0001f600", "\uff61"  # UTF-16 sorts the second before the third
 _COMPOSED, _DECOMPOSED = "\u00e9", "e\u0301"
+_INHERITED: Final = ("__proto__", "constructor")  # what an empty object of JavaScript is said to hold
 _POWERS: Final = (8, 16, 31, 32, 53, 63)
+_SIGNALLING: Final[Mapping[str, str]] = {"float16": "7c01", "float32": "7f800001", "float64": "7ff0000000000001"}
 _FLOATS: Final[Mapping[str, tuple[float, float, float]]] = {  # least subnormal, least normal, largest
     "float16": (2.0**-24, 2.0**-14, 65504.0),
     "float32": (2.0**-149, 2.0**-126, float(np.finfo(np.float32).max)),
@@ -117,6 +119,7 @@ def texts(value: str) -> Iterator[str]:
     yield unicodedata.normalize("NFD", value)
     yield from (value + _COMPOSED, value + _DECOMPOSED, value + _ASTRAL, value + _HALFWIDTH)
     yield from (value[:-1], value[:-1] + "~", f" {value}", f"{value} ", f"{value}\n", f"{value}{value}")
+    yield from _INHERITED
 
 
 def integers(low: int, high: int, value: int) -> Iterator[int]:
@@ -139,7 +142,7 @@ def floats(name: str) -> Iterator[float]:
 
 def _byte_strings(value: bytes) -> Iterator[bytes]:
     yield from (b"", b"\0", value + b"\0", value[:-1], b"\0" + value, _MARK.encode() + value, value[::-1])
-    yield value + value
+    yield from (value + value, value + b"\n", value + b" ")
     if value:
         yield _other_end(value)
 
@@ -165,6 +168,7 @@ def _maps(value: dict[str, Any], other: Any) -> Iterator[dict[str, Any]]:
     yield from ({}, {key: first}, {**value, "": first})
     for twin in (key.swapcase(), f"{key}\0", f"{key} ", f"{key}{_ASTRAL}", key.translate(_DIGITS)):
         yield {key: first, twin: last}
+    yield {**value, **dict.fromkeys(_INHERITED, last)}
     yield {_COMPOSED: first, _DECOMPOSED: last}
     yield {_ASTRAL: first, _HALFWIDTH: last}
     yield {f"{key}{k}": (items * _DOZEN)[k] for k in range(_DOZEN)}
@@ -187,6 +191,11 @@ def _tensors(value: np.ndarray[Any, Any]) -> Iterator[np.ndarray[Any, Any]]:
     for extreme in extremes:
         one = value.copy()
         one.reshape(-1)[0] = extreme
+        yield one
+    if value.dtype.name in _SIGNALLING:
+        # By its bits: whoever assigns a number of another width makes it a quiet one.
+        one = value.copy()
+        one.view(f"u{one.itemsize}").reshape(-1)[0] = int(_SIGNALLING[value.dtype.name], 16)
         yield one
 
 
@@ -221,7 +230,7 @@ def _self_describing_maps(value: Any) -> Iterator[Any]:
         return
     yield {"": None, **value}
     yield {**value, "a": None}
-    keys = [_COMPOSED, _DECOMPOSED, _ASTRAL, _HALFWIDTH, *(f"k{k}" for k in range(_DOZEN))]
+    keys = [_COMPOSED, _DECOMPOSED, _ASTRAL, _HALFWIDTH, *_INHERITED, *(f"k{k}" for k in range(_DOZEN))]
     yield {**value, **dict.fromkeys(keys, 1)}
     for key in list(value)[:1]:
         yield (*pairs, (key, value[key]))

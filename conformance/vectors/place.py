@@ -48,6 +48,13 @@ def distinct_places(type_: Type, value: Any) -> tuple[Place, ...]:
     return tuple(found.values())
 
 
+def last_places(type_: Type, value: Any) -> tuple[Place, ...]:
+    """The last place of every leaf that has several, where something stands in it."""
+    first = {place.key: place.path for place in distinct_places(type_, value)}
+    last = {place.key: place for place in places(type_, value) if place.is_there}
+    return tuple(place for place in last.values() if place.path != first[place.key])
+
+
 def put(value: Any, path: Sequence[str | int], new: Any) -> Any:
     """A copy of a native value with another value at a path, or nothing there for ABSENT; what is unchanged is shared.
 

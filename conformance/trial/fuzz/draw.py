@@ -9,8 +9,10 @@ from random import Random
 from typing import Final
 
 from conformance.codec.codebook import OperatorForms
+from conformance.trial.fuzz.large import large
 from conformance.trial.fuzz.listed import listed
 from conformance.trial.fuzz.mutation import mutated
+from conformance.trial.fuzz.related import related
 from conformance.trial.fuzz.seed import ACCEPTED, LONGEST, Native, Seeds, is_cheap, side_of
 from conformance.trial.fuzz.vocabulary import Vocabulary, vocabulary_of
 from conformance.trial.generators.generator import generator_of
@@ -21,7 +23,8 @@ _SUCCEEDING: Final = 0.7  # of the drawn calls, at least
 _CHANGES: Final = (1, 1, 1, 2, 2, 3)  # places of a seed that a call changes
 _TRIES: Final = 10  # candidates for one call
 _GENERATED: Final = 0.5  # share of the accepted calls that start from a made input, where there is a generator
-_MOST_DEGENERATE: Final = 500  # calls
+_MOST_DEGENERATE: Final = 600  # calls
+_MOST_RELATED: Final = 150
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +37,13 @@ class Drawn:
 
 
 def drawn_calls(forms: OperatorForms, seeds: Seeds, wanted: int, number: int) -> tuple[Drawn, ...]:
-    """The calls, no two alike: the smallest example of every side, degenerate values leaf by leaf, what the contract's
-    generator makes large, then `wanted` drawn.
+    """The calls, no two alike: the smallest example of every side, degenerate values leaf by leaf, numbers that meet
+    far up, one leaf or what the contract's generator makes large, then `wanted` drawn.
 
     The drawn ones are no frozen calls. Fewer are drawn where the contract has no more.
     """
     hand = _Hand(forms, seeds, Random(number))  # noqa: S311
-    calls = [*hand.opening(), *hand.degenerate(), *hand.grown()]
+    calls = [*hand.opening(), *hand.degenerate(), *hand.related(), *hand.grown()]
     return (*calls, *hand.drawn(wanted))
 
 
@@ -67,7 +70,21 @@ class _Hand:
         calls = (self.call(native, DEGENERATE) for native in natives)
         yield from islice((call for call in calls if call is not None), _MOST_DEGENERATE)
 
+    def related(self) -> Iterator[Drawn]:
+        """Numbers that meet, far up; those that no guard holds against each other are no more than degenerate."""
+        found: list[Drawn] = []
+        for natives in related(self.contract.inputs, self.seeds.by_side.get(ACCEPTED, ())):
+            calls = [call for native in natives if (call := self.call(native, DEGENERATE)) is not None]
+            if len({call.side for call in calls}) > 1:
+                found += calls
+            if len(found) >= _MOST_RELATED:
+                break
+        yield from found[:_MOST_RELATED]
+
     def grown(self) -> Iterator[Drawn]:
+        natives = large(self.contract.inputs, self.seeds.by_side.get(ACCEPTED, ()))
+        calls = (self.call(native, GROWN) for native in natives)
+        yield from (call for call in calls if call is not None and call.side == ACCEPTED)
         generator = generator_of(self.contract)
         if generator is not None and generator.grown is not None:
             # A state of its own: what is drawn after it stays the same.

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import chain, zip_longest
+from itertools import chain, repeat, zip_longest
 from typing import Any
 
 from conformance.contract.types import Struct
 from conformance.trial.fuzz.near_bytes import degenerate_items
 from conformance.trial.fuzz.seed import Native
 from conformance.vectors.degenerate import degenerates
-from conformance.vectors.place import Path, Place, distinct_places, put
+from conformance.vectors.place import Path, Place, distinct_places, last_places, put
 
 Kind = tuple[str, bool, bool]
 
@@ -20,11 +20,11 @@ def listed(type_: Struct, natives: Iterable[Native]) -> Iterator[Native]:
 
     The first value of every leaf comes before the second of any: whoever takes only some leaves out no leaf.
     """
-    found: dict[Kind, list[tuple[Native, Path, Any]]] = {}
+    found: dict[Kind, Iterator[tuple[Native, Path, Any]]] = {}
     for native in natives:
         for kind, path, values in _leaves(type_, native):
             if kind not in found:
-                found[kind] = [(native, path, value) for value in values]
+                found[kind] = zip(repeat(native), repeat(path), values, strict=False)
     for native, path, value in filter(None, chain.from_iterable(zip_longest(*found.values()))):
         yield put(native, path, value)
 
@@ -37,6 +37,10 @@ def _leaves(type_: Struct, native: Native) -> Iterator[tuple[Kind, Path, Iterato
             for part, values in degenerate_items(place.value):
                 name, there, full = _kind(part)
                 yield (f"{place.key}/{name}", there, full), place.path, values
+    # Whoever goes wrong behind the first item of a list is right about the first.
+    for place in last_places(type_, native):
+        name, there, full = _kind(place)
+        yield (f"{name}$", there, full), place.path, degenerates(place)
 
 
 def _kind(place: Place) -> Kind:

@@ -144,7 +144,8 @@ def _spoilt(data: bytes, random: Random) -> bytes:
 def _spoils(data: bytes, start: int, end: int, major: int, argument: int) -> list[bytes]:
     """The item with another head at one place: longer than needed, of indefinite length, of another kind, tagged."""
     before, rest = data[:start], data[end:]
-    found = [before + b"\xc1" + data[start:], before + b"\xf7" + rest, before + b"\xf9\x7e\x00" + rest, data + b"\0"]
+    found = [before + b"\xc1" + data[start:], before + b"\xf7" + rest, before + b"\xf9\x7e\x00" + rest]
+    found += [data + b"\0", data + b"\n"]
     if major == 7:
         return [*found, before + bytes([data[start] ^ 1]) + rest]
     info, width = {1: (24, 1), 2: (25, 2), 3: (26, 4)}.get(end - start, (27, 8))

@@ -16,6 +16,18 @@ NAMES: Final = ("b", "a", "Z", "ab", "é", "order")
 _NUMBERS: Final = ("1", "2", "3", "10", "-1", "1.0", "2.0", "2.5", "'1'", "'2'", "9007199254740993", "1e3")
 _TEXTS: Final = ("'x'", "'X'", "'x '", "'1'", "'10'", "'2'", "'é'", "''", "'y'", "'longer text'")
 _DATES: Final = ("'2024-02-29'", "'1969-12-31 23:59'", "'2024-01-01T00:00:01.5Z'", "'0001-01-01'")
+# What a column that nobody declared may hold: each theme lies near the line between two types.
+_THEMES: Final = (
+    ("'2024-02-29'", "'2024-02-29 23:59'", "'2024-02-29T01:00:00+05:30'", "'2024-02-29T01:00:00-03:30'", "'1969-12-31'",
+     "'2024-02-29T01:00:00.000001Z'", "'2024-02-29 01:00:00-00:00'", "'0001-01-01T00:00+23:59'", "'9999-12-31'"),
+    ("'2024-02-29'", "'2024-02-30'", "'2024-2-9'", "'2024-02-29T24:00'", "'2024-02-29 '", "'2024-02-29T01:00+0530'"),
+    ("'one'", "'two '", "' three'", "'four'", "'five' || char(9)", "'six' || char(10)", "'se' || char(160) || 'ven'"),
+    ("'one two'", "'three'", "'four'", "'three four'", "' five '", "''"),
+    ("'a'", "'b'", "'a'", "'A'", "'b '"),
+    ("0", "1", "0", "1", "1", "NULL"),
+    ("0", "1", "2", "-1", "0.0", "'1'"),
+)  # fmt: skip
+_UNDECLARED: Final = ("TEXT", "TEXT", "VARCHAR(9)", "DATE", "DATETIME", "INTEGER", "BOOLEAN", "REAL", "NUMERIC")
 _FLAGS: Final = ("0", "1", "1", "0")
 _KINDS: Final = {
     "number": (("INTEGER", "INT", "REAL", "NUMERIC", "DECIMAL(10,2)", "FLOAT", "", "BIGINT"), _NUMBERS),
@@ -42,7 +54,7 @@ def database_file(random: Random) -> Native:
     keys = {name: random.choice(_KEYS) for name in names}
     statements, declaration = [], dict[str, dict[str, str]]()
     for name in names:
-        create, words, rows = _table(random, name, keys)
+        create, words, rows = _table(random, name, keys) if random.random() < 0.8 else _undeclared(random, name)
         statements += [create, *rows]
         declaration[name] = words
     inputs = {"root": "a", "path": "d.db", "declaration": {name: words for name, words in declaration.items() if words}}
@@ -90,6 +102,15 @@ def _table(random: Random, name: str, keys: dict[str, str]) -> tuple[str, dict[s
         cells = [random.choice(values), *(_cell(random, kind) for kind in kinds)]
         rows.append(f"INSERT INTO {_quoted(name)} VALUES ({', '.join(cells)})")  # noqa: S608 (a database of its own)
     return f"CREATE TABLE {_quoted(name)} ({', '.join(columns)}){suffix}", words, rows
+
+
+def _undeclared(random: Random, name: str) -> tuple[str, dict[str, str], list[str]]:
+    """A table with one column of a theme that nobody declares: a few values of it, all different or repeated."""
+    theme = random.choice(_THEMES)
+    some = random.sample(theme, random.randint(1, len(theme)))
+    cells = some * random.choice((1, 1, 1, 9, 10, 11))
+    rows = [f"INSERT INTO {_quoted(name)} (c0) VALUES ({cell})" for cell in cells]  # noqa: S608
+    return f"CREATE TABLE {_quoted(name)} (id INTEGER PRIMARY KEY, c0 {random.choice(_UNDECLARED)})", {}, rows
 
 
 def _cell(random: Random, kind: str) -> str:

@@ -1,0 +1,102 @@
+"""What fuzzing asks far away from the frozen sizes: one leaf grown, and numbers that meet moved far up together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from conformance.codec.codebook import codebook_of
+from conformance.contract.types import Field, ListOf, MapOf, Scalar, Struct, Tensor, Value
+from conformance.tests.shipped import shipped_library
+from conformance.trial.fuzz.large import large
+from conformance.trial.fuzz.near_bytes import degenerate_items
+from conformance.trial.fuzz.operator import calls_for
+from conformance.trial.fuzz.related import related
+from conformance.vectors.corpus import load_corpus
+from conformance.vectors.degenerate import degenerates
+from conformance.vectors.place import Place
+
+INPUTS = Struct(
+    (
+        Field("name", Scalar("string")),
+        Field("blob", Scalar("bytes")),
+        Field("hash", Scalar("bytes32")),
+        Field("levels", ListOf(Scalar("uint64"))),
+        Field("counts", MapOf(Scalar("uint64"))),
+        Field("size", Scalar("uint64")),
+        Field("rank", Scalar("uint32")),
+        Field("item", Value()),
+    )
+)
+NATIVE: dict[str, Any] = {
+    "name": "n",
+    "blob": b"\1",
+    "hash": bytes(32),
+    "levels": [1, 8],
+    "counts": {"k": 40},
+    "size": 40,
+    "rank": 70,
+    "item": None,
+}
+
+
+def test_a_leaf_is_grown_beyond_the_frozen_sizes_alone_and_its_items_differ() -> None:
+    grown = {name: one for one in large(INPUTS, [NATIVE]) for name in one if one[name] is not NATIVE[name]}
+    assert set(grown) == {"name", "blob", "levels", "counts"}
+    assert len(grown["name"]["name"]) == len(grown["blob"]["blob"]) == 2**20 + 1
+    assert len(set(grown["levels"]["levels"])) > 4_000
+    assert len(grown["counts"]["counts"]) == 5_000
+
+
+def test_what_a_self_describing_value_holds_is_grown_once_for_each_kind() -> None:
+    items: list[dict[str, Any]] = [{"item": {"a": "text", "b": ["x"]}}, {"item": "another text"}]
+    grown = [one["item"] for one in large(Struct((Field("item", Value()),)), items)]
+    assert [type(one) for one in grown] == [dict, dict, dict]
+    assert len(grown[0]) == 5_001
+    assert len(grown[1]["a"]) == 2**20 + 1
+    assert len(set(grown[2]["b"])) == 4_999
+
+
+def test_numbers_that_meet_are_moved_together_and_one_beside_the_other() -> None:
+    (moved,) = related(INPUTS, [NATIVE])
+    pairs = {(one["counts"]["k"], one["size"]) for one in moved}
+    for scale in (2**53, 2**63):
+        assert {(scale, scale), (scale + 1, scale), (scale, scale + 1)} <= pairs
+    assert {(40 + 2**32, 40), (40, 40 + 2**32)} <= pairs
+    assert all(one["rank"] == 70 for one in moved)
+
+
+def test_a_cardinality_beside_2_to_53_is_held_against_the_registered_one() -> None:
+    shipped = shipped_library()
+    forms = codebook_of(shipped)["UML_OS.Data.NextBatch_v2"]
+    calls = calls_for(forms, load_corpus(shipped.layout).cases[forms.contract.operator], 1)
+    registered = {
+        (next(iter(registry.values())), call.native["manifest"]["datasets"]["d"]["cardinality"])
+        for call in calls
+        if call.side == "cardinality-registered" and (registry := call.native.get("dataset_registry"))
+        and "d" in call.native["manifest"]["datasets"]
+    }  # fmt: skip
+    assert (2**53 + 1, 2**53) in registered
+
+
+def values(type_: Any, value: Any) -> list[Any]:
+    return list(degenerates(Place(("x",), "x", type_, value)))
+
+
+def test_what_an_object_of_javascript_inherits_is_a_key_and_a_text() -> None:
+    assert "__proto__" in values(Scalar("string"), "d")
+    assert any({"k", "__proto__", "constructor"} == one.keys() for one in values(MapOf(Scalar("uint64")), {"k": 1}))
+    assert any("__proto__" in one for one in values(Value(), {"k": 1}) if isinstance(one, dict))
+
+
+def test_a_signalling_nan_stays_one() -> None:
+    for name, bits in (("float16", "017c"), ("float32", "0100807f"), ("float64", "010000000000f07f")):
+        found = values(Tensor(name), np.ones(2, dtype=name))
+        assert bytes.fromhex(bits) in [one.tobytes()[: len(bits) // 2] for one in found]
+
+
+def test_bytes_with_a_line_end_behind_them_are_other_bytes() -> None:
+    assert b"\1\n" in values(Scalar("bytes"), b"\1")
+    heads = [made for place, some in degenerate_items(b"\xa0") if place.key == "head" for made in some]
+    assert b"\xa0\n" in heads
