@@ -126,7 +126,7 @@ class _Writer:
 
     def _edit(self, body: Mapping[str, Any], at: Path, _: Path | None) -> str:
         base = body["edit"]
-        whole = _bytes(self.named_value(base) if base in self.named else self.out(base, (*at, "edit")))
+        whole = _bytes(self.named_value(base) if _is_in(base, self.named) else self.out(base, (*at, "edit")))
         parts, done = [], 0
         for row in body.get("replace", ()):
             match row:
@@ -162,7 +162,7 @@ class _Writer:
 
     def named_value(self, name: Any, to: Path | None = None) -> Any:
         """A named value, written out."""
-        if not isinstance(name, str) or name not in self.named:
+        if not _is_in(name, self.named):
             raise _Refused(f"unknown value {name!r:.60}", f"values here: {', '.join(self.named) or 'none'}")
         if name in self.under_way:
             raise _Refused(f"{name} is made of itself", "break the circle")
@@ -175,6 +175,10 @@ class _Writer:
 def _form(value: Mapping[str, Any]) -> str:
     """The form that a map is, by its keys; nothing where it is a plain map."""
     return next((name for name, beside in _FORMS.items() if name in value and value.keys() - {name} <= beside), "")
+
+
+def _is_in(name: Any, known: Mapping[str, Any]) -> bool:
+    return isinstance(name, str) and name in known
 
 
 def _reached(value: Any, path: str) -> tuple[Any, str]:
