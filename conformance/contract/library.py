@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path as FilePath
 from typing import TypeVar
 
+from conformance.contract.companion import ENDING, companion_of, joined
 from conformance.contract.coverage import Coverage, coverage_from
 from conformance.contract.file_format import FileFormat, formats_from
 from conformance.contract.finder import Layout
@@ -20,6 +21,7 @@ from conformance.contract.position import MalformedContract, Position, Problem
 from conformance.contract.registry import ErrorCode, errors_from, registry_functions
 from conformance.contract.requirement import Requirement, Requirements, Ruling, requirements_from, rulings_from
 from conformance.contract.schema import violations
+from conformance.contract.shorthand import written_out
 from conformance.contract.source import Source, read
 from conformance.contract.types import Struct, Type
 from conformance.contract.typetext import type_at
@@ -75,7 +77,7 @@ class _Loader:
         formats: dict[str, FileFormat] = {}
         for folder in sorted(path for path in spec.iterdir() if path.is_dir() and path.name != "schema"):
             for file in sorted(folder.glob("*.yaml")):
-                if file.name not in _FAMILY_FILES:
+                if file.name not in _FAMILY_FILES and not self.is_companion(file):
                     self.add_contract(contracts, file, folder.name, types, functions)
             if source := self.checked(folder / "requirements.yaml", "requirements"):
                 requirements[folder.name] = requirements_from(source, folder.name)
@@ -100,6 +102,10 @@ class _Loader:
             return None
         try:
             source = read(file, self.layout.shown(file))
+            if schema == "contract":
+                if (beside := companion_of(file)).exists():
+                    source = joined(source, read(beside, self.layout.shown(beside)))
+                source = written_out(source)
         except MalformedContract as error:
             self.problems += error.problems
             return None
@@ -108,6 +114,16 @@ class _Loader:
         found = list(violations(source, self.layout.spec / "schema" / f"{schema}.schema.json"))
         self.problems += found
         return None if found else source
+
+    def is_companion(self, file: FilePath) -> bool:
+        """Whether a file holds the cases of the contract beside it; a problem where there is none."""
+        if not file.name.endswith(ENDING):
+            return False
+        contract = file.with_name(file.name.removesuffix(ENDING) + ".yaml")
+        if not contract.exists():
+            place, hint = Position(self.layout.shown(file), 1, 1), f"write {contract.name}, or rename this file"
+            self.problems.append(Problem(place, "C006", "cases without a contract beside them", hint))
+        return True
 
     def types(self, file: FilePath) -> dict[str, Type]:
         named: dict[str, Type] = {}

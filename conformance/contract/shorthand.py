@@ -1,0 +1,236 @@
+"""Long values written short: what a map with one of these keys stands for, written out when the contract is read.
+
+| form | value |
+|---|---|
+| `{repeat: [X, N]}` | a text or a list, N times in a row |
+| `{series: {start, step?, count, modulo?, as?}}` | a list of numbers; with `as`, hex of little-endian elements |
+| `{join: [X, ...]}` | texts, or lists, one behind the other |
+| `{cbor: VALUE}` | hex of the CBOR of a `value`; `fields` in canonical order, `map` as written |
+| `{edit: BASE, replace: [[OFFSET, OLD, NEW], ...]}` | hex with other bytes at these offsets of the base |
+| `{like: NAME, set?, unset?}` | a value of the file's own `values`, with other parts at dotted paths |
+
+BASE is a name of `values`, or any form. Keys of `set`, `fields` and the like are names and never a form.
+"""
+
+from __future__ import annotations
+
+import copy
+import struct
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+import numpy as np
+
+from conformance.contract.item import encode_item, head
+from conformance.contract.position import MalformedContract, Path, Position
+from conformance.contract.source import Source
+
+VALUES: Final = "values"
+LONGEST: Final = 1_000_000  # letters or items of one value; the longest in use has 131,186
+_FORMS: Final[Mapping[str, frozenset[str]]] = {  # by the first key; the others that may be beside it
+    "repeat": frozenset(),
+    "series": frozenset(),
+    "join": frozenset(),
+    "cbor": frozenset(),
+    "edit": frozenset({"replace"}),
+    "like": frozenset({"set", "unset"}),
+}
+# What stands under these is a map of names, whatever the names are.
+_NAMES: Final = frozenset({"set", "fields", "result", "bases", "inputs", "outputs", "use", "decode", "state", VALUES})
+
+
+def written_out(source: Source) -> Source:
+    """The source with every short form replaced by its value, and without `values`; raises MalformedContract.
+
+    What a form takes over whole, by `like` or `join`, keeps the positions it has in the file.
+    """
+    if not isinstance(source.value, dict):
+        return source
+    writer = _Writer(source)
+    value = {key: writer.out(part, (key,), (key,)) for key, part in source.value.items() if key != VALUES}
+    return replace(source, value=value, values={(): source.at(()), **writer.values}, keys=writer.keys)
+
+
+class _Refused(Exception):
+    """A form cannot be written out: what is wrong, and the next step."""
+
+
+class _Writer:
+    """Writes out one file. `at` is where a value is written, `to` where it ends, None inside another form."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.named: Mapping[str, Any] = source.value.get(VALUES, {})
+        self.values: dict[Path, Position] = {}
+        self.keys: dict[Path, Position] = {}
+        self.under_way: list[str] = []
+
+    def out(self, value: Any, at: Path, to: Path | None = None) -> Any:
+        """A written value with the forms in it replaced."""
+        if to is not None and at in self.source.values:
+            self.values[to] = self.source.values[at]
+            if at in self.source.keys:
+                self.keys[to] = self.source.keys[at]
+        if isinstance(value, list):
+            return [self.out(part, (*at, k), to and (*to, k)) for k, part in enumerate(value)]
+        if not isinstance(value, dict):
+            return value
+        form = "" if at[-1] in _NAMES and at[0] != VALUES else _form(value)
+        if not form:
+            return {key: self.out(part, (*at, key), to and (*to, key)) for key, part in value.items()}
+        try:
+            return getattr(self, f"_{form}")(value, at, to)
+        except _Refused as error:
+            message, hint = error.args
+            raise MalformedContract([self.source.problem(at, "C018", f"{form}: {message}", hint)]) from None
+
+    def _repeat(self, body: Mapping[str, Any], at: Path, _: Path | None) -> Any:
+        match body["repeat"]:
+            case [unit, int(count)] if type(count) is int and count >= 0:
+                unit = self.out(unit, (*at, "repeat", 0))
+                if isinstance(unit, str | list) and len(unit) * count <= LONGEST:
+                    return unit * count
+        raise _Refused(f"expected [a text or a list, how often], of at most {LONGEST:,} in all", "{repeat: [a, 300]}")
+
+    def _series(self, body: Mapping[str, Any], _: Path, __: Path | None) -> Any:
+        match body["series"]:
+            case {"start": int(start), "count": int(count), **rest} if 0 <= count <= LONGEST:
+                step, modulo, dtype = rest.pop("step", 1), rest.pop("modulo", 0), rest.pop("as", "")
+                if not rest and type(step) is type(modulo) is int and dtype in ("", *_DTYPES):
+                    numbers = [start + step * k for k in range(count)]
+                    numbers = [number % modulo for number in numbers] if modulo else numbers
+                    return _elements(numbers, dtype) if dtype else numbers
+        raise _Refused("expected {start, step?, count, modulo?, as?}", "`as: uint16` gives the hex of its elements")
+
+    def _join(self, body: Mapping[str, Any], at: Path, to: Path | None) -> Any:
+        parts: Any = body["join"] if isinstance(body["join"], list) else []
+        items: list[Any] = []
+        texts: list[str] = []
+        for k, part in enumerate(parts):
+            # The items of a written list go to where they end; of any other part the count is not known before.
+            here = (*at, "join", k)
+            if isinstance(part, list) and to is not None:
+                first = len(items)
+                items += [self.out(item, (*here, j), (*to, first + j)) for j, item in enumerate(part)]
+            elif isinstance(made := self.out(part, here), list):
+                items += made
+            else:
+                texts += [made]
+        if not parts or (items and texts) or not all(isinstance(text, str) for text in texts):
+            raise _Refused("expected a list of texts, or a list of lists", "{join: [ab, {repeat: [c, 300]}]}")
+        return "".join(texts) if texts else items
+
+    def _cbor(self, body: Mapping[str, Any], at: Path, _: Path | None) -> str:
+        return _item(self.out(body["cbor"], (*at, "cbor"))).hex()
+
+    def _edit(self, body: Mapping[str, Any], at: Path, _: Path | None) -> str:
+        base = body["edit"]
+        whole = _bytes(self.named_value(base) if _is_in(base, self.named) else self.out(base, (*at, "edit")))
+        parts, done = [], 0
+        for row in body.get("replace", ()):
+            match row:
+                case [int(offset), str(old), str(new)] if offset >= done:
+                    before = _bytes(old)
+                    if whole[offset : offset + len(before)] != before:
+                        found = whole[offset : offset + len(before)].hex()
+                        raise _Refused(f"the base has {found!r:.80} at {offset}, not {old!r:.80}", "look at the base")
+                    parts += [whole[done:offset], _bytes(new)]
+                    done = offset + len(before)
+                case _:
+                    hint = "offsets count bytes of the base and ascend; quote the hex"
+                    raise _Refused(f"expected [offset, old hex, new hex], found {row!r:.80}", hint)
+        return b"".join([*parts, whole[done:]]).hex()
+
+    def _like(self, body: Mapping[str, Any], at: Path, to: Path | None) -> Any:
+        value = copy.deepcopy(self.named_value(body["like"], to if len(body) == 1 else None))
+        for path in body.get("unset", ()):
+            holder, last = _reached(value, path)
+            if not isinstance(holder, dict) or last not in holder:
+                raise _Refused(f"nothing is at {path!r} to unset", "name a part that is there")
+            del holder[last]
+        for path, part in body.get("set", {}).items():
+            holder, last = _reached(value, path)
+            made = self.out(part, (*at, "set", path))
+            if isinstance(holder, list) and last.isdigit() and int(last) < len(holder):
+                holder[int(last)] = made
+            elif isinstance(holder, dict):
+                holder[last] = made
+            else:
+                raise _Refused(f"nothing is above {path!r}", "name a part of what is there")
+        return value
+
+    def named_value(self, name: Any, to: Path | None = None) -> Any:
+        """A named value, written out."""
+        if not _is_in(name, self.named):
+            raise _Refused(f"unknown value {name!r:.60}", f"values here: {', '.join(self.named) or 'none'}")
+        if name in self.under_way:
+            raise _Refused(f"{name} is made of itself", "break the circle")
+        self.under_way.append(name)
+        value = self.out(self.named[name], (VALUES, name), to)
+        self.under_way.pop()
+        return value
+
+
+def _form(value: Mapping[str, Any]) -> str:
+    """The form that a map is, by its keys; nothing where it is a plain map."""
+    return next((name for name, beside in _FORMS.items() if name in value and value.keys() - {name} <= beside), "")
+
+
+def _is_in(name: Any, known: Mapping[str, Any]) -> bool:
+    return isinstance(name, str) and name in known
+
+
+def _reached(value: Any, path: str) -> tuple[Any, str]:
+    """What holds the last step of a dotted path, and that step; None where nothing does."""
+    *steps, last = path.split(".")
+    for step in steps:
+        if isinstance(value, list) and step.isdigit() and int(step) < len(value):
+            value = value[int(step)]
+        else:
+            value = value.get(step) if isinstance(value, dict) else None
+    return value, last
+
+
+def _bytes(text: Any) -> bytes:
+    try:
+        return bytes.fromhex(text)
+    except (TypeError, ValueError):
+        raise _Refused(f"expected hex, found {text!r:.60}", "quote it; without quotes YAML reads a number") from None
+
+
+_DTYPES: Final = ("uint8", "uint16", "uint32", "uint64", "int32", "int64")
+
+
+def _elements(numbers: Sequence[int], dtype: str) -> str:
+    try:
+        return np.array(numbers, dtype=np.dtype(dtype).newbyteorder("<")).tobytes().hex()
+    except OverflowError:
+        raise _Refused(f"a number is no {dtype}", "add modulo, or take a wider type") from None
+
+
+def _item(value: Any) -> bytes:
+    """The CBOR of a `value` as contracts write it."""
+    match value:
+        case "null" | None:
+            return encode_item(None)
+        case bool():
+            return encode_item(value)
+        case {"text": str(text), **rest} if not rest:
+            return encode_item(text)
+        case {"bytes": text, **rest} if not rest:
+            return encode_item(_bytes(text))
+        case {"int": int(number) | str(number), **rest} if not rest:
+            return encode_item(int(number))
+        case {"float": float(number), **rest} if not rest:
+            return encode_item(number)
+        case {"float": str(digits), **rest} if not rest:
+            return encode_item(struct.unpack(">d", _bytes(digits))[0])
+        case {"array": list(items), **rest} if not rest:
+            return head(4, len(items)) + b"".join(map(_item, items))
+        case {"fields": dict(fields), **rest} if not rest:
+            pairs = sorted((encode_item(key), _item(item)) for key, item in fields.items())
+            return head(5, len(pairs)) + b"".join(key + item for key, item in pairs)
+        case {"map": list(pairs), **rest} if not rest and all(isinstance(pair, list) for pair in pairs):
+            return head(5, len(pairs)) + b"".join(_item(part) for pair in pairs for part in pair)
+    raise _Refused(f"expected a value, found {value!r:.80}", "{text: a}, {int: 5}, {bytes: 00}, {fields: {a: ...}}")

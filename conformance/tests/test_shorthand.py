@@ -1,0 +1,134 @@
+"""Long values written short mean what is written out, and a form that cannot be written out says where and why."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import cbor2
+import pytest
+
+from conformance.contract.companion import joined
+from conformance.contract.position import MalformedContract
+from conformance.contract.shorthand import written_out
+from conformance.contract.source import parse
+
+NAMED = """
+values:
+  blob: {cbor: {array: [{text: head}, {fields: {b: {int: 2}, a: {bytes: ff}}}]}}
+  header: {fields: {a: {int: 1}, b: {text: x}}}
+  guards:
+    - {id: one, that: "true"}
+    - {id: two, that: "true"}
+"""
+
+
+def value_of(form: str) -> Any:
+    return written_out(parse(f"{NAMED}here: {form}\n", "x.yaml")).value["here"]
+
+
+@pytest.mark.parametrize(
+    ("form", "value"),
+    [
+        ("{repeat: [ab, 3]}", "ababab"),
+        ("{repeat: [[1, 2], 2]}", [1, 2, 1, 2]),
+        ("{repeat: [a, 0]}", ""),
+        ("{series: {start: 5, count: 3}}", [5, 6, 7]),
+        ("{series: {start: 5, step: -2, count: 3}}", [5, 3, 1]),
+        ("{series: {start: 0, step: 37, count: 4, modulo: 100}}", [0, 37, 74, 11]),
+        ("{series: {start: 255, count: 2, as: uint16}}", "ff000001"),
+        ("{series: {start: -1, count: 1, as: int64}}", "ffffffffffffffff"),
+        ("{join: [ab, {repeat: [c, 2]}, d]}", "abccd"),
+        ("{join: [[1], {series: {start: 2, count: 2}}, [4]]}", [1, 2, 3, 4]),
+        ("{cbor: null}", "f6"),
+        ("{cbor: {float: 1.5}}", "fb3ff8000000000000"),
+        ('{cbor: {float: "8000000000000000"}}', "fb8000000000000000"),
+        ("{cbor: {int: 256}}", "190100"),
+        ('{cbor: {map: [[{text: b}, true], [{text: a}, {int: "0"}]]}}', "a26162f5616100"),
+        ("{cbor: {text: {repeat: [t, 3]}}}", "63747474"),
+        ('{edit: blob, replace: [[0, "82", "83"]]}', "836468656164a2616141ff616202"),
+        ('{edit: "00ff", replace: [[1, ff, aabb]]}', "00aabb"),
+        ('{edit: {repeat: ["00", 3]}, replace: [[3, "", "01"]]}', "00000001"),
+        ("{like: header}", {"fields": {"a": {"int": 1}, "b": {"text": "x"}}}),
+        ("{like: header, set: {fields.a.int: 7}, unset: [fields.b]}", {"fields": {"a": {"int": 7}}}),
+        ("{set: {repeat: [a, 2]}}", {"set": {"repeat": ["a", 2]}}),
+        ("{path: x, cbor: {int: 1}}", {"path": "x", "cbor": {"int": 1}}),
+    ],
+)
+def test_a_form_is_the_value_that_it_stands_for(form: str, value: Any) -> None:
+    assert value_of(form) == value
+
+
+def test_cbor_is_what_a_library_reads_and_its_maps_are_in_canonical_order() -> None:
+    text = value_of("{like: blob}")
+    assert cbor2.loads(bytes.fromhex(text)) == ["head", {"a": b"\xff", "b": 2}]
+    assert text.index("6161") < text.index("6162")
+
+
+@pytest.mark.parametrize(
+    ("form", "said"),
+    [
+        ("{repeat: [a]}", "repeat: expected [a text or a list, how often]"),
+        ("{repeat: [a, 1000001]}", "at most 1,000,000"),
+        ("{series: {start: 0}}", "series: expected {start, step?, count, modulo?, as?}"),
+        ("{series: {start: 300, count: 1, as: uint8}}", "a number is no uint8"),
+        ("{join: [a, [1]]}", "join: expected a list of texts, or a list of lists"),
+        ("{cbor: {txt: a}}", "cbor: expected a value"),
+        ("{edit: nothing, replace: []}", "edit: expected hex, found 'nothing'"),
+        ('{edit: "0001", replace: [[1, "02", "03"]]}', "the base has '01' at 1, not '02'"),
+        ('{edit: "0001", replace: [[1, "", "03"], [0, "", "04"]]}', "expected [offset, old hex, new hex]"),
+        ("{like: heeder}", "unknown value 'heeder'"),
+        ("{like: header, unset: [fields.c]}", "nothing is at 'fields.c' to unset"),
+        ("{like: header, set: {nothing.a: 1}}", "nothing is above 'nothing.a'"),
+    ],
+)
+def test_a_form_that_cannot_be_written_out_names_its_place_and_what_was_expected(form: str, said: str) -> None:
+    with pytest.raises(MalformedContract) as caught:
+        value_of(form)
+    (problem,) = caught.value.problems
+    assert (problem.code, problem.position.line, problem.position.column) == ("C018", 8, 7)
+    assert said in problem.message
+
+
+def test_a_value_made_of_itself_is_refused() -> None:
+    with pytest.raises(MalformedContract, match="a is made of itself"):
+        written_out(parse("values: {a: {like: b}, b: {like: a}}\nhere: {like: a}\n", "x.yaml"))
+
+
+def test_what_is_taken_over_whole_keeps_its_position() -> None:
+    source = written_out(parse(f"{NAMED}requires: {{join: [{{like: guards}}, [{{id: three}}]]}}\n", "x.yaml"))
+    assert [guard["id"] for guard in source.value["requires"]] == ["one", "two", "three"]
+    assert source.at(("requires", 2, "id")).column > 1
+    alone = written_out(parse(f"{NAMED}requires: {{like: guards}}\n", "x.yaml"))
+    assert alone.at(("requires", 1, "id")).line == 7
+
+
+def test_cases_beside_a_contract_are_part_of_it_at_their_own_positions() -> None:
+    source = joined(parse("contract: A\n", "a.yaml"), parse("bases: {x: 1}\nvectors: [2]\n", "a.cases.yaml"))
+    assert source.value == {"contract": "A", "bases": {"x": 1}, "vectors": [2]}
+    assert str(source.at(("vectors", 0))) == "a.cases.yaml:2:11"
+    assert str(source.at(("contract",))) == "a.yaml:1:11"
+
+
+@pytest.mark.parametrize(
+    ("cases", "said"),
+    [
+        ("vectors: []\n", "a.cases.yaml:1:1: C005 vectors twice"),
+        ("requires: []\n", "a.cases.yaml:1:1: C002 unknown key 'requires' in a file of cases"),
+        ("[]\n", "a.cases.yaml:1:1: C002 expected a map"),
+    ],
+)
+def test_a_file_of_cases_holds_cases_and_nothing_twice(cases: str, said: str) -> None:
+    with pytest.raises(MalformedContract) as caught:
+        joined(parse("contract: A\nvectors: []\n", "a.yaml"), parse(cases, "a.cases.yaml"))
+    assert said in str(caught.value)
+
+
+def test_no_line_of_a_contract_is_longer_than_400_letters() -> None:
+    spec = Path(__file__).parents[2] / "spec"
+    files = sorted(spec.glob("*/*.yaml"))
+    assert files
+    long = [
+        f"{file.name}:{k}" for file in files for k, line in enumerate(file.open(encoding="utf-8"), 1) if len(line) > 401
+    ]
+    assert long == []
