@@ -22,6 +22,7 @@ from conformance.trial.mutants import Effort, kill_matrix
 from conformance.trial.mutants_matrix import KillMatrix, MutantRow, Status, evidence_of, problems, summary
 from conformance.trial.mutants_report import matrix_from, matrix_text, merged
 from conformance.trial.power import Power
+from conformance.vectors.case import CallStep
 from conformance.vectors.corpus import load_corpus
 
 READ = "UML_OS.Checkpoint.ReadContainer_v1"
@@ -65,6 +66,19 @@ def test_a_refusal_is_broken_only_by_a_mutant_that_declares_it() -> None:
     assert evidence.broken(replace(mutant, breaks=(chain,)), [(case, result)]) == {chain: 1}
     lost = Result(check_of(case), Verdict.ERROR, "crash")
     assert evidence.broken(replace(mutant, breaks=(chain,)), [(case, lost)]) == {chain: 1}
+
+
+@pytest.mark.parametrize("verdict", [Verdict.FAIL, Verdict.ERROR])
+def test_a_refusal_of_a_recipe_is_broken_too_though_lint_does_not_read_the_call(verdict: Verdict) -> None:
+    walks, ids = "Batch.CollectRows", "refuses:Batch.CollectRows#row-ids-in-16-bits"
+    mutant = shipped_library().mutants["collect-row-ids-unlimited"]
+    (case,) = (case for case in cases_of(walks) if case.id.endswith("rows-beyond-16-bits::one-row-more"))
+    step = case.steps[0].name if isinstance(case.steps[0], CallStep) else ""
+    said = Difference("outcome", "failure LIMIT_EXCEEDED", "a result")
+    result = Result(check_of(case), verdict, "result", step, difference=said, call=Call(walks, {}))
+    evidence = Evidence(codebook())
+    assert evidence.broken(mutant, [(case, result)]) == {ids: 1}
+    assert evidence.broken(replace(mutant, breaks=()), [(case, result)]) == {}
 
 
 def test_a_mutant_that_is_not_seen_to_break_what_it_declares_is_red() -> None:

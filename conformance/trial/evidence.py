@@ -11,7 +11,7 @@ from conformance.contract.mutant import Mutant
 from conformance.lint.call import Call, UnreadableCase, calls_of
 from conformance.lint.reference import check_text, guard_text
 from conformance.trial.check import Result, Verdict
-from conformance.vectors.case import Case
+from conformance.vectors.case import CallStep, Case, ExpectedFailure
 
 _OUTCOMES = ("outcome", "error.message")  # where a difference is one of the code, or of result against failure
 
@@ -65,18 +65,31 @@ class Evidence:
             # Nobody knows at which call it was lost: only what the mutant is there to break counts.
             for one in calls.values():
                 yield from {one.guard, *one.refusals} & set(mutant.breaks)
+            yield from self._left_out(mutant, [step for step in _refused(case) if step.name not in calls])
             return
         if result.call is None or result.difference is None:
             return
         yield from self._clauses(result)
         found = calls.get(result.step or next(iter(calls), ""))
-        if found is None or found.call.operator != result.call.operator:
+        if found is None:
+            refused = _refused(case)
+            yield from self._left_out(mutant, [one for one in refused if one.name == result.step or len(refused) == 1])
+            return
+        if found.call.operator != result.call.operator:
             return
         yield from found.refusals & set(mutant.breaks)
         if found.guard and (result.difference.path in _OUTCOMES or found.guard in mutant.breaks):
             yield found.guard
         elif found.call.succeeds and result.outcome == "failure":
             yield from self._too_strict(mutant, result)
+
+    def _left_out(self, mutant: Mutant, steps: Iterable[CallStep]) -> Iterator[str]:
+        """The refusals that a mutant is to break, of frozen calls that lint does not read: their inputs are recipes."""
+        for step in steps:
+            assert isinstance(step.expected, ExpectedFailure)
+            contract = self.codebook[step.operator].contract
+            possible = (one.id for one in contract.refuses if one.code == step.expected.code)
+            yield from {check_text(contract, "refuses", id_) for id_ in possible} & set(mutant.breaks)
 
     def _clauses(self, result: Result) -> Iterator[str]:
         assert result.call is not None
@@ -101,3 +114,8 @@ class Evidence:
             text = check_text(contract, "refuses", refusal.id)
             if said == f"failure {refusal.code}" and text in mutant.breaks:
                 yield text
+
+
+def _refused(case: Case) -> list[CallStep]:
+    """The calls of a case that must fail."""
+    return [step for step in case.steps if isinstance(step, CallStep) and isinstance(step.expected, ExpectedFailure)]
