@@ -174,8 +174,6 @@ def problems(matrix: KillMatrix, mutants: Mapping[str, Mutant]) -> Iterator[str]
 
 def _unshown(row: MutantRow, mutant: Mutant) -> Iterator[str]:
     """What a mutant is there to break, and nothing shows that it does; a workload only where crashes were tried."""
-    if not row.sources:
-        return  # a row of before: what the mutant breaks was not looked at
     for text in sorted(set(mutant.breaks) - row.noticing):
         if row.crash is not None or not text.startswith("workload:"):
             yield f"{row.id} is to break {text}, but no check shows that it does"
