@@ -83,7 +83,7 @@ def test_one_failing_case_less_is_not_explained() -> None:
 
 
 def test_mutants_that_the_selected_cases_do_not_tell_apart_are_all_named() -> None:
-    # Two blocks have two orders, so every mistake that turns the one into the other looks the same. One leaves a block out.
+    # Two blocks have two orders: every mistake that turns one into the other looks the same. One leaves a block out.
     chosen = f"{ORDER}::sizes::num_blocks=2,epoch_seed=ascending"
     results = [result for result in results_of("fisher-yates-descending", ORDER) if result.check.id == chosen]
     found = shipped(results)
