@@ -22,12 +22,14 @@ from typing import Any, Final
 
 import numpy as np
 
+from conformance.contract.canonical import array, text_map
 from conformance.contract.item import encode_item, head
 from conformance.contract.position import MalformedContract, Path, Position
-from conformance.contract.source import Source
+from conformance.contract.source import MAX_VALUES, Source
 
 VALUES: Final = "values"
 LONGEST: Final = 1_000_000  # letters or items of one value; the longest in use has 131,186
+DEEPEST: Final = 32  # named values that are made of one another; three are in use
 _FORMS: Final[Mapping[str, frozenset[str]]] = {  # by the first key; the others that may be beside it
     "repeat": frozenset(),
     "series": frozenset(),
@@ -36,6 +38,7 @@ _FORMS: Final[Mapping[str, frozenset[str]]] = {  # by the first key; the others 
     "edit": frozenset({"replace"}),
     "like": frozenset({"set", "unset"}),
 }
+_DTYPES: Final = ("uint8", "uint16", "uint32", "uint64", "int32", "int64")
 # What stands under these is a map of names, whatever the names are.
 _NAMES: Final = frozenset({"set", "fields", "result", "bases", "inputs", "outputs", "use", "decode", "state", VALUES})
 
@@ -47,6 +50,8 @@ def written_out(source: Source) -> Source:
     """
     if not isinstance(source.value, dict):
         return source
+    if not isinstance(source.value.get(VALUES, {}), dict):
+        raise MalformedContract([source.problem((VALUES,), "C002", "values: expected a map", "name each value")])
     writer = _Writer(source)
     value = {key: writer.out(part, (key,), (key,)) for key, part in source.value.items() if key != VALUES}
     return replace(source, value=value, values={(): source.at(()), **writer.values}, keys=writer.keys)
@@ -65,9 +70,14 @@ class _Writer:
         self.values: dict[Path, Position] = {}
         self.keys: dict[Path, Position] = {}
         self.under_way: list[str] = []
+        self.count = 0
 
     def out(self, value: Any, at: Path, to: Path | None = None) -> Any:
         """A written value with the forms in it replaced."""
+        self.count += 1
+        if self.count > MAX_VALUES:
+            message, hint = f"more than {MAX_VALUES:,} values, written out", "a named value may be used too often"
+            raise MalformedContract([self.source.problem(at, "C018", message, hint)])
         if to is not None and at in self.source.values:
             self.values[to] = self.source.values[at]
             if at in self.source.keys:
@@ -84,6 +94,9 @@ class _Writer:
         except _Refused as error:
             message, hint = error.args
             raise MalformedContract([self.source.problem(at, "C018", f"{form}: {message}", hint)]) from None
+        except (AttributeError, TypeError, ValueError, OverflowError, struct.error) as error:
+            message, hint = f"{form}: a part is of the wrong kind ({error!s:.80})", "spec/README.md, Long values"
+            raise MalformedContract([self.source.problem(at, "C018", message, hint)]) from None
 
     def _repeat(self, body: Mapping[str, Any], at: Path, _: Path | None) -> Any:
         match body["repeat"]:
@@ -119,6 +132,8 @@ class _Writer:
                 texts += [made]
         if not parts or (items and texts) or not all(isinstance(text, str) for text in texts):
             raise _Refused("expected a list of texts, or a list of lists", "{join: [ab, {repeat: [c, 300]}]}")
+        if sum(map(len, texts)) + len(items) > LONGEST:
+            raise _Refused(f"more than {LONGEST:,} letters or items", "make it shorter, or write a recipe")
         return "".join(texts) if texts else items
 
     def _cbor(self, body: Mapping[str, Any], at: Path, _: Path | None) -> str:
@@ -166,6 +181,8 @@ class _Writer:
             raise _Refused(f"unknown value {name!r:.60}", f"values here: {', '.join(self.named) or 'none'}")
         if name in self.under_way:
             raise _Refused(f"{name} is made of itself", "break the circle")
+        if len(self.under_way) >= DEEPEST:
+            raise _Refused(f"more than {DEEPEST} values made of one another", "write one of them out")
         self.under_way.append(name)
         value = self.out(self.named[name], (VALUES, name), to)
         self.under_way.pop()
@@ -199,9 +216,6 @@ def _bytes(text: Any) -> bytes:
         raise _Refused(f"expected hex, found {text!r:.60}", "quote it; without quotes YAML reads a number") from None
 
 
-_DTYPES: Final = ("uint8", "uint16", "uint32", "uint64", "int32", "int64")
-
-
 def _elements(numbers: Sequence[int], dtype: str) -> str:
     try:
         return np.array(numbers, dtype=np.dtype(dtype).newbyteorder("<")).tobytes().hex()
@@ -227,10 +241,9 @@ def _item(value: Any) -> bytes:
         case {"float": str(digits), **rest} if not rest:
             return encode_item(struct.unpack(">d", _bytes(digits))[0])
         case {"array": list(items), **rest} if not rest:
-            return head(4, len(items)) + b"".join(map(_item, items))
+            return array([_item(item) for item in items])
         case {"fields": dict(fields), **rest} if not rest:
-            pairs = sorted((encode_item(key), _item(item)) for key, item in fields.items())
-            return head(5, len(pairs)) + b"".join(key + item for key, item in pairs)
+            return text_map({key: _item(item) for key, item in fields.items()})
         case {"map": list(pairs), **rest} if not rest and all(isinstance(pair, list) for pair in pairs):
             return head(5, len(pairs)) + b"".join(_item(part) for pair in pairs for part in pair)
     raise _Refused(f"expected a value, found {value!r:.80}", "{text: a}, {int: 5}, {bytes: 00}, {fields: {a: ...}}")

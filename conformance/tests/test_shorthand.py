@@ -80,6 +80,13 @@ def test_cbor_is_what_a_library_reads_and_its_maps_are_in_canonical_order() -> N
         ("{like: heeder}", "unknown value 'heeder'"),
         ("{like: header, unset: [fields.c]}", "nothing is at 'fields.c' to unset"),
         ("{like: header, set: {nothing.a: 1}}", "nothing is above 'nothing.a'"),
+        ("{like: header, set: 5}", "like: a part is of the wrong kind"),
+        ("{like: header, unset: [5]}", "like: a part is of the wrong kind"),
+        ('{edit: "00", replace: 5}', "edit: a part is of the wrong kind"),
+        ("{cbor: {int: five}}", "cbor: a part is of the wrong kind"),
+        ("{cbor: {int: 99999999999999999999}}", "cbor: a part is of the wrong kind"),
+        ('{cbor: {float: "00"}}', "cbor: a part is of the wrong kind"),
+        ("{join: [{repeat: [a, 900000]}, {repeat: [b, 900000]}]}", "join: more than 1,000,000 letters or items"),
     ],
 )
 def test_a_form_that_cannot_be_written_out_names_its_place_and_what_was_expected(form: str, said: str) -> None:
@@ -93,6 +100,21 @@ def test_a_form_that_cannot_be_written_out_names_its_place_and_what_was_expected
 def test_a_value_made_of_itself_is_refused() -> None:
     with pytest.raises(MalformedContract, match="a is made of itself"):
         written_out(parse("values: {a: {like: b}, b: {like: a}}\nhere: {like: a}\n", "x.yaml"))
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ("[1]", "values: expected a map"),
+        ("{" + ", ".join(f"v{k}: {{like: v{k + 1}}}" for k in range(40)) + ", v40: 1}", "more than 32 values made of"),
+        ("{v0: {a: {like: v1}, b: {like: v1}}, "
+         + ", ".join(f"v{k}: {{a: {{like: v{k + 1}}}, b: {{like: v{k + 1}}}}}" for k in range(1, 24)) + ", v24: 1}",
+         "more than 200,000 values, written out"),
+    ],
+)  # fmt: skip
+def test_named_values_cannot_run_away(values: str, said: str) -> None:
+    with pytest.raises(MalformedContract, match=said):
+        written_out(parse(f"values: {values}\nhere: {{like: v0}}\n", "x.yaml"))
 
 
 def test_what_is_taken_over_whole_keeps_its_position() -> None:
