@@ -15,13 +15,18 @@ def specification() -> Library:
     from conformance.cli.complaint import Complaint
     from conformance.contract.finder import find_layout
     from conformance.contract.library import load_library
+    from conformance.contract.memo import memo
+    from conformance.contract.shelf import digest_of_shelf
 
     layout = find_layout()
     if not layout.spec.is_dir():
         hint = "a checkout has it beside conformance/, a wheel inside it: install tallystick again"
         raise Complaint(str(layout.spec), "T009", "the specification is not there", hint)
     library = load_library(layout)
-    _known_codes(library)
+    digest = digest_of_shelf(library.contracts)
+    if memo().get("codes", digest) is not True:
+        _known_codes(library)
+        memo().put("codes", digest, True)
     return library
 
 

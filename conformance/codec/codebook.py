@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from conformance.codec.form import Form, form_of
 from conformance.contract.lasting import has_volatile, lasting
+from conformance.contract.shelf import Shelf
 from conformance.contract.types import HANDLE, ROOT, members_of
 
 if TYPE_CHECKING:  # the expression engine that these bring along costs a worker process 100 ms
@@ -37,6 +38,7 @@ class Codebook:
     forms: Mapping[str, OperatorForms]
     numbers: Mapping[str, int]
     formats: Mapping[str, FileFormat] = field(default_factory=dict)  # of the files that operators keep
+    machines: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # the methods of every machine
 
     def __getitem__(self, operator: str) -> OperatorForms:
         return self.forms[operator]
@@ -47,27 +49,28 @@ class Codebook:
     def promised(self, names: Iterable[str]) -> frozenset[str]:
         """What a backend that declares these names promises: a machine stands for all of its methods (DESIGN 6)."""
         declared = frozenset(names)
-        machines = [self[name].contract.machine for name in declared if name in self]
-        return declared.union(*(one.methods for one in machines if one is not None and one.name in declared))
+        return declared.union(*(methods for name, methods in self.machines.items() if name in declared))
 
     def stray_method(self, names: Iterable[str]) -> tuple[str, str] | None:
         """The first name that is a method of a machine which is not among the names, and that machine."""
         declared = frozenset(names)
-        for name in sorted(declared):
-            machine = self[name].contract.machine if name in self else None
-            if machine is not None and machine.name not in declared:
-                return name, machine.name
+        machine_of = {method: name for name, methods in self.machines.items() for method in methods}
+        for name in sorted(declared & machine_of.keys()):
+            if machine_of[name] not in declared:
+                return name, machine_of[name]
         return None
 
 
 def codebook_of(library: Library, known: Codebook | None = None) -> Codebook:
     """The codebook of a library; the forms of contracts that `known` has already are taken from there."""
-    old = {} if known is None else known.forms
-    forms = {
-        name: old[name] if name in old and old[name].contract is contract else _forms_of(contract)
-        for name, contract in library.contracts.items()
-    }
-    return Codebook(forms, {code: error.number for code, error in library.errors.items()}, library.formats)
+    old, contracts = {} if known is None else known.forms, library.contracts
+
+    def forms(name: str) -> OperatorForms:
+        contract = contracts[name]
+        return old[name] if name in old and old[name].contract is contract else _forms_of(contract)
+
+    numbers = {code: error.number for code, error in library.errors.items()}
+    return Codebook(Shelf(dict.fromkeys(contracts), forms), numbers, library.formats, library.machines)
 
 
 def _forms_of(contract: Contract) -> OperatorForms:

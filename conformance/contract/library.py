@@ -3,31 +3,43 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path as FilePath
 from typing import TypeVar
 
-from conformance.contract.companion import ENDING, companion_of, joined
+from conformance.contract.companion import ENDING
 from conformance.contract.coverage import Coverage, coverage_from
 from conformance.contract.file_format import FileFormat, formats_from
 from conformance.contract.finder import Layout
 from conformance.contract.functions import FUNCTIONS, Function
 from conformance.contract.machine_source import parts_of
+from conformance.contract.memo import NOTHING, memo
 from conformance.contract.model import Contract
 from conformance.contract.mutant import Mutant, mutants_from
 from conformance.contract.parse import contract_from
 from conformance.contract.position import MalformedContract, Position, Problem
+from conformance.contract.reader import Reader
 from conformance.contract.registry import ErrorCode, errors_from, registry_functions
 from conformance.contract.requirement import Requirement, Requirements, Ruling, requirements_from, rulings_from
-from conformance.contract.schema import violations
-from conformance.contract.shorthand import written_out
-from conformance.contract.source import Source, read
+from conformance.contract.shelf import Later, Shelf
+from conformance.contract.snapshot import Snapshot
+from conformance.contract.source import Source
 from conformance.contract.types import Struct, Type
 from conformance.contract.typetext import type_at
 
 _Entry = TypeVar("_Entry", Ruling, Mutant, FileFormat)
 _FAMILY_FILES = ("requirements.yaml", "coverage.yaml", "rulings.yaml", "mutants.yaml", "formats.yaml")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a contract comes from, known without it; `machine` is the one that it is or belongs to, empty for none."""
+
+    family: str
+    file: str
+    machine: str = ""
+    methods: tuple[str, ...] = ()  # of a machine's own contract
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,68 +64,144 @@ class Library:
                     return row
         return None
 
+    @property
+    def machines(self) -> Mapping[str, tuple[str, ...]]:
+        """The methods of every machine."""
+        contracts = self.contracts
+        if isinstance(contracts, Shelf):
+            return {name: place.methods for name, place in contracts.notes.items() if place.machine == name}
+        return {name: one.own_machine.methods for name, one in contracts.items() if one.own_machine is not None}
+
 
 def load_library(layout: Layout) -> Library:
-    """Read and check every file of `spec/`; raises MalformedContract with all problems of all files."""
-    return _Loader(layout).library()
+    """Read and check every file of `spec/`; raises MalformedContract with all problems of all files.
+
+    Of files that an earlier command found fine together, only what is asked for is made.
+    """
+    reader = Reader(layout, Snapshot(layout.spec), memo())
+    digest = reader.snapshot.digest
+    known = reader.memo.get("library", digest)
+    if known is not NOTHING:
+        return _Loader(reader).known({name: Place(*row[:3], tuple(row[3])) for name, row in known.items()})
+    library = _Loader(reader).library()
+    places: Mapping[str, Place] = library.contracts.notes if isinstance(library.contracts, Shelf) else {}
+    rows = {name: [one.family, one.file, one.machine, list(one.methods)] for name, one in places.items()}
+    reader.memo.put("library", digest, rows)
+    return library
 
 
 class _Loader:
-    def __init__(self, layout: Layout) -> None:
-        self.layout = layout
-        self.problems: list[Problem] = []
+    """Makes everything that the files of a reader say."""
+
+    def __init__(self, reader: Reader) -> None:
+        self.reader, self.layout, self.problems = reader, reader.layout, reader.problems
+        self.spec = reader.layout.spec
+        self.parts: dict[str, tuple[Source, ...]] = {}
 
     def library(self) -> Library:
-        spec = self.layout.spec
-        types = self.types(spec / "types.yaml")
-        errors_source = self.checked(spec / "errors.yaml", "errors")
-        errors = errors_from(errors_source) if errors_source else {}
-        functions = (*FUNCTIONS, *registry_functions(errors))
+        """Everything, made now; raises MalformedContract."""
+        types, errors, functions = self.shared()
         contracts: dict[str, Contract] = {}
-        requirements: dict[str, Requirements] = {}
-        coverage: dict[str, Coverage] = {}
-        rulings: dict[str, Ruling] = {}
-        mutants: dict[str, Mutant] = {}
-        formats: dict[str, FileFormat] = {}
-        for folder in sorted(path for path in spec.iterdir() if path.is_dir() and path.name != "schema"):
+        places: dict[str, Place] = {}
+        folders = self.families()
+        for folder in folders:
             for file in sorted(folder.glob("*.yaml")):
                 if file.name not in _FAMILY_FILES and not self.is_companion(file):
-                    self.add_contract(contracts, file, folder.name, types, functions)
-            if source := self.checked(folder / "requirements.yaml", "requirements"):
-                requirements[folder.name] = requirements_from(source, folder.name)
-            if source := self.checked(folder / "coverage.yaml", "coverage"):
-                coverage[folder.name] = coverage_from(source, folder.name)
-            if source := self.checked(folder / "rulings.yaml", "rulings"):
-                self.add_unique(rulings, {ruling.id: ruling for ruling in rulings_from(source)})
-            if source := self.checked(folder / "mutants.yaml", "mutants"):
-                self.add_unique(mutants, {m.id: m for m in mutants_from(source, folder.name)})
-            if source := self.checked(folder / "formats.yaml", "formats"):
-                self.add_unique(formats, formats_from(source))
+                    self.add_contract(contracts, places, file, folder.name, types, functions)
+        requirements, coverage = self.requirements(folders), self.coverage(folders)
+        rulings, mutants, formats = self.rulings(folders), self.mutants(folders), self.formats(folders)
         if not contracts and not self.problems:
-            place = Position(self.layout.shown(spec), 1, 1)
+            place = Position(self.layout.shown(self.spec), 1, 1)
             self.problems.append(Problem(place, "C006", "no contract found", "is this a Tallystick checkout?"))
         if self.problems:
             raise MalformedContract(self.problems)
-        return Library(self.layout, contracts, types, errors, requirements, coverage, rulings, mutants, formats)
+        shelf = Shelf(places, contracts.__getitem__, self.reader.snapshot.digest)
+        return Library(self.layout, shelf, types, errors, requirements, coverage, rulings, mutants, formats)
 
-    def checked(self, file: FilePath, schema: str) -> Source | None:
-        """The parsed file if it exists and fits its schema; problems are noted, not raised."""
-        if not os.path.lexists(file):
-            return None
-        try:
-            source = read(file, self.layout.shown(file))
-            if schema == "contract":
-                if (beside := companion_of(file)).exists():
-                    source = joined(source, read(beside, self.layout.shown(beside)))
-                source = written_out(source)
-        except MalformedContract as error:
-            self.problems += error.problems
-            return None
-        if schema == "contract" and isinstance(source.value, dict) and "machine" in source.value:
-            schema = "machine"
-        found = list(violations(source, self.layout.spec / "schema" / f"{schema}.schema.json"))
-        self.problems += found
-        return None if found else source
+    def known(self, places: Mapping[str, Place]) -> Library:
+        """Everything, of files that were found fine: made when it is asked for."""
+        types, errors, functions = self.shared()
+        folders = self.families()
+
+        def contract(name: str) -> Contract:
+            place = places[name]
+            source, machine = self.checked_again(self.spec / place.file, "contract"), None
+            if place.machine:
+                parts = self.parts.get(place.file) or self.parts.setdefault(place.file, parts_of(source))
+                own = places[place.machine]
+                source = parts[own.methods.index(name) + 1] if name != place.machine else parts[0]
+                machine = shelf[place.machine].machine if name != place.machine else None
+            return contract_from(source, place.family, types, functions, machine)
+
+        shelf = Shelf(places, contract, self.reader.snapshot.digest)
+        requirements = Shelf(
+            dict.fromkeys(one.name for one in folders if os.path.lexists(one / "requirements.yaml")),
+            lambda family: self.requirements([self.spec / family])[family],
+        )
+        coverage = Shelf(
+            dict.fromkeys(one.name for one in folders if os.path.lexists(one / "coverage.yaml")),
+            lambda family: self.coverage([self.spec / family])[family],
+        )
+        return Library(
+            self.layout,
+            shelf,
+            types,
+            errors,
+            requirements,
+            coverage,
+            Later(lambda: self.rulings(folders)),
+            Later(lambda: self.mutants(folders)),
+            Later(lambda: self.formats(folders)),
+        )
+
+    def shared(self) -> tuple[dict[str, Type], dict[str, ErrorCode], tuple[Function, ...]]:
+        """What every contract may name."""
+        types = self.types(self.spec / "types.yaml")
+        source = self.reader.checked(self.spec / "errors.yaml", "errors")
+        errors = errors_from(source) if source else {}
+        return types, errors, (*FUNCTIONS, *registry_functions(errors))
+
+    def checked_again(self, file: FilePath, schema: str) -> Source:
+        """A file that was found fine."""
+        source = self.reader.checked(file, schema)
+        if source is None:
+            raise MalformedContract(self.problems)
+        return source
+
+    def families(self) -> list[FilePath]:
+        return sorted(path for path in self.spec.iterdir() if path.is_dir() and path.name != "schema")
+
+    def requirements(self, folders: list[FilePath]) -> dict[str, Requirements]:
+        return {
+            folder.name: requirements_from(source, folder.name) for folder, source in self.each(folders, "requirements")
+        }
+
+    def coverage(self, folders: list[FilePath]) -> dict[str, Coverage]:
+        return {folder.name: coverage_from(source, folder.name) for folder, source in self.each(folders, "coverage")}
+
+    def rulings(self, folders: list[FilePath]) -> dict[str, Ruling]:
+        found: dict[str, Ruling] = {}
+        for _, source in self.each(folders, "rulings"):
+            self.add_unique(found, {ruling.id: ruling for ruling in rulings_from(source)})
+        return found
+
+    def mutants(self, folders: list[FilePath]) -> dict[str, Mutant]:
+        found: dict[str, Mutant] = {}
+        for folder, source in self.each(folders, "mutants"):
+            self.add_unique(found, {one.id: one for one in mutants_from(source, folder.name)})
+        return found
+
+    def formats(self, folders: list[FilePath]) -> dict[str, FileFormat]:
+        found: dict[str, FileFormat] = {}
+        for _, source in self.each(folders, "formats"):
+            self.add_unique(found, formats_from(source))
+        return found
+
+    def each(self, folders: list[FilePath], schema: str) -> Iterator[tuple[FilePath, Source]]:
+        """The file of this name in every family that has it."""
+        for folder in folders:
+            if source := self.reader.checked(folder / f"{schema}.yaml", schema):
+                yield folder, source
 
     def is_companion(self, file: FilePath) -> bool:
         """Whether a file holds the cases of the contract beside it; a problem where there is none."""
@@ -127,7 +215,7 @@ class _Loader:
 
     def types(self, file: FilePath) -> dict[str, Type]:
         named: dict[str, Type] = {}
-        source = self.checked(file, "types")
+        source = self.reader.checked(file, "types")
         for name in source.value["types"] if source else ():
             try:
                 type_ = type_at(source, ("types", name), named) if source else None
@@ -143,12 +231,13 @@ class _Loader:
     def add_contract(
         self,
         contracts: dict[str, Contract],
+        places: dict[str, Place],
         file: FilePath,
         family: str,
         types: Mapping[str, Type],
         functions: tuple[Function, ...],
     ) -> None:
-        source = self.checked(file, "contract")
+        source = self.reader.checked(file, "contract")
         if source is None:
             return
         parts = parts_of(source) if "machine" in source.value else (source,)
@@ -163,6 +252,9 @@ class _Loader:
                 continue
             machine = machine or contract.machine
             self.add_parsed(contracts, contract)
+            own = contract.own_machine
+            name, methods = machine.name if machine else "", own.methods if own else ()
+            places[contract.operator] = Place(family, f"{family}/{file.name}", name, methods)
 
     def add_parsed(self, contracts: dict[str, Contract], contract: Contract) -> None:
         if contract.operator in contracts:

@@ -49,11 +49,6 @@ class CaseRunner:
     dialect: Dialect
     names_broken: bool = True  # say what of the contract a wrong answer contradicts; costs milliseconds each
     _texts: dict[int, str] = field(default_factory=dict, init=False, repr=False)  # by id of a step of the corpus
-    _wavering: frozenset[str] = field(init=False, repr=False)  # operators that answer more than what is frozen
-
-    def __post_init__(self) -> None:
-        wavering = (name for name, forms in self.codebook.forms.items() if forms.lasting is not None)
-        object.__setattr__(self, "_wavering", frozenset(wavering))
 
     def conversation(self, case: Case) -> Conversation[Result]:
         """The conversation that tries one case; it needs a process of its own where the trace restarts it."""
@@ -107,8 +102,8 @@ class CaseRunner:
         """Whether a JSON answer is the expected text itself: well typed and right, at a tenth of the cost."""
         if not isinstance(outcome, AnsweredResult) or not isinstance(step.expected, ExpectedResult):
             return False
-        if self.dialect.name != "json" or step.operator in self._wavering:
-            return False
+        if self.dialect.name != "json" or self.codebook[step.operator].lasting is not None:
+            return False  # what is volatile is answered, and not frozen
         text = self._texts.get(id(step))
         if text is None:
             text = self._texts[id(step)] = json.dumps(step.expected.fields, sort_keys=True)

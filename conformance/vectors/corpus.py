@@ -1,19 +1,26 @@
-"""The frozen vectors, read back: every digest is verified, whatever the files say of themselves."""
+"""The frozen vectors, read back: every digest is verified, whatever the files say of themselves.
+
+What was verified once is not verified again as long as the bytes are the same, and is read when it is asked for.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from conformance.contract.finder import Layout
+from conformance.contract.memo import NOTHING, Memo, digest_of_texts, memo
+from conformance.contract.shelf import Shelf
 from conformance.vectors.case import Case
 from conformance.vectors.delta import Models
 from conformance.vectors.file import FORMAT, INDEX_FILE
-from conformance.vectors.index import Index, cases_digest, index_from
+from conformance.vectors.index import Index, IndexedOperator, cases_digest, index_from
 from conformance.vectors.record import case_digest, case_of
+
+Outline = tuple[str, str]  # of a case: its id and its profile
 
 
 class CorruptedCorpus(Exception):
@@ -32,7 +39,7 @@ class Corpus:
             yield from self.cases[operator]
 
     def __len__(self) -> int:
-        return sum(map(len, self.cases.values()))
+        return sum(len(outline_of(self.cases, operator)) for operator in self.cases)
 
     def find(self, id_: str) -> Case:
         """The case with this id; raises KeyError."""
@@ -48,7 +55,7 @@ def load_corpus(layout: Layout) -> Corpus:
     shown = layout.shown(index_file)
     if not index_file.is_file():
         return Corpus({}, Index({}))
-    record = _read(index_file, shown)
+    record = _parsed(index_file.read_bytes(), shown)
     if not isinstance(record, dict):
         raise _corrupted(shown, "the index is not an object")
     try:
@@ -60,16 +67,60 @@ def load_corpus(layout: Layout) -> Corpus:
         raise _corrupted(shown, str(error)) from None
     if index.root != root:
         raise _corrupted(shown, "the root digest is not that of the operators")
-    return Corpus({name: _operator_cases(layout, index, name) for name in index.operators}, index)
+    shelves = _Shelves(layout, index, memo())
+    outlines = {name: shelves.outline(name) for name in index.operators}
+    return Corpus(Shelf(outlines, shelves.cases, digest_of_texts([index.root, *shelves.digests.values()])), index)
 
 
-def _operator_cases(layout: Layout, index: Index, operator: str) -> tuple[Case, ...]:
-    entry = index.operators[operator]
-    file = layout.vectors / entry.file
-    shown = layout.shown(file)
-    if not file.is_file():
-        raise _corrupted(shown, "the file that the index names is not there")
-    record = _read(file, shown)
+def outline_of(cases: Mapping[str, tuple[Case, ...]], operator: str) -> Sequence[Outline]:
+    """The id and profile of every case of an operator, of a corpus that was loaded without reading the cases."""
+    if isinstance(cases, Shelf):
+        noted: Sequence[Outline] = cases.notes[operator]
+        return noted
+    return [(case.id, case.profile) for case in cases[operator]]
+
+
+class _Shelves:
+    """The files of a corpus as they were when they were first read, and the cases in them."""
+
+    def __init__(self, layout: Layout, index: Index, memo: Memo) -> None:
+        self._layout, self._index, self._memo = layout, index, memo
+        self._files: dict[str, bytes] = {}
+        self._cases: dict[str, tuple[Case, ...]] = {}
+        self.digests: dict[str, str] = {}
+
+    def outline(self, operator: str) -> tuple[Outline, ...]:
+        """The outlines of an operator's cases, whose digests are verified now or were before, in the same bytes."""
+        entry = self._index.operators[operator]
+        file = self._layout.vectors / entry.file
+        if not file.is_file():
+            raise _corrupted(self._layout.shown(file), "the file that the index names is not there")
+        self._files[operator] = file.read_bytes()
+        said = (operator, entry.digest, *entry.confirmed_by)
+        self.digests[operator] = digest_of_texts([hashlib.sha256(self._files[operator]).hexdigest(), *said])
+        known = self._memo.get("cases", self.digests[operator])
+        if known is NOTHING:
+            self._cases[operator] = self._read(operator, case_digest)
+            known = [[case.id, case.profile] for case in self._cases[operator]]
+            self._memo.put("cases", self.digests[operator], known)
+        return tuple((id_, profile) for id_, profile in known)
+
+    def cases(self, operator: str) -> tuple[Case, ...]:
+        """The cases of an operator whose outline is known."""
+        found = self._cases.pop(operator, None)
+        return self._read(operator, lambda case: case.digest) if found is None else found
+
+    def _read(self, operator: str, digest_of: Callable[[Case], str]) -> tuple[Case, ...]:
+        file = self._layout.vectors / self._index.operators[operator].file
+        return _operator_cases(
+            self._files[operator], self._layout.shown(file), self._index.operators[operator], operator, digest_of
+        )
+
+
+def _operator_cases(
+    data: bytes, shown: str, entry: IndexedOperator, operator: str, digest_of: Callable[[Case], str]
+) -> tuple[Case, ...]:
+    record = _parsed(data, shown)
     if not isinstance(record, dict) or record.get("format") != FORMAT or record.get("contract") != operator:
         raise _corrupted(shown, f"it is no vector file of format {FORMAT} for {operator}")
     cases, models = dict[str, Case](), Models()
@@ -79,7 +130,7 @@ def _operator_cases(layout: Layout, index: Index, operator: str) -> tuple[Case, 
             if "steps" in body:
                 body["steps"] = models.read(body["id"], body["steps"])
             case = case_of(body)
-            digest = case_digest(case)
+            digest = digest_of(case)
         except (LookupError, TypeError, ValueError, AttributeError) as error:
             raise _corrupted(shown, f"case {where} is incomplete ({error!r:.100})") from None
         if case.id in cases or case.operator != operator:
@@ -99,9 +150,9 @@ def _operator_cases(layout: Layout, index: Index, operator: str) -> tuple[Case, 
     return tuple(cases.values())
 
 
-def _read(file: Path, shown: str) -> Any:
+def _parsed(data: bytes, shown: str) -> Any:
     try:
-        return json.loads(file.read_bytes())
+        return json.loads(data)
     except (ValueError, RecursionError) as error:
         raise _corrupted(shown, f"it is not JSON ({error})") from None
 
