@@ -7,6 +7,7 @@ from pathlib import Path
 
 from conformance import __version__
 from conformance.cli.complaint import Complaint, parted, writing
+from conformance.cli.lint_outcome import Outcome, outcome_of
 from conformance.cli.progress import shown_progress
 from conformance.cli.say import say
 from conformance.cli.specification import frozen_vectors, specification
@@ -37,20 +38,15 @@ def show_findings(format_: str) -> int:
     """Print every finding; a malformed contract is a finding too, but leaves no judgement."""
     try:
         library = specification()
-        corpus = frozen_vectors(library)
-        evidence = _evidence(library)
-        subject = _subject(library, corpus, evidence)
+        outcome = outcome_of(library, frozen_vectors(library))
     except MalformedContract as error:
         say(_formatted(findings_of(error.problems), format_), nl=False)
         return NO_JUDGEMENT
-    with shown_progress("lint") as progress:
-        progress.stage("contracts", len(subject.contracts))
-        found = _found(subject, corpus)
+    found = outcome.findings
     say(_formatted(found, format_), nl=False)
     if format_ == "text":
-        cases = sum(map(len, subject.cases.values()))
-        say(f"{len(found)} findings in {len(subject.contracts)} contracts and {cases} cases")
-    if evidence is None:
+        say(f"{len(found)} findings in {outcome.contracts} contracts and {outcome.cases} cases")
+    if not outcome.evidence:
         say("warning: no kill matrix says what the mutants break; run `tally mutants --write`", err=True)
     return BAD if found else FINE
 
@@ -112,16 +108,14 @@ def show_seeded() -> int:
     return FINE if seeded and caught == seeded else BAD
 
 
-def require_clean_contracts(library: Library, corpus: Corpus) -> None:
-    """What `tally run` begins with: nobody is judged by contracts that lint finds fault with; raises Complaint."""
-    subject = _subject(library, corpus)
+def judged(library: Library, corpus: Corpus, with_evidence: bool) -> Outcome:
+    """All findings about a library and its corpus, made now."""
+    evidence = _evidence(library) if with_evidence else None
+    subject = _subject(library, corpus, evidence)
     with shown_progress("lint") as progress:
         progress.stage("contracts", len(subject.contracts))
         found = _found(subject, corpus)
-    if found:
-        message = f"lint has {len(found)} findings, so there is no judgement"
-        hint = "run `tally lint`; for the vectors alone, --profile quick"
-        raise Complaint("spec", "T010", message, hint, extra=as_text(found[:5]))
+    return Outcome(found, len(subject.contracts), sum(map(len, subject.cases.values())), evidence is not None)
 
 
 def _found(subject: Subject, corpus: Corpus) -> tuple[Finding, ...]:

@@ -19,7 +19,7 @@ from conformance.backend.resolve import REFERENCE, BackendNotFound, resolve
 from conformance.backend.sandbox import NoSandbox
 from conformance.cli.complaint import Complaint, nearest, tell, writing
 from conformance.cli.expected_failures import dump_expected_failures, load_expected_failures, updated
-from conformance.cli.linting import require_clean_contracts
+from conformance.cli.lint_outcome import require_clean_contracts
 from conformance.cli.progress import shown_progress
 from conformance.cli.say import say
 from conformance.cli.specification import frozen_vectors, specification
@@ -138,9 +138,9 @@ def _startable(backend: str, wire: str, library: Library) -> None:
 
 def _required(names: Sequence[str], library: Library) -> tuple[str, ...]:
     """The operators and machines that must be declared; raises Complaint for a name that no hello can hold."""
-    known = [one.operator for one in library.contracts.values() if one.machine is None or one.own_machine is not None]
+    known = library.declarable
     if "all" in names:
-        return tuple(sorted(known))
+        return known
     for name in names:
         if name not in known:
             hint = nearest(name, known, "name an operator or a machine of the contracts, or `all`")

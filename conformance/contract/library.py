@@ -72,6 +72,12 @@ class Library:
             return {name: place.methods for name, place in contracts.notes.items() if place.machine == name}
         return {name: one.own_machine.methods for name, one in contracts.items() if one.own_machine is not None}
 
+    @property
+    def declarable(self) -> tuple[str, ...]:
+        """What a hello can name: every operator and machine, but no method alone."""
+        methods = {method for some in self.machines.values() for method in some}
+        return tuple(sorted(self.contracts.keys() - methods))
+
 
 def load_library(layout: Layout) -> Library:
     """Read and check every file of `spec/`; raises MalformedContract with all problems of all files.

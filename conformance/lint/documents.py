@@ -13,11 +13,12 @@ def read_documents(library: Library) -> Mapping[str, str] | None:
     root = library.layout.root
     if not (root / "conformance" / "tests").is_dir():
         return None
-    named = {
-        check.operator
-        for family in library.requirements.values()
-        for row in family.requirements
-        for check in map(check_of, row.checks)
-        if check.kind in ("test", "bench")
-    }
-    return {name: (root / name).read_text(encoding="utf-8") for name in sorted(named) if (root / name).is_file()}
+    named = [name for name in named_documents(library) if (root / name).is_file()]
+    return {name: (root / name).read_text(encoding="utf-8") for name in named}
+
+
+def named_documents(library: Library) -> list[str]:
+    """The paths of the tests and benchmarks that requirements name."""
+    rows = (row for family in library.requirements.values() for row in family.requirements)
+    checks = (check for row in rows for check in map(check_of, row.checks))
+    return sorted({check.operator for check in checks if check.kind in ("test", "bench")})

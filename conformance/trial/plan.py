@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -22,7 +22,7 @@ from conformance.trial.fuzz import Fuzzing, fuzzings_of
 from conformance.trial.laws.law import Instance, Law, LawBroken, LawTalk, Tools, known_laws
 from conformance.trial.options import PROFILES, RunOptions
 from conformance.vectors.case import CallStep, Case
-from conformance.vectors.corpus import Corpus
+from conformance.vectors.corpus import Corpus, outline_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,23 +61,39 @@ class Plan:
     @cached_property
     def trials(self) -> tuple[Trial, ...]:
         """Every trial of the profile but fuzzing, which needs the reference beside the backend."""
+        return (*self.case_trials(self.case_ids), *self.rule_trials)
+
+    @cached_property
+    def case_ids(self) -> tuple[str, ...]:
+        """The ids of the profile's cases, which are known before a case is read."""
+        outlines = (outline_of(self.corpus.cases, operator) for operator in self.corpus.cases)
+        return tuple(id_ for some in outlines for id_, profile in some if self.options.includes(profile))
+
+    def case_trials(self, ids: Collection[str]) -> Iterator[Trial]:
+        """The trials of these cases; an operator of which none is asked for is not read."""
+        runner, wanted = CaseRunner(self.codebook, DIALECTS[self.options.wire]), frozenset(ids)
+        for operator in self.corpus.cases:
+            if any(id_ in wanted for id_, _ in outline_of(self.corpus.cases, operator)):
+                for case in self.corpus.cases[operator]:
+                    if case.id in wanted:
+                        pure = self._pure(case.operators)
+                        yield _single(check_of(case), runner.conversation(case), pure, case.calls)
+
+    @cached_property
+    def rule_trials(self) -> tuple[Trial, ...]:
+        """The trials of behaviour and laws."""
+        if not self.options.includes("standard"):
+            return ()
         dialect = DIALECTS[self.options.wire]
-        runner = CaseRunner(self.codebook, dialect)
         cases = [case for case in self.corpus if self.options.includes(case.profile)]
-        trials = [
-            _single(check_of(case), runner.conversation(case), self._pure(case.operators), case.calls)
-            for case in cases
+        rules = BehaviourRules(self.codebook, dialect)
+        trials = [_behaviour(one, rules, cases) for one in self.contracts if rules.applies(one, cases)]
+        keeping = [one for one in self.contracts if rules.keeps_files(one, cases)]
+        trials += [
+            _single(behaviour_check(one, "bystanders"), rules.among_bystanders(one, cases), pure=False)
+            for one in keeping
         ]
-        if self.options.includes("standard"):
-            rules = BehaviourRules(self.codebook, dialect)
-            trials += [_behaviour(one, rules, cases) for one in self.contracts if rules.applies(one, cases)]
-            keeping = [one for one in self.contracts if rules.keeps_files(one, cases)]
-            trials += [
-                _single(behaviour_check(one, "bystanders"), rules.among_bystanders(one, cases), pure=False)
-                for one in keeping
-            ]
-            trials += self._laws(Tools(self.codebook, dialect))
-        return tuple(trials)
+        return (*trials, *self._laws(Tools(self.codebook, dialect)))
 
     @cached_property
     def fuzzed(self) -> tuple[Fuzzing, ...]:
@@ -96,12 +112,13 @@ class Plan:
     @property
     def declarable(self) -> tuple[str, ...]:
         """What a hello can name: every operator and machine, but no method alone."""
-        return tuple(one.operator for one in self.contracts if one.machine is None or one.own_machine is not None)
+        return self.library.declarable
 
     @property
     def ids(self) -> Iterator[str]:
         """The ids of every check of the profile."""
-        for trial in self.trials:
+        yield from self.case_ids
+        for trial in self.rule_trials:
             yield from trial.ids
         yield from (fuzzing.check.id for fuzzing in self.fuzzed)
         yield from (workload.id for workload in self.workloads)

@@ -34,7 +34,7 @@ from conformance.trial.options import Progress, RunOptions, Selection, Silence
 from conformance.trial.plan import Plan, Trial
 from conformance.trial.run_result import BackendIdentity, Counts, Diagnosis, RunResult
 from conformance.vectors.corpus import Corpus
-from conformance.vectors.lock import contract_digest
+from conformance.vectors.lock import contract_digests
 from conformance.vectors.room import run_folder
 
 
@@ -77,7 +77,8 @@ class _Run:
         started = time.perf_counter()
         hello = self.hello()
         self.declared = hello.operators
-        selected = [trial for trial in self.plan.trials if any(id_ in self.selection for id_ in trial.ids)]
+        selected = list(self.plan.case_trials([id_ for id_ in self.plan.case_ids if id_ in self.selection]))
+        selected += (trial for trial in self.plan.rule_trials if any(id_ in self.selection for id_ in trial.ids))
         apart: dict[bool, list[Trial]] = {True: [], False: []}
         for trial in selected:
             apart[self.plan.applicable(trial, hello.operators)].append(trial)
@@ -132,7 +133,7 @@ class _Run:
             unexpected_passes=passing,
             unmatched_expectations=unmatched,
             diagnosis=None,
-            contracts={one.operator: f"{one.version} {contract_digest(one)}" for one in self.plan.contracts},
+            contracts=contract_digests(self.library),
             vectors=self.corpus.index.root,
             harness=__version__,
             observations={

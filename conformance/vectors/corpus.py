@@ -55,7 +55,8 @@ def load_corpus(layout: Layout) -> Corpus:
     shown = layout.shown(index_file)
     if not index_file.is_file():
         return Corpus({}, Index({}))
-    record = _parsed(index_file.read_bytes(), shown)
+    data = index_file.read_bytes()
+    record = _parsed(data, shown)
     if not isinstance(record, dict):
         raise _corrupted(shown, "the index is not an object")
     try:
@@ -69,7 +70,10 @@ def load_corpus(layout: Layout) -> Corpus:
         raise _corrupted(shown, "the root digest is not that of the operators")
     shelves = _Shelves(layout, index, memo())
     outlines = {name: shelves.outline(name) for name in index.operators}
-    return Corpus(Shelf(outlines, shelves.cases, digest_of_texts([index.root, *shelves.digests.values()])), index)
+    return Corpus(
+        Shelf(outlines, shelves.cases, digest_of_texts([hashlib.sha256(data).hexdigest(), *shelves.digests.values()])),
+        index,
+    )
 
 
 def outline_of(cases: Mapping[str, tuple[Case, ...]], operator: str) -> Sequence[Outline]:

@@ -10,7 +10,9 @@ from typing import Any, Final
 
 from conformance.codec.canonical import digest
 from conformance.contract.library import Library
+from conformance.contract.memo import memo
 from conformance.contract.model import Contract
+from conformance.contract.shelf import digest_of_shelf
 from conformance.contract.types import Enum, ListOf, MapOf, Struct, Type
 from conformance.vectors.corpus import Corpus
 from conformance.vectors.digest import digest_of
@@ -84,6 +86,17 @@ def contract_digest(contract: Contract) -> str:
     for refusal in text.get("refuses", ()):
         del refusal["when"]  # a sentence here, and an expression everywhere else
     return digest({"text": text, "types": types})
+
+
+def contract_digests(library: Library) -> dict[str, str]:
+    """Version and digest of every contract, by operator."""
+
+    def made() -> dict[str, str]:
+        contracts = sorted(library.contracts.items())
+        return {operator: f"{contract.version} {contract_digest(contract)}" for operator, contract in contracts}
+
+    found: dict[str, str] = memo().kept("digests", digest_of_shelf(library.contracts), made)
+    return found
 
 
 def _without_prose(value: Any) -> Any:

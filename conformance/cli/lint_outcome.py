@@ -1,0 +1,83 @@
+"""What lint found in the files as they are; kept, so that the rules run once over the same files."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import astuple, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from conformance.cli.complaint import Complaint
+from conformance.contract.library import Library
+from conformance.contract.memo import NOTHING, digest_of_texts, memo
+from conformance.contract.position import Position
+from conformance.contract.shelf import digest_of_shelf
+from conformance.vectors.corpus import Corpus
+
+if TYPE_CHECKING:  # the rules cost 200 ms to import
+    from conformance.lint.finding import Finding
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The findings, and over how much; `evidence` is whether a kill matrix says what the mutants break."""
+
+    findings: tuple[Finding, ...]
+    contracts: int
+    cases: int
+    evidence: bool
+
+
+def outcome_of(library: Library, corpus: Corpus, with_evidence: bool = True) -> Outcome:
+    """All findings about a library and its corpus, made now or in an earlier command over the same files."""
+    made_from = _made_from(library, corpus, with_evidence)
+    plain = memo().get("lint", made_from)
+    if plain is not NOTHING:
+        return _from_plain(plain)
+    from conformance.cli.linting import judged
+
+    outcome = judged(library, corpus, with_evidence)
+    findings = [[*astuple(one.position), one.code, one.message, one.about, one.hint] for one in outcome.findings]
+    if _made_from(library, corpus, with_evidence) == made_from:  # nothing was changed while the rules ran
+        memo().put("lint", made_from, [findings, outcome.contracts, outcome.cases, outcome.evidence])
+    return outcome
+
+
+def require_clean_contracts(library: Library, corpus: Corpus) -> None:
+    """What `tally run` begins with: nobody is judged by contracts that lint finds fault with; raises Complaint."""
+    if found := outcome_of(library, corpus, with_evidence=False).findings:
+        from conformance.lint.output import as_text
+
+        message = f"lint has {len(found)} findings, so there is no judgement"
+        hint = "run `tally lint`; for the vectors alone, --profile quick"
+        raise Complaint("spec", "T010", message, hint, extra=as_text(found[:5]))
+
+
+def _made_from(library: Library, corpus: Corpus, with_evidence: bool) -> str:
+    """The digest of everything that a rule can look at; empty where the library or the corpus is not of files."""
+    contracts, cases = digest_of_shelf(library.contracts), digest_of_shelf(corpus.cases)
+    if not contracts or not cases:
+        return ""
+    root = library.layout.root
+    names = memo().get("documents", contracts)
+    if names is NOTHING:
+        from conformance.lint.documents import named_documents
+
+        names = named_documents(library)
+        memo().put("documents", contracts, names)
+    matrix = library.layout.reports / "kill-matrix.json" if with_evidence else None
+    texts = [contracts, cases, str((root / "conformance" / "tests").is_dir()), _content(matrix)]
+    return digest_of_texts([*texts, *(f"{name} {_content(root / name)}" for name in names)])
+
+
+def _content(file: Path | None) -> str:
+    return hashlib.sha256(file.read_bytes()).hexdigest() if file is not None and file.is_file() else ""
+
+
+def _from_plain(plain: Sequence[Any]) -> Outcome:
+    from conformance.lint.finding import Finding
+
+    rows, *rest = plain
+    findings = tuple(Finding(Position(*row[:3]), *row[3:]) for row in rows)
+    return Outcome(findings, *rest)
