@@ -21,6 +21,7 @@ from typing import Final
 from conformance.backend.resolve import BUNDLED, BackendCommand
 from conformance.backend.worker_copy import worker_copy
 from conformance.contract.finder import Layout
+from conformance.contract.memo import memo_folder
 
 HOME: Final = Path("/tally")  # where our own code stands in the sandbox
 _ROOT: Final = Path(__file__).resolve().parents[2]
@@ -112,6 +113,7 @@ class Sandbox:
         # An editable install keeps the contracts in site-packages, beside the harness of the checkout.
         harness = {Path(entry).absolute() / "conformance" for entry in (str(_ROOT), *sys.path) if entry}
         hidden = [suite.spec, suite.vectors, suite.reports, suite.root / ".git", *harness]
+        hidden += filter(None, [memo_folder()])
         if HOME / "impl" in shown and (_ROOT / "impl" / "tests").is_dir():
             hidden.append(HOME / "impl" / "tests")
         covered: list[Path] = []

@@ -8,7 +8,6 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from conformance.contract.position import MalformedContract, Position, Problem
-from conformance.contract.schema import violations
 from conformance.contract.source import Source, read
 from conformance.trial.run_result import ExpectedFailure
 
@@ -23,6 +22,8 @@ def load_expected_failures(file: Path, schema: Path) -> tuple[ExpectedFailure, .
     if not file.is_file():
         hint = "write [] into it for an empty list, or add --update-expected"
         raise MalformedContract([Problem(Position(str(file), 1, 1), "X001", "there is no such file", hint)])
+    from conformance.contract.schema import violations  # 100 ms that a run without a list does without
+
     source = read(file)
     problems = [_hinted(problem) for problem in violations(source, schema)]
     problems += [] if problems else _twice(source)

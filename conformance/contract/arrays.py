@@ -6,9 +6,10 @@ import math
 import struct
 from collections.abc import Collection, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
+if TYPE_CHECKING:
+    import numpy as np
 
 
 def indices(items: Sequence[Any]) -> list[int]:
@@ -30,6 +31,8 @@ def numbers(dtype: str, data: bytes) -> list[float]:
 
 
 def _array(dtype: str, data: bytes) -> np.ndarray[Any, Any]:
+    import numpy as np  # 100 ms that most commands do without
+
     return np.frombuffer(bytes(data), np.dtype(dtype).newbyteorder("<"))
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -12,9 +13,6 @@ import pytest
 import conformance.contract.library
 import conformance.vectors.corpus
 from conformance.contract.finder import Layout
-from conformance.contract.position import Problem
-from conformance.contract.schema import violations
-from conformance.contract.source import Source, read
 
 T = TypeVar("T")
 
@@ -22,19 +20,21 @@ T = TypeVar("T")
 def pytest_configure(config: pytest.Config) -> None:
     """Commands load the contracts and the corpus anew: 1.2 s of each test that runs one (measured), most of it here.
 
-    A folder whose files keep their names, sizes and times is not read again; of one that a test altered or copied,
-    the files with a text that is new are.
+    A folder whose files keep their names, sizes and times is not read again in this process. What the commands of all
+    tests find out about the same files goes into one cache, apart from the user's own.
     """
     patch = pytest.MonkeyPatch()
     config.add_cleanup(patch.undo)
+    if not hasattr(config, "workerinput"):  # a worker of pytest-xdist is given the folder of the session
+        cache = tempfile.mkdtemp(prefix="tally-cache-")
+        config.add_cleanup(lambda: shutil.rmtree(cache, ignore_errors=True))
+        patch.setenv("TALLY_CACHE", cache)
     library = conformance.contract.library
     for module, loader, folder in (
         (library, "load_library", "spec"),
         (conformance.vectors.corpus, "load_corpus", "vectors"),
     ):
         patch.setattr(module, loader, _remembered(getattr(module, loader), folder))
-    patch.setattr(library, "read", _read_once(read))
-    patch.setattr(library, "violations", _validated_once(violations))
 
 
 def _remembered(load: Callable[[Layout], T], folder: str) -> Callable[[Layout], T]:
@@ -52,33 +52,6 @@ def _remembered(load: Callable[[Layout], T], folder: str) -> Callable[[Layout], 
 def _stamp(folder: Path) -> tuple[Any, ...]:
     files = sorted(file for file in folder.rglob("*") if file.is_file())
     return tuple((str(file), (stat := file.stat()).st_size, stat.st_mtime_ns) for file in files)
-
-
-def _read_once(load: Callable[[Path, str | None], Source]) -> Callable[[Path, str | None], Source]:
-    known: dict[Any, Source] = {}
-
-    def remembered(file: Path, shown_as: str | None = None) -> Source:
-        key = (file.read_bytes(), shown_as or str(file))
-        if key not in known:
-            known[key] = load(file, shown_as)
-        return known[key]
-
-    return remembered
-
-
-def _validated_once(
-    validate: Callable[[Source, Path], Iterator[Problem]],
-) -> Callable[[Source, Path], Iterator[Problem]]:
-    known: dict[Any, tuple[Problem, ...]] = {}
-
-    def remembered(source: Source, schema: Path) -> Iterator[Problem]:
-        schemas = tuple(file.read_bytes() for file in sorted(schema.parent.glob("*.schema.json")))
-        key = (source.text, source.file, schema.name, schemas)
-        if key not in known:
-            known[key] = tuple(validate(source, schema))
-        return iter(known[key])
-
-    return remembered
 
 
 @pytest.fixture

@@ -16,7 +16,6 @@ from conformance.trial.check import Result, Verdict
 from conformance.trial.fuzz.draw import DRAWN, GROWN, Drawn, drawn_calls
 from conformance.trial.fuzz.figures import Figures
 from conformance.trial.fuzz.judgement import fuzz_check, judged
-from conformance.trial.fuzz.machine import fuzz_machine
 from conformance.trial.fuzz.seed import Native, seeds_of, side_of
 from conformance.trial.fuzz.shrink import shrink
 from conformance.vectors.case import Case
@@ -46,6 +45,8 @@ def fuzz_operator(
     that `calls_for` has `drawn` already are not drawn again.
     """
     if contract.machine is not None:
+        from conformance.trial.fuzz.machine import fuzz_machine  # brings Hypothesis along, 100 ms
+
         wanted = examples or DEFAULT_EXAMPLES
         return fuzz_machine(contract, cases, backend, reference, codebook, wanted, seed, trusted)
     forms = codebook[contract.operator]
