@@ -143,7 +143,7 @@ def _required(names: Sequence[str], library: Library) -> tuple[str, ...]:
         return known
     for name in names:
         if name not in known:
-            hint = nearest(name, known, "name an operator or a machine of the contracts, or `all`")
+            hint = nearest(name, list(known), "name an operator or a machine of the contracts, or `all`")
             raise Complaint(f"--require {name!r}", "T003", "no operator or machine has this name", hint)
     return tuple(sorted(set(names)))
 

@@ -84,15 +84,16 @@ def load_library(layout: Layout) -> Library:
 
     Of files that an earlier command found fine together, only what is asked for is made.
     """
-    reader = Reader(layout, Snapshot(layout.spec), memo())
+    reader = Reader(layout, Snapshot(layout.spec), memo("contract"))
     digest = reader.snapshot.digest
     known = reader.memo.get("library", digest)
     if known is not NOTHING:
-        return _Loader(reader).known({name: Place(*row[:3], tuple(row[3])) for name, row in known.items()})
+        rows = known.items()
+        return _Loader(reader).known({name: Place(row[0], row[1], row[2], tuple(row[3])) for name, row in rows})
     library = _Loader(reader).library()
     places: Mapping[str, Place] = library.contracts.notes if isinstance(library.contracts, Shelf) else {}
-    rows = {name: [one.family, one.file, one.machine, list(one.methods)] for name, one in places.items()}
-    reader.memo.put("library", digest, rows)
+    plain = {name: [one.family, one.file, one.machine, list(one.methods)] for name, one in places.items()}
+    reader.memo.put("library", digest, plain)
     return library
 
 

@@ -1,7 +1,7 @@
 """What earlier commands found out about the same files, kept in a folder of the user's own (a cache).
 
 An entry is plain data in CBOR under the SHA-256 of everything that it was made from: the files' content, the harness'
-own source, Python and the libraries. So nothing in it grows old. What cannot be read or written is passed over in
+own source, Python and the packages. So nothing in it grows old. What cannot be read or written is passed over in
 silence and made anew; docs/threat-model.md says who could write an entry of his own.
 """
 
@@ -25,6 +25,7 @@ LARGEST: Final = 64 << 20  # bytes of one entry
 ROOM: Final = 256 << 20  # bytes of all entries; where there are more, the oldest go until half is free
 _ENDING: Final = ".entry"
 _DIGEST: Final = hashlib.sha256().digest_size
+ROOMS: Final = ("contract", "codec", "backend", "vectors", "lint", "trial", "report", "cli")  # the order of imports
 _PACKAGE: Final = Path(__file__).resolve().parents[1]
 _APART: Final = ("__pycache__", "_data", "skeletons", "tests")  # folders of the package that compute nothing
 NOTHING: Final = object()  # what `get` answers where there is no entry
@@ -41,7 +42,7 @@ class Memo:
         if self._folder is None or not made_from:
             return NOTHING
         try:
-            data = _read(self._folder / self._name(kind, made_from))
+            data = _read(self._folder / self._name(kind, made_from)) if _is_ours(self._folder.stat()) else b""
             if hashlib.sha256(data[_DIGEST:]).digest() != data[:_DIGEST]:
                 return NOTHING
             return cbor2.loads(data[_DIGEST:])
@@ -74,10 +75,13 @@ class Memo:
         return digest_of_texts((self._maker, kind, made_from)) + _ENDING
 
 
-def memo() -> Memo:
-    """The memo that the environment asks for: TALLY_CACHE=DIR, or `off`; else below the user's own cache folder."""
+def memo(room: str = ROOMS[-1]) -> Memo:
+    """The memo that the environment asks for: TALLY_CACHE=DIR, or `off`; else below the user's own cache folder.
+
+    `room` is the one whose code makes the entries.
+    """
     folder = memo_folder()
-    return Memo(folder, "" if folder is None else made_by())
+    return Memo(folder, "" if folder is None else made_by(room))
 
 
 def memo_folder() -> Path | None:
@@ -94,10 +98,21 @@ def memo_folder() -> Path | None:
         return None
 
 
+@lru_cache
+def made_by(room: str) -> str:
+    """The digest of what makes the entries of a room: Python, the packages beside it, and the source of the harness.
+
+    A room imports nothing to its right, so that of the rooms there nothing counts.
+    """
+    rooms = ROOMS[: ROOMS.index(room) + 1]
+    names = {name for name in _sources() if room == ROOMS[-1] or name.partition("/")[0] in (*rooms, "__init__.py")}
+    return digest_of_texts((sys.version, sys.byteorder, *_packages(), *(_sources()[name] for name in sorted(names))))
+
+
 @lru_cache(1)
-def made_by() -> str:
-    """The digest of what makes the entries: the source of the harness, Python, and the packages beside it."""
-    return digest_of_texts((sys.version, sys.byteorder, *_packages(), digest_of_files(source_files(_PACKAGE))))
+def _sources() -> dict[str, str]:
+    files = source_files(_PACKAGE)
+    return {name: f"{name} {hashlib.sha256(data).hexdigest()}" for name, data in files.items()}
 
 
 def source_files(package: Path) -> dict[str, bytes]:

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from conformance.contract.memo import ROOMS
 from conformance.tests.processes import ROOT
 
-ROOMS = ("contract", "codec", "backend", "vectors", "lint", "trial", "report", "cli")
 LAST = ("pytest_plugin", "pytest_bench")  # beside the command line, at the end of the row
 LONGEST = 400  # lines
 # Words of the wire (DESIGN 6) that are also folders of the specification.

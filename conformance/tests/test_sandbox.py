@@ -120,6 +120,18 @@ def test_no_attack_reaches_anything_and_each_would_without_the_sandbox(tmp_path:
     assert reached(harmless, boxed=False) == set(harmless)
 
 
+def test_a_backend_reaches_no_entry_of_the_cache_even_below_its_own_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    cache = Path("cache").absolute()
+    cache.mkdir()
+    (cache / "one.entry").write_text("known")
+    monkeypatch.setenv("TALLY_CACHE", str(cache))
+    look, forge = f"tried(lambda: os.listdir({str(cache)!r}))", f"tried(lambda: wrote({str(cache / 'forged')!r}))"
+    assert said(look, boxed=False) == "['one.entry']"
+    assert said(look) == "[]"
+    assert said(forge) != "done"
+    assert [one.name for one in cache.iterdir()] == ["one.entry"]
+
+
 def test_a_backend_has_no_network() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         address = server.getsockname()

@@ -68,7 +68,7 @@ def load_corpus(layout: Layout) -> Corpus:
         raise _corrupted(shown, str(error)) from None
     if index.root != root:
         raise _corrupted(shown, "the root digest is not that of the operators")
-    shelves = _Shelves(layout, index, memo())
+    shelves = _Shelves(layout, index, memo("vectors"))
     outlines = {name: shelves.outline(name) for name in index.operators}
     return Corpus(
         Shelf(outlines, shelves.cases, digest_of_texts([hashlib.sha256(data).hexdigest(), *shelves.digests.values()])),

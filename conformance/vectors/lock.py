@@ -95,7 +95,7 @@ def contract_digests(library: Library) -> dict[str, str]:
         contracts = sorted(library.contracts.items())
         return {operator: f"{contract.version} {contract_digest(contract)}" for operator, contract in contracts}
 
-    found: dict[str, str] = memo().kept("digests", digest_of_shelf(library.contracts), made)
+    found: dict[str, str] = memo("vectors").kept("digests", digest_of_shelf(library.contracts), made)
     return found
 
 

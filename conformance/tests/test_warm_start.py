@@ -1,0 +1,235 @@
+"""A second command over the same files says what the first one said, and one over other files what is in those."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import conformance.contract.library as library_module
+import conformance.contract.reader as reader_module
+from conformance.cli.main import status_of
+from conformance.contract.finder import Layout
+from conformance.contract.library import Library
+from conformance.contract.position import MalformedContract
+from conformance.lint.catalogue import rule_with
+from conformance.lint.run import lint
+from conformance.tests import test_cli_house as small_house
+from conformance.tests.counter_spec import write as write_counter
+from conformance.tests.small_spec import CONTRACT, NAME, SHIPPED, write_spec
+from conformance.vectors import corpus as corpus_module
+from conformance.vectors.corpus import CorruptedCorpus, outline_of
+from conformance.vectors.lock import contract_digest
+
+Capture = pytest.CaptureFixture[str]
+OPERATOR, ONE = "UML_OS.Data.Halve_v1", "UML_OS.Data.EncodeCursors_v1"
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache of this test's own."""
+    folder = tmp_path / "cache"
+    monkeypatch.setenv("TALLY_CACHE", str(folder))
+    return folder
+
+
+def load(root: Path) -> Library:
+    """The library of a copy of `root`, which this process has never seen: entries go by content."""
+    copy = root.with_name(f"{root.name}-{len(list(root.parent.iterdir()))}")
+    shutil.copytree(root, copy)
+    return library_module.load_library(Layout(copy))
+
+
+def problems(root: Path) -> list[str]:
+    with pytest.raises(MalformedContract) as caught:
+        load(root)
+    return [str(problem) for problem in caught.value.problems]
+
+
+def unused(*_: object) -> None:
+    raise AssertionError("this was known already")
+
+
+def test_a_warm_library_says_what_a_cold_one_says(tmp_path: Path) -> None:
+    write_counter(tmp_path / "spec-of-machine")
+    for root in (write_spec(tmp_path / "plain").root, tmp_path / "spec-of-machine"):
+        cold, warm = load(root), load(root)
+        assert list(cold.contracts) == list(warm.contracts)
+        assert cold.machines == warm.machines
+        assert cold.declarable == warm.declarable
+        assert (cold.types, cold.errors, cold.rulings) == (warm.types, warm.errors, warm.rulings)
+        for name, contract in cold.contracts.items():
+            other = warm.contracts[name]
+            assert contract.source == other.source
+            assert contract_digest(contract) == contract_digest(other)
+            assert (contract.requires, contract.ensures, contract.groups) == (
+                other.requires,
+                other.ensures,
+                other.groups,
+            )
+            assert (contract.machine, contract.position) == (other.machine, other.position)
+
+
+def test_a_known_file_is_neither_parsed_nor_validated_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = write_spec(tmp_path / "house").root
+    load(root)
+    for name in ("parse", "read"):
+        monkeypatch.setattr(reader_module, name, unused)
+    made = load(root)
+    monkeypatch.setattr(library_module, "contract_from", unused)
+    assert list(made.contracts) == [OPERATOR]
+    with pytest.raises(AssertionError, match="known already"):
+        assert made.contracts[OPERATOR]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("whole % 2u", "whole % 2"),
+        ("state: none", "state: none\nstatus: fine"),
+        ("rest == 0u", "leftover == 0u"),
+        ("ordering: {}", "ordering: {"),
+    ],
+)
+def test_a_malformed_contract_is_found_cold_and_warm_alike(old: str, new: str, tmp_path: Path) -> None:
+    assert CONTRACT.count(old) == 1
+    root = write_spec(tmp_path / "house", CONTRACT.replace(old, new)).root
+    cold = problems(root)
+    assert problems(root) == cold
+    (root / "spec" / "data" / NAME).write_text(CONTRACT, "utf-8")
+    load(root)
+    (root / "spec" / "data" / NAME).write_text(CONTRACT.replace(old, new), "utf-8")
+    assert problems(root) == cold
+
+
+def test_what_spoils_a_known_contract_from_another_file_is_found(tmp_path: Path) -> None:
+    root = write_spec(tmp_path / "house").root
+    load(root)
+    types = root / "spec" / "types.yaml"
+    types.write_text(types.read_text("utf-8").replace("default_failure", "another_failure"), "utf-8")
+    assert ["unknown record" in one for one in problems(root)] == [True]
+
+
+def test_a_changed_schema_is_looked_at(tmp_path: Path) -> None:
+    root = write_spec(tmp_path / "house").root
+    load(root)
+    schema = root / "spec" / "schema" / "contract.schema.json"
+    body = json.loads(schema.read_text("utf-8"))
+    body["required"].append("colour")
+    schema.write_text(json.dumps(body), "utf-8")
+    assert "'colour'" in problems(root)[0]
+
+
+def test_a_damaged_cache_changes_nothing(tmp_path: Path, cache: Path) -> None:
+    root = write_spec(tmp_path / "house").root
+    cold = load(root).contracts[OPERATOR].source
+    for file in cache.iterdir():
+        file.write_bytes(file.read_bytes()[:-3] + b"abc")
+    assert load(root).contracts[OPERATOR].source == cold
+
+
+def test_a_contract_that_is_changed_while_a_command_runs_stays_what_it_was(tmp_path: Path, cache: Path) -> None:
+    root = write_spec(tmp_path / "house").root
+    load(root)
+    warm = load(root)
+    (warm.layout.spec / "data" / NAME).write_text("changed: true", "utf-8")
+    shutil.rmtree(cache)
+    assert warm.contracts[OPERATOR].operator == OPERATOR
+
+
+@pytest.fixture
+def built(built_once: Path, tmp_path: Path, look_at: Callable[[Path], None]) -> Path:
+    """A copy of the small house with its vectors, where the command line looks."""
+    root = tmp_path / "house"
+    shutil.copytree(built_once, root)
+    look_at(root)
+    return root
+
+
+built_once = small_house.built_once
+
+
+def test_cases_are_read_when_they_are_asked_for(built: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cold = corpus_module.load_corpus(Layout(built))
+    operator = small_house.OPERATOR
+    copy = built.with_name("again")
+    shutil.copytree(built, copy)
+    with monkeypatch.context() as patch:
+        patch.setattr(corpus_module, "_operator_cases", unused)
+        warm = corpus_module.load_corpus(Layout(copy))
+        assert len(warm) == len(cold) == 74
+        assert list(outline_of(warm.cases, operator)) == [(one.id, one.profile) for one in cold.cases[operator]]
+    assert warm == cold
+
+
+def test_a_spoilt_case_is_found_cold_and_warm_alike(built: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def said() -> str:
+        with pytest.raises(CorruptedCorpus) as caught:
+            corpus_module.load_corpus(Layout(built))
+        return str(caught.value)
+
+    corpus_module.load_corpus(Layout(built))
+    file = built / small_house.VECTORS
+    file.write_text(file.read_text("utf-8").replace('"4"', '"5"', 1), "utf-8")
+    warm = said()
+    assert "has the digest" in warm
+    monkeypatch.setenv("TALLY_CACHE", "off")
+    assert said() == warm
+
+
+@pytest.fixture
+def one_rule(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The small house is clean by this rule; it has no requirements, which other rules say."""
+    monkeypatch.setattr("conformance.cli.linting.lint", lambda subject: lint(subject, [rule_with("L106")]))
+
+
+@pytest.mark.usefixtures("one_rule")
+def test_a_clean_lint_does_not_outlive_a_change(built: Path, capsys: Capture) -> None:
+    def linted() -> tuple[int, str]:
+        return status_of(["lint"]), capsys.readouterr().out
+
+    clean = linted()
+    assert clean == linted()
+    assert clean[0] == 0
+    assert clean[1].startswith("0 findings in")
+    contract = built / small_house.CONTRACT
+    before = contract.read_text("utf-8")
+    small_house.edit(contract, "else: CONTRACT_VIOLATION", "else: NO_SUCH_CODE")
+    assert linted()[0] == 2
+    contract.write_text(before, "utf-8")
+    small_house.edit(built / "spec" / "contracts.lock", '"cases": 74', '"cases": 75')
+    dirty = linted()
+    assert dirty[0] == 1
+    assert dirty == linted()
+    small_house.edit(built / "spec" / "contracts.lock", '"cases": 75', '"cases": 74')
+    assert linted() == clean
+
+
+@pytest.mark.usefixtures("one_rule")
+def test_the_second_lint_runs_no_rule(built: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert status_of(["lint"]) == 0
+    monkeypatch.setattr("conformance.cli.linting.lint", unused)
+    assert status_of(["lint"]) == 0
+    (built / "reports").mkdir()
+    (built / "reports" / "kill-matrix.json").write_text("{}", "utf-8")
+    assert status_of(["lint"]) == 2  # a mistake in tally itself: the rules ran, because they may look at this
+    assert "known already" in capsys.readouterr().err
+
+
+def test_a_run_records_the_same_cold_and_warm(tmp_path: Path) -> None:
+    records: list[bytes] = []
+    for name in ("off", "cold", "cold"):
+        folder = tmp_path / str(len(records))
+        asked = ["run", "-k", f"{ONE}::", "--profile", "quick", "--output", str(folder)]
+        command = [sys.executable, "-m", "conformance.cli.main", *asked]
+        setting = "off" if name == "off" else str(tmp_path / "cache")
+        done = subprocess.run(command, cwd=SHIPPED.root, env={**os.environ, "TALLY_CACHE": setting}, check=False)
+        assert done.returncode == 0
+        records.append((folder / "record.json").read_bytes())
+    assert len(set(records)) == 1
