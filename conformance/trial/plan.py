@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from conformance.backend.drive import Conversation
 from conformance.codec.codebook import Codebook
@@ -16,13 +16,14 @@ from conformance.contract.position import MalformedContract, Problem
 from conformance.trial.behaviour import BehaviourRules, behaviour_check
 from conformance.trial.cases import CaseRunner, check_of
 from conformance.trial.check import Check, Kind, Result, Verdict
-from conformance.trial.crash.workload import Plan as Workload
-from conformance.trial.crash_checks import workloads
 from conformance.trial.fuzz import Fuzzing, fuzzings_of
 from conformance.trial.laws.law import Instance, Law, LawBroken, LawTalk, Tools, known_laws
 from conformance.trial.options import PROFILES, RunOptions
 from conformance.vectors.case import CallStep, Case
 from conformance.vectors.corpus import Corpus, outline_of
+
+if TYPE_CHECKING:  # crash testing costs 50 ms to import
+    from conformance.trial.crash.workload import Plan as Workload
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +108,11 @@ class Plan:
     @cached_property
     def workloads(self) -> tuple[Workload, ...]:
         """The crash workloads, where they are asked for."""
-        return workloads(self.library, self.codebook) if self.options.crash else ()
+        if not self.options.crash:
+            return ()
+        from conformance.trial.crash_checks import workloads
+
+        return workloads(self.library, self.codebook)
 
     @property
     def declarable(self) -> tuple[str, ...]:

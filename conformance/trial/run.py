@@ -22,8 +22,6 @@ from conformance.contract.finder import Layout
 from conformance.contract.library import Library
 from conformance.trial.asker import Asker
 from conformance.trial.check import Result, Verdict
-from conformance.trial.crash.trial import CrashOptions
-from conformance.trial.crash_checks import crash_check, crashed
 from conformance.trial.diagnosis import MOST_UNLISTED, diagnose, unlisted
 from conformance.trial.holding import Held, hold_trials, unasked
 from conformance.trial.mutant_interview import MutantInterview
@@ -228,6 +226,9 @@ class _Run:
 
     def crash(self, hello: Hello) -> dict[str, Mapping[str, Any]]:
         """The level that each workload reached; those of undeclared operators are not tried."""
+        from conformance.trial.crash.trial import CrashOptions
+        from conformance.trial.crash_checks import crash_check, crashed
+
         options = self.options
         chosen = CrashOptions(
             options.backend,

@@ -43,10 +43,10 @@ class Corpus:
 
     def find(self, id_: str) -> Case:
         """The case with this id; raises KeyError."""
-        for case in self.cases.get(id_.split("::", 1)[0], ()):
-            if case.id == id_:
-                return case
-        raise KeyError(id_)
+        operator = id_.split("::", 1)[0]
+        if operator not in self.cases or all(known != id_ for known, _ in outline_of(self.cases, operator)):
+            raise KeyError(id_)
+        return next(case for case in self.cases[operator] if case.id == id_)
 
 
 def load_corpus(layout: Layout) -> Corpus:
