@@ -113,7 +113,8 @@ class Sandbox:
         # An editable install keeps the contracts in site-packages, beside the harness of the checkout.
         harness = {Path(entry).absolute() / "conformance" for entry in (str(_ROOT), *sys.path) if entry}
         hidden = [suite.spec, suite.vectors, suite.reports, suite.root / ".git", *harness]
-        hidden += filter(None, [memo_folder()])
+        if (known := memo_folder()) is not None:
+            hidden += {known.resolve(), *([] if known.is_symlink() else [known])}
         if HOME / "impl" in shown and (_ROOT / "impl" / "tests").is_dir():
             hidden.append(HOME / "impl" / "tests")
         covered: list[Path] = []

@@ -35,7 +35,7 @@ class Memo:
     """A folder of entries; without a folder it remembers nothing."""
 
     def __init__(self, folder: Path | None, maker: str) -> None:
-        self._folder, self._maker = folder, maker
+        self._folder, self._maker, self._has_room = folder, maker, False
 
     def get(self, kind: str, made_from: str) -> Any:
         """The plain value that was put; NOTHING where there is none that is whole."""
@@ -59,7 +59,9 @@ class Memo:
             content = sink.getvalue()
             if len(content) <= LARGEST and _is_own(self._folder):
                 _write(self._folder / self._name(kind, made_from), hashlib.sha256(content).digest() + content)
-                _make_room(self._folder)
+                if not self._has_room:  # looked at once: there may be thousands of entries
+                    _make_room(self._folder)
+                    self._has_room = True
         except Exception:  # a full disk, text that is no UTF-8: the next command does without
             return
 

@@ -99,8 +99,8 @@ def test_nothing_is_kept_under_unknown_inputs(tmp_path: Path) -> None:
 
 def test_the_oldest_entries_make_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "ROOM", 5000)
-    cache = Memo(tmp_path / "cache", "maker")
     for number in range(12):
+        cache = Memo(tmp_path / "cache", "maker")  # a command looks once whether there is room
         cache.put("kind", str(number), bytes(900))
         for file in tmp_path.glob("cache/*"):  # the clock of a file system is coarse
             facts = file.stat()
