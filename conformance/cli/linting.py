@@ -83,12 +83,12 @@ def _content(name: str) -> bytes:
     try:
         return Path(name).read_bytes()
     except OSError as error:
-        raise Complaint(name, "T003", f"cannot be read: {error.strerror}", "name a source's text") from None
+        raise Complaint(name, "T003", f"cannot be read: {error.strerror}", "name the text of a source") from None
 
 
 def _write_coverage(library: Library, texts: list[tuple[Coverage, Text]]) -> None:
     if not texts:
-        raise Complaint("--update", "T006", "there is no text to take the numbers from", "add --source FILE")
+        raise Complaint("--update", "T006", "needs the text of a source", "add --source FILE")
     for coverage, text in texts:
         file = library.layout.spec / coverage.family / "coverage.yaml"
         with writing(library.layout.shown(file), "make the file writable"):
@@ -113,14 +113,14 @@ def show_seeded() -> int:
 
 
 def require_clean_contracts(library: Library, corpus: Corpus) -> None:
-    """What `tally run` begins with: nobody is judged by contracts that lint finds fault with; raises Complaint."""
+    """Check the contracts before `tally run` judges a backend by them; raises Complaint where lint finds anything."""
     subject = _subject(library, corpus)
     with shown_progress("lint") as progress:
         progress.stage("contracts", len(subject.contracts))
         found = _found(subject, corpus)
     if found:
-        message = f"lint has {len(found)} findings, so there is no judgement"
-        hint = "run `tally lint`; for the vectors alone, --profile quick"
+        message = f"lint has {len(found)} findings in the contracts, so there is no judgement"
+        hint = "run `tally lint`; --profile quick runs the vectors without lint"
         raise Complaint("spec", "T010", message, hint, extra=as_text(found[:5]))
 
 
