@@ -17,19 +17,21 @@ nox.options.reuse_existing_virtualenvs = True
 CRASHED = ["--backend", "reference", "--backend", "javascript"]
 TORCH_PYTHON = "3.11"
 PYTHONS = ["3.11", "3.12", "3.13", "3.14"]
+LOWEST = ["codec_", "contract_", "fuzz_drawn", "report_terminal", "cli_main", "cli_schema"]
+CONSTRAINTS = str(Path(".ci") / "constraints.txt")
 
 
 @nox.session
 def conform(session: nox.Session) -> None:
     """Put the bundled reference on trial and print the verdict table (the main job)."""
-    session.install("-e", ".")
+    install(session, ".")
     session.run("tally", "run", "--jobs", "2", *session.posargs)
 
 
 @nox.session
 def backends(session: nox.Session) -> None:
     """Put the other bundled backends on trial with the standard profile, one of them on the CBOR wire."""
-    session.install("-e", ".")
+    install(session, ".")
     trials = [("vectorized", "json"), ("javascript", "cbor")]
     for backend, wire in trials:
         session.run("tally", "run", "--backend", backend, "--wire", wire, "--jobs", "2", *session.posargs)
@@ -38,21 +40,21 @@ def backends(session: nox.Session) -> None:
 @nox.session
 def tests(session: nox.Session) -> None:
     """Run the test suite; what needs an absent tool says so in the summary."""
-    session.install("-e", ".[dev]")
+    install(session, ".[dev]")
     session.run("pytest", *(session.posargs or ["-q", "-n", "2", "--dist", "worksteal"]), env=in_memory())
 
 
 @nox.session(python=TORCH_PYTHON)
 def torch(session: nox.Session) -> None:
     """Run the tests that need torch: .pt batch files, and the PyTorch wrappers of the examples."""
-    session.install("-e", ".[dev,torch]")
+    install(session, ".[dev,torch]")
     session.run("pytest", "-q", "impl/tests/torch", *session.posargs, env=in_memory())
 
 
 @nox.session
 def lint(session: nox.Session) -> None:
     """Check style and types of the code, and lint the contracts."""
-    session.install("-e", ".[dev]")
+    install(session, ".[dev]")
     session.run("ruff", "check", ".")
     session.run("mypy")
     session.run("tally", "lint")
@@ -72,31 +74,44 @@ def vectors(session: nox.Session) -> None:
         if not (home / "bin" / "python").exists():
             session.run(found[version], "-m", "venv", str(home), external=True)
         python = str(home / "bin" / "python")
-        session.run(python, "-m", "pip", "install", "-q", "-e", ".", external=True)
+        session.run(python, "-m", "pip", "install", "-q", "-c", CONSTRAINTS, "-e", ".", external=True)
         session.run(python, "-m", "conformance.cli.main", "vectors", "check", "--jobs", "2", external=True)
     for version in PYTHONS:
         if version not in chosen:
             session.log(f"Python {version}: {'not asked for' if version in found else 'not found'}, not checked")
 
 
+@nox.session(python=PYTHONS[0])
+def lowest(session: nox.Session) -> None:
+    """Run the quick vectors, one machine, and tests of contracts and codec with the lowest versions declared."""
+    constraints = Path(session.create_tmp()) / "lowest.txt"
+    session.run("python", str(Path(".ci") / "lowest.py"), str(constraints))
+    session.install("-c", str(constraints), "-e", ".[duckdb]")
+    session.run("tally", "run", "--profile", "quick")
+    session.run("tally", "run", "-k", "Stream")
+    tests = Path("conformance") / "tests"
+    files = [file for name in LOWEST for file in sorted(map(str, tests.glob(f"test_{name}*.py")))]
+    session.run("pytest", "-q", *files, "impl/tests/test_batch_load_schemas.py", *session.posargs, env=in_memory())
+
+
 @nox.session
 def mutants(session: nox.Session) -> None:
     """Run every mutant against the vectors and compare with the committed kill matrix and floor."""
-    session.install("-e", ".")
+    install(session, ".")
     session.run("tally", "mutants", "--jobs", "2", *session.posargs)
 
 
 @nox.session
 def crash(session: nox.Session) -> None:
     """Crash the bundled backends in every workload, in a sample of the states, and state the level reached."""
-    session.install("-e", ".")
+    install(session, ".")
     session.run("tally", "crash", *(session.posargs or CRASHED))
 
 
 @nox.session
 def crash_full(session: nox.Session) -> None:
     """Crash the bundled backends in every workload, in every state, and test the harness's own model."""
-    session.install("-e", ".[dev]")
+    install(session, ".[dev]")
     session.run("tally", "crash", "--full", "--sweep", "kill", "--sweep", "error", *(session.posargs or CRASHED))
     tests = ["calibration", "writers", "reference"]
     files = [*(f"conformance/tests/test_crash_{name}.py" for name in tests), "impl/tests/test_pipeline_kill.py"]
@@ -106,7 +121,7 @@ def crash_full(session: nox.Session) -> None:
 @nox.session
 def fuzz(session: nox.Session) -> None:
     """Hold the vectorized backend to the reference on more than 10,000 fuzzed calls, derived from the contracts."""
-    session.install("-e", ".")
+    install(session, ".")
     examples = ["--fuzz-examples", "1500"]  # of every operator
     session.run("tally", "run", "--backend", "vectorized", "-k", "?fuzz", *examples, *session.posargs)
 
@@ -114,16 +129,21 @@ def fuzz(session: nox.Session) -> None:
 @nox.session
 def golden(session: nox.Session) -> None:
     """Run the golden profile, N = 10^9 and up, on the vectorized backend."""
-    session.install("-e", ".")
+    install(session, ".")
     session.run("tally", "run", "--backend", "vectorized", "--profile", "golden", "--wire", "cbor", *session.posargs)
 
 
 @nox.session
 def bench(session: nox.Session) -> None:
     """Print every promised figure as a ratio to a yardstick measured in the same run; fail where one is broken."""
-    session.install("-e", ".")
+    install(session, ".")
     for benchmark in sorted(Path("benchmarks").glob("*.py")):
         session.run("python", str(benchmark), "--check", *session.posargs)
+
+
+def install(session: nox.Session, what: str) -> None:
+    """Install this checkout, editable, with the versions that CI tests."""
+    session.install("-c", CONSTRAINTS, "-e", what)
 
 
 def in_memory() -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""What stands in the way of a command, said to somebody who has never seen the project."""
+"""What keeps a command from running, as a message for a reader who is new to the project."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Complaint(Exception):
 
 @contextmanager
 def writing(place: str, hint: str) -> Iterator[None]:
-    """Say what the system says where it refuses to write; raises Complaint."""
+    """Report the system's error where it refuses to write; raises Complaint."""
     try:
         yield
     except OSError as error:

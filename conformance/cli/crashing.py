@@ -71,11 +71,13 @@ def try_all(
                 reports.append(report)
                 say("\n".join(report_lines(report, show)))
     if output is not None:
-        with writing(f"--output {str(output)!r}", "name a file that can be written"):
+        with writing(f"--output {str(output)!r}", "name a writable file"):
             output.parent.mkdir(parents=True, exist_ok=True)
             write_whole(output, json.dumps([as_json(report) for report in reports], indent=1) + "\n")
     if not statuses:
-        raise Complaint("--backend", "T008", "none of these workloads is for this backend: nothing ran")
+        raise Complaint(
+            "--backend", "T008", "the backend declares the operators of none of these workloads: nothing ran"
+        )
     return BAD if BAD in statuses else max(statuses)
 
 
@@ -90,7 +92,7 @@ def _chosen(known: Sequence[Plan], wanted: Sequence[str]) -> list[Plan]:
         found = [plan for plan in known if plan.id.endswith(f"%{name}")]
         found = found or [plan for plan in known if name in plan.id or fnmatchcase(plan.id, name)]
         if not found:
-            hint = nearest(name, [plan.id.partition("%")[2] for plan in known], "`tally crash --list` names them")
+            hint = nearest(name, [plan.id.partition("%")[2] for plan in known], "`tally crash --list` lists them")
             raise Complaint(f"--workload {name!r}", "T003", "no contract has this workload", hint)
         chosen |= {plan.id: plan for plan in found}
     return list(chosen.values())
@@ -121,10 +123,10 @@ def _tried(plan: Plan, codebook: Codebook, options: CrashOptions) -> tuple[Crash
         with shown_progress(plan.id) as progress:
             report = try_workload(plan, codebook, options, progress)
     except NotRun as error:
-        tell(Complaint(place, "T010", f"not run: {error}", "a container needs ptrace; nothing was judged"))
+        tell(Complaint(place, "T010", f"not run: {error}", "nothing was judged; a container needs ptrace"))
         return None, NO_JUDGEMENT
     except Untraceable as error:
-        tell(Complaint(place, "T011", f"untraceable: {error}", "what cannot be seen is not judged"))
+        tell(Complaint(place, "T011", f"untraceable: {error}", "nothing was judged: the trace is incomplete"))
         return None, NO_JUDGEMENT
     except BrokenWorkload as error:
         extra = f"its stderr ended with: {error.stderr}" if error.stderr else ""

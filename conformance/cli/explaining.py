@@ -68,7 +68,7 @@ def explain(target: str, wish: Wish) -> int:
     elif (case := _case(corpus, target)) is not None:
         facts = case_facts(case, library)
     elif "::" in target and not re.search("[#!?]", target):
-        hint = nearest(target, [known.id for known in corpus], "`tally run` prints the ids of what fails")
+        hint = nearest(target, [known.id for known in corpus], "`tally run` prints the ids of failed checks")
         raise Complaint(f"check {target!r}", "T003", "no vector has this id", hint)
     else:
         facts = check_facts(target, contract, library)
@@ -129,7 +129,7 @@ def _recorded(target: str, file: Path) -> Question:
     for entry in record.entries:
         if entry["id"] == target and "call" in entry:
             return Question(entry["call"]["operator"], entry["call"]["inputs"], f"as recorded in {file}")
-    raise Complaint(str(file), "T003", f"it holds no failing call of {target}", "name a check that failed in that run")
+    raise Complaint(str(file), "T003", f"it has no failing call of {target}", "name a check that failed in that run")
 
 
 def _answered(question: Question, wish: Wish, library: Library, interview: Interview) -> int:
@@ -150,7 +150,7 @@ def _answered(question: Question, wish: Wish, library: Library, interview: Inter
         expected = ExpectedFailure(reference.code, reference.data)
         facts.append(Fact("reference", f"refuses with {reference.code}"))
     else:
-        raise Complaint(REFERENCE, "T007", f"it gave no answer: {reference}", "this is a mistake in tally itself")
+        raise Complaint(REFERENCE, "T007", f"it gave no answer: {reference}", "this is a defect of tally; report it")
     if theirs is not None:
         parted = difference(expected, theirs, contract.outputs, contract.failure)
         facts += _compared(wish.backend or "", parted)
@@ -160,7 +160,7 @@ def _answered(question: Question, wish: Wish, library: Library, interview: Inter
         shown = path if index is None else f"{path}[{index}]"
         facts.append(Fact("reference", cut(f"{shown} = {json_text(value)}", 600)))
     say(plain(facts))
-    pure = contract.purity == "pure"  # what hangs on a state cannot be asked again
+    pure = contract.purity == "pure"  # an answer that depends on state cannot be asked for again
     lines = interview.derivation(question.operator, question.inputs, path, index) if path and pure else []
     if lines:
         say("derivation")
@@ -204,4 +204,4 @@ def _element(fields: Mapping[str, Any], path: str, index: int | None) -> Any:
     except (KeyError, IndexError, ValueError, TypeError):
         shown = path if index is None else f"{path}[{index}]"
         known = ", ".join(fields)
-        raise Complaint(f"--path {shown!r}", "T003", "the answer has no such place", f"it has {known}") from None
+        raise Complaint(f"--path {shown!r}", "T003", "the answer has no such path", f"it has {known}") from None

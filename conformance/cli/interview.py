@@ -57,7 +57,9 @@ class Interview:
                     call = stage.call(operator, inputs)
                 except KeyError as missing:
                     hint = "explain the check without --record: its earlier steps are asked again"
-                    raise Complaint(operator, "T003", f"the call hangs on the step {missing}", hint) from None
+                    raise Complaint(
+                        operator, "T003", f"the call needs the answer of the step {missing}", hint
+                    ) from None
                 (outcome,) = yield [call]
                 return stage.note("asked", operator, inputs, outcome).observed
 
@@ -109,7 +111,7 @@ class Interview:
             if call not in theirs.windows or theirs.windows[call].sha256 != mine.windows[call].sha256:
                 return Divergent(call + 1, mine.windows[call].inputs)
         raise Complaint(
-            f"--backend {backend!r}", "T008", "it answered otherwise when asked again: it is not pure", status=1
+            f"--backend {backend!r}", "T008", "it gave another answer when asked again: it is not pure", status=1
         )
 
     def derivation(self, operator: str, inputs: Mapping[str, Any], path: str, index: int | None) -> list[str]:
@@ -123,7 +125,7 @@ class Interview:
             carrier.submit("tally.explain", params)
             ((_, outcome),) = carrier.wait()
         except LostBackend as error:
-            raise Complaint(REFERENCE, "T007", f"lost while it derived: {describe(error.reason)}") from None
+            raise Complaint(REFERENCE, "T007", f"lost during the derivation: {describe(error.reason)}") from None
         finally:
             carrier.kill()
         if isinstance(outcome, Result) and isinstance(outcome.value, dict):
@@ -147,7 +149,7 @@ class Interview:
             said = f"{finished.side.value} was lost: " if status == 2 else ""
             raise Complaint(place, "T007", said + describe(finished.lost), hint, status, finished.stderr.strip())
         if driver.declared is not None and not finished.called & driver.declared:
-            message = f"it declares none of what is asked: {', '.join(sorted(finished.called))}"
+            message = f"it does not declare what is asked: {', '.join(sorted(finished.called))}"
             raise Complaint(place, "T008", message, "name a backend that declares the operator in its hello")
         assert finished.finding is not None
         return finished.finding

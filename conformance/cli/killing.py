@@ -40,11 +40,13 @@ def judge_mutants(ids: Sequence[str], kinds: Sequence[str], jobs: int, changed: 
             matrix = kill_matrix(library, corpus, ids, Forked(jobs), progress, effort)
             floor = None if ids else floors.measure_floor(library, corpus, progress)
     except (NotRun, Untraceable) as error:
-        raise Complaint("--by crash", "T010", f"not run: {error}", "leave crash away: name the other kinds") from None
+        raise Complaint(
+            "--by crash", "T010", f"not run: {error}", "leave out crash, and name the other kinds"
+        ) from None
     say("\n".join(_matrix_lines(matrix, verbose=bool(ids))))
     bad = list(problems(matrix, library.mutants))
     for alike in undeclared_classes(matrix, library.mutants):
-        bad.append(f"{', '.join(alike)} answer every case alike: add a case that tells them apart, or `equivalent_to`")
+        bad.append(f"{', '.join(alike)} answer every case alike: add a case in which they differ, or `equivalent_to`")
     if floor is not None:
         say("\n".join(_floor_lines(floor)))
         bad += floors.floor_problems(floor)
@@ -82,7 +84,7 @@ def judge_solos(ids: Sequence[str]) -> int:
         say(f"{one.id}  dies with {one.operator} alone  {one.case}")
     for one in listed:
         say(f"{one.id}  needs more than one operator: {library.mutants[one.id].solo}")
-    say(f"{len(found)} mutants: {len(alone)} die with one operator declared alone, {len(listed)} say why not")
+    say(f"{len(found)} mutants: {len(alone)} die with one operator declared alone, {len(listed)} give a reason why not")
     bad = list(solo_problems(found, library.mutants))
     for sentence in bad:
         say(f"red: {sentence}")

@@ -49,8 +49,8 @@ def require_clean_contracts(library: Library, corpus: Corpus) -> None:
     if found := outcome_of(library, corpus, with_evidence=False).findings:
         from conformance.lint.output import as_text
 
-        message = f"lint has {len(found)} findings, so there is no judgement"
-        hint = "run `tally lint`; for the vectors alone, --profile quick"
+        message = f"lint has {len(found)} findings in the contracts, so there is no judgement"
+        hint = "run `tally lint`; --profile quick runs the vectors without lint"
         raise Complaint("spec", "T010", message, hint, extra=as_text(found[:5]))
 
 

@@ -79,12 +79,12 @@ def _content(name: str) -> bytes:
     try:
         return Path(name).read_bytes()
     except OSError as error:
-        raise Complaint(name, "T003", f"cannot be read: {error.strerror}", "name a source's text") from None
+        raise Complaint(name, "T003", f"cannot be read: {error.strerror}", "name the text of a source") from None
 
 
 def _write_coverage(library: Library, texts: list[tuple[Coverage, Text]]) -> None:
     if not texts:
-        raise Complaint("--update", "T006", "there is no text to take the numbers from", "add --source FILE")
+        raise Complaint("--update", "T006", "needs the text of a source", "add --source FILE")
     for coverage, text in texts:
         file = library.layout.spec / coverage.family / "coverage.yaml"
         with writing(library.layout.shown(file), "make the file writable"):

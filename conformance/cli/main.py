@@ -24,14 +24,14 @@ NO_JUDGEMENT: Final = 2
 SCARCE: Final = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN)
 # Imported on demand: the contract language alone costs 200 ms, `tally --version` may take 150.
 COMMANDS: Final = {
-    "run": "put a backend on trial",
-    "explain": "show the rule behind a check, and the derivation of a value",
+    "run": "test a backend",
+    "explain": "show the rule behind a check, and how a value is derived",
     "schema": "print the JSON Schema of an operator's messages",
     "new-backend": "write the skeleton of a backend",
     "lint": "check the contracts against the lint rules",
     "vectors": "build, check or compare the frozen vectors",
     "mutants": "run every mutant against the vectors",
-    "crash": "crash a backend at every point and let it recover",
+    "crash": "crash a backend at every point, and check what it recovers",
 }
 
 
@@ -58,7 +58,7 @@ class Commands(click.Group):
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="tally", message="%(prog)s %(version)s")
 def tally() -> None:
-    """Hold an implementation to a machine-readable contract, bit for bit.
+    """Compare an implementation with a machine-readable contract, bit for bit.
 
     Exit status: 0 conformant or fine, 1 the thing judged is bad, 2 no judgement, 128 + n ended by signal n.
     """
@@ -106,9 +106,11 @@ def _unforeseen(error: Exception) -> int:
         say(f"{count} problem{'s' * (count != 1)}: nothing was judged or written", err=True)
         return NO_JUDGEMENT
     if (lacking := _lacking(error)) is not None:
-        tell(Complaint("tally", "T013", f"the system refuses: {lacking}", "end other programs, or raise the limit"))
+        tell(Complaint("tally", "T013", f"the system reports: {lacking}", "end other programs, or raise the limit"))
         return NO_JUDGEMENT
-    said = "tally: T000 this is a mistake in tally itself: no judgement\n    hint: report it with the lines above"
+    said = (
+        "tally: T000 internal error: no judgement\n    hint: this is a defect of tally; report it with the lines above"
+    )
     say(f"{traceback.format_exc()}{said}", err=True)
     return NO_JUDGEMENT
 
@@ -146,7 +148,7 @@ def main() -> None:
     status = status_of()
     sys.stdout.flush()
     if out.failure is not None:
-        hint = "what was printed is not whole; send it elsewhere"
+        hint = "the output is incomplete; redirect it to another place"
         tell(Complaint("stdout", "T011", f"cannot be written: {out.failure.strerror}", hint))
         status = max(status, NO_JUDGEMENT)
     if threading.active_count() > 1:

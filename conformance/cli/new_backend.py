@@ -14,10 +14,10 @@ LANGUAGES: Final = ("python", "javascript")
 
 @click.command("new-backend")
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
-@click.option("--language", type=click.Choice(LANGUAGES), required=True)
-@click.option("--operator", default=None, help="The operator or machine to begin with; an easy operator otherwise.")
+@click.option("--language", type=click.Choice(LANGUAGES), required=True, help="The language of the skeleton.")
+@click.option("--operator", default=None, help="The first operator or machine; the default is an easy operator.")
 def command(folder: Path, language: str, operator: str | None) -> int:
-    """Write the skeleton of a backend into DIR; nothing that exists is overwritten."""
+    """Write the skeleton of a backend into FOLDER; existing files are never overwritten."""
     from conformance.cli.complaint import Complaint, writing
     from conformance.cli.skeleton import run_line, skeleton, smallest, workplace
     from conformance.cli.specification import contract_named, specification
@@ -28,7 +28,7 @@ def command(folder: Path, language: str, operator: str | None) -> int:
     files = skeleton(language, folder.resolve().name, str(folder), contract, library)
     in_the_way = [name for name in files if (folder / name).exists()]
     if in_the_way:
-        hint = "name a new folder; nothing was written"
+        hint = "nothing was written; name a new folder"
         raise Complaint(str(folder / in_the_way[0]), "T005", "this file exists already", hint)
     for name, text in files.items():
         with writing(str(folder), "name a new folder"):

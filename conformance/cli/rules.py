@@ -54,7 +54,7 @@ def check_facts(id_: str, contract: Contract, library: Library) -> list[Fact]:
     else:
         facts.append(Fact("contract", str(contract.position)))
         facts.append(Fact("purity", contract.purity))
-    facts.append(Fact("next", "a failing run holds the call that shows it: add --record FOLDER/record.json"))
+    facts.append(Fact("next", "the record of a failing run has the call: add --record FOLDER/record.json"))
     return facts
 
 
@@ -85,10 +85,10 @@ def decision_facts(contract: Contract, inputs: Mapping[str, Any]) -> list[Fact]:
     state = inputs.get("state")
     found = [Fact("state", ", ".join(f"{name} {value!r:.60}" for name, value in state.items()))] if state else []
     if not contract.foresees(inputs):
-        return [*found, Fact("guards", "they hang on state that nobody knows here")]
+        return [*found, Fact("guards", "they depend on state that is not known here")]
     guard = contract.refusal(inputs)
     if guard is None:
-        return [*found, Fact("guards", f"all {len(contract.requires)} hold: the call is answered")]
+        return [*found, Fact("guards", f"all {len(contract.requires)} are true: the call is answered")]
     text = f"{guard.id}: {guard.expression.text} is not true, so {guard.code}"
     return [*found, Fact("refused by", text), Fact("", str(guard.position))]
 

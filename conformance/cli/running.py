@@ -36,7 +36,7 @@ from conformance.trial.run_result import ExpectedFailure, RunResult
 from conformance.vectors.corpus import Corpus
 from conformance.vectors.whole_file import write_whole
 
-_ELSEWHERE: Final = "name a folder that can be written"
+_ELSEWHERE: Final = "name a writable folder"
 
 
 def run_all(
@@ -72,11 +72,11 @@ def run_all(
     if readable and sandbox == "none":
         raise click.UsageError("--sandbox-read needs --sandbox bwrap")
     if crash and sandbox != "none":
-        raise click.UsageError("--crash has no sandbox: it traces system calls; try it in a run of its own")
+        raise click.UsageError("--crash has no sandbox: it traces system calls; use it in a run without --sandbox")
     if same_process and sandbox != "none":
-        raise click.UsageError("--same-process has no sandbox: the backend is in this process")
+        raise click.UsageError("--same-process has no sandbox: the backend runs in this process")
     if any(not pattern.strip() for pattern in select):
-        raise click.UsageError("-k needs a pattern: an empty one would select everything")
+        raise click.UsageError("-k needs a pattern: an empty one selects everything")
     folders = _folders(output, backends)
     _without_old_reports(folders.values())
     library = specification()
@@ -166,7 +166,7 @@ def _tried(library: Library, corpus: Corpus, options: RunOptions) -> RunResult |
         verdict = NOT_CONFORMANT if error.begun else NO_JUDGEMENT
         hint = "answer tally.hello on stdout and nothing else there; `tally new-backend` writes a backend that does"
         if not error.begun:
-            hint = "it ended before it read anything: is the command right? run it by hand"
+            hint = "the backend ended before it read anything: is the command right? run it by hand"
         place, said = f"--backend {options.backend!r}", error.stderr_tail.strip()
         extra = f"its stderr ended with:\n{said}" if said else "it wrote nothing on stderr"
         message = error.reason if error.reason.startswith("the backend") else f"no valid hello: {error.reason}"
@@ -183,10 +183,10 @@ def _rewritten(run: RunResult, file: Path, reason: str, issue: str) -> RunResult
     entries = updated(run.expected_failures, failing, reason, issue, untried)
     added = [entry for entry in entries if entry not in run.expected_failures]
     if added and not (len(reason.strip()) >= 10 and re.match(r"https?://[^\s/]+/\S+\Z", issue)):
-        message = f"{len(added)} failing checks are not listed yet, and a list says why: {added[0].check} ..."
+        message = f"{len(added)} failing checks are new and need a reason and an issue: {added[0].check} ..."
         hint = "add --reason 'why they fail' (10 characters or more) and --issue https://..."
         raise Complaint("--update-expected", "T006", message, hint)
-    with writing(f"--expected-failures {str(file)!r}", "name a file that can be written"):
+    with writing(f"--expected-failures {str(file)!r}", "name a writable file"):
         file.parent.mkdir(parents=True, exist_ok=True)
         write_whole(file, dump_expected_failures(entries))
     say(f"{file}: {len(entries)} entries, {len(added)} of them new", err=True)

@@ -14,8 +14,8 @@ from conformance.cli.say import say
 def command(operator: str | None) -> int:
     """Print the JSON Schema of OPERATOR's request and response on the JSON wire.
 
-    `$defs` holds `params`, `result` and `failure` apart; of a machine, the schema of each of its methods. Without
-    OPERATOR the operators are listed.
+    `$defs` has `params`, `result` and `failure`; for a machine, the schema of each of its methods. Without OPERATOR
+    the operators are listed.
     """
     from conformance.cli.specification import contract_named, specification
     from conformance.contract.jsonschema import machine_schema, schema_of

@@ -94,15 +94,15 @@ def _signature(contract: Contract, errors: Mapping[str, ErrorCode], prefix: str)
     lines = ["params:", *_fields(contract.inputs), "result:", *_fields(contract.outputs)]
     if lets := _lets(contract):
         lines += ["let:", *lets]
-    lines += ["refused where one of these is not true, the first that is not decides:"]
+    lines += ["guards, in order; the first that is not true decides the failure:"]
     for guard in contract.requires:
         that = "the handle is open" if guard.id == OPEN_HANDLE else guard.expression.text
         lines.append(f"    {that}  else {guard.code} ({_number(guard.code, errors)})")
     if contract.refuses:
-        lines.append("refused too where")
+        lines.append("also refused if:")
     lines += [f"    {one.when.rstrip('.')}: {one.code} ({_number(one.code, errors)})" for one in contract.refuses]
     if after := contract.source.value.get("becomes"):
-        lines += ["afterwards:", *(f"    {name}: {text}" for name, text in after.items())]
+        lines += ["state afterwards:", *(f"    {name}: {text}" for name, text in after.items())]
     lines += [f"failure record: {', '.join(_field(field) for field in contract.failure.fields)}"]
     for line in lines:
         indent = " " * (len(line) - len(line.lstrip()) + 4)

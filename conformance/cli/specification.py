@@ -20,8 +20,8 @@ def specification() -> Library:
 
     layout = find_layout()
     if not layout.spec.is_dir():
-        hint = "a checkout has it beside conformance/, a wheel inside it: install tallystick again"
-        raise Complaint(str(layout.spec), "T009", "the specification is not there", hint)
+        hint = "in a checkout it is beside conformance/, in a wheel inside it: install tallystick again"
+        raise Complaint(str(layout.spec), "T009", "the specification is missing", hint)
     library = load_library(layout)
     digest = digest_of_shelf(library.contracts)
     if memo().get("codes", digest) is not True:
@@ -33,7 +33,7 @@ def specification() -> Library:
 def _known_codes(library: Library) -> None:
     """Raise MalformedContract where a contract refuses with a code that errors.yaml does not have.
 
-    Here and not where contracts are loaded, so that lint can hold faulty copies with such codes to its rule L102.
+    Here and not where contracts are loaded, so that lint can check faulty copies with such codes by its rule L102.
     """
     from conformance.cli.complaint import nearest
     from conformance.contract.position import MalformedContract, Problem
@@ -43,7 +43,7 @@ def _known_codes(library: Library) -> None:
         refused = [(guard.position, guard.code) for guard in contract.requires]
         for position, code in [*refused, *((one.position, one.code) for one in contract.refuses)]:
             if code not in library.errors:
-                hint = nearest(code, sorted(library.errors), "the codes stand in spec/errors.yaml")
+                hint = nearest(code, sorted(library.errors), "the codes are in spec/errors.yaml")
                 problems.append(Problem(position, "C003", f"unknown failure code {code!r}", hint))
     if problems:
         raise MalformedContract(problems)
@@ -76,5 +76,7 @@ def frozen_vectors(library: Library, least: int = 0) -> Corpus:
         hint = "restore the contract, or run `tally vectors build`"
         raise Complaint(place, "T004", f"there are cases of {orphans[0]}, but no contract", hint)
     if len(corpus) < least:
-        raise Complaint(place, "T004", "no case is frozen here: nothing to judge by", "run `tally vectors build`")
+        raise Complaint(
+            place, "T004", "there are no vectors here, so nothing can be judged", "run `tally vectors build`"
+        )
     return corpus

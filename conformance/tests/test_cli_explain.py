@@ -33,7 +33,7 @@ def test_a_vector_shows_its_rule_and_derives_its_first_element(capsys: Capture) 
     page = capsys.readouterr().out
     assert "contract    spec/data/UML_OS.Data.SeededBlockPermute_v1.yaml:" in page
     assert "requirement N11 (§ 5):" in page
-    assert "guards      all 1 hold" in page
+    assert "guards      all 1 are true" in page
     assert page.rstrip().endswith("block_order[0] = 0")
 
 

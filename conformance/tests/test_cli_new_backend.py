@@ -66,7 +66,7 @@ def test_a_machine_is_begun_with_all_of_its_methods(
     suffix, function = ("py", "stream_next_chunk") if language == "python" else ("js", "streamNextChunk")
     assert refusal["error"]["message"] == f"not written yet: {function} in operators.{suffix}"
     text = (tmp_path / "mine" / f"operators.{suffix}").read_text("utf-8")
-    for fact in ("the handle is open  else", "afterwards:", "tokens: list<uint32>"):
+    for fact in ("the handle is open  else", "state afterwards:", "tokens: list<uint32>"):
         assert fact in text
     assert f"the {len(machine.methods)} methods of the machine Stream" in (tmp_path / "mine" / "README.md").read_text()
 

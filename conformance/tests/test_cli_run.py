@@ -309,4 +309,4 @@ def test_cases_without_a_contract_stop_everything(tmp_path: Path, capsys: Captur
 def test_an_empty_corpus_is_no_judgement(tmp_path: Path, capsys: Capture) -> None:
     (tmp_path / "vectors" / "index.json").unlink()
     assert run() == 2
-    assert "T004 no case is frozen here" in capsys.readouterr().err
+    assert "T004 there are no vectors here" in capsys.readouterr().err

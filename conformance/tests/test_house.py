@@ -16,6 +16,11 @@ LAST = ("pytest_plugin", "pytest_bench")  # beside the command line, at the end 
 LONGEST = 400  # lines
 # Words of the wire (DESIGN 6) that are also folders of the specification.
 WIRE_WORDS = {"data", "error"}
+# What is written in plain words so far: add a folder when its comments, docstrings and messages are.
+PLAIN = ("README.md", "CONTRIBUTING.md", "docs", "spec/README.md", "conformance/cli")
+PRIVATE = re.compile(
+    r"\b(?:stand(?!-in)|stands|stood|nobody|what\s+there\s+is|(?:is|are|was|were|be)\s+held\s+to)\b", re.IGNORECASE
+)
 MUTATORS = {"add", "append", "clear", "discard", "extend", "insert", "pop", "popitem", "remove", "setdefault", "update"}
 
 
@@ -210,3 +215,37 @@ def test_everything_public_has_its_sentence() -> None:
 def test_a_missing_sentence_would_be_seen() -> None:
     text = "class A:\n    'A.'\n    def b(self): ...\n    def _c(self): ...\ndef d(): ...\ndef _e(): ...\n"
     assert list(undocumented(ast.parse(text))) == ["the module", "A.b", "d"]
+
+
+def private_words(text: str) -> list[tuple[int, str]]:
+    """The words that a stranger has to guess the meaning of, with their lines; a phrase may cross a line's end."""
+    found = ((text.count("\n", 0, match.start()) + 1, match[0]) for match in PRIVATE.finditer(text))
+    return [(line, " ".join(words.split())) for line, words in found]
+
+
+def plain_files() -> list[Path]:
+    found: list[Path] = []
+    for name in PLAIN:
+        place = ROOT / name
+        below = [file for file in sorted(place.rglob("*")) if file.suffix in (".md", ".py", ".txt")]
+        found += below if place.is_dir() else [place]
+    return found
+
+
+def test_pages_and_messages_use_plain_words() -> None:
+    assert len(plain_files()) > 30
+    found = {shown(file): private_words(file.read_text("utf-8")) for file in plain_files()}
+    assert {file: words for file, words in found.items() if words} == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("# A file stands here.\n", [(1, "stands")]),
+        ("One\nthat nobody\nreads.\n", [(2, "nobody")]),
+        ("A backend is held\nto its contract.\n", [(1, "is held to")]),
+        ("A stand-in answers; stand_in too. What is held together.\n", []),
+    ],
+)
+def test_a_private_word_would_be_seen(text: str, found: list[tuple[int, str]]) -> None:
+    assert private_words(text) == found

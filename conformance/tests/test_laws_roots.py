@@ -51,7 +51,7 @@ def test_a_recorded_call_is_asked_in_a_fresh_root() -> None:
 
 def test_a_recorded_call_that_hangs_on_another_is_not_asked_alone() -> None:
     interview = Interview(codebook_of(shipped_library()), timeout=30.0)
-    with pytest.raises(Complaint, match="hangs on the step 'open'"):
+    with pytest.raises(Complaint, match="needs the answer of the step 'open'"):
         interview.ask("reference", "Stream.Position", {"handle": {"from": "open.handle"}})
 
 

@@ -48,7 +48,7 @@ def test_what_the_system_lacks_is_said_in_one_line(number: int) -> None:
     done = ended(code)
     assert (done.returncode, done.stderr.splitlines()[0]) == (
         2,
-        f"tally: T013 the system refuses: {os.strerror(number)}",
+        f"tally: T013 the system reports: {os.strerror(number)}",
     )
 
 
@@ -56,7 +56,7 @@ def test_too_few_file_descriptors_are_said_in_one_line() -> None:
     code = "import sys\nsys.argv = ['tally', 'run', '--profile', 'quick', '-k', 'EncodeCursors']\nmain.main()\n"
     done = ended(code, before="ulimit -n 8; ")
     assert done.returncode == 2
-    assert "T013 the system refuses: Too many open files" in done.stderr
+    assert "T013 the system reports: Too many open files" in done.stderr
     assert "Traceback" not in done.stderr
 
 

@@ -229,4 +229,4 @@ def test_an_operator_that_is_not_declared_is_not_explained_by_the_stand_in_s_ans
 ) -> None:
     check = "UML_OS.Data.SeededBlockPermute_v1::pinned-orders::eight"
     assert status_of(["explain", "--backend", partly("none", READ), check]) == 2
-    assert "T008 it declares none of what is asked: UML_OS.Data.SeededBlockPermute_v1" in capsys.readouterr().err
+    assert "T008 it does not declare what is asked: UML_OS.Data.SeededBlockPermute_v1" in capsys.readouterr().err
