@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -44,7 +44,7 @@ def asker(backend: str) -> Iterator[Asker]:
         yield one
 
 
-def write(folder: Path, family: str = "data", **patches: Patch) -> None:
+def write(folder: Path, patches: Mapping[str, Patch], family: str = "data") -> None:
     entries = [
         {
             "id": id_,
@@ -94,7 +94,7 @@ def diagnosed(backend: str, cases: Sequence[Case], results: Sequence[Result]) ->
 def test_a_near_miss_is_not_taken_for_the_mutant_and_the_mutant_is_named(
     operator: str, file: str, find: str, listed: str, nearly: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write(tmp_path, **{LISTED: (file, find, listed), NEAR: (file, find, nearly)})
+    write(tmp_path, {LISTED: (file, find, listed), NEAR: (file, find, nearly)})
     monkeypatch.setenv("TALLY_SPEC_DIR", str(tmp_path))
     all_cases = cases_of(operator)
     one, other = (attempt(f"mutant:{id_}", all_cases, codebook()).results for id_ in (LISTED, NEAR))
@@ -116,7 +116,7 @@ def test_a_count_of_a_machine_that_goes_on_longer_is_not_taken_for_one_more(
 ) -> None:
     listed, nearly = (IDS.replace("MAX_UINT64", f"MAX_UINT64 + {number}") for number in (1, 3))
     file = "stream/context_stream.py"
-    write(tmp_path, "stream", **{LISTED: (file, IDS, listed), NEAR: (file, IDS, nearly)})
+    write(tmp_path, {LISTED: (file, IDS, listed), NEAR: (file, IDS, nearly)}, "stream")
     monkeypatch.setenv("TALLY_SPEC_DIR", str(tmp_path))
     cases = [case for case in cases_of("Stream") if case.group in ("ids-used-up", "last-id")]
     one, other = ([attempt(f"mutant:{id_}", cases, codebook()).results[c.id] for c in cases] for id_ in (LISTED, NEAR))
