@@ -13,12 +13,13 @@ from conformance.backend.observed import Observed, ObservedFailure, ObservedResu
 from conformance.backend.resolve import REFERENCE
 from conformance.cli.complaint import Complaint, nearest
 from conformance.cli.interview import Interview
-from conformance.cli.rules import case_facts, check_facts, contract_facts, decision_facts
+from conformance.cli.rules import case_facts, check_facts, contract_facts, decision_facts, workload_facts
 from conformance.cli.say import say
 from conformance.cli.specification import contract_named, frozen_vectors, specification
 from conformance.codec.codebook import codebook_of
 from conformance.codec.illtyped import IllTyped
 from conformance.contract.library import Library
+from conformance.contract.model import Contract
 from conformance.report.failure import Fact, cut, json_text, plain, shown_value
 from conformance.report.record import BrokenRecord, read_record
 from conformance.trial.check import Difference
@@ -26,6 +27,7 @@ from conformance.trial.judge import difference
 from conformance.vectors.case import Case, ExpectedFailure, ExpectedResult
 from conformance.vectors.corpus import Corpus
 
+_MARKS = "[#!?%]"  # what follows the operator in a check's id where it is no vector
 _ELEMENT = re.compile(r"(.*)\[([0-9]+)\]\Z")
 
 
@@ -59,7 +61,7 @@ def explain(target: str, wish: Wish) -> int:
     library = specification()
     corpus = frozen_vectors(library)
     interview = Interview(codebook_of(library), wish.timeout)
-    operator = re.split("::|[#!?]", target, maxsplit=1)[0]
+    operator = re.split(f"::|{_MARKS}", target, maxsplit=1)[0]
     contract = contract_named(library, operator)
     if wish.inputs is not None or wish.record is not None:
         facts: Sequence[Fact] = [Fact("contract", f"{contract.operator} {contract.version}, {contract.position}")]
@@ -67,9 +69,11 @@ def explain(target: str, wish: Wish) -> int:
         facts = contract_facts(contract)
     elif (case := _case(corpus, target)) is not None:
         facts = case_facts(case, library)
-    elif "::" in target and not re.search("[#!?]", target):
+    elif "::" in target and not re.search(_MARKS, target):
         hint = nearest(target, [known.id for known in corpus], "`tally run` prints the ids of failed checks")
         raise Complaint(f"check {target!r}", "T003", "no vector has this id", hint)
+    elif "%" in target:
+        facts = _of_workload(target, contract, library)
     else:
         facts = check_facts(target, contract, library)
     say(plain(facts))
@@ -77,6 +81,15 @@ def explain(target: str, wish: Wish) -> int:
     if question is None:
         return 0
     return _answered(question, wish, library, interview)
+
+
+def _of_workload(target: str, contract: Contract, library: Library) -> Sequence[Fact]:
+    name = target.split("%", 1)[1]
+    known = {one.name: one for one in contract.workloads}
+    if name not in known:
+        hint = nearest(name, list(known), "`tally crash --help` tells how workloads are tried")
+        raise Complaint(f"check {target!r}", "T003", "no crash workload has this name", hint)
+    return workload_facts(known[name], contract, library)
 
 
 def _case(corpus: Corpus, id_: str) -> Case | None:
@@ -87,7 +100,7 @@ def _case(corpus: Corpus, id_: str) -> Case | None:
 
 
 def _question(target: str, wish: Wish, library: Library, corpus: Corpus, interview: Interview) -> Question | None:
-    operator = re.split("::|[#!?]", target, maxsplit=1)[0]
+    operator = re.split(f"::|{_MARKS}", target, maxsplit=1)[0]
     if wish.inputs is not None:
         return Question(
             contract_named(library, operator).operator, _wire_inputs(wish.inputs, interview, library, operator)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, Final
 
 from conformance.contract.library import Library
-from conformance.contract.model import Contract
+from conformance.contract.model import Contract, Workload
 from conformance.report.failure import Fact, cut, json_text
 from conformance.vectors.case import CallStep, Case, ExpectedFailure, FileStep, RestartStep, TreeStep, label
 
@@ -56,6 +56,28 @@ def check_facts(id_: str, contract: Contract, library: Library) -> list[Fact]:
         facts.append(Fact("purity", contract.purity))
     facts.append(Fact("next", "the record of a failing run has the call: add --record FOLDER/record.json"))
     return facts
+
+
+def workload_facts(workload: Workload, contract: Contract, library: Library) -> list[Fact]:
+    """A crash workload: why it is there, the level that is asked for, and its calls before, in and after the crash."""
+    facts = [Fact("check", f"{contract.operator}%{workload.name} (crash workload)"), Fact("why", workload.why)]
+    facts.append(Fact("contract", str(workload.position)))
+    facts += cited(workload.requirements, workload.rulings, library)
+    facts.append(Fact("level", f"{workload.level}: the backend must survive every crash of this kind"))
+    for part, said in _PARTS.items():
+        facts += [Fact(said, cut(_of_step(step), 400)) for step in workload.body.get(part, ())]
+    command = f"tally crash --backend TEXT --workload {contract.operator}%{workload.name}"
+    return [*facts, Fact("next", f"`{command}` tries it and shows the first bad state")]
+
+
+_PARTS: Final = {"before": "before", "steps": "crashed in", "recover": "recovers", "verify": "looks"}
+
+
+def _of_step(step: Mapping[str, Any]) -> str:
+    """One step of a workload: its name and its call, or the harness's own action, as the contract words it."""
+    if "call" in step:
+        return f"{step['step']}: {step['call']} {json_text(step.get('set', {}))}"
+    return json_text(dict(step))
 
 
 def contract_facts(contract: Contract) -> list[Fact]:

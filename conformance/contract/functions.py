@@ -106,6 +106,7 @@ FUNCTIONS: Final[tuple[Function, ...]] = (
     Function("total_fits", [[_UINTS]], _T.BOOL, _total_fits),
     Function("divide_float64", [[_T.UINT, _T.UINT]], _T.DOUBLE, _divide),
     Function("gcd", [[_T.UINT, _T.UINT]], _T.UINT, math.gcd),
+    Function("largest", [[_UINTS]], _T.UINT, max),
     Function("min", [[_T.UINT, _T.UINT]], _T.UINT, min),
     Function("max", [[_T.UINT, _T.UINT]], _T.UINT, max),
     Function("sha256", [[_T.BYTES]], _T.BYTES, _sha256),

@@ -160,3 +160,22 @@ def test_a_backend_that_is_lost_after_it_began_is_named_with_its_stderr(inputs: 
     said = capsys.readouterr().err
     assert "T007" in said
     assert "no licence" in said
+
+
+def test_a_crash_workload_is_explained_by_its_id(capsys: Capture) -> None:
+    assert status_of(["explain", "Stream%stream-saves"]) == 0
+    page = capsys.readouterr().out
+    assert "check       Stream%stream-saves (crash workload)" in page
+    assert "contract    spec/stream/Stream.yaml:" in page
+    assert "requirement S23 (" in page
+    assert "level       posix" in page
+    assert "crashed in  second: Stream.Checkpoint" in page
+    assert "looks       restored: Stream.Restore" in page
+    assert "--workload Stream%stream-saves" in page
+
+
+def test_a_crash_workload_that_is_not_there_is_said_so_with_a_near_one(capsys: Capture) -> None:
+    assert status_of(["explain", "Stream%stream-save"]) == 2
+    said = capsys.readouterr().err
+    assert "T003" in said
+    assert "stream-saves" in said

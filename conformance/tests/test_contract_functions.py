@@ -211,3 +211,8 @@ def test_an_array_is_looked_into_by_number() -> None:
 )
 def test_what_is_not_there_has_no_value(text: str) -> None:
     assert value(text, item=((1, 2),)) is None
+
+
+def test_the_largest_of_a_list_longer_than_a_comprehension_may_be() -> None:
+    assert value("largest(numbers)", numbers=[3, *range(20_000), 2**64 - 1, 7]) == 2**64 - 1
+    assert value("largest(numbers)", numbers=[5]) == 5

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -44,7 +44,7 @@ def asker(backend: str) -> Iterator[Asker]:
         yield one
 
 
-def write(folder: Path, **patches: Patch) -> None:
+def write(folder: Path, patches: Mapping[str, Patch], family: str = "data") -> None:
     entries = [
         {
             "id": id_,
@@ -54,8 +54,8 @@ def write(folder: Path, **patches: Patch) -> None:
         }
         for id_, patch in patches.items()
     ]
-    (folder / "data").mkdir()
-    (folder / "data" / "mutants.yaml").write_text(yaml.safe_dump({"mutants": entries}), "utf-8")
+    (folder / family).mkdir()
+    (folder / family / "mutants.yaml").write_text(yaml.safe_dump({"mutants": entries}), "utf-8")
 
 
 def diagnosed(backend: str, cases: Sequence[Case], results: Sequence[Result]) -> Diagnosis | None:
@@ -94,7 +94,7 @@ def diagnosed(backend: str, cases: Sequence[Case], results: Sequence[Result]) ->
 def test_a_near_miss_is_not_taken_for_the_mutant_and_the_mutant_is_named(
     operator: str, file: str, find: str, listed: str, nearly: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write(tmp_path, **{LISTED: (file, find, listed), NEAR: (file, find, nearly)})
+    write(tmp_path, {LISTED: (file, find, listed), NEAR: (file, find, nearly)})
     monkeypatch.setenv("TALLY_SPEC_DIR", str(tmp_path))
     all_cases = cases_of(operator)
     one, other = (attempt(f"mutant:{id_}", all_cases, codebook()).results for id_ in (LISTED, NEAR))
@@ -106,3 +106,22 @@ def test_a_near_miss_is_not_taken_for_the_mutant_and_the_mutant_is_named(
     assert found is not None
     assert (found.explained, found.mutants) == (True, (LISTED,))
     assert diagnosed(NEAR, cases, results) == NOT_EXPLAINED
+
+
+IDS = "if chunk_id > MAX_UINT64:"
+
+
+def test_a_count_of_a_machine_that_goes_on_longer_is_not_taken_for_one_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listed, nearly = (IDS.replace("MAX_UINT64", f"MAX_UINT64 + {number}") for number in (1, 3))
+    file = "stream/context_stream.py"
+    write(tmp_path, {LISTED: (file, IDS, listed), NEAR: (file, IDS, nearly)}, "stream")
+    monkeypatch.setenv("TALLY_SPEC_DIR", str(tmp_path))
+    cases = [case for case in cases_of("Stream") if case.group in ("ids-used-up", "last-id")]
+    one, other = ([attempt(f"mutant:{id_}", cases, codebook()).results[c.id] for c in cases] for id_ in (LISTED, NEAR))
+    assert [behaviour(result) for result in one] == [behaviour(result) for result in other]
+    found = diagnosed(LISTED, cases, one)
+    assert found is not None
+    assert (found.explained, found.mutants) == (True, (LISTED,))
+    assert diagnosed(NEAR, cases, other) == NOT_EXPLAINED

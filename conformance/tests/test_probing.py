@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
@@ -9,13 +10,18 @@ import pytest
 
 from conformance.backend.observed import ObservedResult
 from conformance.backend.outcome import Crash, Lost
+from conformance.codec.canonical import encode_canonical
+from conformance.codec.item import decode
 from conformance.tests.mutant_results import codebook, quick_cases
 from conformance.trial.asker import Asker
 from conformance.trial.neighbourhood import Steps, cost, in_turns
 from conformance.trial.probing import Failing, Probing
-from conformance.vectors.case import CallStep
+from conformance.vectors.case import CallStep, FileStep
 from conformance.vectors.exchange import Exchange, Held
+from conformance.vectors.fileaction import codec_of
+from conformance.vectors.filecodec import encode_file
 from conformance.vectors.question import Asked
+from conformance.vectors.recipe import expanded, recipe
 
 MAP = "UML_OS.Data.SeededIntraBlockMap_v1"
 INPUTS = {
@@ -66,6 +72,96 @@ def test_what_answers_alike_everywhere_near_is_alike() -> None:
 @pytest.mark.parametrize("limit", [999, 1001, 4097, 17])
 def test_a_mistake_with_another_limit_is_another_mistake(limit: int) -> None:
     assert not alike(lambda inputs: size(inputs) > 1000, lambda inputs: size(inputs) > limit)
+
+
+OPEN = "Stream.Open"
+DECODE = "UML_OS.Data.DecodeCursors_v1"
+SOURCE = {"kind": "tokens", "tokens": [0], "on_end": "wrap"}
+
+
+def of_count(count: int) -> Asked:
+    return Asked("call", OPEN, {"source": SOURCE, "rank": 0, "world_size": 1, "cms_frequencies": ["2"] * count})
+
+
+def of_long_count(count: int) -> Asked:
+    inputs = {**of_count(1).inputs, "cms_frequencies": recipe("numbers", count, start="2", step=0)}
+    return Asked("call", OPEN, inputs)
+
+
+def of_bytes(count: int) -> Asked:
+    return Asked("call", DECODE, {"cursors_cbor": "ab" * count})
+
+
+def of_number(count: int) -> Asked:
+    return Asked("call", MAP, {**INPUTS, "block_size": str(count)})
+
+
+def measured(inputs: Mapping[str, Any]) -> int:
+    """What the limit of these tests is on."""
+    if "cms_frequencies" in inputs:
+        return len(expanded(inputs["cms_frequencies"]))
+    return len(inputs["cursors_cbor"]) // 2 if "cursors_cbor" in inputs else size(inputs)
+
+
+def off_by(number: int, limit: int) -> Mistake:
+    """What accepts so many more than the limit, or, below zero, so many less."""
+    low, high = sorted((limit, limit + number))
+    return lambda inputs: int(low < measured(inputs) <= high)
+
+
+@pytest.mark.parametrize("number", [2, 3, 10, -2, -3, -10])
+@pytest.mark.parametrize(
+    ("ask", "limit"),
+    [(of_count, 24), (of_count, 700), (of_long_count, 65_536), (of_bytes, 100), (of_bytes, 1000), (of_number, 1000)],
+    ids=["count", "longer-count", "recipe", "bytes", "more-bytes", "integer"],
+)
+def test_a_limit_off_by_more_is_not_taken_for_a_limit_off_by_one(
+    ask: Callable[[int], Asked], limit: int, number: int
+) -> None:
+    first = limit + 1 if number > 0 else limit
+    off_by_one = 1 if number > 0 else -1
+
+    def told(backend: int, mutant: int) -> bool:
+        mistakes = (off_by(backend, limit), lambda inputs: 0, off_by(mutant, limit))
+        asked = [cast(Asker, Answering(one)) for one in mistakes]
+        return not Probing(codebook(), asked[0], asked[1], [Failing((ask(first),))], ()).alike(asked[2], ())
+
+    assert told(number, off_by_one)
+    assert told(off_by_one, number)
+    assert told(number, number + off_by_one)
+    assert not told(number, number)
+
+
+def test_a_limit_far_from_the_failing_call_is_looked_for_until_it_is_exact() -> None:
+    right, failing = Answering(lambda inputs: 0), [Failing((of_number(1500),))]
+    for limit, other, same in ((2001, 2004, False), (2004, 2001, False), (2001, 2001, True)):
+        backend, mutant = (Answering(off_by(one - 1000, 1000)) for one in (limit, other))
+        asked = [cast(Asker, one) for one in (backend, right, mutant)]
+        assert Probing(codebook(), asked[0], asked[1], failing, ()).alike(asked[2], ()) is same
+
+
+class Reading(Answering):
+    """A backend whose answers hang on a number in a file that the harness wrote, under a digest that must be right."""
+
+    def walk(self, steps: Sequence[Any]) -> Held | Lost:
+        put, call = steps
+        number, digest = decode(encode_file(codec_of(put.body), put.body[codec_of(put.body)]))[0]
+        sealed = digest == hashlib.sha256(encode_canonical(number)).digest()
+        answer = int(self.mistake({"block_size": number})) if sealed else 0
+        return Held((Exchange(call.name, call.operator, call.inputs, ObservedResult({"original_index": answer})),))
+
+
+@pytest.mark.parametrize("number", [2, 3, 10, -2, -3, -10])
+def test_a_limit_on_a_number_in_a_file_is_looked_for_too(number: int) -> None:
+    limit = 2**40
+    held = limit + 1 if number > 0 else limit
+    data = encode_canonical([held, hashlib.sha256(encode_canonical(held)).digest()])
+    put = FileStep("put", {"root": "a", "path": "saved", "bytes": data.hex()})
+    failing = [Failing((put, *question()), "call")]
+    for other, same in ((number, True), (1 if number > 0 else -1, False)):
+        mistakes = (off_by(number, limit), lambda inputs: 0, off_by(other, limit))
+        asked = [cast(Asker, Reading(one)) for one in mistakes]
+        assert Probing(codebook(), asked[0], asked[1], failing, ()).alike(asked[2], ()) is same
 
 
 def test_a_mistake_that_hangs_on_a_leaf_more_is_another_mistake() -> None:

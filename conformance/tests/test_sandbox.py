@@ -193,6 +193,24 @@ def test_a_python_backend_has_a_worker_of_its_own_without_any_contract(capsys: p
     assert "wire json, sandbox bwrap" in capsys.readouterr().out
 
 
+@pytest.mark.usefixtures("no_diagnosis")
+def test_a_run_lets_a_backend_read_the_folders_that_it_names_and_no_others(tmp_path: Path) -> None:
+    (tmp_path / "library").mkdir()
+    (tmp_path / "library" / "data").write_text("x")
+    backend = hostile(f"tried(lambda: open({str(tmp_path / 'library' / 'data')!r}).read() and 'done')")
+    arguments = ["run", "--profile", "quick", "--sandbox", "bwrap", "-k", "EncodeCursors", "--backend", backend]
+    seen = {}
+    for name, more in (("none", []), ("given", ["--sandbox-read", str(tmp_path / "library")])):
+        assert status_of([*arguments, *more, "--output", name]) == 1
+        seen[name] = read_record(Path(name, "record.json").read_bytes())["backend"]["version"]
+    assert seen == {"none": "FileNotFoundError", "given": "done"}
+
+
+def test_folders_to_read_without_a_sandbox_are_a_mistake(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert status_of(["run", "--profile", "quick", "--sandbox-read", str(tmp_path)]) == 2
+    assert "--sandbox-read needs --sandbox bwrap" in capsys.readouterr().err
+
+
 def test_where_bubblewrap_cannot_start_there_is_no_judgement(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -5,22 +5,23 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations, zip_longest
+from itertools import chain, combinations, zip_longest
 from typing import Any, Final
 
 from conformance.codec.codebook import Codebook
 from conformance.codec.illtyped import IllTyped
 from conformance.contract.types import is_place
 from conformance.trial.fuzz.seed import is_cheap
+from conformance.trial.stored import numbers_in, with_number
 from conformance.vectors.axis import refusal_of
-from conformance.vectors.case import CallStep, Case, RestartStep
+from conformance.vectors.case import CallStep, Case, ExpectedFailure, FileStep, RestartStep
 from conformance.vectors.dial import Dial, beside, dial_of
 from conformance.vectors.exchange import AnyStep
 from conformance.vectors.leaf import Optional, Spot, put, spots
 from conformance.vectors.notable import AXES, notable
-from conformance.vectors.placeholder import is_placeholder
+from conformance.vectors.placeholder import anywhere, is_placeholder
 from conformance.vectors.question import Asked
-from conformance.vectors.recipe import holds_recipe
+from conformance.vectors.recipe import MARK, holds_recipe, is_recipe
 
 LONGEST: Final = 40_000  # characters of a call: near a longer one nothing is asked
 _OCCURRENCES: Final = 4  # of a leaf in one call
@@ -28,6 +29,7 @@ _SEEN: Final = 8  # values of other cases for one leaf
 _MOST_SEEN: Final = 1_500_000  # characters of calls in which they are looked for
 _STEP, _RESTART, _MAKING = 1_000, 400_000, 100  # what a step, a new process and a file cost, in characters of a call
 _LEAST_COUPLED: Final = 2  # zeros and ones are equal by chance
+_ROUNDS: Final = 16  # times that a wrong call is made again
 _MOST: Final = 300  # items of a large value
 _NOTHING: Final = object()
 Steps = tuple[AnyStep, ...]
@@ -35,10 +37,10 @@ Steps = tuple[AnyStep, ...]
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """One leaf of one call of a question."""
+    """One leaf of one call of a question, or one number of a file that it writes."""
 
     steps: Steps
-    at: int  # the place of the call
+    at: int  # the place of the call, or of the file step
     spot: Spot
     dial: Dial | None
 
@@ -46,14 +48,20 @@ class Leaf:
     def name(self) -> str:
         """What it is called, whatever the question and the occurrence."""
         step = self.steps[self.at]
+        if isinstance(step, FileStep):
+            return self.spot.place
         assert isinstance(step, CallStep | Asked)
         return f"{step.operator} {self.spot.place}"
 
     def having(self, value: Any) -> Steps:
         """The question with another value of the leaf."""
         step = self.steps[self.at]
-        assert isinstance(step, CallStep | Asked)
-        changed = Asked(step.name, step.operator, put(step.inputs, self.spot.steps, value))
+        changed: AnyStep
+        if isinstance(step, FileStep):
+            changed = with_number(step, self.spot, int(value))
+        else:
+            assert isinstance(step, CallStep | Asked)
+            changed = Asked(step.name, step.operator, put(step.inputs, self.spot.steps, value))
         return (*self.steps[: self.at], changed, *self.steps[self.at + 1 :])
 
     def at_place(self, place: int) -> Steps:
@@ -77,20 +85,72 @@ class Neighbourhood:
         for k in (*reversed(calls[: stop + 1]), *calls[stop + 1 :]):
             step = steps[k]
             assert isinstance(step, CallStep | Asked)
-            if len(repr(step.inputs)) > LONGEST or holds_recipe(step.inputs):
+            if len(repr(step.inputs)) > LONGEST:
                 continue
+            long = holds_recipe(step.inputs)
             found: Counter[str] = Counter()
             for spot in spots(self.codebook[step.operator].contract.inputs, step.inputs):
+                # Of a call with a long value, which costs, only lengths and numbers are turned.
+                if long and not is_recipe(spot.value) and not _is_number(spot):
+                    continue
                 if found[spot.place] < _OCCURRENCES and not is_placeholder(spot.value):
                     found[spot.place] += 1
                     yield Leaf(steps, k, spot, dial_of(spot))
 
+    def stored(self, steps: Steps) -> Iterator[Leaf]:
+        """The numbers in the files that a question writes."""
+        for k, step in enumerate(steps):
+            if isinstance(step, FileStep):
+                yield from (Leaf(steps, k, spot, dial_of(spot)) for spot in numbers_in(step))
+
+    def rounds(self, steps: Steps, last: str, calls: Iterable[CallStep]) -> Iterator[Steps]:
+        """The question, and behind it the wrong call of a machine again and again: what it counts goes on.
+
+        Before each time comes another call on the same handle, in each line another one of `calls`.
+        """
+        wrong = next((one for one in steps if isinstance(one, CallStep | Asked) and one.name == last), None)
+        handle = None if wrong is None else self._handle(wrong)
+        if wrong is None or handle is None:
+            return
+        for other in (None, *calls):
+            if other is not None and self.codebook[other.operator].contract.machine != (
+                self.codebook[wrong.operator].contract.machine
+            ):
+                continue
+            more: list[AnyStep] = []
+            for k in range(_ROUNDS):
+                if other is not None:
+                    taken = self._taken(other)
+                    more.append(Asked(f"round-{k}", other.operator, {**other.inputs, taken: handle}))
+                more.append(Asked(f"again-{k}", wrong.operator, wrong.inputs))
+            yield (*steps, *more)
+
+    def _taken(self, step: CallStep | Asked) -> str:
+        method = self.codebook[step.operator].contract.method
+        return "" if method is None or method.closes else method.takes
+
+    def _handle(self, step: CallStep | Asked) -> Any:
+        return step.inputs.get(self._taken(step))
+
+    def changing(self, cases: Iterable[Case]) -> list[CallStep]:
+        """One call of every method that goes on with a handle and changes something; those that name a folder not."""
+        found: dict[str, CallStep] = {}
+        for step in (step for case in cases for step in case.steps if isinstance(step, CallStep)):
+            taken = self._taken(step)
+            if step.operator in found or not taken or isinstance(step.expected, ExpectedFailure):
+                continue
+            method = self.codebook[step.operator].contract.method
+            others = [part for name, part in step.inputs.items() if name != taken]
+            if method is not None and not method.reads and not any(anywhere(part, is_placeholder) for part in others):
+                found[step.operator] = step
+        return list(found.values())
+
     def near(self, leaf: Leaf) -> Iterator[Steps]:
         """The questions in which this leaf alone is another; those that no backend is to be asked are left out."""
         step = leaf.steps[leaf.at]
-        assert isinstance(step, CallStep | Asked)
         told = {repr(leaf.spot.value)}
-        for value in self._values(step.operator, leaf):
+        operator = step.operator if isinstance(step, CallStep | Asked) else ""
+        for value in self._values(operator, leaf):
             if repr(value) not in told:
                 told.add(repr(value))
                 if self.is_askable(question := leaf.having(value), leaf.at):
@@ -119,6 +179,9 @@ class Neighbourhood:
         sorts: list[Iterable[Any]] = []
         if leaf.dial is not None:
             sorts.append(map(leaf.dial.value, leaf.dial.places()))
+        if is_recipe(leaf.spot.value):
+            yield from chain.from_iterable(sorts)
+            return
         if not isinstance(leaf.spot.type, Optional):
             sorts += [self.seen.get((operator, leaf.spot.place), ()), beside(leaf.spot)]
         for axis in AXES:
@@ -130,6 +193,8 @@ class Neighbourhood:
     def is_askable(self, steps: Steps, at: int) -> bool:
         """Whether a call is inside the domain, and cheap: a mistake may lie in the guard that refuses a long one."""
         step = steps[at]
+        if isinstance(step, FileStep):
+            return True
         assert isinstance(step, CallStep | Asked)
         forms = self.codebook[step.operator]
         try:
@@ -167,7 +232,7 @@ def cost(steps: Steps) -> int:
     total = 0
     for step in steps:
         total += _RESTART if isinstance(step, RestartStep) else _STEP
-        total += len(repr(step.inputs)) if isinstance(step, CallStep | Asked) else _MAKING
+        total += len(repr(step.inputs)) + _made(step.inputs) if isinstance(step, CallStep | Asked) else _MAKING
     return total
 
 
@@ -188,6 +253,19 @@ def in_turns(lines: Sequence[Iterable[Steps]], budget: int) -> Iterator[Steps]:
 def without_pins(steps: Sequence[AnyStep]) -> Steps:
     """The steps of a question, ready to be changed."""
     return tuple(replace(step, pin=None) if isinstance(step, Asked) else step for step in steps)
+
+
+def _made(value: Any) -> int:
+    """About how many characters the recipes of a value make."""
+    if is_recipe(value):
+        return int(value[MARK]["count"]) * max(2, len(repr(value[MARK].get("of", ""))))
+    parts = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
+    return sum(map(_made, parts))
+
+
+def _is_number(spot: Spot) -> bool:
+    dial = dial_of(spot)
+    return dial is not None and not dial.counts
 
 
 def _count(value: Any) -> int:

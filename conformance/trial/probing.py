@@ -26,6 +26,7 @@ from conformance.vectors.exchange import Held
 from conformance.vectors.question import Asked
 
 MOST_CASES: Final = 6  # questions that others are asked near of
+_REPEATED: Final = 2  # questions whose wrong call is made again and again
 _BUDGET: Final = 2_000_000  # characters of calls, about: some seconds
 _LIVELY: Final = 5  # occurrences of a leaf whose limits are looked for
 _HALVINGS: Final = 64  # at most, until a limit is found
@@ -62,7 +63,13 @@ class Probing:
         of_each = [list(self._neighbourhood.leaves(without_pins(one.steps), one.step)) for one in chosen]
         self._leaves = [leaf for row in zip_longest(*of_each) for leaf in row if leaf is not None]
         near = [self._neighbourhood.near(leaf) for leaf in self._leaves]
-        self._more = in_turns([*map(self._neighbourhood.coupled, of_each), *near], _BUDGET)
+        # What a machine counts shows in more of the same calls, and what a file says in another number there.
+        calls = self._neighbourhood.changing(self.cases)
+        rounds = [self._neighbourhood.rounds(without_pins(one.steps), one.step, calls) for one in chosen[:_REPEATED]]
+        stored = [leaf for one in chosen for leaf in self._neighbourhood.stored(without_pins(one.steps))]
+        first = in_turns([*rounds, *map(self._neighbourhood.near, stored)], _BUDGET)
+        self._leaves += stored
+        self._more = chain(first, in_turns([*map(self._neighbourhood.coupled, of_each), *near], _BUDGET))
 
     @property
     def _questions(self) -> Iterator[Steps]:

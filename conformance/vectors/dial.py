@@ -9,10 +9,14 @@ from typing import Any, Final
 
 from conformance.contract.types import INTEGER_RANGES, ListOf, Scalar
 from conformance.vectors.leaf import Spot
+from conformance.vectors.recipe import MARK, is_recipe, recipe
 
 _ANY: Final = (-(2**63), 2**64 - 1)  # of an integer inside a self-describing value
 _WIDE: Final = frozenset({"uint64", "int64", "integer"})  # decimal texts on the wire
-_LONGEST: Final = 300  # letters, bytes or items
+_LONGEST: Final = 5_000  # letters, bytes or items that are turned
+_LEAST: Final = 300  # to which a shorter one is turned, too
+_STEPS: Final = (-11, -4, -3, -2, -1, 1, 2, 3, 4, 11)  # limits are off by one, two, three or ten
+_GROWN: Final = ("text", "noise", "numbers", "list")  # recipes whose count is a length
 _POWERS: Final = (4, 7, 8, 15, 16, 24, 31, 32, 48, 53, 62, 63)
 _LENGTHS: Final = (0, 1, 3, 8, 16, 31, 32, 33, 64, 128, 255, 256, 257)
 
@@ -29,6 +33,9 @@ class Dial:
 
     def value(self, place: int) -> Any:
         """The wire value of the leaf with the dial at a place."""
+        if is_recipe(self.spot.value):
+            body = {name: part for name, part in self.spot.value[MARK].items() if name != "sha256"}
+            return recipe(**{**body, "count": place})
         if not self.counts:
             return str(place) if isinstance(self.spot.value, str) else place
         match self.spot.type:
@@ -41,27 +48,40 @@ class Dial:
     def places(self) -> list[int]:
         """Where to look first: beside where it stands, the ends, and what programs are limited to; nearest first."""
         now = self.now
-        found = {self.low, self.high, now - 2, now - 1, now + 1, now + 2, 2 * now, now // 2, 0, 1}
+        found = {self.low, self.high, 2 * now, now // 2, 0, 1, *(now + step for step in _STEPS)}
+        if is_recipe(self.spot.value):
+            return sorted((place for place in found - {now} if self.low <= place <= self.high), key=self._away)
         found |= {*_LENGTHS} if self.counts else {-1, now + 100, *(2**power for power in _POWERS)}
         inside = [place for place in found - {now} if self.low <= place <= self.high]
-        return sorted(inside, key=lambda place: (abs(place - now), place))
+        return sorted(inside, key=self._away)
+
+    def _away(self, place: int) -> tuple[int, int]:
+        return abs(place - self.now), place
 
 
 def dial_of(spot: Spot) -> Dial | None:
     """The dial of a leaf occurrence; None where it has none."""
     value = spot.value
+    if is_recipe(value):
+        body = value[MARK]
+        count = int(body["count"])
+        return Dial(spot, count, 0, 2 * count, counts=True) if body["generator"] in _GROWN else None
     match spot.type:
         case Scalar(name) if name in INTEGER_RANGES or name == "integer":
             low, high = INTEGER_RANGES.get(name, _ANY)
             if (name in _WIDE and isinstance(value, str)) or type(value) is int:
                 return Dial(spot, int(value), low, high, counts=False)
         case Scalar("bytes") if isinstance(value, str) and len(value) <= 2 * _LONGEST:
-            return Dial(spot, len(value) // 2, 0, _LONGEST, counts=True)
+            return Dial(spot, len(value) // 2, 0, _grown(len(value) // 2), counts=True)
         case Scalar("string") if isinstance(value, str) and len(value) <= _LONGEST:
-            return Dial(spot, len(value), 0, _LONGEST, counts=True)
+            return Dial(spot, len(value), 0, _grown(len(value)), counts=True)
         case ListOf() if isinstance(value, list) and 0 < len(value) <= _LONGEST:
-            return Dial(spot, len(value), 0, _LONGEST, counts=True)
+            return Dial(spot, len(value), 0, _grown(len(value)), counts=True)
     return None
+
+
+def _grown(length: int) -> int:
+    return max(_LEAST, 2 * length)
 
 
 def beside(spot: Spot) -> Iterator[Any]:

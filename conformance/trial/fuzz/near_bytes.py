@@ -17,7 +17,7 @@ from conformance.codec.item import Float, IllFormed, Incomplete, decode
 from conformance.contract.item import encode_item, head
 from conformance.contract.types import Value
 from conformance.vectors.degenerate import degenerates
-from conformance.vectors.place import ABSENT, Place, at, distinct_places, places, plain_map, put
+from conformance.vectors.place import ABSENT, Path, Place, at, distinct_places, places, plain_map, put
 
 Change = Callable[[Any], Any]
 _LARGEST: Final = 1 << 17  # bytes that are read as an item
@@ -32,7 +32,7 @@ def near_bytes(data: bytes, random: Random, change: Change | None, tame: bool = 
     A `tame` change leaves them a canonical item.
     """
     if change is not None and (tame or random.random() < 0.75):
-        item = _item(data)
+        item = item_in(data)
         if item is not None:
             spoils = not tame and random.random() < 0.15
             return _spoilt(data, random) if spoils else _changed(item[0], random, change, tame)
@@ -55,7 +55,7 @@ def near_bytes(data: bytes, random: Random, change: Change | None, tame: bool = 
 
 def degenerate_items(data: bytes) -> Iterator[tuple[Place, Iterator[bytes]]]:
     """Where the bytes are a CBOR item: each part, and the same item with the degenerate values for that part."""
-    if (item := _item(data)) is not None:
+    if (item := item_in(data)) is not None:
         for place in distinct_places(Value(), item[0]):
             yield place, _degenerates(item[0], place)
         heads = islice(_heads(data), _SHOWN)
@@ -63,12 +63,17 @@ def degenerate_items(data: bytes) -> Iterator[tuple[Place, Iterator[bytes]]]:
         yield Place((), "head", Value(), item[0]), spoilt
 
 
+def with_part(item: Any, path: Path, value: Any) -> bytes:
+    """The bytes of an item with another value at a path, and every digest of a part in it made right again."""
+    return _canonical(_sealed(item, put(item, path, value)))
+
+
 def _degenerates(item: Any, place: Place) -> Iterator[bytes]:
     for value in degenerates(place):
-        yield _canonical(_sealed(item, put(item, place.path, value)))
+        yield with_part(item, place.path, value)
 
 
-def _item(data: bytes) -> list[Any] | None:
+def item_in(data: bytes) -> list[Any] | None:
     """The self-describing value that the bytes are, in a list; None where they are none."""
     if not data or len(data) > _LARGEST:
         return None

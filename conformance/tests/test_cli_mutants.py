@@ -1,0 +1,149 @@
+"""`tally mutants` with its options, on the cases of one small operator."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from conformance.cli import killing, wiring
+from conformance.cli.main import status_of
+from conformance.contract.library import Library
+from conformance.tests.mutant_results import DECODE, cases_of
+from conformance.tests.shipped import shipped_library
+from conformance.trial import mutants as trial
+from conformance.trial.attempt import Attempt, attempt
+from conformance.trial.mutants_matrix import KillMatrix
+from conformance.vectors.case import Case
+from conformance.vectors.corpus import Corpus, load_corpus
+
+TAGS = "decode-tags"
+Capture = pytest.CaptureFixture[str]
+
+
+def few(cases: Sequence[Case]) -> Corpus:
+    return replace(load_corpus(shipped_library().layout), cases={DECODE: tuple(cases)})
+
+
+def speaking() -> list[Case]:
+    """Cases that the mutant answers wrongly, and some others."""
+    cases = list(cases_of(DECODE))
+    return [case for case in cases if "not-canonical" in case.id or case in cases[:3]]
+
+
+@pytest.fixture
+def written(monkeypatch: pytest.MonkeyPatch) -> list[KillMatrix]:
+    """What `--write` would write; the commands see a few cases of one operator."""
+    found: list[KillMatrix] = []
+    seen = few(speaking())
+    for module in (killing, wiring):
+        monkeypatch.setattr(module, "specification", shipped_library)
+        monkeypatch.setattr(module, "frozen_vectors", lambda library, least=0: seen)
+    monkeypatch.setattr(killing, "_committed", lambda folder: KillMatrix((), {}))
+
+    def keep(library: Library, matrix: KillMatrix, floor: Any) -> None:
+        found.append(matrix)
+
+    monkeypatch.setattr(killing, "_write", keep)
+    return found
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The cases that mutants were asked."""
+    found: list[str] = []
+
+    def noted(backend: str, cases: Sequence[Case], *arguments: Any, **options: Any) -> Attempt:
+        found.extend(case.id for case in cases)
+        return attempt(backend, cases, *arguments, **options)
+
+    monkeypatch.setattr(trial, "attempt", noted)
+    monkeypatch.setattr(killing, "Forked", ThreadPoolExecutor)  # what a fork was asked is not seen here
+    return found
+
+
+def test_ids_alone_are_tried_on_the_vectors(written: list[KillMatrix]) -> None:
+    assert status_of(["mutants", TAGS, "--write"]) == 0
+    row = written[0].rows[TAGS]
+    assert row.killed
+    assert (row.laws, row.fuzz, row.crash) == (None, None, None)
+
+
+def test_by_tries_what_it_names_beside_the_vectors_and_nothing_else(written: list[KillMatrix]) -> None:
+    assert status_of(["mutants", TAGS, "--by", "laws", "--write"]) == 0
+    row = written[0].rows[TAGS]
+    assert row.killed
+    assert row.laws is not None
+    assert (row.fuzz, row.crash) == (None, None)
+
+
+def test_by_knows_four_kinds(capsys: Capture) -> None:
+    assert status_of(["mutants", TAGS, "--by", "luck"]) == 2
+    assert "'luck' is not one of 'vectors', 'laws', 'fuzz', 'crash'" in capsys.readouterr().err
+
+
+def test_changed_asks_only_what_killed_a_mutant_and_what_is_new(
+    written: list[KillMatrix], asked: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert status_of(["mutants", TAGS, "--write"]) == 0
+    first, everything = written.pop(), sorted(asked)
+    killed = first.rows[TAGS].killed
+    assert 0 < len(killed) < len(everything)
+    new = next(id_ for id_ in everything if id_ not in killed)
+    known = replace(first, digests={**first.digests, new: "of-another"})
+    monkeypatch.setattr(killing, "_committed", lambda folder: known)
+    asked.clear()
+    assert status_of(["mutants", TAGS, "--changed", "--write"]) == 0
+    assert sorted(asked) == sorted({*killed, new})
+    assert written[0].rows[TAGS].killed == killed
+    # A mutant whose source is another one is asked everything.
+    other = replace(first, rows={TAGS: replace(first.rows[TAGS], sources="another")})
+    monkeypatch.setattr(killing, "_committed", lambda folder: other)
+    asked.clear()
+    assert status_of(["mutants", TAGS, "--changed", "--write"]) == 0
+    assert sorted(asked) == everything
+
+
+@pytest.mark.usefixtures("written")
+def test_solo_names_the_operator_that_is_enough(capsys: Capture) -> None:
+    assert status_of(["mutants", "--solo", TAGS]) == 0
+    page = capsys.readouterr().out
+    assert f"{TAGS}  dies with {DECODE} alone" in page
+    assert "1 mutants: 1 die with one operator declared alone, 0 say why not" in page
+
+
+@pytest.mark.usefixtures("written")
+def test_a_mutant_that_survives_alone_is_red(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
+    calm = [case for case in cases_of(DECODE) if "not-canonical" not in case.id][:2]
+    monkeypatch.setattr(killing, "frozen_vectors", lambda library, least=0: few(calm))
+    assert status_of(["mutants", "--solo", TAGS]) == 1
+    assert f"red: {TAGS} survives wherever one operator is declared alone" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("option", ["--write", "--changed", "--by=laws"])
+def test_solo_goes_with_no_other_option(option: str, capsys: Capture) -> None:
+    assert status_of(["mutants", "--solo", option]) == 2
+    assert "--solo tries the vectors and writes nothing" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("written")
+def test_wire_is_red_where_fewer_leaves_speak_than_are_committed(capsys: Capture) -> None:
+    assert status_of(["mutants", "--wire", DECODE]) == 1
+    assert "hint: run `tally mutants --wire --write`" in capsys.readouterr().out
+
+
+def test_wire_agrees_with_what_is_committed_for_an_operator(
+    written: list[KillMatrix], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(wiring, "frozen_vectors", lambda library, least=0: load_corpus(library.layout))
+    assert status_of(["mutants", "--wire", DECODE]) == 0
+    assert written == []
+
+
+@pytest.mark.usefixtures("written")
+def test_wire_takes_operators_and_nothing_else(capsys: Capture) -> None:
+    assert status_of(["mutants", "--wire", TAGS]) == 2
+    assert "no contract has this name" in capsys.readouterr().err
