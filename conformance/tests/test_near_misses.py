@@ -125,3 +125,21 @@ def test_a_count_of_a_machine_that_goes_on_longer_is_not_taken_for_one_more(
     assert found is not None
     assert (found.explained, found.mutants) == (True, (LISTED,))
     assert diagnosed(NEAR, cases, other) == NOT_EXPLAINED
+
+
+def test_a_limit_of_bytes_that_is_off_by_three_is_not_taken_for_one_that_is_off_by_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The bytes are a CBOR item under a digest: a text in it grows, and the digest is made right again."""
+    limit = "len(checkpoint_blob) > MAX_BLOB_BYTES"
+    listed, nearly = (f"{limit} + {number}" for number in (1, 3))
+    file = "checkpoint/blob.py"
+    write(tmp_path, {LISTED: (file, limit, listed), NEAR: (file, limit, nearly)}, "checkpoint")
+    monkeypatch.setenv("TALLY_SPEC_DIR", str(tmp_path))
+    cases = [case for case in cases_of("UML_OS.Checkpoint.Restore_v1") if "too-long" in case.id]
+    one, other = ([attempt(f"mutant:{id_}", cases, codebook()).results[c.id] for c in cases] for id_ in (LISTED, NEAR))
+    assert [behaviour(result) for result in one] == [behaviour(result) for result in other]
+    found = diagnosed(LISTED, cases, one)
+    assert found is not None
+    assert found.mutants == (LISTED,)
+    assert diagnosed(NEAR, cases, other) == NOT_EXPLAINED

@@ -10,9 +10,9 @@ from typing import Any, Final
 
 from conformance.codec.codebook import Codebook
 from conformance.codec.illtyped import IllTyped
-from conformance.contract.types import is_place
+from conformance.contract.types import Scalar, is_place
 from conformance.trial.fuzz.seed import is_cheap
-from conformance.trial.stored import numbers_in, with_number
+from conformance.trial.stored import parts_in, with_another, writing, written
 from conformance.vectors.axis import refusal_of
 from conformance.vectors.case import CallStep, Case, ExpectedFailure, FileStep, RestartStep
 from conformance.vectors.dial import Dial, beside, dial_of
@@ -37,12 +37,13 @@ Steps = tuple[AnyStep, ...]
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """One leaf of one call of a question, or one number of a file that it writes."""
+    """One leaf of one call of a question, or a number or text inside the CBOR of a file or of a byte string."""
 
     steps: Steps
     at: int  # the place of the call, or of the file step
     spot: Spot
     dial: Dial | None
+    holder: Spot | None = None  # the byte string of the call that it lies in
 
     @property
     def name(self) -> str:
@@ -58,10 +59,13 @@ class Leaf:
         step = self.steps[self.at]
         changed: AnyStep
         if isinstance(step, FileStep):
-            changed = with_number(step, self.spot, int(value))
+            changed = writing(step, with_another(written(step) or b"", self.spot, value))
         else:
             assert isinstance(step, CallStep | Asked)
-            changed = Asked(step.name, step.operator, put(step.inputs, self.spot.steps, value))
+            spot = self.holder or self.spot
+            if self.holder is not None:
+                value = with_another(bytes.fromhex(self.holder.value), self.spot, value).hex()
+            changed = Asked(step.name, step.operator, put(step.inputs, spot.steps, value))
         return (*self.steps[: self.at], changed, *self.steps[self.at + 1 :])
 
     def at_place(self, place: int) -> Steps:
@@ -98,10 +102,16 @@ class Neighbourhood:
                     yield Leaf(steps, k, spot, dial_of(spot))
 
     def stored(self, steps: Steps) -> Iterator[Leaf]:
-        """The numbers in the files that a question writes."""
+        """The numbers and texts inside the files that a question writes and the byte strings that it hands over."""
         for k, step in enumerate(steps):
             if isinstance(step, FileStep):
-                yield from (Leaf(steps, k, spot, dial_of(spot)) for spot in numbers_in(step))
+                if (data := written(step)) is not None:
+                    yield from (Leaf(steps, k, *one) for one in parts_in(data, step.subject))
+            elif isinstance(step, CallStep | Asked):
+                for spot in spots(self.codebook[step.operator].contract.inputs, step.inputs):
+                    if spot.type == Scalar("bytes") and isinstance(spot.value, str) and "~" not in spot.place:
+                        found = parts_in(bytes.fromhex(spot.value), spot.place)
+                        yield from (Leaf(steps, k, *one, holder=spot) for one in found)
 
     def rounds(self, steps: Steps, last: str, calls: Iterable[CallStep]) -> Iterator[Steps]:
         """The question, and behind it the wrong call of a machine again and again: what it counts goes on.
@@ -179,7 +189,7 @@ class Neighbourhood:
         sorts: list[Iterable[Any]] = []
         if leaf.dial is not None:
             sorts.append(map(leaf.dial.value, leaf.dial.places()))
-        if is_recipe(leaf.spot.value):
+        if leaf.holder is not None or not operator or is_recipe(leaf.spot.value):
             yield from chain.from_iterable(sorts)
             return
         if not isinstance(leaf.spot.type, Optional):
