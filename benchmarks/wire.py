@@ -18,13 +18,12 @@ from typing import Any, cast
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from conformance.backend.command import Process
-from conformance.backend.drive import Call, Conversation, Driver, Talk
-from conformance.backend.observed import ObservedResult, observe
-from conformance.backend.outcome import Result
+from conformance.backend.driver import Call, Conversation, Driver, Talk
+from conformance.backend.outcome import ObservedResult, Result, observe
 from conformance.backend.resolve import BackendCommand
 from conformance.codec.codebook import Codebook, OperatorForms
-from conformance.codec.dialect import DIALECTS
 from conformance.codec.form import form_of
+from conformance.codec.framing import DIALECTS
 from conformance.contract.model import Contract
 from conformance.contract.types import Field, ListOf, Scalar, Struct
 

@@ -8,24 +8,20 @@ from dataclasses import replace
 from functools import cached_property, partial
 from typing import Final
 
-from conformance.backend.carrier import Carrier
-from conformance.backend.conversation import Conversation, Finished
-from conformance.backend.drive import Driver
+from conformance.backend.carrier import Carrier, stand_in_for
+from conformance.backend.driver import Driver
 from conformance.backend.hello import BadHello, Hello
 from conformance.backend.outcome import LostBackend
-from conformance.backend.pipeline import Pipeline
-from conformance.backend.standin import stand_in_for
+from conformance.backend.scheduler import Conversation, Finished, Pipeline
 from conformance.codec.codebook import codebook_of
-from conformance.codec.dialect import DIALECTS
+from conformance.codec.framing import DIALECTS
 from conformance.contract.library import Library
-from conformance.report.entry import entry_of
 from conformance.report.failure import Tried, facts_of, plain
-from conformance.report.prose import prose_of
-from conformance.trial.asker import Asker
-from conformance.trial.blame import blamed
-from conformance.trial.check import Check, Result, Verdict
+from conformance.report.record import entry_of, prose_of
+from conformance.trial.cases import blamed
+from conformance.trial.check import Check, Result, Verdict, outcome_name
+from conformance.trial.client import Asker
 from conformance.trial.fuzz import Fuzzing
-from conformance.trial.judge import outcome_name
 from conformance.trial.options import RunOptions
 from conformance.trial.plan import Plan, Trial
 from conformance.trial.run import reference, started_as

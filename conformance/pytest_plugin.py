@@ -60,7 +60,7 @@ def _bench(config: pytest.Config) -> Bench:
     from conformance.backend.sandbox import NoSandbox
     from conformance.contract.finder import find_layout
     from conformance.contract.library import load_library
-    from conformance.contract.position import MalformedContract
+    from conformance.contract.source import MalformedContract
     from conformance.pytest_bench import Bench
     from conformance.trial.options import RunOptions
     from conformance.vectors.corpus import CorruptedCorpus, load_corpus

@@ -1,11 +1,31 @@
-"""What carries calls to a backend and its answers back: a process of its own, or the process of the harness."""
+"""What carries calls to a backend: a process, the process of the harness, or a backend and its stand-in as one."""
 
 from __future__ import annotations
 
-from typing import Any, Final, Protocol
+import sys
+import traceback
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Protocol, TypeVar
 
-from conformance.backend.hello import Hello
-from conformance.backend.outcome import Outcome
+from conformance.backend.hello import BadHello, Hello, hello_from
+from conformance.backend.outcome import (
+    Crash,
+    Lost,
+    LostBackend,
+    Outcome,
+    ProtocolError,
+    Result,
+    Side,
+    describe,
+    outcome_of,
+)
+from conformance.backend.resolve import REFERENCE, BackendCommand, resolve
+from conformance.backend.session import KnownSignatures, MissingObject, Session, load_object
+from conformance.codec.codebook import Codebook
+from conformance.codec.framing import Dialect
 
 GRACE: Final = 2.0  # seconds between tally.bye and the end of a process that ignores it
 
@@ -35,3 +55,181 @@ class Carrier(Protocol):
 
     def kill(self) -> None:
         """End it; safe to call twice."""
+
+
+class InProcess:
+    """The carrier behind --same-process; every message still crosses the wire's bytes, so values are what they are.
+
+    A module is imported once, so what it remembers outlives a restart; a class is called anew.
+    """
+
+    def __init__(self, target: str, dialect: Dialect, codebook: Codebook) -> None:
+        self._target, self._dialect, self._codebook = target, dialect, codebook
+        self._session: Session | None = None
+        self._asked: deque[Mapping[str, Any]] = deque()
+        self._next_id = 0
+        self.stderr_tail = b""  # what it prints goes where the harness prints
+        self.closed = False
+
+    @property
+    def backlog(self) -> int:
+        """Nothing: requests are taken one at a time."""
+        return 0
+
+    def hello(self) -> Hello:
+        """The introduction; raises BadHello."""
+        here = str(Path.cwd())
+        if here not in sys.path:
+            sys.path.append(here)
+        try:
+            subject = load_object(self._target)
+        except MissingObject as error:
+            raise BadHello(str(error)) from None
+        except Exception as error:
+            raise BadHello(f"{self._target!r} cannot be imported: {error!r}") from error
+        self._session = Session(subject, KnownSignatures(self._codebook), self._dialect.name)
+        self.submit("tally.hello", {"protocol": 1})
+        try:
+            ((_, outcome),) = self.wait()
+        except LostBackend as lost:
+            raise BadHello(f"tally.hello was answered by {describe(lost.reason)}") from lost
+        if isinstance(outcome, Result):
+            return hello_from(outcome.value)
+        raise BadHello(f"tally.hello was answered by {describe(outcome)}")
+
+    def submit(self, method: str, params: Any) -> int:
+        """Remember one request; its id."""
+        id_ = self._next_id
+        self._next_id += 1
+        self._asked.append({"jsonrpc": "2.0", "id": id_, "method": method, "params": params})
+        return id_
+
+    def wait(self) -> list[tuple[int, Outcome]]:
+        """The answer to the oldest request; raises LostBackend, from what the object raised."""
+        assert self._session is not None, "hello comes first"
+        request = self._asked.popleft()
+        try:
+            answer = self._session.answer(self._carried(request))
+            assert answer is not None, "every request has an id"
+            return [(request["id"], outcome_of(self._carried(answer)))]
+        except Exception as error:
+            traceback.print_exc()
+            raise LostBackend(Crash(f"it raised {type(error).__name__}")) from error
+
+    def settle(self, grace: float = GRACE) -> bool:
+        """Forget the object."""
+        self.kill()
+        return True
+
+    def kill(self) -> None:
+        """Forget the object."""
+        self.closed = True
+        self._session = None
+        self._asked.clear()
+
+    def _carried(self, message: Mapping[str, Any]) -> Mapping[str, Any]:
+        (carried,) = self._dialect.splitter().feed(self._dialect.dump(message))
+        return carried
+
+
+T = TypeVar("T")
+
+
+class LostStandIn(LostBackend):
+    """The stand-in can no longer be spoken to; `stderr` is the end of what it wrote there, for people."""
+
+    def __init__(self, reason: Lost, stderr: bytes = b"", side: Side = Side.STAND_IN) -> None:
+        super().__init__(reason)
+        self.stderr, self.side = stderr, side
+
+
+@dataclass(frozen=True, slots=True)
+class StandIn:
+    """How to start the backend that answers what the one on trial does not declare, and how long to wait for it."""
+
+    command: BackendCommand
+    timeout: float
+
+
+def stand_in_for(wire: str, timeout: float, reference: str = REFERENCE) -> StandIn:
+    """The reference as the stand-in of a backend that speaks `wire`; raises BackendNotFound."""
+    return StandIn(resolve(reference, wire), timeout)
+
+
+class Accompanied:
+    """A carrier that asks `own` the operators it declares, and a stand-in all others."""
+
+    def __init__(self, own: Carrier, declared: frozenset[str], start: Callable[[], tuple[Carrier, Hello]]) -> None:
+        self._own, self._declared, self._start = own, declared, start
+        self._other: Carrier | None = None
+        self._known: frozenset[str] = frozenset()
+        self._asked: dict[Carrier, dict[int, int]] = {own: {}}  # by side: its id of a request, and ours
+        self._next_id = 0
+
+    @property
+    def stderr_tail(self) -> bytes:
+        """What the backend on trial wrote."""
+        return self._own.stderr_tail
+
+    @property
+    def backlog(self) -> int:
+        """Bytes of requests that either side has not taken yet."""
+        return sum(side.backlog for side in self._asked)
+
+    def hello(self) -> Hello:
+        """The introduction of the backend on trial; raises BadHello."""
+        return self._own.hello()
+
+    def submit(self, method: str, params: Any) -> int:
+        """Queue one request at the side that answers it; raises LostStandIn where there is none."""
+        side = self._own if method in self._declared else self._stand_in(method)
+        number, self._next_id = self._next_id, self._next_id + 1
+        self._asked[side][side.submit(method, params)] = number
+        return number
+
+    def wait(self) -> list[tuple[int, Outcome]]:
+        """At least one answer; raises LostBackend, and LostStandIn where the stand-in is lost.
+
+        The stand-in comes first, so that the time in which the backend is not listened to never counts as its silence.
+        """
+        other = self._other
+        if other is None or not self._asked[other]:
+            return self._answers(self._own)
+        return self._blaming(other, lambda: self._answers(other))
+
+    def settle(self, grace: float = GRACE) -> bool:
+        """Say goodbye to both; whether the backend left by itself."""
+        try:
+            left = self._own.settle(grace)
+            if self._other is not None:
+                self._blaming(self._other, self._other.settle)
+        finally:
+            self.kill()
+        return left
+
+    def kill(self) -> None:
+        """End both; safe to call twice."""
+        for side in self._asked:
+            side.kill()
+
+    def _answers(self, side: Carrier) -> list[tuple[int, Outcome]]:
+        numbers = self._asked[side]
+        return [(numbers.pop(id_), outcome) for id_, outcome in side.wait()]
+
+    def _stand_in(self, method: str) -> Carrier:
+        if self._other is None:
+            try:
+                self._other, hello = self._start()
+            except BadHello as error:
+                raise LostStandIn(error.lost, error.stderr.encode(), Side.INSTALLATION) from None
+            self._asked[self._other] = {}
+            self._known = hello.operators
+        if method not in self._known:
+            raise LostStandIn(ProtocolError(f"it does not declare {method} either"), side=Side.INSTALLATION)
+        return self._other
+
+    def _blaming(self, other: Carrier, act: Callable[[], T]) -> T:
+        try:
+            return act()
+        except LostBackend as lost:
+            raise LostStandIn(lost.reason, other.stderr_tail) from None

@@ -23,14 +23,23 @@ from array import array
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from conformance.backend.answer import outcome_of, stranger
 from conformance.backend.carrier import GRACE
 from conformance.backend.guardian import guardian
 from conformance.backend.hello import BadHello, Hello, hello_from
-from conformance.backend.outcome import Crash, Lost, LostBackend, Outcome, ProtocolError, Result, Timeout, describe
+from conformance.backend.outcome import (
+    Crash,
+    Lost,
+    LostBackend,
+    Outcome,
+    ProtocolError,
+    Result,
+    Timeout,
+    describe,
+    outcome_of,
+    stranger,
+)
 from conformance.backend.resolve import BackendNotFound
-from conformance.codec.dialect import Dialect
-from conformance.codec.splitter import MAX_MESSAGE, Garbage
+from conformance.codec.framing import MAX_MESSAGE, Dialect, Garbage
 
 __all__ = ["LostBackend", "Process", "describe"]
 

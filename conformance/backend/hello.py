@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from conformance.backend.outcome import Lost, ProtocolError
-from conformance.codec.illtyped import shorten
+from conformance.codec.scalar import shorten
 
 PROTOCOL: Final = 1
 DEFAULT_IN_FLIGHT: Final = 1

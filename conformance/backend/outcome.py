@@ -1,12 +1,15 @@
-"""What a backend did with one call (glossary: outcome)."""
+"""What a backend did with one call, read from its message and compared with the types of the contract."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any
+from typing import Any, Final
 
-from conformance.codec.illtyped import shorten
+from conformance.codec.codebook import Codebook
+from conformance.codec.framing import Dialect
+from conformance.codec.scalar import IllTyped, shorten
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,3 +92,94 @@ def describe(outcome: Outcome) -> str:
             return f"a timeout: no answer within {seconds:g} s"
         case ProtocolError(reason):
             return f"a protocol error: {reason}"
+
+
+_MEMBERS: Final = frozenset({"jsonrpc", "id", "result", "error"})
+_ERROR_MEMBERS: Final = frozenset({"code", "message", "data"})
+
+
+def outcome_of(message: Mapping[str, Any]) -> Outcome:
+    """What an answer says; an answer that JSON-RPC 2.0 does not know is a ProtocolError."""
+    if message.get("jsonrpc") != "2.0":
+        return ProtocolError('an answer without "jsonrpc": "2.0"')
+    if ("result" in message) == ("error" in message):
+        return ProtocolError("an answer must have either a result or an error")
+    if not message.keys() <= _MEMBERS:
+        return _unknown("an answer", message.keys() - _MEMBERS)
+    if "result" in message:
+        return Result(message["result"])
+    error = message["error"]
+    if not isinstance(error, Mapping):
+        return ProtocolError("an error that is not an object")
+    if not error.keys() <= _ERROR_MEMBERS:
+        return _unknown("an error", error.keys() - _ERROR_MEMBERS)
+    return Failure(error.get("code"), error.get("message"), error.get("data"))
+
+
+def stranger(message: Mapping[str, Any]) -> ProtocolError:
+    """What is wrong with a message whose id was never asked."""
+    if "method" in message and "id" not in message:
+        return ProtocolError(f"a notification, {shorten(message['method'])}: a backend only answers")
+    error = message.get("error")
+    said = f", saying {shorten(error, 200)}" if error is not None else ""
+    return ProtocolError(f"an answer with the id {shorten(message.get('id'), 40)}, which was never asked{said}")
+
+
+def _unknown(what: str, members: Any) -> ProtocolError:
+    return ProtocolError(f"{what} with the unknown member {shorten(min(members))}")
+
+
+@dataclass(frozen=True, slots=True)
+class ObservedResult:
+    """A well-typed result in JSON wire form, without volatile fields; the handles in it only serve to be given back."""
+
+    fields: Mapping[str, Any]
+    handles: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ObservedFailure:
+    """A well-typed contract failure."""
+
+    code: str
+    data: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class BadAnswer:
+    """A framed answer whose content is not of the declared types."""
+
+    error: IllTyped
+
+
+Observed = ObservedResult | ObservedFailure | BadAnswer | Lost
+
+
+def observe(outcome: Outcome, operator: str, codebook: Codebook, dialect: Dialect) -> Observed:
+    """What an outcome says, once held to the types of the operator's contract."""
+    forms = codebook[operator]
+    try:
+        if isinstance(outcome, Result):
+            fields = dialect.incoming(forms.outputs, outcome.value)
+            if not forms.given:
+                return ObservedResult(fields)
+            return ObservedResult(fields, {name: outcome.value[name] for name in forms.given if name in outcome.value})
+        if isinstance(outcome, Failure):
+            return _failure(outcome, operator, codebook, dialect)
+    except IllTyped as error:
+        return BadAnswer(error)
+    return outcome
+
+
+def _failure(outcome: Failure, operator: str, codebook: Codebook, dialect: Dialect) -> ObservedFailure:
+    code = outcome.message
+    number = codebook.numbers.get(code) if type(code) is str else None
+    if number is None:
+        raise IllTyped("a registered failure code", f"{shorten(code)} ({shorten(outcome.code)})", ("error", "message"))
+    if type(outcome.code) is not int or outcome.code != number:
+        raise IllTyped(f"{number}, the number of {code}", outcome.code, ("error", "code"))
+    try:
+        data = dialect.incoming(codebook[operator].failure, outcome.data)
+    except IllTyped as error:
+        raise error.inside("data").inside("error") from None
+    return ObservedFailure(code, data)

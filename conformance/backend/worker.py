@@ -15,10 +15,8 @@ from pathlib import Path
 from time import monotonic
 from typing import Any, Final, NoReturn
 
-from conformance.backend.session import MissingObject, Session, load_object
-from conformance.backend.signature import Signatures, SpecSignatures
-from conformance.codec.dialect import DIALECTS, Dialect
-from conformance.codec.splitter import Garbage
+from conformance.backend.session import MissingObject, Session, Signatures, SpecSignatures, load_object
+from conformance.codec.framing import DIALECTS, Dialect, Garbage
 from conformance.contract.finder import Layout, find_layout
 
 _CHUNK: Final = 1 << 18

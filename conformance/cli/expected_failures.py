@@ -7,8 +7,7 @@ from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from conformance.contract.position import MalformedContract, Position, Problem
-from conformance.contract.source import Source, read
+from conformance.contract.source import MalformedContract, Position, Problem, Source, read
 from conformance.trial.run_result import ExpectedFailure
 
 _HEAD = """\

@@ -6,22 +6,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, TypeVar
 
-from conformance.backend.conversation import Conversation, Talk
-from conformance.backend.drive import Driver
+from conformance.backend.carrier import stand_in_for
+from conformance.backend.driver import Driver
 from conformance.backend.hello import BadHello
-from conformance.backend.observed import Observed
-from conformance.backend.outcome import LostBackend, Result, Side, describe
+from conformance.backend.outcome import LostBackend, Observed, Result, Side, describe
 from conformance.backend.resolve import REFERENCE, BackendNotFound, resolve
-from conformance.backend.standin import stand_in_for
-from conformance.cli.complaint import Complaint
+from conformance.backend.scheduler import Conversation, Talk
+from conformance.cli.console import Complaint
 from conformance.codec.codebook import Codebook
-from conformance.codec.dialect import DIALECTS
+from conformance.codec.framing import DIALECTS
 from conformance.trial.options import DEFAULT_TIMEOUT
 from conformance.vectors.accumulate import accumulate, gap
 from conformance.vectors.case import Accumulation, Step
-from conformance.vectors.exchange import Exchange, exchanges
-from conformance.vectors.situation import Situation, situations
-from conformance.vectors.stage import Stage
+from conformance.vectors.exchange import Exchange, Stage, exchanges
+from conformance.vectors.state_tracking import Situation, situations
 
 T = TypeVar("T")
 _MOST_CALLS: Final = 1 << 16  # calls between two checkpoints that are compared one by one

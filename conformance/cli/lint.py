@@ -2,7 +2,152 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from pathlib import Path
+
 import click
+
+from conformance import __version__
+from conformance.cli.console import Complaint, parted, say, shown_progress, writing
+from conformance.cli.lint_outcome import Outcome, outcome_of
+from conformance.cli.specification import frozen_vectors, specification
+from conformance.contract.family import Coverage
+from conformance.contract.library import Library
+from conformance.contract.source import MalformedContract
+from conformance.lint.catalogue import lint
+from conformance.lint.coverage import Text, coverage_findings, coverage_lines, drift, text_of, updated
+from conformance.lint.output import as_json, as_sarif, as_text, findings_of
+from conformance.lint.requirements import read_documents
+from conformance.lint.rule import Finding
+from conformance.lint.seeded import Score, faults, lines, score
+from conformance.lint.subject import Subject, subject_of
+from conformance.trial.kill_matrix import FILE as MATRIX_FILE
+from conformance.trial.kill_matrix import UnreadableMatrix, evidence_of, read_matrix
+from conformance.trial.laws.law import known_laws
+from conformance.vectors.corpus import Corpus
+from conformance.vectors.jsontext import write_whole
+from conformance.vectors.lock import LOCK_FILE, BadLock, governance, read_lock
+
+FINE, BAD, NO_JUDGEMENT = 0, 1, 2
+
+
+def show_findings(format_: str) -> int:
+    """Print every finding; a malformed contract is a finding too, but leaves no judgement."""
+    try:
+        library = specification()
+        outcome = outcome_of(library, frozen_vectors(library))
+    except MalformedContract as error:
+        say(_formatted(findings_of(error.problems), format_), nl=False)
+        return NO_JUDGEMENT
+    found = outcome.findings
+    say(_formatted(found, format_), nl=False)
+    if format_ == "text":
+        say(f"{len(found)} findings in {outcome.contracts} contracts and {outcome.cases} cases")
+    if not outcome.evidence:
+        say("warning: no kill matrix says what the mutants break; run `tally mutants --write`", err=True)
+    return BAD if found else FINE
+
+
+def show_coverage(sources: tuple[str, ...], update: bool, format_: str) -> int:
+    """Print how the lines of every source are carried, and where a given text is not what was mapped."""
+    library = specification()
+    texts = [(_mapped(library, name), text_of(name, _content(name))) for name in sources]
+    if update:
+        _write_coverage(library, texts)
+        return FINE
+    found = tuple(sorted([*coverage_findings(library), *(one for known, text in texts for one in drift(known, text))]))
+    say(_formatted(found, format_), nl=False)
+    if format_ == "text":
+        say("\n".join(coverage_lines(library)))
+    return BAD if found else FINE
+
+
+def _mapped(library: Library, name: str) -> Coverage:
+    """The coverage of the document with this file's name; raises Complaint."""
+    known = {coverage.document: coverage for coverage in library.coverage.values()}
+    document = Path(name).name
+    if document not in known:
+        hint = f"the documents of coverage.yaml are {', '.join(sorted(known)) or 'none'}"
+        raise Complaint(name, "T003", "no coverage.yaml has a document of this name", hint)
+    return known[document]
+
+
+def _content(name: str) -> bytes:
+    try:
+        return Path(name).read_bytes()
+    except OSError as error:
+        raise Complaint(name, "T003", f"cannot be read: {error.strerror}", "name the text of a source") from None
+
+
+def _write_coverage(library: Library, texts: list[tuple[Coverage, Text]]) -> None:
+    if not texts:
+        raise Complaint("--update", "T006", "needs the text of a source", "add --source FILE")
+    for coverage, text in texts:
+        file = library.layout.spec / coverage.family / "coverage.yaml"
+        with writing(library.layout.shown(file), "make the file writable"):
+            write_whole(file, updated(coverage, text))
+        say(f"{library.layout.shown(file)} written; `tally lint --coverage --source {text.name}` compares it")
+
+
+def show_seeded() -> int:
+    """Print how many deliberate faults each rule catches."""
+    library = specification()
+    subject = _subject(library, frozen_vectors(library), _evidence(library))
+    seeds, scores = faults(subject), list[Score]()
+    with shown_progress("lint") as progress:
+        progress.stage("seeded faults by rule", len(seeds))
+        for code, some in seeds.items():
+            scores += score(subject, {code: some})
+            progress.step()
+    say("\n".join(lines(scores)))
+    caught, seeded = sum(one.caught for one in scores), sum(one.seeded for one in scores)
+    say(f"{caught} of {seeded} seeded faults caught")
+    return FINE if seeded and caught == seeded else BAD
+
+
+def judged(library: Library, corpus: Corpus, with_evidence: bool) -> Outcome:
+    """All findings about a library and its corpus, made now."""
+    evidence = _evidence(library) if with_evidence else None
+    subject = _subject(library, corpus, evidence)
+    with shown_progress("lint") as progress:
+        progress.stage("contracts", len(subject.contracts))
+        found = _found(subject, corpus)
+    return Outcome(found, len(subject.contracts), sum(map(len, subject.cases.values())), evidence is not None)
+
+
+def _found(subject: Subject, corpus: Corpus) -> tuple[Finding, ...]:
+    return tuple(sorted({*lint(subject), *_governed(subject.library, corpus)}))
+
+
+def _subject(library: Library, corpus: Corpus, evidence: Mapping[str, frozenset[str]] | None = None) -> Subject:
+    return subject_of(library, corpus, None, known_laws(), read_documents(library), evidence)
+
+
+def _evidence(library: Library) -> Mapping[str, frozenset[str]] | None:
+    """What notices each mutant, by the committed kill matrix; None where there is none, or one that does not say it."""
+    try:
+        return evidence_of(read_matrix(library.layout.reports / MATRIX_FILE))
+    except UnreadableMatrix:
+        return None
+
+
+def _governed(library: Library, corpus: Corpus) -> tuple[Finding, ...]:
+    """What the lock forbids: a corpus that shrank, a sequence that drifted, a version that says otherwise."""
+    layout = library.layout
+    file = layout.spec / LOCK_FILE
+    try:
+        lock = read_lock(file, layout.shown(file))
+    except BadLock as error:
+        place, message, hint = parted(str(error))
+        raise Complaint(place, "T004", message, hint) from None
+    return findings_of(governance(library, corpus, lock))
+
+
+def _formatted(found: tuple[Finding, ...], format_: str) -> str:
+    if format_ == "json":
+        return as_json(found)
+    return as_sarif(found, __version__) if format_ == "sarif" else as_text(found)
+
 
 FORMATS = ("text", "json", "sarif")
 
@@ -33,10 +178,9 @@ def command(coverage: bool, sources: tuple[str, ...], update: bool, seeded: bool
     Exit status: 0 nothing found, 1 a finding, a line that is not covered, a source that changed or a missed fault, 2 a
     contract or source that cannot be read.
     """
-    from conformance.cli import linting
 
     if coverage or sources or update:
-        return linting.show_coverage(sources, update, format_)
+        return show_coverage(sources, update, format_)
     if seeded:
-        return linting.show_seeded()
-    return linting.show_findings(format_)
+        return show_seeded()
+    return show_findings(format_)

@@ -8,15 +8,15 @@ from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from conformance.cli.complaint import Complaint
+from conformance.cli.console import Complaint
 from conformance.contract.library import Library
 from conformance.contract.memo import NOTHING, digest_of_texts, memo
-from conformance.contract.position import Position
-from conformance.contract.shelf import digest_of_shelf
+from conformance.contract.reader import digest_of_shelf
+from conformance.contract.source import Position
 from conformance.vectors.corpus import Corpus
 
 if TYPE_CHECKING:  # the rules cost 200 ms to import
-    from conformance.lint.finding import Finding
+    from conformance.lint.rule import Finding
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ def outcome_of(library: Library, corpus: Corpus, with_evidence: bool = True) -> 
     plain = memo().get("lint", made_from)
     if plain is not NOTHING:
         return _from_plain(plain)
-    from conformance.cli.linting import judged
+    from conformance.cli.lint import judged
 
     outcome = judged(library, corpus, with_evidence)
     findings = [[*astuple(one.position), one.code, one.message, one.about, one.hint] for one in outcome.findings]
@@ -62,7 +62,7 @@ def _made_from(library: Library, corpus: Corpus, with_evidence: bool) -> str:
     root = library.layout.root
     names = memo().get("documents", contracts)
     if names is NOTHING:
-        from conformance.lint.documents import named_documents
+        from conformance.lint.requirements import named_documents
 
         names = named_documents(library)
         memo().put("documents", contracts, names)
@@ -76,7 +76,7 @@ def _content(file: Path | None) -> str:
 
 
 def _from_plain(plain: Sequence[Any]) -> Outcome:
-    from conformance.lint.finding import Finding
+    from conformance.lint.rule import Finding
 
     rows, *rest = plain
     findings = tuple(Finding(Position(*row[:3]), *row[3:]) for row in rows)

@@ -15,9 +15,7 @@ from typing import Any, Final
 import click
 
 from conformance import __version__
-from conformance.cli.complaint import Complaint, tell
-from conformance.cli.outlet import opened_outlets
-from conformance.cli.say import say
+from conformance.cli.console import Complaint, opened_outlets, say, tell
 
 FINE: Final = 0
 NO_JUDGEMENT: Final = 2
@@ -98,7 +96,7 @@ def status_of(arguments: Sequence[str] | None = None) -> int:
 def _unforeseen(error: Exception) -> int:
     import traceback
 
-    from conformance.contract.position import MalformedContract
+    from conformance.contract.source import MalformedContract
 
     if isinstance(error, MalformedContract):
         say(str(error), err=True)

@@ -2,7 +2,188 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
 import click
+
+from conformance.cli.console import Complaint, nearest, parted, say, shown_progress
+from conformance.cli.specification import frozen_vectors, specification
+from conformance.codec.codebook import codebook_of
+from conformance.contract.library import Library
+from conformance.trial import distortions as wire_report
+from conformance.trial import floor as floors
+from conformance.trial import kill_matrix as matrices
+from conformance.trial.crash.reconstruction import Untraceable
+from conformance.trial.crash.strace import NotRun
+from conformance.trial.distortions import wire_score
+from conformance.trial.floor import Floor
+from conformance.trial.forked import Forked
+from conformance.trial.kill_matrix import KillMatrix, MutantRow, problems, summary, undeclared_classes
+from conformance.trial.mutants import Effort, solo_problems, solos
+from conformance.trial.mutants import kill_matrix as whole_matrix
+from conformance.trial.power import Power
+from conformance.vectors.corpus import Corpus
+from conformance.vectors.jsontext import write_whole
+
+FINE, BAD = 0, 1
+
+
+def judge_mutants(ids: Sequence[str], kinds: Sequence[str], jobs: int, changed: bool, write: bool) -> int:
+    """Run, print, compare or write."""
+    library, corpus = _specified(ids)
+    folder = library.layout.reports
+    committed = _committed(folder) if changed or (ids and write) else None
+    effort = Effort(kinds, Power(library, corpus, codebook_of(library)), committed if changed else None)
+    try:
+        with shown_progress("mutants") as progress:
+            matrix = whole_matrix(library, corpus, ids, Forked(jobs), progress, effort)
+            floor = None if ids else floors.measure_floor(library, corpus, progress)
+    except (NotRun, Untraceable) as error:
+        raise Complaint(
+            "--by crash", "T010", f"not run: {error}", "leave out crash, and name the other kinds"
+        ) from None
+    say("\n".join(_matrix_lines(matrix, verbose=bool(ids))))
+    bad = list(problems(matrix, library.mutants))
+    for alike in undeclared_classes(matrix, library.mutants):
+        bad.append(f"{', '.join(alike)} answer every case alike: add a case in which they differ, or `equivalent_to`")
+    if floor is not None:
+        say("\n".join(_floor_lines(floor)))
+        bad += floors.floor_problems(floor)
+    if write:
+        kept = {} if committed is None else {id_: row for id_, row in committed.rows.items() if id_ in library.mutants}
+        whole = matrices.merged(KillMatrix((), kept) if committed is None else replace(committed, rows=kept), matrix)
+        _write(library, whole, floor)
+    elif floor is not None:
+        bad += _stale(folder, matrix, floor)
+    for sentence in bad:
+        say(f"red: {sentence}")
+    return BAD if bad else FINE
+
+
+def _committed(folder: Path) -> KillMatrix:
+    try:
+        return matrices.read_matrix(folder / matrices.FILE)
+    except matrices.UnreadableMatrix as error:
+        place, said, hint = parted(str(error))
+        raise Complaint(place, "T004", said, hint) from None
+
+
+def judge_solos(ids: Sequence[str]) -> int:
+    """Run with one operator declared at a time, and print."""
+    library, corpus = _specified(ids)
+    try:
+        matrix: KillMatrix | None = matrices.read_matrix(library.layout.reports / matrices.FILE)
+    except matrices.UnreadableMatrix:
+        matrix = None
+    with shown_progress("mutants") as progress:
+        found = solos(library, corpus, matrix, ids, progress=progress)
+    alone = [one for one in found if one.operator]
+    listed = [one for one in found if not one.operator and library.mutants[one.id].solo]
+    for one in alone if ids else ():
+        say(f"{one.id}  dies with {one.operator} alone  {one.case}")
+    for one in listed:
+        say(f"{one.id}  needs more than one operator: {library.mutants[one.id].solo}")
+    say(f"{len(found)} mutants: {len(alone)} die with one operator declared alone, {len(listed)} give a reason why not")
+    bad = list(solo_problems(found, library.mutants))
+    for sentence in bad:
+        say(f"red: {sentence}")
+    return BAD if bad else FINE
+
+
+def _specified(ids: Sequence[str]) -> tuple[Library, Corpus]:
+    library = specification()
+    corpus = frozen_vectors(library, least=1)
+    for id_ in ids:
+        if id_ not in library.mutants:
+            raise Complaint(f"mutant {id_!r}", "T003", "no mutant has this id", nearest(id_, sorted(library.mutants)))
+    return library, corpus
+
+
+def _matrix_lines(matrix: KillMatrix, verbose: bool) -> Iterator[str]:
+    width = max(map(len, matrix.rows), default=0)
+    for row in matrix.rows.values():
+        first = f"  first {row.first}" if verbose and row.first else ""
+        yield f"{row.id:<{width}}  {row.status.value:<13} {len(row.killed):>5} of {len(matrix.cases)}{first}"
+        yield from (f"    {line}" for line in _evidence_lines(row) if verbose)
+    counted = Counter(row.status.value for row in matrix.rows.values())
+    total = ", ".join(f"{count} {status}" for status, count in sorted(counted.items()))
+    yield f"{len(matrix.rows)} mutants: {total}; {len(matrix.killing_set)} of {len(matrix.cases)} cases kill as many"
+    found = summary(matrix)
+    kinds = (name.removeprefix("killed_by_") for name in found if name.startswith("killed_by_"))
+    by = ", ".join(f"{kind} {found[f'killed_by_{kind}']}" for kind in kinds)
+    yield f"killed by {by}; {len(found['mutants_on_a_single_case'])} on a single case"
+
+
+def _evidence_lines(row: MutantRow) -> Iterator[str]:
+    """What a mutant breaks, and what else kills it."""
+    for text, count in row.broken.items():
+        yield f"breaks {text} in {count} {'case' if count == 1 else 'cases'}"
+    for kind in ("laws", "fuzz", "crash"):
+        found = getattr(row, kind)
+        if found is not None:
+            yield f"{kind}: {', '.join(sorted(found)) or 'nothing'}"
+
+
+def _floor_lines(floor: Floor) -> Iterator[str]:
+    for name, scores in floor.scores.items():
+        yield f"floor: {name} passes {scores[floors.ALL]}"
+
+
+def _write(library: Library, matrix: KillMatrix, floor: Floor | None) -> None:
+    folder = library.layout.reports
+    folder.mkdir(exist_ok=True)
+    texts = {folder / matrices.FILE: matrices.matrix_text(matrix)}
+    if floor is not None:
+        texts[folder / floors.FILE] = floors.floor_text(floor)
+    for file, text in texts.items():
+        write_whole(file, text)
+        say(f"wrote {library.layout.shown(file)}")
+
+
+def _stale(folder: Path, matrix: KillMatrix, floor: Floor) -> list[str]:
+    """What the committed reports say otherwise than this run."""
+    try:
+        committed = matrices.read_matrix(folder / matrices.FILE)
+        old = floors.read_floor(folder / floors.FILE)
+    except (matrices.UnreadableMatrix, floors.UnreadableFloor) as error:
+        return [str(error)]
+    found = list(matrices.changes(committed, matrix))
+    if old != floor:
+        found.append(f"{floors.FILE} differs from the floor measured now")
+    return [f"{one}\n    hint: run `tally mutants --write` and review the difference" for one in found]
+
+
+def judge_wire(operators: Sequence[str], write: bool) -> int:
+    """Score the operators, or all, and compare with the committed score or write it."""
+    library = specification()
+    for name in operators:
+        if name not in library.contracts:
+            known = nearest(name, sorted(library.contracts))
+            raise Complaint(f"operator {name!r}", "T003", "no contract has this name", known)
+    score = wire_score(library, frozen_vectors(library, least=1), operators)
+    say("\n".join(wire_report.summary(score)))
+    file = library.layout.reports / wire_report.FILE
+    if operators:
+        for one, reason in sorted(score.unnoticed.items()):
+            say(f"{one.operator}, {one.side}, {one.leaf}: {one.name}: {reason}")
+    if write:
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(wire_report.score_text(score), encoding="utf-8")
+        say(f"wrote {library.layout.shown(file)}")
+        return FINE
+    try:
+        committed = wire_report.read_unnoticed(file)
+    except wire_report.UnreadableScore as error:
+        say(f"red: {error}")
+        return BAD
+    stale = list(wire_report.changes(committed, score, frozenset(operators)))
+    for sentence in stale:
+        say(f"red: {sentence}\n    hint: run `tally mutants --wire --write` and review the difference")
+    return BAD if stale else FINE
+
 
 _KINDS = ("vectors", "laws", "fuzz", "crash")
 
@@ -38,8 +219,6 @@ def command(ids: tuple[str, ...], kinds: tuple[str, ...], jobs: int, **flags: bo
     With --wire: which leaves of inputs and answers show that a value was rounded, cut or narrowed on the wire;
     exit status 1 if this differs from reports/distortions.json.
     """
-    from conformance.cli.killing import judge_mutants, judge_solos
-    from conformance.cli.wiring import judge_wire
 
     if flags["solo"]:
         if flags["write"] or flags["changed"] or kinds:

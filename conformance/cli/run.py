@@ -2,14 +2,265 @@
 
 from __future__ import annotations
 
+import errno
+import math
+import os
+import re
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from fnmatch import fnmatchcase
+from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Any, Final
 
 import click
 
-from conformance.cli.seconds import Seconds
-from conformance.report.writer import WRITERS
-from conformance.trial.options import DEFAULT_TIMEOUT, PROFILES
+from conformance.backend.resolve import REFERENCE, BackendNotFound, resolve
+from conformance.backend.sandbox import NoSandbox
+from conformance.cli.console import Complaint, nearest, say, shown_progress, tell, writing
+from conformance.cli.expected_failures import dump_expected_failures, load_expected_failures, updated
+from conformance.cli.lint_outcome import require_clean_contracts
+from conformance.cli.specification import frozen_vectors, specification
+from conformance.contract.library import Library
+from conformance.report.record import Record, encode_record, observations_of, read_record, record_of
+from conformance.report.verdict import NO_JUDGEMENT, NOT_CONFORMANT, exit_status, status_of
+from conformance.report.writer import FILES, WRITERS, writer
+from conformance.trial.check import Verdict
+from conformance.trial.options import DEFAULT_TIMEOUT, PROFILES, RunOptions
+from conformance.trial.run import UnfitBackend, run_trial
+from conformance.trial.run_result import ExpectedFailure, RunResult
+from conformance.vectors.corpus import Corpus
+from conformance.vectors.jsontext import write_whole
+
+
+class Seconds(click.FloatRange):
+    """Seconds to wait; `nan`, which no clock reaches and every range lets through, is refused."""
+
+    name = "seconds"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The number; fails as click's own types do."""
+        seconds = super().convert(value, param, ctx)
+        if math.isnan(seconds):
+            self.fail(f"{value} is not a number of seconds", param, ctx)
+        return seconds
+
+
+_ELSEWHERE: Final = "name a writable folder"
+
+
+def run_all(
+    *,
+    backends: Sequence[str],
+    wire: str,
+    profile: str,
+    select: Sequence[str],
+    jobs: int,
+    timeout: float,
+    expected: Path | None,
+    update_expected: bool,
+    reason: str,
+    issue: str,
+    fuzz_examples: int | None,
+    seed: str,
+    shuffle: str,
+    same_process: bool,
+    require: Sequence[str],
+    crash: bool,
+    sandbox: str,
+    readable: Sequence[Path],
+    output: Path | None,
+    formats: Sequence[str],
+    show: int,
+) -> int:
+    """Try every backend, write and print the reports; the exit status is the worst."""
+    backends = list(dict.fromkeys(backends)) or [REFERENCE]
+    if update_expected and (expected is None or len(backends) > 1):
+        raise click.UsageError("--update-expected needs --expected-failures FILE, and one backend")
+    if same_process and any(not backend.startswith("python:") for backend in backends):
+        raise click.UsageError("--same-process is for python:module backends only")
+    if readable and sandbox == "none":
+        raise click.UsageError("--sandbox-read needs --sandbox bwrap")
+    if crash and sandbox != "none":
+        raise click.UsageError("--crash has no sandbox: it traces system calls; use it in a run without --sandbox")
+    if same_process and sandbox != "none":
+        raise click.UsageError("--same-process has no sandbox: the backend runs in this process")
+    if any(not pattern.strip() for pattern in select):
+        raise click.UsageError("-k needs a pattern: an empty one selects everything")
+    folders = _folders(output, backends)
+    _without_old_reports(folders.values())
+    library = specification()
+    corpus = frozen_vectors(library, least=1)
+    for backend in backends:
+        _startable(backend, wire, library)
+    if profile != "quick" and not select:
+        require_clean_contracts(library, corpus)
+    options = RunOptions(
+        wire=wire,
+        profile=profile,
+        jobs=jobs,
+        timeout=timeout,
+        select=tuple(select),
+        seed=seed,
+        examples=fuzz_examples,
+        expected_failures=_listed(expected, library, update_expected),
+        same_process=same_process,
+        shuffle=shuffle,
+        require=_required(require, library),
+        crash=crash,
+        sandbox=sandbox,
+        readable=tuple(readable),
+    )
+    _require_writable(folders.values())
+    records: list[Record] = []
+    observed = []
+    unfit = []
+    for backend in backends:
+        run = _tried(library, corpus, replace(options, backend=backend))
+        if isinstance(run, str):
+            unfit.append(run)
+            continue
+        if update_expected and expected is not None:
+            run = _rewritten(run, expected, reason, issue)
+        records.append(_finished(run, library, folders.get(backend), formats))
+        observed.append(run.observations)
+    if records:
+        _print(records, observed, show)
+    return exit_status([*unfit, *(record.verdict for record in records)])
+
+
+def _startable(backend: str, wire: str, library: Library) -> None:
+    if (mutant := backend.removeprefix("mutant:")) != backend:
+        known = list(library.mutants)
+        if mutant not in known:
+            hint = nearest(mutant, known, "`tally mutants` names them all")
+            raise Complaint(f"--backend {backend!r}", "T001", f"there is no mutant {mutant!r}", hint)
+    package = backend.removeprefix("python:").partition(":")[0].partition(".")[0]
+    if backend.startswith("python:") and PathFinder.find_spec(package, [*sys.path, str(Path.cwd())]) is None:
+        message = f"there is no module {package!r} on PYTHONPATH, in this environment or in this folder"
+        raise Complaint(f"--backend {backend!r}", "T001", message, "name the module, not its file")
+    try:
+        resolve(backend, wire)
+    except BackendNotFound as error:
+        hint = "tally run --help lists the forms of a backend; `tally new-backend` writes one"
+        raise Complaint(f"--backend {backend!r}", "T001", str(error), hint) from None
+
+
+def _required(names: Sequence[str], library: Library) -> tuple[str, ...]:
+    """The operators and machines that must be declared; raises Complaint for a name that no hello can hold."""
+    known = library.declarable
+    if "all" in names:
+        return known
+    for name in names:
+        if name not in known:
+            hint = nearest(name, list(known), "name an operator or a machine of the contracts, or `all`")
+            raise Complaint(f"--require {name!r}", "T003", "no operator or machine has this name", hint)
+    return tuple(sorted(set(names)))
+
+
+def _listed(file: Path | None, library: Library, update: bool) -> tuple[ExpectedFailure, ...]:
+    if file is None or (update and not file.exists()):
+        return ()
+    return load_expected_failures(file, library.layout.spec / "schema" / "expected-failures.schema.json")
+
+
+def _tried(library: Library, corpus: Corpus, options: RunOptions) -> RunResult | str:
+    """The run, or the verdict on a backend that gave no valid hello."""
+    try:
+        with shown_progress(options.backend) as progress:
+            return run_trial(library, corpus, options, progress)
+    except NoSandbox as error:
+        hint = "install bubblewrap, or run without --sandbox; a container may forbid user namespaces"
+        raise Complaint("--sandbox bwrap", "T014", f"no judgement: {error}", hint) from None
+    except UnfitBackend as error:
+        verdict = NOT_CONFORMANT if error.begun else NO_JUDGEMENT
+        hint = "answer tally.hello on stdout and nothing else there; `tally new-backend` writes a backend that does"
+        if not error.begun:
+            hint = "the backend ended before it read anything: is the command right? run it by hand"
+        place, said = f"--backend {options.backend!r}", error.stderr_tail.strip()
+        extra = f"its stderr ended with:\n{said}" if said else "it wrote nothing on stderr"
+        message = error.reason if error.reason.startswith("the backend") else f"no valid hello: {error.reason}"
+        tell(Complaint(place, "T002", message, hint, status_of(verdict), extra))
+        return verdict
+
+
+def _rewritten(run: RunResult, file: Path, reason: str, issue: str) -> RunResult:
+    """The run judged under a list that excuses what fails now; the list is written."""
+    failing = [r.check.id for r in run.results if r.verdict in (Verdict.FAIL, Verdict.ERROR)]
+    # What this run did not try, because of -k or a smaller profile, it cannot strike off.
+    tried = [*(result.check.id for result in run.results), *run.unmatched_expectations]
+    untried = [one for one in run.expected_failures if not any(fnmatchcase(id_, one.check) for id_ in tried)]
+    entries = updated(run.expected_failures, failing, reason, issue, untried)
+    added = [entry for entry in entries if entry not in run.expected_failures]
+    if added and not (len(reason.strip()) >= 10 and re.match(r"https?://[^\s/]+/\S+\Z", issue)):
+        message = f"{len(added)} failing checks are new and need a reason and an issue: {added[0].check} ..."
+        hint = "add --reason 'why they fail' (10 characters or more) and --issue https://..."
+        raise Complaint("--update-expected", "T006", message, hint)
+    with writing(f"--expected-failures {str(file)!r}", "name a writable file"):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(file, dump_expected_failures(entries))
+    say(f"{file}: {len(entries)} entries, {len(added)} of them new", err=True)
+    counts = replace(run.counts, expected_to_fail=len(entries))
+    return replace(run, expected_failures=entries, unexpected_passes=(), unmatched_expectations=(), counts=counts)
+
+
+def _finished(run: RunResult, library: Library, folder: Path | None, formats: Sequence[str]) -> Record:
+    # Writers see what a reader of the file would see, and nothing more.
+    record = read_record(encode_record(record_of(run, library)))
+    if folder is not None:
+        observations = observations_of(run.observations)
+        for name in dict.fromkeys(["json", *formats]):
+            with writing(f"--output {str(folder)!r}", _ELSEWHERE):
+                files = writer(name).write(record, observations, folder)
+            for file in files:
+                say(f"wrote {file}", err=True)
+    return record
+
+
+def _folders(output: Path | None, backends: Sequence[str]) -> dict[str, Path]:
+    """A folder for each backend's reports."""
+    if output is None:
+        return {}
+    folders: dict[str, Path] = {}
+    for backend in backends:
+        folder = output if len(backends) == 1 else output / folder_name(backend)
+        while folder in folders.values():
+            folder = folder.with_name(f"{folder.name}-again")
+        folders[backend] = folder
+    return folders
+
+
+def _without_old_reports(folders: Iterable[Path]) -> None:
+    """Remove what an earlier run said, so that it is not taken for the word of a run that judges nothing."""
+    for folder in folders:
+        with writing(f"--output {str(folder)!r}", _ELSEWHERE):
+            for file in (folder / name for name in FILES):
+                if os.path.lexists(file):
+                    file.unlink()
+
+
+def _require_writable(folders: Iterable[Path]) -> None:
+    """Make the folders before the run, which may take an hour."""
+    for folder in folders:
+        with writing(f"--output {str(folder)!r}", _ELSEWHERE):
+            folder.mkdir(parents=True, exist_ok=True)
+            if not os.access(folder, os.W_OK):
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(folder))
+
+
+def _print(records: Sequence[Record], observed: Sequence[Mapping[str, Any]], most: int) -> None:
+    from rich.console import Console
+
+    from conformance.report.terminal import show
+
+    show(records, Console(highlight=False), most, observed)
+
+
+def folder_name(backend: str) -> str:
+    """A backend string as the name of a folder."""
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", backend).strip("-.") or "backend"
+
 
 _OUTPUT: Final = "reports/last"  # where --format writes unless --output says otherwise
 _BACKEND: Final = (
@@ -104,7 +355,6 @@ def command(**given: Any) -> int:
     Without --backend the bundled reference is tested. Exit status: 0 conformant, or passed with expected failures,
     1 not conformant or no valid hello, 2 no judgement.
     """
-    from conformance.cli.running import run_all
 
     output = given.pop("output")
     if given["formats"] and output is None:

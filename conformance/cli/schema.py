@@ -6,7 +6,7 @@ import json
 
 import click
 
-from conformance.cli.say import say
+from conformance.cli.console import say
 
 
 @click.command("schema")

@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 
 def specification() -> Library:
     """Every contract, type, error, requirement and ruling; raises MalformedContract, Complaint."""
-    from conformance.cli.complaint import Complaint
+    from conformance.cli.console import Complaint
     from conformance.contract.finder import find_layout
     from conformance.contract.library import load_library
     from conformance.contract.memo import memo
-    from conformance.contract.shelf import digest_of_shelf
+    from conformance.contract.reader import digest_of_shelf
 
     layout = find_layout()
     if not layout.spec.is_dir():
@@ -35,8 +35,8 @@ def _known_codes(library: Library) -> None:
 
     Here and not where contracts are loaded, so that lint can check faulty copies with such codes by its rule L102.
     """
-    from conformance.cli.complaint import nearest
-    from conformance.contract.position import MalformedContract, Problem
+    from conformance.cli.console import nearest
+    from conformance.contract.source import MalformedContract, Problem
 
     problems = []
     for _, contract in sorted(library.contracts.items()):
@@ -51,7 +51,7 @@ def _known_codes(library: Library) -> None:
 
 def contract_named(library: Library, operator: str) -> Contract:
     """The contract of an operator by its name or the end of it; raises Complaint."""
-    from conformance.cli.complaint import Complaint, nearest
+    from conformance.cli.console import Complaint, nearest
 
     names = sorted(library.contracts)
     found = [name for name in names if name == operator] or [name for name in names if name.endswith(f".{operator}")]
@@ -63,7 +63,7 @@ def contract_named(library: Library, operator: str) -> Contract:
 
 def frozen_vectors(library: Library, least: int = 0) -> Corpus:
     """The corpus, every digest verified; raises Complaint where it is not what was frozen, or below `least` cases."""
-    from conformance.cli.complaint import Complaint, parted
+    from conformance.cli.console import Complaint, parted
     from conformance.vectors.corpus import CorruptedCorpus, load_corpus
 
     try:

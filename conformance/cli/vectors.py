@@ -2,10 +2,115 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import click
+
+from conformance.backend.hello import BadHello
+from conformance.backend.outcome import LostBackend, describe
+from conformance.backend.resolve import BackendNotFound
+from conformance.cli.console import Complaint, nearest, parted, say, shown_progress
+from conformance.cli.specification import specification
+from conformance.contract.source import Problem
+from conformance.vectors import build as building
+from conformance.vectors.check import Change, check, compare
+from conformance.vectors.corpus import CorruptedCorpus
+from conformance.vectors.lock import BadLock
+
+FINE, BAD = 0, 1
+Meter = Callable[[str, int, int], None]
+
+
+def build_vectors(jobs: int, golden: bool, only: Sequence[str], changed: bool) -> int:
+    """Build and say what was written; with `only` or `changed`, derive just that."""
+    library = specification()
+    operators = sorted(name for name, contract in library.contracts.items() if contract.method is None)
+    for name in only:
+        if name not in operators:
+            raise Complaint(f"--only {name!r}", "T003", "no contract has this operator", nearest(name, operators))
+    wanted = frozenset(only) if only or changed else None
+    with _named_failures(), _meter() as progress:
+        built, touched = building.build(library, jobs, golden, progress, only=wanted)
+    if built.problems:
+        _tell(built.problems)
+        say(f"{len(built.problems)} problems: nothing was written", err=True)
+        return BAD
+    for name in touched:
+        say(f"wrote {name}")
+    kept = f", {len(built.reused)} kept as frozen" if built.reused else ""
+    say(f"{len(built.corpus)} cases{kept}; {len(touched)} files changed")
+    return FINE
+
+
+def check_vectors(jobs: int, golden: bool) -> int:
+    """Check and say what drifted."""
+    library = specification()
+    with _named_failures(), _meter() as progress:
+        checked = check(library, jobs, golden, progress)
+    _tell(checked.problems)
+    for change in checked.changes:
+        say(str(change))
+    say(checked.summary)
+    return FINE if checked.passed else BAD
+
+
+def diff_vectors(jobs: int, golden: bool, named: bool) -> int:
+    """Say what a build would change."""
+    library = specification()
+    with _named_failures(), _meter() as progress:
+        changes, built = compare(library, jobs, golden, progress)
+    _tell(built.problems)
+    for change in changes:
+        say("\n".join(_lines(change, named)))
+    say(f"{len(built.corpus)} cases: " + (f"{len(changes)} groups of changes" if changes else "unchanged"))
+    return BAD if changes or built.problems else FINE
+
+
+def _lines(change: Change, named: bool) -> Iterator[str]:
+    yield str(change)
+    for word, ids in change.parts() if named else ():
+        yield from (f"    {word} {id_}" for id_ in ids)
+
+
+def _tell(problems: Iterable[Problem]) -> None:
+    for problem in problems:
+        say(str(problem), err=True)
+
+
+@contextmanager
+def _meter() -> Iterator[Meter]:
+    """The meter of a freeze, shown as one stage per backend."""
+    with shown_progress("vectors") as progress:
+        done: dict[str, int] = {}
+
+        def tick(backend: str, count: int, total: int) -> None:
+            if backend not in done:
+                progress.stage(backend, total)
+            progress.step(count - done.get(backend, 0))
+            done[backend] = count
+
+        yield tick
+
+
+@contextmanager
+def _named_failures() -> Iterator[None]:
+    """Say what keeps a corpus from being derived."""
+    try:
+        yield
+    except CorruptedCorpus as error:
+        place, said, hint = parted(str(error))
+        raise Complaint(place, "T004", said, hint, BAD) from None
+    except BadLock as error:
+        place, said, hint = parted(str(error))
+        raise Complaint(place, "T004", said, hint) from None
+    except BackendNotFound as error:
+        raise Complaint("a backend that derives vectors", "T001", str(error), "install it; see confirmed_by") from None
+    except (BadHello, LostBackend) as error:
+        reason = describe(error.reason) if isinstance(error, LostBackend) else str(error)
+        raise Complaint("a backend that derives vectors", "T002", reason, "try `tally run --backend NAME`") from None
+
 
 _FULL = "golden"
 
@@ -45,16 +150,14 @@ def build(jobs: int, profile: str, only: tuple[str, ...], changed: bool) -> int:
 
     `--only` and `--changed` keep the frozen answers of all other cases; `tally vectors check` derives them all.
     """
-    from conformance.cli.freezing import build_vectors
 
     return build_vectors(jobs, profile == _FULL, only, changed)
 
 
 @command.command("check")
 @_shared
-def check(jobs: int, profile: str) -> int:
+def check_command(jobs: int, profile: str) -> int:
     """Derive every case, compare every byte with the files, and compare the corpus with contracts.lock."""
-    from conformance.cli.freezing import check_vectors
 
     return check_vectors(jobs, profile == _FULL)
 
@@ -64,6 +167,5 @@ def check(jobs: int, profile: str) -> int:
 @_shared
 def diff(jobs: int, profile: str, cases: bool) -> int:
     """Show what a build would change, by operator and requirement; exit status 1 if it would change anything."""
-    from conformance.cli.freezing import diff_vectors
 
     return diff_vectors(jobs, profile == _FULL, cases)

@@ -7,12 +7,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from conformance.codec.form import Form, form_of
-from conformance.contract.lasting import has_volatile, lasting
-from conformance.contract.shelf import Shelf
-from conformance.contract.types import HANDLE, ROOT, members_of
+from conformance.contract.reader import Shelf
+from conformance.contract.types import HANDLE, ROOT, has_volatile, lasting, members_of
 
 if TYPE_CHECKING:  # the expression engine that these bring along costs a worker process 100 ms
-    from conformance.contract.file_format import FileFormat
+    from conformance.contract.family import FileFormat
     from conformance.contract.library import Library
     from conformance.contract.model import Contract
 

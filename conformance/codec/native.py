@@ -13,11 +13,9 @@ from typing import Any, Final
 import numpy as np
 
 from conformance.codec import selfdescribing
-from conformance.codec.form import form_of, typed_array
-from conformance.codec.illtyped import IllTyped
-from conformance.codec.item import Float, Tagged
-from conformance.codec.scalar import Convert
-from conformance.codec.tensor import array_of, parts_of, raw_bytes
+from conformance.codec.cbor import Float, Tagged
+from conformance.codec.form import array_of, form_of, parts_of, raw_bytes, typed_array
+from conformance.codec.scalar import Convert, IllTyped
 from conformance.contract.types import FLOAT_BYTES, TENSOR_DTYPES, ListOf, MapOf, Scalar, Struct, Tensor, Type, Value
 
 _BIGNUM, _WTF_8 = 2, 273  # tags that no type of the wire accepts

@@ -6,9 +6,8 @@ import re
 import struct
 from typing import Any, Final
 
-from conformance.codec.illtyped import IllTyped
-from conformance.codec.item import Float
-from conformance.codec.scalar import text
+from conformance.codec.cbor import Float
+from conformance.codec.scalar import IllTyped, text
 
 MAX_DEPTH: Final = 300  # arrays and maps inside each other; the canonical profile is asked for 257
 _INTEGER = re.compile(r"(?:0|-?[1-9][0-9]{0,19})\Z")

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from cel_expr_python import cel
 
-from conformance.contract.item import encode_item
+from conformance.contract.canonical import encode_item
 from conformance.contract.types import FLOAT_BYTES, INTEGER_RANGES, ListOf, MapOf, Scalar, Type, Value
 
 _SCALAR_TYPES: Final[Mapping[str, Any]] = {

@@ -4,26 +4,157 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Sequence
+import struct
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Final
 
 from cel_expr_python import cel
 
-from conformance.contract import arrays
-from conformance.contract.canonical import array, canonical, is_rows, rows, text_map
-from conformance.contract.item import encode_item
-from conformance.contract.members import (
+from conformance.contract.canonical import (
+    array,
+    canonical,
     element,
     element_count,
+    encode_item,
+    has_canonical,
     has_member,
+    is_canonical,
+    is_rows,
     kind,
     member,
     member_names,
+    rows,
     text,
+    text_map,
     with_member,
 )
-from conformance.contract.profile import has_canonical, is_canonical
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+def indices(items: Sequence[Any]) -> list[int]:
+    """0, 1, ... one less than the number of items."""
+    return list(range(len(items)))
+
+
+def integers(dtype: str, data: bytes) -> list[int]:
+    """The elements of little-endian data of a dtype of integers or bools, a bool as 0 or 1; raises ValueError."""
+    found = _array(dtype, data)
+    if found.dtype.kind not in "biu":
+        raise ValueError(f"{dtype} holds no integers")
+    return [int(element) for element in found.tolist()]
+
+
+def numbers(dtype: str, data: bytes) -> list[float]:
+    """The elements of little-endian data of any dtype, as binary64."""
+    return [float(element) for element in _array(dtype, data).tolist()]
+
+
+def _array(dtype: str, data: bytes) -> np.ndarray[Any, Any]:
+    import numpy as np  # 100 ms that most commands do without
+
+    return np.frombuffer(bytes(data), np.dtype(dtype).newbyteorder("<"))
+
+
+def flattened(lists: Sequence[Sequence[Any]]) -> list[Any]:
+    """The items of all lists, in their order."""
+    return [item for items in lists for item in items]
+
+
+def parts(items: Sequence[int], count: int) -> list[list[int]]:
+    """The items as so many lists of one length; raises ValueError where there are none."""
+    if count < 0 or len(items) % max(count, 1) or (items and not count):
+        raise ValueError(f"{len(items)} items in {count} parts")
+    width = len(items) // count if count else 0
+    return [list(items[part * width : (part + 1) * width]) for part in range(count)]
+
+
+def where(items: Sequence[Any], flags: Sequence[int]) -> list[Any]:
+    """The items at whose place the flag is not 0."""
+    return [item for item, flag in zip(items, flags, strict=True) if flag]
+
+
+def where_not(items: Sequence[Any], flags: Sequence[int]) -> list[Any]:
+    """The items at whose place the flag is 0."""
+    return [item for item, flag in zip(items, flags, strict=True) if not flag]
+
+
+def blanked(items: Sequence[int], flags: Sequence[int]) -> list[int]:
+    """The items, 0 at every place whose flag is not 0."""
+    return [0 if flag else item for item, flag in zip(items, flags, strict=True)]
+
+
+def members(items: Sequence[int], known: Collection[int]) -> list[int]:
+    """1 at every place whose item is one of the known, else 0."""
+    some = frozenset(known)
+    return [int(item in some) for item in items]
+
+
+def gather(items: Sequence[Any], places: Sequence[int]) -> list[Any]:
+    """The items at these places, in their order; raises IndexError."""
+    if any(place < 0 for place in places):
+        raise IndexError("a negative place")
+    return [items[place] for place in places]
+
+
+def quotients(number: int, items: Sequence[int]) -> list[int]:
+    """How often each item goes into a number; raises ZeroDivisionError."""
+    return [number // item for item in items]
+
+
+def remainders(number: int, items: Sequence[int]) -> list[int]:
+    """What each item leaves of a number; raises ZeroDivisionError."""
+    return [number % item for item in items]
+
+
+def differences(items: Sequence[int], others: Sequence[int]) -> list[int]:
+    """Each item less the other at its place; raises OverflowError below zero."""
+    found = [item - other for item, other in zip(items, others, strict=True)]
+    if any(one < 0 for one in found):
+        raise OverflowError("a difference below zero")
+    return found
+
+
+def unique(items: Sequence[int]) -> list[int]:
+    """Every item once, in the order of first appearance."""
+    return list(dict.fromkeys(items))
+
+
+def is_ascending(items: Sequence[int]) -> bool:
+    """Whether no item is less than the one before."""
+    return all(one <= other for one, other in pairwise(items))
+
+
+def is_grouped(items: Sequence[int]) -> bool:
+    """Whether equal items stand together."""
+    turns = sum(one != other for one, other in pairwise(items))
+    return turns + bool(items) == len(set(items))
+
+
+def all_within(items: Sequence[int], least: int, limit: int) -> bool:
+    """Whether every item is at least the one and below the other."""
+    return all(least <= item < limit for item in items)
+
+
+def all_finite(items: Sequence[float]) -> bool:
+    """Whether no item is infinite or no number."""
+    return all(math.isfinite(item) for item in items)
+
+
+def scores(items: Sequence[float], mean: float, deviation: float) -> list[float]:
+    """(item - mean) / deviation in binary64, rounded once to binary32; 0 for a deviation of 0."""
+    return [0.0 if deviation == 0 else _float32((item - mean) / deviation) for item in items]
+
+
+def _float32(number: float) -> float:
+    try:
+        return float(struct.unpack("<f", struct.pack("<f", number))[0])
+    except OverflowError:
+        return math.copysign(math.inf, number)
+
 
 _T = cel.Type
 _UINTS = _T.List(_T.UINT)
@@ -128,23 +259,23 @@ FUNCTIONS: Final[tuple[Function, ...]] = (
     Function("element_count", [[_T.BYTES]], _T.UINT, element_count),
     Function("element", [[_T.BYTES, _T.UINT]], _T.BYTES, _bytes_of(element)),
     Function("member_names", [[_T.BYTES]], _T.List(_T.STRING), member_names),
-    Function("quotients", [[_T.UINT, _UINTS]], _UINTS, arrays.quotients),
-    Function("remainders", [[_T.UINT, _UINTS]], _UINTS, arrays.remainders),
-    Function("differences", [[_UINTS, _UINTS]], _UINTS, arrays.differences),
-    Function("indices", [[_ANY]], _INTS, arrays.indices),
-    Function("integers", [[_T.STRING, _T.BYTES]], _INTS, arrays.integers),
-    Function("numbers", [[_T.STRING, _T.BYTES]], _NUMBERS, arrays.numbers),
-    Function("flattened", [[_T.List(_ANY)]], _ANY, arrays.flattened),
-    Function("parts", [[_INTS, _T.INT]], _T.List(_INTS), arrays.parts),
-    Function("where", [[_ANY, _INTS]], _ANY, arrays.where),
-    Function("where_not", [[_ANY, _INTS]], _ANY, arrays.where_not),
-    Function("blanked", [[_INTS, _INTS]], _INTS, arrays.blanked),
-    Function("members", [[_ANY, _ANY]], _INTS, arrays.members),
-    Function("gather", [[_ANY, _ANY]], _ANY, arrays.gather),
-    Function("unique", [[_INTS]], _INTS, arrays.unique),
-    Function("is_ascending", [[_ANY]], _T.BOOL, arrays.is_ascending),
-    Function("is_grouped", [[_INTS]], _T.BOOL, arrays.is_grouped),
-    Function("all_within", [[_ANY, _T.INT, _T.UINT]], _T.BOOL, arrays.all_within),
-    Function("all_finite", [[_NUMBERS]], _T.BOOL, arrays.all_finite),
-    Function("scores", [[_NUMBERS, _T.DOUBLE, _T.DOUBLE]], _NUMBERS, arrays.scores),
+    Function("quotients", [[_T.UINT, _UINTS]], _UINTS, quotients),
+    Function("remainders", [[_T.UINT, _UINTS]], _UINTS, remainders),
+    Function("differences", [[_UINTS, _UINTS]], _UINTS, differences),
+    Function("indices", [[_ANY]], _INTS, indices),
+    Function("integers", [[_T.STRING, _T.BYTES]], _INTS, integers),
+    Function("numbers", [[_T.STRING, _T.BYTES]], _NUMBERS, numbers),
+    Function("flattened", [[_T.List(_ANY)]], _ANY, flattened),
+    Function("parts", [[_INTS, _T.INT]], _T.List(_INTS), parts),
+    Function("where", [[_ANY, _INTS]], _ANY, where),
+    Function("where_not", [[_ANY, _INTS]], _ANY, where_not),
+    Function("blanked", [[_INTS, _INTS]], _INTS, blanked),
+    Function("members", [[_ANY, _ANY]], _INTS, members),
+    Function("gather", [[_ANY, _ANY]], _ANY, gather),
+    Function("unique", [[_INTS]], _INTS, unique),
+    Function("is_ascending", [[_ANY]], _T.BOOL, is_ascending),
+    Function("is_grouped", [[_INTS]], _T.BOOL, is_grouped),
+    Function("all_within", [[_ANY, _T.INT, _T.UINT]], _T.BOOL, all_within),
+    Function("all_finite", [[_NUMBERS]], _T.BOOL, all_finite),
+    Function("scores", [[_NUMBERS, _T.DOUBLE, _T.DOUBLE]], _NUMBERS, scores),
 )

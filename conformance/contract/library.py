@@ -8,25 +8,30 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path as FilePath
 from typing import TypeVar
 
-from conformance.contract.companion import ENDING
-from conformance.contract.coverage import Coverage, coverage_from
-from conformance.contract.file_format import FileFormat, formats_from
-from conformance.contract.finder import Layout
+from conformance.contract.family import (
+    Coverage,
+    FileFormat,
+    Mutant,
+    Requirement,
+    Requirements,
+    Ruling,
+    coverage_from,
+    formats_from,
+    mutants_from,
+    requirements_from,
+    rulings_from,
+)
+from conformance.contract.finder import Layout, Snapshot
 from conformance.contract.functions import FUNCTIONS, Function
-from conformance.contract.machine_source import parts_of
+from conformance.contract.machine import parts_of
 from conformance.contract.memo import NOTHING, memo
 from conformance.contract.model import Contract
-from conformance.contract.mutant import Mutant, mutants_from
 from conformance.contract.parse import contract_from
-from conformance.contract.position import MalformedContract, Position, Problem
-from conformance.contract.reader import Reader
+from conformance.contract.reader import Later, Reader, Shelf
 from conformance.contract.registry import ErrorCode, errors_from, registry_functions
-from conformance.contract.requirement import Requirement, Requirements, Ruling, requirements_from, rulings_from
-from conformance.contract.shelf import Later, Shelf
-from conformance.contract.snapshot import Snapshot
-from conformance.contract.source import Source
-from conformance.contract.types import Struct, Type
-from conformance.contract.typetext import type_at
+from conformance.contract.shorthand import ENDING
+from conformance.contract.source import MalformedContract, Position, Problem, Source
+from conformance.contract.types import Struct, Type, type_at
 
 _Entry = TypeVar("_Entry", Ruling, Mutant, FileFormat)
 _FAMILY_FILES = ("requirements.yaml", "coverage.yaml", "rulings.yaml", "mutants.yaml", "formats.yaml")

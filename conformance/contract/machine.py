@@ -1,15 +1,31 @@
-"""A machine as a value: what it remembers under every handle, and what each of its methods does to that."""
+"""Machines: the value, the file taken apart into one contract for each method, and what the file says of state."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from conformance.contract.expression import Environment, Expression
-from conformance.contract.position import Position
-from conformance.contract.types import FIXED_BYTES, FLOAT_BYTES, INTEGER_RANGES, Field, Scalar, Struct, Type
+from conformance.contract.source import Path, Position, Problem, Source
+from conformance.contract.types import (
+    FIXED_BYTES,
+    FLOAT_BYTES,
+    HANDLE,
+    INTEGER_RANGES,
+    Enum,
+    Field,
+    ListOf,
+    MapOf,
+    NamedTypes,
+    Scalar,
+    Struct,
+    Type,
+    is_place,
+    members_of,
+    type_at,
+)
 
 State = Mapping[str, Any]  # native values by variable; a variable that is missing is not known
 _STATE = re.compile(r"\bstate\.([a-z]\w*)")
@@ -144,3 +160,239 @@ def known(needs: frozenset[str], state: State | None) -> bool:
 def names_of(methods: Sequence[str], machine: str) -> tuple[str, ...]:
     """The full names of methods."""
     return tuple(f"{machine}.{name}" for name in methods)
+
+
+OPEN_HANDLE: Final = "open-handle"  # the guard that refuses a handle nobody holds
+_COMMON: Final = ("version", "purpose", "source", "equivalence", "purity", "confirmed_by", "failure", "rng", "calls")
+_WHOLE: Final = (
+    "state",
+    "invariants",
+    "laws",
+    "vectors",
+    "axes",
+    "workloads",
+    "given",
+    "own_roots",
+    "bystanders",
+    "fuzz",
+)
+_ABSENT: Final[Mapping[str, Any]] = {"requires": [], "ordering": {}, "vectors": []}
+
+
+def parts_of(source: Source) -> tuple[Source, ...]:
+    """The machine's own source, then its methods' in the order of the file."""
+    file = _File(source, _by_section(source.values), _by_section(source.keys))
+    return (_whole(file), *(_method(file, name) for name in source.value["operations"]))
+
+
+_Sections = Mapping[Path, Sequence[tuple[Path, Position]]]
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    """The file of a machine with its positions by section, so that no part looks at those of another."""
+
+    source: Source
+    values: _Sections
+    keys: _Sections
+
+
+def _by_section(places: Mapping[Path, Position]) -> _Sections:
+    found: dict[Path, list[tuple[Path, Position]]] = {}
+    for path, position in places.items():
+        found.setdefault(_section(path), []).append((path, position))
+    return found
+
+
+def _section(path: Path) -> Path:
+    """The key at the top that a path stands below; of an operation, its name as well."""
+    return path[:2] if path[:1] == ("operations",) else path[:1]
+
+
+def _whole(file: _File) -> Source:
+    body = file.source.value
+    value: dict[str, Any] = {"contract": body["machine"], "methods": list(body["operations"])}
+    places: dict[Path, Path] = {("contract",): ("machine",), ("methods",): ("operations",)}
+    for key in (*_COMMON, *_WHOLE):
+        if key in body:
+            value[key], places[(key,)] = body[key], (key,)
+    for key in ("inputs", "outputs"):
+        value[key] = {}
+    if "handle" in body:
+        value["handle"], places[("handle",)] = body["handle"], ("handle",)
+    return _part(file, {**_ABSENT, "confirmed_by": [], **value}, places)
+
+
+def _method(file: _File, name: str) -> Source:
+    body, own = file.source.value, file.source.value["operations"][name]
+    here: Path = ("operations", name)
+    value: dict[str, Any] = {"contract": f"{body['machine']}.{name}"}
+    places: dict[Path, Path] = {("contract",): here}
+    for key in _COMMON:
+        if key in body and key not in own:
+            value[key], places[(key,)] = body[key], (key,)
+    for key, part in own.items():
+        value[key], places[(key,)] = part, (*here, key)
+    guards = list(own.get("requires", ()))
+    if not own.get("opens") or _takes(own):
+        guard = {"id": OPEN_HANDLE, "that": "has_state", **body.get("handle", {})}
+        places |= {("requires", k + 1): (*here, "requires", k) for k in range(len(guards))}
+        places[("requires",)] = places[("requires", 0)] = ("handle",)
+        guards = [guard, *guards]
+    value["requires"] = guards
+    return _part(file, {**_ABSENT, "confirmed_by": [], "state": "none", **value}, places)
+
+
+def _takes(own: Mapping[str, Any]) -> bool:
+    return any(isinstance(one, dict) and one.get("type") == "handle" for one in own.get("inputs", {}).values())
+
+
+def _part(file: _File, value: Mapping[str, Any], places: Mapping[Path, Path]) -> Source:
+    """A source whose values stand at `places`, new path to old, with everything below them."""
+    source = file.source
+    values: dict[Path, Position] = {(): source.at(places[("contract",)])}
+    keys: dict[Path, Position] = {}
+    for new, old in places.items():
+        for found, known in ((values, file.values), (keys, file.keys)):
+            for path, position in known.get(_section(old), ()):
+                if path[: len(old)] == old:
+                    found.setdefault((*new, *path[len(old) :]), position)
+            found[new] = source.key_at(old) if new == ("contract",) else found.get(new, source.at(old))
+    return Source(source.file, dict(value), values, keys, source.text)
+
+
+UNKNOWN: Final = "unknown"  # what a variable becomes where no expression says it
+_SENTENCE = re.compile(r"[A-Z].*\.\Z", re.DOTALL)
+
+
+def machine_from(source: Source, named: NamedTypes, problems: list[Problem]) -> Machine:
+    """The machine that the source of a machine's own contract holds."""
+    body = source.value
+    variables = tuple(_variable(source, name, named, problems) for name in body["state"])
+    given = tuple(body.get("given", ()))
+    methods = names_of(body["methods"], body["contract"])
+    return Machine(body["contract"], variables, methods, given, body.get("own_roots", False))
+
+
+def _variable(source: Source, name: str, named: NamedTypes, problems: list[Problem]) -> Variable:
+    path: Path = ("state", name)
+    position = source.key_at(path)
+    if source.value["state"][name].get("opaque"):
+        return Variable(name, None, position)
+    type_ = type_at(source, path, named)
+    if not _simple(type_):
+        hint = "declare each part as a variable of its own, or the whole as `opaque: true`"
+        problems.append(source.problem(path, "C003", f"state cannot be of type {type_}", hint))
+        return Variable(name, None, position)
+    return Variable(name, type_, position)
+
+
+def _simple(type_: Type) -> bool:
+    """Whether an expression can make a value of the type."""
+    if isinstance(type_, ListOf | MapOf):
+        return _simple(type_.item)
+    return isinstance(type_, Enum) or (isinstance(type_, Scalar) and not is_place(type_))
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """What an operation says of itself, before its expressions are compiled."""
+
+    machine: Machine
+    takes: str
+    opens: str
+    closes: bool
+    texts: Mapping[str, str]
+    keeps: frozenset[str]
+    said: Mapping[str, str]
+    unknown: frozenset[str]
+
+    def seen(self, inputs: Struct) -> Struct:
+        """The inputs as expressions see them: with the state behind the handle that the operation takes."""
+        if not self.takes:
+            return inputs
+        return Struct((*inputs.fields, Field("state", self.machine.state, optional=True)), inputs.name)
+
+    @property
+    def following(self) -> list[tuple[str, str, Type]]:
+        """The state after the operation: name, text and type of every variable that has one."""
+        types = {member.name: member.type for member in self.machine.state.fields}
+        return [(f"next.{name}", text, types[name]) for name, text in self.texts.items() if name in types]
+
+    @property
+    def silent(self) -> Mapping[str, str]:
+        """The variables that have no value, and why."""
+        found: dict[str, str] = {}
+        for one in self.machine.variables:
+            if one.opaque:
+                why = "it is opaque; what hangs on it is a `refuses`, in words"
+                found |= {f"state.{one.name}": why, f"next.{one.name}": why}
+        return found | {f"next.{name}": "nobody knows it after this operation" for name in self.unknown}
+
+
+def words_of(source: Source, machine: Machine, inputs: Struct, outputs: Struct, problems: list[Problem]) -> Words:
+    """What the source of a method says; what contradicts itself is noted in `problems`."""
+    body = source.value
+    takes, opens = members_of(inputs, HANDLE), body.get("opens", "")
+    for path, message, hint in _faults(body, machine, takes, members_of(outputs, HANDLE)):
+        problems.append(source.problem(path, "C016", message, hint))
+    becomes: Mapping[str, str] = body.get("becomes", {})
+    opaque = {one.name for one in machine.variables if one.opaque}
+    keeps = frozenset(body.get("keeps", ()))
+    texts = {name: text for name, text in becomes.items() if name not in opaque and text != UNKNOWN}
+    texts |= {one.name: f"state.{one.name}" for one in machine.variables if one.name in keeps - becomes.keys() - opaque}
+    return Words(
+        machine,
+        takes[0] if takes else "",
+        opens,
+        bool(body.get("closes")),
+        texts,
+        keeps,
+        {name: text for name, text in becomes.items() if name in opaque},
+        frozenset(name for name, text in becomes.items() if text == UNKNOWN and name not in opaque),
+    )
+
+
+def _faults(
+    body: Mapping[str, Any], machine: Machine, takes: tuple[str, ...], gives: tuple[str, ...]
+) -> Iterator[tuple[Path, str, str]]:
+    opens = body.get("opens", "")
+    if len(takes) > 1 or len(gives) > 1:
+        yield ("inputs",), "an operation takes one handle and gives one", "split it"
+    if not takes and not opens:
+        yield ("contract",), "the operation neither opens nor takes a handle", "write it as a contract of its own"
+    if (opens and opens not in gives) or (gives and not opens):
+        yield ("outputs",), "`opens` names the output of type handle", f"opens: {gives[0] if gives else 'handle'}"
+    if body.get("closes") and (opens or not takes or body.get("becomes") or body.get("keeps")):
+        yield ("closes",), "an operation that closes takes a handle and leaves no state", "drop becomes and keeps"
+    if opens and not takes and body.get("keeps"):
+        yield ("keeps",), "an operation that opens has nothing to keep", "say in `becomes` what the state begins with"
+    known = {one.name: one for one in machine.variables}
+    for key in ("becomes", "keeps"):
+        for at, name in enumerate(body.get(key, ())):
+            if name not in known:
+                place = (key, name) if key == "becomes" else (key, at)
+                yield place, f"no state variable {name!r}", f"variables of {machine.name}: {', '.join(known)}"
+    for name, text in body.get("becomes", {}).items():
+        if name in known and known[name].opaque and not _SENTENCE.match(text):
+            hint = "a capital and a full stop; or declare the variable with a type"
+            yield ("becomes", name), f"{name} is opaque, so what it becomes is a sentence", hint
+    if "state" in body.get("inputs", {}):
+        yield ("inputs", "state"), "an input called `state` would hide the machine's", "rename it"
+
+
+def method_from(
+    words: Words, body: Mapping[str, Any], lets: Mapping[str, str], after: Environment
+) -> tuple[Method, Mentions]:
+    """The method once its expressions are compiled, and which state its texts hang on."""
+    mentions = Mentions(lets, words.texts)
+    compiled = {let.name.removeprefix("next."): let.expression for let in after.after}
+    needs = {name: mentions.of(text) for name, text in words.texts.items()}
+    texts = [clause["that"] for key in ("requires", "ensures") for clause in body.get(key, ())]
+    texts += [edge["when"] for edge in body.get("edge_cases", ())]
+    needs[""] = frozenset().union(*(mentions.of(text) for text in texts))
+    name = body["contract"].removeprefix(f"{words.machine.name}.")
+    method = Method(
+        name, words.takes, words.opens, words.closes, compiled, needs, words.keeps, words.unknown, words.said
+    )
+    return method, mentions

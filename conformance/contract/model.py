@@ -8,8 +8,7 @@ from typing import Any
 
 from conformance.contract.expression import Environment, Expression
 from conformance.contract.machine import Machine, Mentions, Method, State, known, next_state
-from conformance.contract.position import Path, Position
-from conformance.contract.source import Source
+from conformance.contract.source import Path, Position, Source
 from conformance.contract.types import Struct
 
 

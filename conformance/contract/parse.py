@@ -7,7 +7,7 @@ from typing import Any
 
 from conformance.contract.expression import BadExpression, BadLet, Environment, Expression, environment
 from conformance.contract.functions import Function
-from conformance.contract.machine import Machine, Mentions, Method
+from conformance.contract.machine import Machine, Mentions, Method, Words, machine_from, method_from, words_of
 from conformance.contract.model import (
     Bystanders,
     Clause,
@@ -22,11 +22,8 @@ from conformance.contract.model import (
     Update,
     Workload,
 )
-from conformance.contract.parse_machine import Words, machine_from, method_from, words_of
-from conformance.contract.position import MalformedContract, Path, Position, Problem
-from conformance.contract.source import Source
-from conformance.contract.types import ROOT, Field, Scalar, Struct, is_place, walk
-from conformance.contract.typetext import NamedTypes, struct_at
+from conformance.contract.source import MalformedContract, Path, Position, Problem, Source
+from conformance.contract.types import ROOT, Field, NamedTypes, Scalar, Struct, is_place, struct_at, walk
 
 DEFAULT_FAILURE = "default_failure"
 
@@ -104,9 +101,7 @@ class _Parser:
             failure=self.failure(),
             environment=before,
             result_environment=after,
-            domain=tuple(
-                self.expression(("domain", k), before) for k in range(len(body.get("domain", ())))
-            ),
+            domain=tuple(self.expression(("domain", k), before) for k in range(len(body.get("domain", ())))),
             requires=requires,
             refuses=tuple(self.refusal(k) for k in range(len(body.get("refuses", ())))),
             ensures=ensures,

@@ -9,10 +9,9 @@ from typing import Any, Final
 import cbor2
 from cel_expr_python import cel
 
+from conformance.contract.canonical import encode_item
 from conformance.contract.functions import Function
-from conformance.contract.item import encode_item
-from conformance.contract.position import Position
-from conformance.contract.source import Source
+from conformance.contract.source import Position, Source
 from conformance.contract.types import INTEGER_RANGES
 
 _PYTHON_TYPES: Final[Mapping[str, type]] = {"string": str, "bytes": bytes, "bool": bool}

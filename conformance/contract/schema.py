@@ -12,8 +12,7 @@ import jsonschema
 from jsonschema.exceptions import ValidationError, best_match
 from referencing import Registry, Resource
 
-from conformance.contract.position import Path, Problem
-from conformance.contract.source import Source
+from conformance.contract.source import Path, Problem, Source
 
 
 def _one_of(validator: Any, branches: Sequence[Any], instance: Any, schema: Any) -> Iterator[ValidationError]:

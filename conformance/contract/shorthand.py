@@ -1,16 +1,4 @@
-"""Long values written short: what a map with one of these keys stands for, written out when the contract is read.
-
-| form | value |
-|---|---|
-| `{repeat: [X, N]}` | a text or a list, N times in a row |
-| `{series: {start, step?, count, modulo?, as?}}` | a list of numbers; with `as`, hex of little-endian elements |
-| `{join: [X, ...]}` | texts, or lists, one behind the other |
-| `{cbor: VALUE}` | hex of the CBOR of a `value`; `fields` in canonical order, `map` as written |
-| `{edit: BASE, replace: [[OFFSET, OLD, NEW], ...]}` | hex with other bytes at these offsets of the base |
-| `{like: NAME, set?, unset?}` | a value of the file's own `values`, with other parts at dotted paths |
-
-BASE is a name of `values`, or any form. Keys of `set`, `fields` and the like are names and never a form.
-"""
+"""Long values written short, and the cases of a large contract in a file of their own."""
 
 from __future__ import annotations
 
@@ -18,14 +6,47 @@ import copy
 import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path as FilePath
 from typing import Any, Final
 
 import numpy as np
 
-from conformance.contract.canonical import array, text_map
-from conformance.contract.item import encode_item, head
-from conformance.contract.position import MalformedContract, Path, Position
-from conformance.contract.source import MAX_VALUES, Source
+from conformance.contract.canonical import array, encode_item, head, text_map
+from conformance.contract.source import MAX_VALUES, MalformedContract, Path, Position, Problem, Source
+
+ENDING: Final = ".cases.yaml"
+KEYS: Final = ("values", "bases", "vectors", "workloads")  # what may be in it instead of in the contract
+
+
+def companion_of(contract: FilePath) -> FilePath:
+    """Where the cases of a contract's file may be."""
+    return contract.with_name(contract.stem + ENDING)
+
+
+def joined(contract: Source, cases: Source) -> Source:
+    """One source of a contract and its cases, every value at its own position; raises MalformedContract."""
+    if not isinstance(contract.value, dict) or not isinstance(cases.value, dict):
+        raise MalformedContract([cases.problem((), "C002", "expected a map", f"keys here: {', '.join(KEYS)}")])
+    problems = [
+        Problem(cases.key_at((key,)), "C002", f"unknown key {key!r} in a file of cases", f"allowed: {', '.join(KEYS)}")
+        for key in cases.value
+        if key not in KEYS
+    ]
+    problems += [
+        Problem(cases.key_at((key,)), "C005", f"{key} twice", f"it is at {contract.key_at((key,))} already; keep one")
+        for key in cases.value
+        if key in KEYS and key in contract.value
+    ]
+    if problems:
+        raise MalformedContract(problems)
+    return replace(
+        contract,
+        value={**contract.value, **cases.value},
+        values={**cases.values, **contract.values},
+        keys={**cases.keys, **contract.keys},
+        text=contract.text + cases.text,
+    )
+
 
 VALUES: Final = "values"
 LONGEST: Final = 1_000_000  # letters or items of one value; the longest in use has 131,186

@@ -1,14 +1,13 @@
-"""The types of the contract language: scalars, enum, list, map, struct, tensor and the self-describing value.
-
-Two scalars are places, not values: a `root` is a directory that the harness makes, a `handle` what a backend gave to be
-given back. Both are text on the wire, and neither has a value in an expression or in a frozen case.
-"""
+"""The types of the contract language, the text that names them, and types without their volatile fields."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from conformance.contract.source import MalformedContract, Path, Problem, Source
 
 INTEGER_RANGES: Final[Mapping[str, tuple[int, int]]] = {
     **{f"uint{bits}": (0, 2**bits - 1) for bits in (8, 16, 32, 64)},
@@ -136,3 +135,98 @@ def walk(type_: Type, path: str = "") -> Iterator[tuple[str, Type]]:
             yield from walk(field.type, f"{path}.{field.name}" if path else field.name)
     elif isinstance(type_, ListOf | MapOf):
         yield from walk(type_.item, path)
+
+
+_LIST = re.compile(r"list<(.+)>\Z")
+_MAP = re.compile(r"map<\s*string\s*,\s*(.+)>\Z")
+_TENSOR = re.compile(r"tensor<(\w+)>\Z")
+MAX_NESTING: Final = 16  # of list<..> and map<string, ..> in one another
+NamedTypes = Mapping[str, Type]
+
+
+def struct_at(source: Source, path: Path, named: NamedTypes) -> Struct:
+    """The struct whose fields are declared in the mapping at `path`."""
+    fields = [field_at(source, (*path, key), named) for key in _value(source, path)]
+    return Struct(tuple(fields))
+
+
+def field_at(source: Source, path: Path, named: NamedTypes) -> Field:
+    """The field declared at `path`; its name is the last element of the path."""
+    body: dict[str, Any] = _value(source, path)
+    type_ = type_at(source, path, named)
+    return Field(
+        name=str(path[-1]),
+        type=type_,
+        optional=body.get("optional", False) or "default" in body,
+        default=body.get("default"),
+        volatile=body.get("volatile", False) or (path[0] == "outputs" and type_ == Scalar(HANDLE)),
+        doc=body.get("doc", ""),
+    )
+
+
+def type_at(source: Source, path: Path, named: NamedTypes) -> Type:
+    """The type declared by the mapping at `path` (`type`, with `values` or `fields` where it needs them)."""
+    body = _value(source, path)
+    text = body["type"]
+    if text == "enum":
+        if not body.get("values"):
+            raise _unknown(source, path, "an enum needs `values`", "list its strings, the default first")
+        return Enum(tuple(body["values"]))
+    if text == "struct":
+        if "fields" not in body:
+            raise _unknown(source, path, "a struct needs `fields`", "declare each field with its type")
+        return struct_at(source, (*path, "fields"), named)
+    return parse_type(text, source, (*path, "type"), named)
+
+
+def parse_type(text: str, source: Source, path: Path, named: NamedTypes) -> Type:
+    """The type that a type expression names; raises MalformedContract at `path` when it names none."""
+    text = text.strip()
+    if text.count("<") > MAX_NESTING:
+        raise _unknown(source, path, f"a type of more than {MAX_NESTING} types in one another", "name an inner struct")
+    if text in SCALARS or text in PLACES:
+        return Scalar(text)
+    if text == "value":
+        return Value()
+    if text == "tensor":
+        return Tensor()
+    if text in named:
+        return named[text]
+    if match := _LIST.match(text):
+        return ListOf(parse_type(match[1], source, path, named))
+    if match := _MAP.match(text):
+        return MapOf(parse_type(match[1], source, path, named))
+    if (match := _TENSOR.match(text)) and match[1] in TENSOR_DTYPES:
+        return Tensor(match[1])
+    known = ", ".join(sorted(named))
+    hint = f"a scalar, root, handle, enum, struct, list<T>, map<string, T>, tensor<dtype>, value, or {known}"
+    raise _unknown(source, path, f"unknown type {text!r}", hint)
+
+
+def _value(source: Source, path: Path) -> Any:
+    value = source.value
+    for step in path:
+        value = value[step]
+    return value
+
+
+def _unknown(source: Source, path: Path, message: str, hint: str) -> MalformedContract:
+    return MalformedContract([Problem(source.at(path), "C003", message, hint)])
+
+
+def lasting(type_: Type) -> Type:
+    """The type without its volatile fields, at every depth."""
+    match type_:
+        case ListOf(item):
+            return ListOf(lasting(item))
+        case MapOf(item):
+            return MapOf(lasting(item))
+        case Struct(fields):
+            kept = tuple(replace(one, type=lasting(one.type)) for one in fields if not one.volatile)
+            return Struct(kept, type_.name)
+    return type_
+
+
+def has_volatile(type_: Type) -> bool:
+    """Whether a volatile field stands anywhere in the type."""
+    return lasting(type_) != type_

@@ -7,9 +7,8 @@ from dataclasses import replace
 from functools import partial
 
 from conformance.contract.model import Contract
-from conformance.lint.boundaries import comparisons_of, sides
 from conformance.lint.call import Call
-from conformance.lint.files import looks
+from conformance.lint.guards import comparisons_of, looks, sides
 from conformance.lint.mutation import Fault, put, with_cases, with_contract, without_cases
 from conformance.lint.subject import Subject
 from conformance.vectors.case import Case

@@ -1,27 +1,37 @@
-"""Every rule, in the order of the codes."""
+"""Every rule in the order of the codes, run over one subject."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
-from conformance.lint.axes import AxesWalked
-from conformance.lint.boundaries import BoundariesCrossed
 from conformance.lint.checks import ChecksMutual, ChecksResolve
 from conformance.lint.coverage import LinesCarried
-from conformance.lint.evidence import GuardsTwice, MutantsBreak, ReferenceOnly
-from conformance.lint.files import FilesLookedAt
-from conformance.lint.forbidden import NamesPermitted
+from conformance.lint.determinism import NamesPermitted, OrderDeclared, RandomnessLocal, StateTotal
 from conformance.lint.governance import LockCurrent, VersionsGoverned
-from conformance.lint.guards import EdgeCasesReached, GuardsAgree, GuardsReached
-from conformance.lint.limits import LimitsHaveUnits
-from conformance.lint.ordering import OrderDeclared
+from conformance.lint.guards import (
+    AxesWalked,
+    BoundariesCrossed,
+    EdgeCasesReached,
+    FilesLookedAt,
+    GuardsAgree,
+    GuardsReached,
+    LimitsHaveUnits,
+)
+from conformance.lint.names import (
+    CodesRegistered,
+    GroupsHaveCases,
+    LawsKnown,
+    NamesUsed,
+    NamesWellFormed,
+    OperatorsResolve,
+    RequirementsResolve,
+    RulingsResolve,
+)
 from conformance.lint.postconditions import PostconditionsBite, PostconditionsHold
-from conformance.lint.randomness import RandomnessLocal
-from conformance.lint.requirements import ProseIsProse, RequirementsTested
-from conformance.lint.rule import Rule
-from conformance.lint.state import StateTotal
-from conformance.lint.symbols import CodesRegistered, LawsKnown, OperatorsResolve, RequirementsResolve, RulingsResolve
-from conformance.lint.usage import GroupsHaveCases, NamesUsed, NamesWellFormed
+from conformance.lint.requirements import GuardsTwice, MutantsBreak, ProseIsProse, ReferenceOnly, RequirementsTested
+from conformance.lint.rule import Finding, Rule
+from conformance.lint.subject import Subject
 
 _OTHERS: Final[tuple[Rule, ...]] = (
     OperatorsResolve(),
@@ -66,3 +76,8 @@ def rule_with(code: str) -> Rule:
         if rule.code == code:
             return rule
     raise KeyError(code)
+
+
+def lint(subject: Subject, rules: Iterable[Rule] = RULES) -> tuple[Finding, ...]:
+    """Every finding of every rule, once, by file, line, column and code."""
+    return tuple(sorted({finding for rule in rules for finding in rule.check(subject)}))

@@ -4,11 +4,135 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cache
+from typing import Any, Final
 
-from conformance.lint.finding import Finding
-from conformance.lint.reference import Check, check_of, check_text, claimable, requirement_checks
+from conformance.contract.library import Library
+from conformance.contract.machine import OPEN_HANDLE
+from conformance.contract.model import Contract
+from conformance.contract.parse import names
+from conformance.contract.source import Path, Position
+from conformance.lint.rule import Finding
 from conformance.lint.subject import Subject
+
+# What hangs below these keys is data of cases and laws; a key in it that is called `requirement` is none of ours.
+_DATA: Final = frozenset(
+    {"bases", "set", "over", "matrix", "pin", "pins", "use", "vary", "inputs", "outputs", "put", "examples",
+     "becomes", "given"}
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """A place of a contract that names a requirement or a ruling."""
+
+    name: str
+    position: Position
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One check string, `kind:target#name` (or `::name`), taken apart; `operator` is empty for tests and benches."""
+
+    text: str
+    kind: str
+    operator: str
+    name: str
+
+
+def mentions(contract: Contract, key: str) -> Iterator[Mention]:
+    """Every name under `key` (requirement or ruling) in the contract, with its place."""
+    yield from _mentions(contract, contract.source.value, (), key)
+
+
+def _mentions(contract: Contract, value: Any, path: Path, key: str) -> Iterator[Mention]:
+    if isinstance(value, dict):
+        for name in names(value, key) if key in value else ():
+            yield Mention(name, contract.source.at((*path, key)))
+        for step, inner in value.items():
+            if step not in _DATA:
+                yield from _mentions(contract, inner, (*path, step), key)
+    elif isinstance(value, list):
+        for k, inner in enumerate(value):
+            yield from _mentions(contract, inner, (*path, k), key)
+
+
+@cache
+def check_of(text: str) -> Check:
+    """The check that a string of requirements.yaml means."""
+    kind, _, target = text.partition(":")
+    separator = "::" if kind in ("group", "test") else "#"
+    operator, _, name = target.partition(separator)
+    return Check(text, kind, operator, name)
+
+
+def claimable(contract: Contract) -> Iterator[tuple[str, str, tuple[str, ...] | None, Position]]:
+    """Everything of a contract that a requirement can name: (kind, name, its own requirements or None, place).
+
+    None: the construct has no `requirement` of its own, so only requirements.yaml says what it is for.
+    """
+    if contract.own_machine is not None:
+        yield from _of_machine(contract)
+    for guard in contract.requires:
+        if contract.method is not None and guard.id == OPEN_HANDLE:
+            continue  # all methods of a machine share it
+        yield "guard", guard.id, guard.requirements, guard.position
+    for refusal in contract.refuses:
+        yield "refuses", refusal.id, refusal.requirements, refusal.position
+    for clause in contract.ensures:
+        yield "ensures", clause.id, clause.requirements, clause.position
+    for variable in contract.state:
+        yield "state", variable.name, None, variable.position
+    for k, edge in enumerate(contract.edge_cases):
+        yield "edge", edge.id, _edge_requirements(contract, k), edge.position
+    for use in contract.laws:
+        yield "law", use.law, use.requirements, use.position
+    for group in contract.groups:
+        yield "group", group.name, group.requirements, group.position
+    for workload in contract.workloads:
+        yield "workload", workload.name, workload.requirements, workload.position
+
+
+def _of_machine(contract: Contract) -> Iterator[tuple[str, str, tuple[str, ...] | None, Position]]:
+    assert contract.machine is not None
+    handle = contract.source.value["handle"]
+    yield "guard", OPEN_HANDLE, names(handle, "requirement"), contract.source.at(("handle",))
+    for variable in contract.machine.variables:
+        yield "state", variable.name, None, variable.position
+    for clause in contract.invariants:
+        yield "invariant", clause.id, clause.requirements, clause.position
+
+
+def _edge_requirements(contract: Contract, index: int) -> tuple[str, ...] | None:
+    return names(contract.source.value["edge_cases"][index], "requirement") or None
+
+
+def check_text(contract: Contract, kind: str, name: str) -> str:
+    """The check string by which requirements.yaml names something of a contract."""
+    return f"{kind}:{contract.operator}{'::' if kind == 'group' else '#'}{name}"
+
+
+def guard_text(contract: Contract, id_: str) -> str:
+    """The check string of a guard; the one over the handle belongs to the machine, not to a method."""
+    if contract.method is not None and contract.machine is not None and id_ == OPEN_HANDLE:
+        return f"guard:{contract.machine.name}#{id_}"
+    return check_text(contract, "guard", id_)
+
+
+def requirement_checks(library: Library) -> dict[str, set[str]]:
+    """The requirements that name each check string."""
+    found: dict[str, set[str]] = {}
+    for family in library.requirements.values():
+        for row in family.requirements:
+            for text in row.checks:
+                found.setdefault(text, set()).add(row.id)
+    return found
+
+
+def requirement_ids(library: Library) -> frozenset[str]:
+    """The id of every requirement of every family."""
+    return frozenset(row.id for family in library.requirements.values() for row in family.requirements)
 
 
 class ChecksResolve:

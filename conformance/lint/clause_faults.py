@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
-from conformance.contract.limit import size_limits
 from conformance.contract.model import Contract
+from conformance.contract.syntax import size_limits
+from conformance.lint.checks import mentions
+from conformance.lint.determinism import list_paths
 from conformance.lint.mutation import Edit, Fault, Path, Tree, add, drop, put, with_contract
-from conformance.lint.ordering import list_paths
-from conformance.lint.reference import mentions
 from conformance.lint.subject import Subject
 from conformance.vectors.notable import AXES
 

@@ -8,19 +8,25 @@ from typing import Any, Final
 
 import numpy as np
 
-from conformance.contract.types import (
-    INTEGER_RANGES,
-    Enum,
-    Field,
-    ListOf,
-    MapOf,
-    Scalar,
-    Struct,
-    Tensor,
-    Type,
-    Value,
-)
-from conformance.lint.equality import alike
+from conformance.contract.types import INTEGER_RANGES, Enum, Field, ListOf, MapOf, Scalar, Struct, Tensor, Type, Value
+
+
+def alike(one: Any, other: Any) -> bool:
+    """Whether two native values are equal; arrays are where dtype, shape and bytes are."""
+    if one is other:
+        return True
+    if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
+        return (
+            isinstance(one, np.ndarray)
+            and isinstance(other, np.ndarray)
+            and (one.dtype, one.shape, one.tobytes()) == (other.dtype, other.shape, other.tobytes())
+        )
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        return one.keys() == other.keys() and all(alike(value, other[key]) for key, value in one.items())
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(alike, one, other))
+    return bool(one == other)
+
 
 _PLACES: Final = 4  # list positions tried from each end
 Wrong = tuple[str, Any]  # the dotted path of what was changed, and the whole value with that change

@@ -1,14 +1,17 @@
-"""L402: every line of a source is carried; what `tally lint --coverage` prints."""
+"""L402: every line of a source is carried; a source's text compared with its `coverage.yaml`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
 
-from conformance.contract.coverage import Coverage
+from conformance.contract.family import Coverage, Passage, Requirements
 from conformance.contract.library import Library
-from conformance.contract.position import Position
-from conformance.contract.requirement import Requirements
-from conformance.lint.finding import Finding
+from conformance.contract.source import Position
+from conformance.lint.rule import Finding
 from conformance.lint.subject import Subject
 
 
@@ -103,3 +106,154 @@ def _counted(coverage: Coverage, library: Library) -> str:
         f"{counts['excluded']} excluded with a reason; {len(rows)} requirements, "
         f"{sum(bool(row.excluded) for row in rows)} excluded with a reason"
     )
+
+
+_BEGINS: Final = 32  # characters of a passage that coverage.yaml quotes
+_PLACE: Final = "each line maps to requirements, rulings or an exclusion with its reason: write it in coverage.yaml"
+_REREAD: Final = "read them against what carries them, correct that, take the digest away and run with --update"
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """The text of a source as it is now, under the name that findings print."""
+
+    name: str
+    lines: tuple[bytes, ...]
+    sha256: str
+
+    def shown(self, first: int) -> str:
+        """The beginning of one line, counted from 1."""
+        return self.lines[first - 1].decode("utf-8", "replace").strip()[:_BEGINS].strip()
+
+
+@dataclass(frozen=True, slots=True)
+class _Gap:
+    """Lines between two passages that were found (first > last: none), and the recorded passages that belong there."""
+
+    first: int
+    last: int
+    lost: tuple[Passage, ...]
+
+
+def text_of(name: str, content: bytes) -> Text:
+    """The text of a file; a newline at its very end begins no further line."""
+    lines = content.split(b"\n")
+    return Text(name, tuple(lines[:-1] if lines[-1] == b"" else lines), hashlib.sha256(content).hexdigest())
+
+
+def drift(coverage: Coverage, text: Text) -> tuple[Finding, ...]:
+    """Every place of the text that is not as `coverage.yaml` has recorded it; the positions are those of the text."""
+    places = _placed(coverage.passages, text.lines)
+    found = [finding for gap in _gaps(coverage.passages, places, len(text.lines)) for finding in _told(gap, text)]
+    pairs = zip(coverage.passages, places, strict=True)
+    moved = sum(place is not None and place != passage.first for passage, place in pairs)
+    if text.sha256 != coverage.sha256 or moved:
+        message = (
+            f"the text is not the one that was mapped: {coverage.lines} lines then, {len(text.lines)} now, "
+            f"{moved} passages at other lines, {places.count(None)} not found"
+        )
+        hint = "--update writes new line numbers where the words are the same; the rest is yours to map"
+        found.append(Finding(Position(text.name, 1, 1), LinesCarried.code, message, coverage.document, hint))
+    return tuple(sorted(found))
+
+
+def _told(gap: _Gap, text: Text) -> Iterator[Finding]:
+    used = [line for line in range(gap.first, gap.last + 1) if text.lines[line - 1].strip()]
+    lost = ", ".join(map(str, gap.lost[:3])) + (", ..." if len(gap.lost) > 3 else "")
+    if gap.lost:
+        place = Position(text.name, min(used[0] if used else gap.first, max(len(text.lines), 1)), 1)
+        now = f"lines {used[0]}-{used[-1]} are not what was mapped as {lost}" if used else f"gone: {lost}"
+        yield Finding(place, LinesCarried.code, now, text.name, _REREAD)
+    elif used:
+        message = f"no passage covers lines {used[0]}-{used[-1]}: {text.shown(used[0])!r}"
+        yield Finding(Position(text.name, used[0], 1), LinesCarried.code, message, text.name, _PLACE)
+
+
+def _placed(passages: Sequence[Passage], lines: Sequence[bytes]) -> list[int | None]:
+    """The line at which each passage begins now; None where its words are not found, in order with the others.
+
+    Of all ways to find passages one behind the other, the one that covers the most lines.
+    """
+    windows: dict[int, dict[str, list[int]]] = {}
+    options: list[tuple[int, int]] = []  # (number of the passage, line)
+    for k, passage in enumerate(passages):
+        size = max(passage.size, 1)
+        if not passage.digest:
+            options.append((k, passage.first))
+            continue
+        if size not in windows:
+            windows[size] = {}
+            for start in range(len(lines) - size + 1):
+                windows[size].setdefault(_digest(lines[start : start + size]), []).append(start + 1)
+        options += [(k, line) for line in windows[size].get(passage.digest, ())]
+    # best[n]: lines covered by the best chain that ends with option n, the passages that have not moved first.
+    best: list[tuple[int, int]] = []
+    before: list[int | None] = []
+    for k, line in options:
+        reached, via = (0, 0), None
+        for n, (earlier, at) in enumerate(options[: len(best)]):
+            if earlier < k and at + passages[earlier].size <= line and best[n] > reached:
+                reached, via = best[n], n
+        still = line == passages[k].first
+        best.append((reached[0] + max(passages[k].size, 1), reached[1] + still))
+        before.append(via)
+    places: list[int | None] = [None] * len(passages)
+    chosen = max(range(len(best)), key=best.__getitem__, default=None)
+    while chosen is not None:
+        k, places[k] = options[chosen][0], options[chosen][1]
+        chosen = before[chosen]
+    return places
+
+
+def _gaps(passages: Sequence[Passage], places: Sequence[int | None], length: int) -> Iterator[_Gap]:
+    free, lost = 1, list[Passage]()
+    for passage, place in zip(passages, places, strict=True):
+        if place is None:
+            lost.append(passage)
+            continue
+        if lost or place > free:
+            yield _Gap(free, place - 1, tuple(lost))
+        free, lost = place + passage.size, []
+    if lost or free <= length:
+        yield _Gap(free, length, tuple(lost))
+
+
+def updated(coverage: Coverage, text: Text) -> str:
+    """The coverage file with line numbers, digests and first words of the text, for passages whose words are known.
+
+    A passage whose words changed gets the lines that are left for it, and keeps its digest, so that it stays red.
+    """
+    places = _placed(coverage.passages, text.lines)
+    left = {gap.lost[0]: gap for gap in _gaps(coverage.passages, places, len(text.lines)) if len(gap.lost) == 1}
+    passages = []
+    for passage, place in zip(coverage.passages, places, strict=True):
+        if place is None:
+            gap = left.get(passage)
+            free = gap is not None and gap.first <= gap.last
+            passages.append(replace(passage, first=gap.first, last=gap.last) if gap and free else passage)
+            continue
+        words = text.lines[place - 1 : place - 1 + passage.size]
+        shown = next((text.shown(place + k) for k, line in enumerate(words) if line.strip()), "")
+        last = place + passage.size - 1
+        passages.append(replace(passage, first=place, last=last, begins=shown, digest=_digest(words)))
+    head = [line for line in coverage.source.text.splitlines() if line.startswith("#")]
+    facts = [f"document: {coverage.document}", f"lines: {len(text.lines)}", f'sha256: "{text.sha256}"', "passages:"]
+    return "".join(f"{row}\n" for row in (*head, *facts, *map(_row, passages)))
+
+
+def _row(passage: Passage) -> str:
+    parts = [f"lines: [{passage.first}, {passage.last}]"]
+    if passage.digest:
+        parts.append(f'digest: "{passage.digest}"')
+    if passage.begins:
+        parts.append(f"begins: {json.dumps(passage.begins, ensure_ascii=False)}")
+    for key, ids in (("requirements", passage.requirements), ("rulings", passage.rulings)):
+        if ids:
+            parts.append(f"{key}: [{', '.join(ids)}]")
+    if passage.excluded:
+        parts.append(f"excluded: {json.dumps(passage.excluded, ensure_ascii=False)}")
+    return f"  - {{{', '.join(parts)}}}"
+
+
+def _digest(lines: Sequence[bytes]) -> str:
+    return hashlib.sha256(b"\n".join(lines)).hexdigest()[:16]

@@ -6,9 +6,9 @@ from collections.abc import Collection, Iterator
 from dataclasses import replace
 from functools import partial
 
-from conformance.lint.evidence import KINDS
+from conformance.lint.checks import check_text, claimable
 from conformance.lint.mutation import Fault, Tree, with_requirements
-from conformance.lint.reference import check_text, claimable
+from conformance.lint.requirements import KINDS
 from conformance.lint.subject import Subject
 
 _TEST = "test:conformance/tests/test_house.py::test_no_module_is_too_long"

@@ -6,13 +6,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from conformance.contract.position import Position
-from conformance.lint.finding import Finding
+from conformance.contract.source import Position
+from conformance.lint.rule import Finding
 from conformance.lint.subject import Subject
 from conformance.vectors.corpus import Corpus
-from conformance.vectors.governance import governance
-from conformance.vectors.index import Index
-from conformance.vectors.lock import LOCK_FILE, Lock, LockedContract, lock_of
+from conformance.vectors.lock import LOCK_FILE, Lock, LockedContract, governance, lock_of
+from conformance.vectors.vector_file import Index
 
 
 class VersionsGoverned:
@@ -21,7 +20,7 @@ class VersionsGoverned:
     code, name, level = "L501", "versions-governed", "error"
 
     def check(self, subject: Subject) -> Iterator[Finding]:
-        """Every breach that `conformance.vectors.governance` sees, under its own code V010 to V013."""
+        """Every breach that `conformance.vectors.lock` sees, under its own code V010 to V013."""
         lock = subject.lock
         if lock is None:
             return

@@ -1,14 +1,20 @@
-"""L301, L302 and L304: every guard and edge case is met by frozen cases, and the cases fail where the guards say."""
+"""L301 to L304 and L307 to L309: frozen cases meet every guard, both sides of its limits, every axis, and the files."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
 
-from conformance.contract.model import Contract
-from conformance.lint.call import Call
-from conformance.lint.finding import Finding
+from conformance.contract.model import Contract, Guard
+from conformance.contract.syntax import Comparison, SizeLimit, comparisons, size_limits
+from conformance.contract.types import Struct, walk
+from conformance.lint.call import Call, Desk
+from conformance.lint.names import place
+from conformance.lint.rule import Finding
 from conformance.lint.subject import Subject
-from conformance.lint.symbols import place
+from conformance.vectors.case import CallStep, Case, FileStep, TreeStep
+from conformance.vectors.leaf import is_root
+from conformance.vectors.notable import axes_of
 
 
 class GuardsReached:
@@ -96,3 +102,174 @@ def _wrong_record(contract: Contract, call: Call) -> Iterator[str]:
     for name, value in said.items():
         if not call.succeeds and call.record.get(name, value) != value:
             yield f"{call} is frozen with {name} {call.record[name]!r}, not {value!r}"
+
+
+# What left - right is in the nearest case where the comparison is true, and in the nearest where it is not.
+_NEIGHBOURS: Final[Mapping[str, tuple[int, int]]] = {"<": (-1, 0), "<=": (0, 1), ">": (1, 0), ">=": (0, -1)}
+_WORDS: Final[Mapping[int, str]] = {-1: "one below the boundary", 0: "on the boundary", 1: "one above the boundary"}
+
+
+class BoundariesCrossed:
+    """Wherever a comparison decides a guard, frozen cases stand right on both sides of its boundary."""
+
+    code, name, level = "L303", "boundaries-crossed", "error"
+
+    def check(self, subject: Subject) -> Iterator[Finding]:
+        """Comparisons with a side that no case touches."""
+        for contract in subject.contracts:
+            desk = subject.desk(contract)
+            judged = list(subject.calls(contract.operator))
+            for guard in contract.requires:
+                for comparison in comparisons_of(guard):
+                    for side, touching in sides(desk, comparison, judged).items():
+                        if touching:
+                            continue
+                        message = f"guard {guard.id!r}: no case decides {comparison.text!r} {side}"
+                        hint = "add a case there that every earlier guard lets through"
+                        yield Finding(guard.position, self.code, message, contract.operator, hint)
+                judged = [call for call in judged if desk.holds(guard.expression.text, call)]
+
+
+def comparisons_of(guard: Guard) -> tuple[Comparison, ...]:
+    """The comparisons that a guard makes outside macros."""
+    try:
+        return comparisons(guard.expression.text)
+    except ValueError:  # a construct that this reader does not know; the engine has accepted the text
+        return ()
+
+
+def _decides(desk: Desk, comparison: Comparison, call: Call) -> bool:
+    """Whether the guard's outcome for the call hangs on this comparison."""
+    if comparison.text == comparison.whole.strip():
+        return True
+    return bool(desk.value(comparison.replaced("true"), call) != desk.value(comparison.replaced("false"), call))
+
+
+def sides(desk: Desk, comparison: Comparison, calls: Iterable[Call]) -> Mapping[str, list[Call]]:
+    """The calls that touch each side of a comparison, by the words for that side; empty for what has no sides."""
+    if not (desk.compiles(comparison.left) and desk.compiles(comparison.right)):
+        return {}
+    decided = [call for call in calls if _decides(desk, comparison, call)]
+    pairs = [(call, desk.value(comparison.left, call), desk.value(comparison.right, call)) for call in decided]
+    integers = all(type(left) is type(right) is int for _, left, right in pairs if None not in (left, right))
+    if comparison.sign not in _NEIGHBOURS or not integers:
+        return {
+            "when it is true": [call for call in decided if desk.holds(comparison.text, call)],
+            "when it is false": [call for call in decided if not desk.holds(comparison.text, call)],
+        }
+    true, false = _NEIGHBOURS[comparison.sign]
+    touching: dict[str, list[Call]] = {_WORDS[true]: [], _WORDS[false]: []}
+    for call, left, right in pairs:
+        # A side that overflows lies beyond the boundary, next to it or not.
+        difference = false if None in (left, right) else left - right
+        if difference in (true, false):
+            touching[_WORDS[difference]].append(call)
+    return touching
+
+
+_WRAPPERS: Final = ("bytes(", "canonical(")  # around an input that is measured
+
+
+class LimitsHaveUnits:
+    """A guard that bounds a size names its unit, measures in it, and has a group of cases beside the limit."""
+
+    code, name, level = "L308", "limits-have-units", "error"
+
+    def check(self, subject: Subject) -> Iterator[Finding]:
+        """Limits without a unit, with another one than they count, or without cases in letters of several bytes."""
+        for contract in subject.contracts:
+            for guard in contract.requires:
+                limits = list(size_limits(guard.expression.text))
+                for message, hint in _wrong(contract, guard, limits):
+                    yield Finding(guard.position, self.code, f"guard {guard.id!r}: {message}", contract.operator, hint)
+
+
+def _wrong(contract: Contract, guard: Guard, limits: list[SizeLimit]) -> Iterator[tuple[str, str]]:
+    if not limits:
+        if guard.unit:
+            yield f"it has the unit {guard.unit} and bounds no size", "remove `unit`"
+        return
+    for limit in limits:
+        counted = limit.unit(contract.environment)
+        if not guard.unit:
+            yield f"{limit.measure} is at most {limit.most} of what?", f"add `unit: {counted}`, which it counts"
+        elif counted != guard.unit:
+            hint = "measure a text in bytes with size(bytes(text)), in characters with size(text)"
+            yield f"{limit.measure} counts {counted}, not {guard.unit}", hint
+        if _is_input(contract, limit.subject) and not any(
+            group.body.get("limit") == guard.id for group in contract.groups
+        ):
+            hint = f"add `{{group: ..., base: ..., limit: {guard.id}, grow: <path of an input>}}`"
+            yield "no group has cases on both sides of the limit", hint
+
+
+def _is_input(contract: Contract, subject: str) -> bool:
+    """Whether an input of the operator itself is measured: no case can be made as long as a computed value must be.
+
+    A method's contract has no groups of its own.
+    """
+    for wrapper in _WRAPPERS:
+        if subject.startswith(wrapper) and subject.endswith(")"):
+            subject = subject[len(wrapper) : -1]
+    return contract.method is None and subject in {path for path, _ in walk(contract.inputs)}
+
+
+class AxesWalked:
+    """An operator or machine with leaves for an axis has a group along it, or says under `axes` why it has none."""
+
+    code, name, level = "L309", "axes-walked", "error"
+
+    def check(self, subject: Subject) -> Iterator[Finding]:
+        """Operators whose values nobody rounds, cuts or multiplies; and reasons where there is a group, or no leaf."""
+        for contract in subject.contracts:
+            if contract.method is not None:
+                continue  # its cases are the machine's
+            wanted = axes_of(*_inputs(subject, contract))
+            walked = {group.body["axis"] for group in contract.groups if "axis" in group.body}
+            for axis in sorted(wanted - walked - contract.axes.keys()):
+                message = f"no group of {contract.operator} goes along the axis {axis}"
+                hint = f"add a group with `axis: {axis}`, or say why not: `axes: {{{axis}: ...}}`"
+                yield Finding(contract.position, self.code, message, contract.operator, hint)
+            for axis in sorted(contract.axes.keys() & walked | contract.axes.keys() - wanted):
+                message = f"{contract.operator} says why it has no {axis} group, and has one or needs none"
+                where = contract.source.at(("axes", axis))
+                yield Finding(where, self.code, message, contract.operator, "remove the reason")
+
+
+def _inputs(subject: Subject, contract: Contract) -> list[Struct]:
+    if contract.machine is None:
+        return [contract.inputs]
+    return [subject.library.contracts[name].inputs for name in contract.machine.methods]
+
+
+class FilesLookedAt:
+    """An operator of purity io has a frozen case that looks at a tree, or that reads in a root what was put there."""
+
+    code, name, level = "L307", "files-looked-at", "error"
+
+    def check(self, subject: Subject) -> Iterator[Finding]:
+        """Operators that touch files, and whose files nobody looks at."""
+        for contract in subject.contracts:
+            if contract.method is not None:
+                continue  # its cases are the machine's
+            if contract.purity == "io" and not any(map(looks, subject.cases.get(contract.operator, ()))):
+                where = contract.source.at(("purity",))
+                message = f"no case of {contract.operator} looks at the files that it touches"
+                hint = "add a trace with a `tree` step, or one that reads back what it has put or written"
+                yield Finding(where, self.code, message, contract.operator, hint)
+
+
+def looks(case: Case) -> bool:
+    """Whether a case sees what stands in a root: by a tree, or by a call in a root that an earlier step was given."""
+    touched: set[str] = set()
+    for step in case.steps:
+        if isinstance(step, TreeStep):
+            return True
+        if isinstance(step, FileStep):
+            touched.add(step.body["root"])
+        elif isinstance(step, CallStep):
+            roots = {value["root"] for value in step.inputs.values() if is_root(value)}
+            if roots & touched:
+                return True
+            touched |= roots
+    return False

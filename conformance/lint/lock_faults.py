@@ -9,8 +9,8 @@ from functools import partial
 from conformance.lint.mutation import Fault, put, with_cases, with_contract
 from conformance.lint.subject import Subject
 from conformance.vectors.corpus import Corpus
-from conformance.vectors.index import Index
 from conformance.vectors.lock import Lock, LockedContract, lock_of, release
+from conformance.vectors.vector_file import Index
 
 
 def lock_faults(subject: Subject) -> Iterator[Fault]:

@@ -7,12 +7,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from conformance.contract.coverage import coverage_from
+from conformance.contract.family import coverage_from, requirements_from
 from conformance.contract.functions import FUNCTIONS
 from conformance.contract.model import Contract
 from conformance.contract.parse import contract_from
 from conformance.contract.registry import registry_functions
-from conformance.contract.requirement import requirements_from
 from conformance.lint.subject import Subject
 from conformance.vectors.case import Case
 

@@ -6,10 +6,9 @@ import json
 from collections.abc import Iterable
 from typing import Any, Final
 
-from conformance.contract.position import Problem
+from conformance.contract.source import Problem
 from conformance.lint.catalogue import RULES
-from conformance.lint.finding import Finding
-from conformance.lint.rule import Rule, sentence
+from conformance.lint.rule import Finding, Rule, sentence
 
 SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
 

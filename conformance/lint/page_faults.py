@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 
-from conformance.contract.coverage import Passage
-from conformance.contract.machine_source import OPEN_HANDLE
+from conformance.contract.family import Passage, Requirement
+from conformance.contract.machine import OPEN_HANDLE
 from conformance.contract.model import Contract
-from conformance.contract.requirement import Requirement
+from conformance.lint.checks import check_of, check_text, claimable, mentions
 from conformance.lint.mutation import (
     Edit,
     Fault,
@@ -20,7 +20,6 @@ from conformance.lint.mutation import (
     with_library,
     with_requirements,
 )
-from conformance.lint.reference import check_of, check_text, claimable, mentions
 from conformance.lint.subject import Subject
 
 

@@ -1,12 +1,27 @@
-"""The interface of a lint rule."""
+"""The interface of a lint rule, and what it says about one place of the specification."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Protocol
 
-from conformance.lint.finding import Finding
+from conformance.contract.source import Position
 from conformance.lint.subject import Subject
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Finding:
+    """One finding at file:line:column; `about` is the operator, requirement or ruling that it concerns."""
+
+    position: Position
+    code: str
+    message: str
+    about: str = ""
+    hint: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.position}: {self.code} {self.message}"
 
 
 class Rule(Protocol):

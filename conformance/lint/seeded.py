@@ -6,16 +6,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from conformance.contract.position import MalformedContract
+from conformance.contract.source import MalformedContract
 from conformance.lint.case_faults import case_faults
-from conformance.lint.catalogue import RULES
+from conformance.lint.catalogue import RULES, lint
 from conformance.lint.clause_faults import clause_faults
 from conformance.lint.evidence_faults import evidence_faults
 from conformance.lint.lock_faults import lock_faults
 from conformance.lint.mutation import Fault
 from conformance.lint.page_faults import page_faults
 from conformance.lint.rule import Rule
-from conformance.lint.run import lint
 from conformance.lint.subject import Subject
 
 PER_RULE: Final = 12  # faults tried for each rule unless told; at least ten are asked for

@@ -9,8 +9,7 @@ from typing import Any
 from conformance.codec.codebook import Codebook, codebook_of
 from conformance.contract.library import Library
 from conformance.contract.model import Contract
-from conformance.lint.call import Call, UnreadableCase, calls_of
-from conformance.lint.desk import Desk, memory_of
+from conformance.lint.call import Call, Desk, UnreadableCase, calls_of, memory_of
 from conformance.vectors.case import Case
 from conformance.vectors.lock import Lock
 

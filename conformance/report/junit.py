@@ -9,13 +9,12 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
 
-from conformance.report.entry import Entry
 from conformance.report.failure import facts_of, plain, stderr_in, tried_in
-from conformance.report.record import Record
-from conformance.report.score import by_operator
+from conformance.report.record import Entry, Record
+from conformance.report.terminal import by_operator
 from conformance.report.verdict import crash_words
 from conformance.report.writer import Observations
-from conformance.vectors.whole_file import write_whole
+from conformance.vectors.jsontext import write_whole
 
 # XML 1.0 has no place for these, escaped or not; servers refuse the whole file.
 _ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

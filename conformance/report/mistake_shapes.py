@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
-from conformance.report.entry import Entry
+from conformance.report.record import Entry
 
 LEAST: Final = 2  # different failures; one wrong number has many explanations
 Shape = Callable[[Any], Any]

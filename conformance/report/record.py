@@ -1,19 +1,122 @@
-"""The canonical record of one run: the same bytes for the same run, whatever the order, the workers or the host.
-
-A record is a JSON object with sorted keys. Its last line holds `whole`, the SHA-256 of every byte before that line, so
-that a record that was cut off or edited is known as such; `sections` says which part was touched.
-"""
+"""The canonical record of one run: the same bytes for the same run, whatever the order, the workers or the host."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import os
+import platform
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, Final
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Final
 
-from conformance.report.entry import Entry
+from conformance.report.verdict import NOT_TRIED, sentence_of, verdict_of
+from conformance.trial.check import Call, Difference, Result, Verdict
+from conformance.trial.run_result import RunResult
+
+if TYPE_CHECKING:
+    from conformance.contract.library import Library
+
+
+Entry = Mapping[str, Any]
+_ALWAYS: Final = frozenset({"id", "kind", "operator", "group", "why", "verdict", "requirements", "rulings"})
+
+
+def entry_of(result: Result, excused: bool = False) -> Entry:
+    """The record's entry for one result; `excused` where an expected-failures file lists it."""
+    check = result.check
+    members: dict[str, Any] = {
+        "id": check.id,
+        "kind": check.kind.value,
+        "operator": check.operator,
+        "group": check.group,
+        "why": check.why,
+        "requirements": list(check.requirements),
+        "rulings": list(check.rulings),
+        "verdict": result.verdict.value,
+        "outcome": result.outcome,
+        "step": result.step,
+        "message": result.message,
+        "difference": _difference(result.difference),
+        "call": _call(result.call),
+        "broken": list(result.broken),
+        "details": dict(result.details),
+        "excused": excused,
+    }
+    return {name: value for name, value in members.items() if value or name in _ALWAYS}
+
+
+def cited_by_guards(entry: Entry, member: str) -> list[str]:
+    """What the guards that compete in an entry cite, each id once; `member` is requirements or rulings."""
+    guards = entry.get("details", {}).get("guards", {})
+    both = [*filter(None, [guards.get("decides")]), *guards.get("answered", ())]
+    return list(dict.fromkeys(id_ for guard in both for id_ in guard[member]))
+
+
+def _difference(difference: Difference | None) -> Entry | None:
+    if difference is None:
+        return None
+    members = {"path": difference.path, "expected": difference.expected, "actual": difference.actual}
+    return {**members, "note": difference.note} if difference.note else members
+
+
+def _call(call: Call | None) -> Entry | None:
+    if call is None:
+        return None
+    members = {"operator": call.operator, "inputs": call.inputs}
+    return members if call.answer is None else {**members, "answer": call.answer}
+
+
+Prose = Mapping[str, Mapping[str, Mapping[str, str]]]
+
+
+def prose_of(entries: Iterable[Entry], library: Library) -> Prose:
+    """The requirements and rulings that entries name, and the postconditions they break, each with its place.
+
+    `clauses` are keyed OPERATOR/id, by the operator of the call. What the library does not know is left out.
+    """
+    entries = list(entries)
+    requirements = sorted({id_ for entry in entries for id_ in _cited(entry, "requirements")})
+    rulings = sorted({id_ for entry in entries for id_ in _cited(entry, "rulings")})
+    broken = sorted({(called(entry), id_) for entry in entries for id_ in entry.get("broken", ())})
+    return {
+        "requirements": {id_: text for id_ in requirements if (text := _requirement(id_, library))},
+        "rulings": {id_: text for id_ in rulings if (text := _ruling(id_, library))},
+        "clauses": {f"{operator}/{id_}": text for operator, id_ in broken if (text := _clause(operator, id_, library))},
+    }
+
+
+def _cited(entry: Entry, member: str) -> set[str]:
+    return {*entry[member], *cited_by_guards(entry, member)}
+
+
+def called(entry: Entry) -> str:
+    """The operator of the call behind an entry: of a trace, the one that was answered wrongly."""
+    return str(entry.get("call", {}).get("operator", entry["operator"]))
+
+
+def _requirement(id_: str, library: Library) -> dict[str, str]:
+    row = library.requirement(id_)
+    return {} if row is None else {"text": row.text, "section": row.section, "place": str(row.position)}
+
+
+def _ruling(id_: str, library: Library) -> dict[str, str]:
+    row = library.rulings.get(id_)
+    return {} if row is None else {"question": row.question, "text": row.ruling, "place": str(row.position)}
+
+
+def _clause(operator: str, id_: str, library: Library) -> dict[str, Any]:
+    contract = library.contracts.get(operator)
+    if contract is None:
+        return {}
+    machine = library.contracts.get(contract.machine.name) if contract.machine is not None else None
+    for clause in (*contract.ensures, *(machine.invariants if machine is not None else ())):
+        if clause.id == id_:
+            return {"text": clause.expression.text, "place": str(clause.position)}
+    return {}
+
 
 FORMAT: Final = 1
 _FOOTER = re.compile(rb'  "whole": "([0-9a-f]{64})"\n\}\n\Z')
@@ -127,3 +230,50 @@ def _shown(value: Any) -> str:
     if isinstance(value, list) and value:
         return "[\n" + ",\n".join(f"    {_line(item)}" for item in value) + "\n  ]"
     return _line(value)
+
+
+def record_of(run: RunResult, library: Library) -> Record:
+    """The record of a run; a function of what was judged alone, its observations left out."""
+    excused = run.excused
+    entries = [entry_of(result, result.check.id in excused) for result in run.results]
+    entries.sort(key=lambda entry: str(entry["id"]))
+    backend = {**asdict(run.backend), "operators": sorted(run.backend.operators)}
+    diagnosis: dict[str, Any] | None = asdict(run.diagnosis) if run.diagnosis is not None else None
+    expected = [asdict(entry) for entry in run.expected_failures]
+    members = {
+        "backend": backend,
+        "contracts": dict(run.contracts),
+        "counts": asdict(run.counts),
+        "crash": NOT_TRIED if run.crash is None else {name: dict(found) for name, found in run.crash.items()},
+        "diagnosis": diagnosis,
+        "expected_failures": sorted(expected, key=lambda entry: str(entry["check"])),
+        "format": FORMAT,
+        "fuzz": {operator: dict(figures) for operator, figures in run.fuzz.items()},
+        "harness": run.harness,
+        "missing": sorted(run.missing),
+        "obstacles": sorted(run.obstacles),
+        "profile": run.profile,
+        "prose": prose_of(entries, library),
+        "results": entries,
+        "scope": {"operators": list(run.tried), "of": run.declarable},
+        "seed": run.seed,
+        "selection": run.selection,
+        "unattributed": sorted(run.unattributed),
+        "unexpected_passes": sorted(run.unexpected_passes),
+        "unmatched_expectations": sorted(run.unmatched_expectations),
+        "vectors": run.vectors,
+        "verdict": verdict_of(run),
+        "verdicts": {verdict.value: run.count(verdict) for verdict in Verdict},
+    }
+    return Record({**members, "sentence": sentence_of(members)})
+
+
+def observations_of(measured: Mapping[str, Any]) -> dict[str, Any]:
+    """What the run measured, with the host and the time of writing added."""
+    host = {
+        "machine": platform.machine(),
+        "processors": os.cpu_count(),
+        "python": platform.python_version(),
+        "system": f"{platform.system()} {platform.release()}",
+    }
+    return {**measured, "host": host, "written": datetime.now(UTC).isoformat(timespec="seconds")}

@@ -4,22 +4,136 @@ from __future__ import annotations
 
 import textwrap
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from conformance.report.alike import Alike, failures_of, group_alike
-from conformance.report.failure import LABEL, Fact, facts_of, lines_of, stderr_in, tried_in
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from conformance.report.failure import (
+    LABEL,
+    Alike,
+    Fact,
+    facts_of,
+    failures_of,
+    group_alike,
+    lines_of,
+    stderr_in,
+    tried_in,
+)
 from conformance.report.mistake_shapes import looks_like
 from conformance.report.printable import printable
-from conformance.report.record import Record
+from conformance.report.record import Entry, Record
 from conformance.report.verdict import CONFORMANT, PASSED
 from conformance.report.writer import Observations
-from conformance.vectors.whole_file import write_whole
+from conformance.vectors.jsontext import write_whole
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+
+KINDS: Final = ("vector", "law", "behaviour", "fuzz", "crash")
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """So many of so many that ran; `excused` failures were expected, `undeclared` checks never ran."""
+
+    passed: int
+    excused: int
+    bad: int
+    undeclared: int
+
+    @property
+    def ran(self) -> int:
+        """How many checks were judged."""
+        return self.passed + self.excused + self.bad
+
+    @property
+    def text(self) -> str:
+        """The cell: passed of run, empty where there was nothing to run."""
+        return f"{self.passed}/{self.ran}" if self.ran else ""
+
+    @property
+    def word(self) -> str:
+        """The verdict in one word."""
+        if self.bad:
+            return "FAIL"
+        if self.ran:
+            return "pass" if not self.excused else "excused"
+        return "n/a" if self.undeclared else "not run"
+
+
+def score_of(entries: Iterable[Entry]) -> Score:
+    """The score of some entries."""
+    passed = excused = bad = undeclared = 0
+    for entry in entries:
+        verdict = entry["verdict"]
+        passed += verdict == "pass"
+        undeclared += verdict == "not_applicable"
+        if verdict in ("fail", "error"):
+            excused += entry.get("excused", False)
+            bad += not entry.get("excused", False)
+    return Score(passed, excused, bad, undeclared)
+
+
+def scores(record: Record) -> dict[str, Score]:
+    """The score of every operator, by its name."""
+    return {operator: score_of(entries) for operator, entries in by_operator(record).items()}
+
+
+def by_operator(record: Record) -> dict[str, Sequence[Entry]]:
+    """The entries of every operator, the operators sorted."""
+    found: dict[str, list[Entry]] = {}
+    for entry in record.entries:
+        found.setdefault(entry["operator"], []).append(entry)
+    return {operator: found[operator] for operator in sorted(found)}
+
+
+_TITLES: Final = {"vector": "vectors", "law": "laws", "behaviour": "behaviour", "fuzz": "fuzz", "crash": "crash"}
+_STYLES: Final = {"FAIL": "bold red", "pass": "green", "excused": "yellow", "n/a": "dim", "not run": "dim"}
+
+
+def verdict_table(records: Sequence[Record]) -> Table:
+    """A row per operator; of one backend a column per kind of check, of several a column each."""
+    # Nothing to spare: beside the longest operator's name the columns fill 80 characters.
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=0, header_style="bold")
+    table.add_column("operator", overflow="fold")
+    if len(records) == 1:
+        _by_kind(table, records[0])
+    else:
+        _by_backend(table, records)
+    return table
+
+
+def _by_kind(table: Table, record: Record) -> None:
+    kinds = [kind for kind in KINDS if any(entry["kind"] == kind for entry in record.entries)]
+    for kind in kinds:
+        table.add_column(_TITLES[kind], justify="right")
+    table.add_column("verdict")
+    for operator, entries in by_operator(record).items():
+        cells = [_cell(score_of(entry for entry in entries if entry["kind"] == kind)) for kind in kinds]
+        word = score_of(entries).word
+        table.add_row(Text(operator), *cells, Text(word, style=_STYLES[word]))
+
+
+def _by_backend(table: Table, records: Sequence[Record]) -> None:
+    columns = [scores(record) for record in records]
+    for record in records:
+        table.add_column(Text(printable(record["backend"]["text"])), overflow="fold", justify="right")
+    for operator in sorted({operator for column in columns for operator in column}):
+        cells = [_cell(column[operator], named=True) if operator in column else Text() for column in columns]
+        table.add_row(Text(operator), *cells)
+
+
+def _cell(score: Score, named: bool = False) -> Text:
+    text = f"{score.text} {score.word}".strip() if named else score.text
+    return Text(text, style=_STYLES[score.word])
+
 
 MOST_FAILURES: Final = 8  # distinct ones; more than a screenful hides the first
 _PAGE: Final = 80  # columns of a page without a terminal
@@ -52,8 +166,6 @@ def show(
     """Print the report of one run, of one backend or several side by side; `observed` holds one member per record."""
     # rich costs 30 ms, which no other command should pay.
     from rich.text import Text
-
-    from conformance.report.table import verdict_table
 
     def line(text: str = "", style: str = "", label: str = "") -> None:
         shown = Text().append(f"{label:<{LABEL}}" if label else "", style="bold")

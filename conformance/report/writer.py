@@ -1,13 +1,15 @@
-"""The seam between a finished record and the pages made of it (DESIGN 8)."""
+"""record.json and observations.json: what is signed, and what varies from one run to the next."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Final, Protocol, cast
 
-from conformance.report.record import Record
+from conformance.report.record import Record, encode_record
+from conformance.vectors.jsontext import write_whole
 
 Observations = Mapping[str, Any]
 
@@ -25,7 +27,7 @@ class Writer(Protocol):
 
 # A writer is imported only when it is asked for; a new one is a module and a line here.
 WRITERS: Final[Mapping[str, str]] = {
-    "json": "conformance.report.files:RecordFiles",
+    "json": "conformance.report.writer:RecordFiles",
     "junit": "conformance.report.junit:JUnit",
     "text": "conformance.report.terminal:TextPage",
 }
@@ -38,3 +40,17 @@ def writer(name: str) -> Writer:
     """The writer called `name`; raises KeyError."""
     module, _, attribute = WRITERS[name].partition(":")
     return cast(Writer, getattr(import_module(module), attribute)())
+
+
+class RecordFiles:
+    """Writes the canonical record, and beside it everything that depends on the clock or the host."""
+
+    name = "json"
+
+    def write(self, record: Record, observations: Observations, folder: Path) -> Sequence[Path]:
+        """Write record.json and observations.json."""
+        judged, observed = folder / "record.json", folder / "observations.json"
+        write_whole(judged, encode_record(record))
+        text = json.dumps(observations, indent=2, sort_keys=True, default=str)
+        write_whole(observed, text + "\n")
+        return judged, observed

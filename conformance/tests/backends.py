@@ -10,12 +10,12 @@ from typing import Any, cast
 
 from conformance.backend.carrier import Carrier
 from conformance.backend.command import Process
-from conformance.backend.drive import Call, Conversation, Driver, Finished, Restart
+from conformance.backend.driver import Call, Conversation, Driver, Finished, Restart
 from conformance.backend.outcome import Lost, Outcome, Result
 from conformance.backend.resolve import BackendCommand
 from conformance.codec.codebook import Codebook, OperatorForms
-from conformance.codec.dialect import DIALECTS
 from conformance.codec.form import form_of
+from conformance.codec.framing import DIALECTS
 from conformance.contract.model import Contract
 from conformance.contract.types import Field, Scalar, Struct
 from conformance.tests.processes import environment

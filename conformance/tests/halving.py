@@ -9,22 +9,22 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
 
-from conformance.backend.drive import Driver
+from conformance.backend.driver import Driver
 from conformance.backend.resolve import resolve
 from conformance.codec.codebook import Codebook, codebook_of
-from conformance.codec.dialect import DIALECTS
+from conformance.codec.framing import DIALECTS
 from conformance.contract.library import Library
 from conformance.tests.processes import fake_command
 from conformance.tests.small_corpus import OPERATOR, halved
 from conformance.tests.small_spec import CONTRACT, ERRORS, load
-from conformance.trial.asker import Asker
 from conformance.trial.check import Result, Verdict
+from conformance.trial.client import Asker
 from conformance.trial.options import START_TIMEOUT, RunOptions
 from conformance.trial.run import run_trial
 from conformance.trial.run_result import RunResult
 from conformance.vectors.case import CallStep, Case
 from conformance.vectors.corpus import Corpus
-from conformance.vectors.index import Index
+from conformance.vectors.vector_file import Index
 
 TOO_ODD = "\n  - {code: TOO_ODD, number: 1802, subsystem: runtime, severity: FATAL, message: No guard says this.}\n"
 TWIN = "UML_OS.Data.HalveToo_v1"

@@ -9,9 +9,9 @@ from conformance.codec.codebook import codebook_of
 from conformance.contract.library import Library, load_library
 from conformance.contract.model import Contract
 from conformance.tests.small_spec import TYPES, write_spec
+from conformance.vectors.case import Question
 from conformance.vectors.expand import expand
 from conformance.vectors.freeze import Frozen, freeze
-from conformance.vectors.question import Question
 
 KEEP, FETCH, OPEN, ADD = (f"UML_OS.Data.{name}_v1" for name in ("Keep", "Fetch", "Open", "Add"))
 

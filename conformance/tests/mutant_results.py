@@ -6,10 +6,9 @@ from functools import cache
 
 from conformance.codec.codebook import Codebook, codebook_of
 from conformance.tests.shipped import shipped_library
-from conformance.trial.attempt import Attempt, attempt
+from conformance.trial.client import Attempt, attempt
+from conformance.trial.kill_matrix import FILE, KillMatrix, read_matrix
 from conformance.trial.mutants import deciding_cases
-from conformance.trial.mutants_matrix import KillMatrix
-from conformance.trial.mutants_report import FILE, read_matrix
 from conformance.vectors.case import Case
 from conformance.vectors.corpus import load_corpus
 

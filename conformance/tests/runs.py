@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, cast
 
+from conformance.contract.family import Requirement, Requirements, Ruling
 from conformance.contract.library import Library
-from conformance.contract.position import Position
-from conformance.contract.requirement import Requirement, Requirements, Ruling
-from conformance.report.build import record_of
-from conformance.report.record import Record, encode_record, read_record
+from conformance.contract.source import Position
+from conformance.report.record import Record, encode_record, read_record, record_of
 from conformance.trial.check import Call, Check, Difference, Kind, Result, Verdict
 from conformance.trial.run_result import BackendIdentity, Counts, RunResult
 

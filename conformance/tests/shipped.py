@@ -6,12 +6,11 @@ from functools import cache
 
 from conformance.contract.finder import Layout
 from conformance.contract.library import Library, load_library
-from conformance.lint.documents import read_documents
+from conformance.lint.requirements import read_documents
 from conformance.lint.subject import Subject, subject_of
 from conformance.tests.small_spec import SHIPPED
+from conformance.trial.kill_matrix import FILE, evidence_of, read_matrix
 from conformance.trial.laws.law import known_laws
-from conformance.trial.mutants_matrix import evidence_of
-from conformance.trial.mutants_report import FILE, read_matrix
 from conformance.vectors import corpus, lock
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from conformance.contract.finder import Layout
 from conformance.contract.library import Library, load_library
-from conformance.contract.position import MalformedContract, Problem
+from conformance.contract.source import MalformedContract, Problem
 
 SHIPPED = Layout(Path(__file__).resolve().parents[2])
 

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from conformance.backend.drive import Call
-from conformance.backend.observed import Observed, ObservedFailure, ObservedResult
-from conformance.backend.outcome import Crash, ProtocolError, Timeout
+from conformance.backend.driver import Call
+from conformance.backend.outcome import Crash, Observed, ObservedFailure, ObservedResult, ProtocolError, Timeout
 from conformance.tests.halving import asker
 from conformance.tests.small_corpus import OPERATOR, SALT
 

@@ -10,13 +10,13 @@ import pytest
 
 from conformance.codec.codebook import codebook_of
 from conformance.contract.library import Library
-from conformance.lint.axes import AxesWalked
+from conformance.lint.guards import AxesWalked
 from conformance.lint.subject import subject_of
 from conformance.tests.fakes.carrier import WEAKNESSES
 from conformance.tests.processes import fake_command
 from conformance.tests.small_spec import load, problems
-from conformance.trial.attempt import attempt
-from conformance.trial.wire import wire_score
+from conformance.trial.client import attempt
+from conformance.trial.distortions import wire_score
 from conformance.vectors.case import CallStep, Case
 from conformance.vectors.expand import expand
 from conformance.vectors.freeze import freeze

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from conformance.backend import drive
+from conformance.backend import driver as drive
 from conformance.backend.command import Process
-from conformance.backend.drive import RESTART, Call, Conversation
+from conformance.backend.driver import RESTART, Call, Conversation
 from conformance.backend.outcome import Crash, ProtocolError, Result, Timeout
 from conformance.tests.backends import Talk, all_but, asking, driver, echo, hold, hold_numbers
 

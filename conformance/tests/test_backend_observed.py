@@ -6,9 +6,20 @@ from typing import Any
 
 import pytest
 
-from conformance.backend.observed import BadAnswer, ObservedFailure, ObservedResult, observe
-from conformance.backend.outcome import Crash, Failure, Outcome, ProtocolError, Result, Timeout, describe
-from conformance.codec.dialect import DIALECTS
+from conformance.backend.outcome import (
+    BadAnswer,
+    Crash,
+    Failure,
+    ObservedFailure,
+    ObservedResult,
+    Outcome,
+    ProtocolError,
+    Result,
+    Timeout,
+    describe,
+    observe,
+)
+from conformance.codec.framing import DIALECTS
 from conformance.tests.backends import CODEBOOK
 
 RECORD = {"failure_code": "CONTRACT_VIOLATION", "failure_operator": "Echo_v1"}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from conformance.backend.signature import KnownSignatures, SpecSignatures
+from conformance.backend.session import KnownSignatures, SpecSignatures
 from conformance.codec.codebook import codebook_of
 from conformance.contract.finder import Layout
 from conformance.contract.library import load_library

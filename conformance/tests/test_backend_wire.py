@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from conformance.backend.command import LostBackend, Process
-from conformance.backend.drive import Conversation
+from conformance.backend.driver import Conversation
 from conformance.backend.hello import BadHello
 from conformance.backend.outcome import Crash, Outcome, ProtocolError, Result, Timeout
-from conformance.backend.pipeline import Pipeline
 from conformance.backend.resolve import BackendNotFound
-from conformance.codec.dialect import DIALECTS
+from conformance.backend.scheduler import Pipeline
+from conformance.codec.framing import DIALECTS
 from conformance.tests.backends import SOON, Talk, ask, driver, echo, hold_numbers, process
 from conformance.tests.fakes.echo import FORMS, HELLOS, WAYS
 from conformance.tests.processes import ROOT, is_alive, python
@@ -74,7 +74,7 @@ def test_a_flood_grows_the_harness_by_no_more_than_a_message() -> None:
     script = """
 import resource
 from conformance.backend.command import LostBackend
-from conformance.codec.splitter import MAX_MESSAGE
+from conformance.codec.framing import MAX_MESSAGE
 from conformance.tests.backends import ask, process
 running = process("floods_stdout", "line", timeout=30)
 running.hello()

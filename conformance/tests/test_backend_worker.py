@@ -9,18 +9,15 @@ from typing import Any
 
 import pytest
 
-from conformance.backend.carrier import Carrier
+from conformance.backend.carrier import Carrier, InProcess
 from conformance.backend.command import LostBackend, Process
-from conformance.backend.drive import Call, Conversation, Driver
+from conformance.backend.driver import Call, Conversation, Driver
 from conformance.backend.hello import BadHello
-from conformance.backend.inprocess import InProcess
-from conformance.backend.observed import BadAnswer, ObservedFailure, ObservedResult, observe
-from conformance.backend.outcome import Crash
+from conformance.backend.outcome import BadAnswer, Crash, ObservedFailure, ObservedResult, observe
 from conformance.backend.resolve import BackendCommand, BackendNotFound, resolve
-from conformance.backend.session import Session
-from conformance.backend.signature import KnownSignatures, SpecSignatures
+from conformance.backend.session import KnownSignatures, Session, SpecSignatures
 from conformance.codec.codebook import Codebook
-from conformance.codec.dialect import DIALECTS, Dialect
+from conformance.codec.framing import DIALECTS, Dialect
 from conformance.contract.finder import Layout
 from conformance.tests.backends import START, Talk, codebook_for
 

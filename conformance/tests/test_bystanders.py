@@ -12,19 +12,18 @@ from typing import Any
 
 import pytest
 
-from conformance.backend.drive import Driver
+from conformance.backend.driver import Driver
 from conformance.backend.resolve import resolve
 from conformance.codec.codebook import codebook_of
-from conformance.codec.dialect import DIALECTS
+from conformance.codec.framing import DIALECTS
 from conformance.contract.library import Library
 from conformance.contract.model import Bystanders, Contract
 from conformance.tests.keep_spec import KEEP, backend, group, load
-from conformance.trial.asker import Asker
 from conformance.trial.behaviour import BehaviourRules
 from conformance.trial.bystanders import near_misses
 from conformance.trial.check import Result, Verdict
-from conformance.trial.fuzz.edits import drawn_edit
-from conformance.trial.fuzz.files import fuzz_files
+from conformance.trial.client import Asker
+from conformance.trial.fuzz.files import drawn_edit, fuzz_files
 from conformance.vectors.build import build
 from conformance.vectors.case import Case
 

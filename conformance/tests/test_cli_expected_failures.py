@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from conformance.cli.expected_failures import dump_expected_failures, load_expected_failures, updated
-from conformance.contract.position import MalformedContract
+from conformance.contract.source import MalformedContract
 from conformance.trial.run_result import ExpectedFailure
 
 SCHEMA = Path(__file__).parents[2] / "spec" / "schema" / "expected-failures.schema.json"

@@ -11,14 +11,13 @@ from typing import Any
 import pytest
 import yaml
 
-import conformance.cli.killing
-import conformance.cli.linting
+import conformance.cli.lint
+import conformance.cli.mutants
 import conformance.contract.finder
 import conformance.trial.floor
 from conformance.cli.main import status_of
 from conformance.contract.finder import Layout, find_layout
-from conformance.lint.catalogue import rule_with
-from conformance.lint.run import lint
+from conformance.lint.catalogue import lint, rule_with
 from conformance.trial.trivial import TRIVIAL
 
 OPERATOR = "UML_OS.Data.SeededBlockPermute_v1"
@@ -154,7 +153,7 @@ def test_the_shipped_contracts_have_no_findings_and_no_line_without_a_carrier(
 ) -> None:
     """By one rule: test_lint_shipped puts them to all, which takes half a minute."""
     monkeypatch.setenv("TALLY_CACHE", "off")  # nobody else may take this for what all rules found
-    monkeypatch.setattr(conformance.cli.linting, "lint", lambda subject: lint(subject, [rule_with("L106")]))
+    monkeypatch.setattr(conformance.cli.lint, "lint", lambda subject: lint(subject, [rule_with("L106")]))
     assert status_of(["lint"]) == 0
     assert capsys.readouterr().out.startswith("0 findings in")
     assert status_of(["lint", "--coverage"]) == 0
@@ -167,7 +166,7 @@ def measured_once(monkeypatch: pytest.MonkeyPatch) -> None:
     One trivial backend stands for all: each reads the whole specification first, 2.4 s.
     """
     monkeypatch.setattr(conformance.trial.floor, "TRIVIAL", TRIVIAL[:1])
-    for module, name in ((conformance.cli.killing, "kill_matrix"), (conformance.trial.floor, "measure_floor")):
+    for module, name in ((conformance.cli.mutants, "whole_matrix"), (conformance.trial.floor, "measure_floor")):
         monkeypatch.setattr(module, name, _once(getattr(module, name)))
 
 

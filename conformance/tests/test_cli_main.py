@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from conformance.cli import complaint, main
-from conformance.cli.complaint import Complaint
-from conformance.contract.position import MalformedContract, Position, Problem
+from conformance.cli import console as complaint
+from conformance.cli import main
+from conformance.cli.console import Complaint
+from conformance.contract.source import MalformedContract, Position, Problem
 from conformance.tests.processes import python
 
 HEAVY = ("cel_expr_python", "numpy", "hypothesis", "rich", "jsonschema", "cbor2", "yaml", "pytest")

@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from conformance.cli import killing, wiring
+from conformance.cli import mutants as command
 from conformance.cli.main import status_of
 from conformance.contract.library import Library
 from conformance.tests.mutant_results import DECODE, cases_of
 from conformance.tests.shipped import shipped_library
 from conformance.trial import mutants as trial
-from conformance.trial.attempt import Attempt, attempt
-from conformance.trial.mutants_matrix import KillMatrix
+from conformance.trial.client import Attempt, attempt
+from conformance.trial.kill_matrix import KillMatrix
 from conformance.vectors.case import Case
 from conformance.vectors.corpus import Corpus, load_corpus
 
@@ -39,15 +39,15 @@ def written(monkeypatch: pytest.MonkeyPatch) -> list[KillMatrix]:
     """What `--write` would write; the commands see a few cases of one operator."""
     found: list[KillMatrix] = []
     seen = few(speaking())
-    for module in (killing, wiring):
+    for module in (command,):
         monkeypatch.setattr(module, "specification", shipped_library)
         monkeypatch.setattr(module, "frozen_vectors", lambda library, least=0: seen)
-    monkeypatch.setattr(killing, "_committed", lambda folder: KillMatrix((), {}))
+    monkeypatch.setattr(command, "_committed", lambda folder: KillMatrix((), {}))
 
     def keep(library: Library, matrix: KillMatrix, floor: Any) -> None:
         found.append(matrix)
 
-    monkeypatch.setattr(killing, "_write", keep)
+    monkeypatch.setattr(command, "_write", keep)
     return found
 
 
@@ -61,7 +61,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         return attempt(backend, cases, *arguments, **options)
 
     monkeypatch.setattr(trial, "attempt", noted)
-    monkeypatch.setattr(killing, "Forked", ThreadPoolExecutor)  # what a fork was asked is not seen here
+    monkeypatch.setattr(command, "Forked", ThreadPoolExecutor)  # what a fork was asked is not seen here
     return found
 
 
@@ -94,14 +94,14 @@ def test_changed_asks_only_what_killed_a_mutant_and_what_is_new(
     assert 0 < len(killed) < len(everything)
     new = next(id_ for id_ in everything if id_ not in killed)
     known = replace(first, digests={**first.digests, new: "of-another"})
-    monkeypatch.setattr(killing, "_committed", lambda folder: known)
+    monkeypatch.setattr(command, "_committed", lambda folder: known)
     asked.clear()
     assert status_of(["mutants", TAGS, "--changed", "--write"]) == 0
     assert sorted(asked) == sorted({*killed, new})
     assert written[0].rows[TAGS].killed == killed
     # A mutant whose source is another one is asked everything.
     other = replace(first, rows={TAGS: replace(first.rows[TAGS], sources="another")})
-    monkeypatch.setattr(killing, "_committed", lambda folder: other)
+    monkeypatch.setattr(command, "_committed", lambda folder: other)
     asked.clear()
     assert status_of(["mutants", TAGS, "--changed", "--write"]) == 0
     assert sorted(asked) == everything
@@ -118,7 +118,7 @@ def test_solo_names_the_operator_that_is_enough(capsys: Capture) -> None:
 @pytest.mark.usefixtures("written")
 def test_a_mutant_that_survives_alone_is_red(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
     calm = [case for case in cases_of(DECODE) if "not-canonical" not in case.id][:2]
-    monkeypatch.setattr(killing, "frozen_vectors", lambda library, least=0: few(calm))
+    monkeypatch.setattr(command, "frozen_vectors", lambda library, least=0: few(calm))
     assert status_of(["mutants", "--solo", TAGS]) == 1
     assert f"red: {TAGS} survives wherever one operator is declared alone" in capsys.readouterr().out
 
@@ -138,7 +138,7 @@ def test_wire_is_red_where_fewer_leaves_speak_than_are_committed(capsys: Capture
 def test_wire_agrees_with_what_is_committed_for_an_operator(
     written: list[KillMatrix], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(wiring, "frozen_vectors", lambda library, least=0: load_corpus(library.layout))
+    monkeypatch.setattr(command, "frozen_vectors", lambda library, least=0: load_corpus(library.layout))
     assert status_of(["mutants", "--wire", DECODE]) == 0
     assert written == []
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from conformance.cli.main import status_of
-from conformance.cli.skeleton import smallest
+from conformance.cli.new_backend import smallest
 from conformance.tests.shipped import shipped_library
 
 OPERATOR = "UML_OS.Data.SeededIntraBlockMap_v1"

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from conformance.cli.main import status_of
 from conformance.codec.form import form_of
-from conformance.codec.illtyped import IllTyped
+from conformance.codec.scalar import IllTyped
 from conformance.contract.finder import find_layout
 from conformance.contract.jsonschema import decimals, schema_of
 from conformance.contract.library import Library, load_library

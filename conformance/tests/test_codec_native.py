@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conformance.codec.dialect import DIALECTS, Dialect
 from conformance.codec.form import form_of
-from conformance.codec.illtyped import IllTyped
+from conformance.codec.framing import DIALECTS, Dialect
 from conformance.codec.native import NoWireForm, native_form
+from conformance.codec.scalar import IllTyped
 from conformance.contract.types import Enum, Field, ListOf, MapOf, Scalar, Struct, Tensor, Type, Value
 from conformance.tests.types_and_values import self_describing, typed_values, types
 

@@ -6,19 +6,19 @@ from typing import Any
 
 import pytest
 
-from conformance.backend.conversation import Call, Conversation
-from conformance.backend.drive import Driver
+from conformance.backend.driver import Driver
 from conformance.backend.outcome import Failure
 from conformance.backend.resolve import resolve
+from conformance.backend.scheduler import Call, Conversation
+from conformance.codec.cbor import MAX_NESTING
 from conformance.codec.codebook import codebook_of
-from conformance.codec.dialect import DIALECTS
 from conformance.codec.form import form_of
-from conformance.codec.item import MAX_NESTING
+from conformance.codec.framing import DIALECTS
 from conformance.codec.selfdescribing import MAX_DEPTH
 from conformance.contract.types import Value
 from conformance.tests.processes import ROOT
 from conformance.tests.shipped import shipped_library
-from conformance.trial.laws.checkpoint_canonical import ENCODE
+from conformance.trial.laws.checkpoint import ENCODE
 
 
 def nested(kind: str, levels: int = MAX_DEPTH) -> Any:

@@ -9,12 +9,10 @@ from typing import Any
 
 import pytest
 
-from conformance.codec.canonical import encode_canonical
-from conformance.codec.dialect import DIALECTS
+from conformance.codec.cbor import MAX_ITEMS, MAX_NESTING, IllFormed, Incomplete, decode, encode_canonical
 from conformance.codec.form import form_of
-from conformance.codec.illtyped import IllTyped, shorten, show_path
-from conformance.codec.item import MAX_ITEMS, MAX_NESTING, IllFormed, Incomplete, decode
-from conformance.codec.splitter import MAX_MESSAGE, Garbage, Splitter
+from conformance.codec.framing import DIALECTS, MAX_MESSAGE, Garbage, Splitter
+from conformance.codec.scalar import IllTyped, shorten, show_path
 from conformance.contract.types import Enum, Field, ListOf, MapOf, Scalar, Struct, Tensor, Type, Value
 
 POINT = Struct((Field("x", Scalar("uint64")), Field("note", Scalar("string"), optional=True)))

@@ -11,10 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conformance.codec.canonical import encode_canonical
-from conformance.codec.dialect import DIALECTS, Dialect
+from conformance.codec.cbor import decode, encode, encode_canonical
 from conformance.codec.form import form_of
-from conformance.codec.item import decode, encode
+from conformance.codec.framing import DIALECTS, Dialect
 from conformance.codec.selfdescribing import from_native
 from conformance.contract.types import ListOf, Scalar, Type
 from conformance.tests.types_and_values import self_describing, typed_values

@@ -9,7 +9,7 @@ import pytest
 from cel_expr_python import cel
 
 from conformance.codec.form import form_of
-from conformance.codec.illtyped import IllTyped
+from conformance.codec.scalar import IllTyped
 from conformance.contract.expression import BadExpression, Environment, environment
 from conformance.contract.types import Field, ListOf, MapOf, Scalar, Struct, Value
 

@@ -8,8 +8,8 @@ import pytest
 
 from conformance.contract.expression import environment
 from conformance.contract.functions import FUNCTIONS
-from conformance.contract.position import Position
 from conformance.contract.registry import ErrorCode, registry_functions
+from conformance.contract.source import Position
 from conformance.contract.types import Field, ListOf, MapOf, Scalar, Struct, Value
 
 INPUTS = Struct(

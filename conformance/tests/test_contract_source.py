@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from conformance.contract import source
-from conformance.contract.position import MalformedContract
-from conformance.contract.source import parse
+from conformance.contract.source import MalformedContract, parse
 
 
 @pytest.mark.parametrize(

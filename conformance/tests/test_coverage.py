@@ -6,12 +6,11 @@ from pathlib import Path
 import pytest
 
 from conformance.cli.main import status_of
-from conformance.contract.coverage import Coverage
+from conformance.contract.family import Coverage
 from conformance.contract.finder import Layout
 from conformance.contract.library import load_library
-from conformance.contract.position import MalformedContract
-from conformance.lint.coverage import coverage_findings
-from conformance.lint.drift import drift, text_of, updated
+from conformance.contract.source import MalformedContract
+from conformance.lint.coverage import coverage_findings, drift, text_of, updated
 from conformance.tests import counter_spec
 
 LINES = ("# Counting", "", "A counter has room.", "It counts up.", "It counts down.", "", "Why it counts.", "Reading.")

@@ -11,8 +11,8 @@ from collections.abc import Callable
 import pytest
 
 from conformance.tests.crash_store import WRITERS, tried, writer
-from conformance.trial.crash.durability import Model
 from conformance.trial.crash.reconstruction import Untraceable
+from conformance.trial.crash.states import Model
 
 Tool = Callable[[str], str]
 FULL = os.environ.get("TALLY_CRASH_FULL") == "1"

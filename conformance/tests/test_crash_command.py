@@ -13,12 +13,11 @@ import pytest
 from conformance.backend.outcome import Failure, Outcome, Result
 from conformance.cli.main import status_of
 from conformance.codec.codebook import codebook_of
-from conformance.codec.dialect import DIALECTS
+from conformance.codec.framing import DIALECTS
 from conformance.contract.library import load_library
 from conformance.tests import crash_store, small_spec
 from conformance.tests.crash_store import CONTRACTS, ERRORS, writer
-from conformance.trial.crash.asking import Kind, Questioner
-from conformance.trial.crash.workload import Step, plans
+from conformance.trial.crash.workload import Kind, Questioner, Step, plans
 from conformance.vectors.draft import Unusable
 
 Capture = pytest.CaptureFixture[str]

@@ -7,28 +7,28 @@ from pathlib import Path
 
 import pytest
 
-from conformance.trial.crash.asking import Answer, Kind
-from conformance.trial.crash.durability import Model, crash_points
-from conformance.trial.crash.listing import listing
 from conformance.trial.crash.operation import (
+    TOP,
     Acknowledge,
     Create,
     Link,
     Operation,
     Rename,
+    StrangeFile,
     SyncAll,
     SyncFile,
     SyncFolder,
     Traced,
     Truncate,
     Unlink,
+    Volume,
     Write,
+    materialise,
+    snapshot,
 )
-from conformance.trial.crash.replay import Replay
-from conformance.trial.crash.report import BadState
-from conformance.trial.crash.states import CrashState, Tier, crash_states, first_states
-from conformance.trial.crash.verdict import Judgement, Reading, Verdict, judge
-from conformance.trial.crash.volume import TOP, StrangeFile, Volume, materialise, snapshot
+from conformance.trial.crash.report import BadState, Judgement, Reading, Verdict, judge, listing
+from conformance.trial.crash.states import CrashState, Model, Replay, Tier, crash_points, crash_states, first_states
+from conformance.trial.crash.workload import Answer, Kind
 
 EMPTY = Volume({TOP: {}}, {})
 

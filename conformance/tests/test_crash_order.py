@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from conformance.tests.crash_store import tried, writer
-from conformance.trial.crash.durability import Model
+from conformance.trial.crash.states import Model
 
 CLEAN = [
     ("three-saves", "single_file", "control"),

@@ -19,8 +19,8 @@ from conformance.codec.codebook import codebook_of
 from conformance.tests.crash_store import WRITERS
 from conformance.tests.processes import ROOT
 from conformance.tests.shipped import shipped_library
-from conformance.trial.crash.durability import Model
 from conformance.trial.crash.report import CrashReport
+from conformance.trial.crash.states import Model
 from conformance.trial.crash.trial import CrashOptions, try_workload
 from conformance.trial.crash.workload import plans
 

@@ -6,12 +6,11 @@ from collections.abc import Iterable
 
 import pytest
 
-from conformance.codec.dialect import DIALECTS
-from conformance.trial.crash.answering import answers_by_event
-from conformance.trial.crash.operation import Rename
+from conformance.codec.framing import DIALECTS
+from conformance.trial.crash.operation import TOP, Rename, Volume
 from conformance.trial.crash.reconstruction import Untraceable, reconstruct
-from conformance.trial.crash.strace_log import HERE, Event, events, split
-from conformance.trial.crash.volume import TOP, Volume
+from conformance.trial.crash.strace import HERE, Event, events, split
+from conformance.trial.crash.workload import answers_by_event
 
 ROOT = "/r"
 KEPT = Volume({TOP: {"kept": 1, "sub": 2}, 2: {}}, {1: b"12345"})

@@ -7,11 +7,10 @@ from collections.abc import Callable
 import pytest
 
 from conformance.tests.crash_store import tried, writer
-from conformance.trial.crash.durability import Model
-from conformance.trial.crash.listing import listing
 from conformance.trial.crash.reconstruction import Untraceable
 from conformance.trial.crash.recording import BrokenWorkload
-from conformance.trial.crash.verdict import Verdict
+from conformance.trial.crash.report import Verdict, listing
+from conformance.trial.crash.states import Model
 
 pytestmark = pytest.mark.usefixtures("strace")
 

@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from conformance.codec.canonical import encode_canonical
-from conformance.contract.file_format import FileFormat, FormedFile, Seal
-from conformance.contract.position import Position
-from conformance.trial.fuzz.edits import places_of
+from conformance.codec.cbor import encode_canonical
+from conformance.contract.family import FileFormat, FormedFile, Seal
+from conformance.contract.source import Position
+from conformance.trial.fuzz.files import places_of
 from conformance.vectors.damage import another, damage, damaged_bytes
 from conformance.vectors.filecodec import decode_file, encode_file
 from conformance.vectors.formed import crc32c, decoded, encoded
-from conformance.vectors.room_path import StepRefused
+from conformance.vectors.temp_roots import StepRefused
 
 LEAVES = {"each": "$list.parts", "is": {"hash": ["leaf", "$@.sum"]}}
 KEY = bytes(range(32))

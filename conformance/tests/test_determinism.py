@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from conformance.report.build import record_of
-from conformance.report.record import encode_record, read_record
+from conformance.report.record import encode_record, read_record, record_of
 from conformance.tests.halving import BOTH, CASES, TWIN, backend, library, tried, twin_of
 from conformance.tests.processes import python
 from conformance.tests.small_corpus import case, halved, step

@@ -10,12 +10,11 @@ import pytest
 from conformance.contract.types import Field, ListOf, MapOf, Scalar, Struct, Tensor, Value
 from conformance.tests.shipped import shipped_library
 from conformance.tests.small_spec import SHIPPED
-from conformance.trial.wire import OPEN
-from conformance.trial.wire_report import FILE, read_unnoticed
+from conformance.trial.distortions import FILE, OPEN, read_unnoticed
+from conformance.vectors.compact import expanded
 from conformance.vectors.distortion import distortions
 from conformance.vectors.leaf import INTEGER, KEY, Optional, rewritten, spots
 from conformance.vectors.notable import AXES, notable
-from conformance.vectors.recipe import expanded
 
 RUN = Struct(
     (

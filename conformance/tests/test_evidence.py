@@ -8,9 +8,8 @@ from functools import cache
 
 import pytest
 
-from conformance.lint.catalogue import rule_with
-from conformance.lint.reference import check_text, claimable
-from conformance.lint.run import lint
+from conformance.lint.catalogue import lint, rule_with
+from conformance.lint.checks import check_text, claimable
 from conformance.lint.subject import Subject
 from conformance.tests.mutant_results import DECODE, cases_of, codebook
 from conformance.tests.shipped import shipped_library, shipped_subject
@@ -18,9 +17,18 @@ from conformance.trial.cases import check_of
 from conformance.trial.check import Call, Difference, Result, Verdict
 from conformance.trial.evidence import Evidence
 from conformance.trial.forked import Forked
+from conformance.trial.kill_matrix import (
+    KillMatrix,
+    MutantRow,
+    Status,
+    evidence_of,
+    matrix_from,
+    matrix_text,
+    merged,
+    problems,
+    summary,
+)
 from conformance.trial.mutants import Effort, kill_matrix
-from conformance.trial.mutants_matrix import KillMatrix, MutantRow, Status, evidence_of, problems, summary
-from conformance.trial.mutants_report import matrix_from, matrix_text, merged
 from conformance.trial.power import Power
 from conformance.vectors.case import CallStep
 from conformance.vectors.corpus import load_corpus

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from conformance.backend.observed import ObservedFailure, ObservedResult
+from conformance.backend.outcome import ObservedFailure, ObservedResult
 from conformance.cli.main import status_of
 from conformance.contract.model import Contract
 from conformance.report.failure import facts_of, tried_in
@@ -22,8 +22,8 @@ from conformance.report.record import Record
 from conformance.report.terminal import show
 from conformance.tests.mutant_results import cases_of, codebook
 from conformance.tests.runs import BATCH, MAP, failed, lost, record
+from conformance.trial.cases import competing
 from conformance.trial.check import Call, Difference, Result
-from conformance.trial.competing_guards import competing
 from conformance.vectors.case import CallStep
 
 CASE = "UML_OS.Data.SeededBlockPermute_v1::pinned-orders::eight"

@@ -12,13 +12,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from conformance.trial.judge import plain
+from conformance.trial.check import plain
 from conformance.vectors.case import FileStep, TreeStep, label
-from conformance.vectors.fileaction import perform
+from conformance.vectors.difference import tree_difference, tree_of
+from conformance.vectors.exchange import perform
 from conformance.vectors.filecodec import Undecodable, Unencodable, decode_file, encode_file
-from conformance.vectors.room import Rooms
-from conformance.vectors.room_path import StepRefused, fault_of
-from conformance.vectors.tree import tree_difference, tree_of
+from conformance.vectors.temp_roots import Rooms, StepRefused, fault_of
 
 
 def do(rooms: Rooms, action: str, **body: Any) -> None:

@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from conformance.contract.position import MalformedContract, Problem
+from conformance.contract.source import MalformedContract, Problem
 from conformance.tests.keep_spec import KEEP_HEAD, TRACE, group, questions
-from conformance.vectors.case import FileStep, RestartStep, TreeStep
-from conformance.vectors.question import Asked, Question
+from conformance.vectors.case import Asked, FileStep, Question, RestartStep, TreeStep
 
 FETCH_A = "{step: f, call: UML_OS.Data.Fetch_v1, set: {root: a, name: x}}"
 

@@ -14,23 +14,21 @@ import pytest
 
 from conformance.codec.codebook import codebook_of
 from conformance.contract.library import Library, load_library
-from conformance.lint.files import looks
-from conformance.report.build import record_of
-from conformance.report.record import encode_record
+from conformance.lint.guards import looks
+from conformance.report.record import encode_record, record_of
 from conformance.tests.keep_spec import ADD, KEEP, TRACE, backend, frozen, group, load
 from conformance.tests.small_spec import SHIPPED
-from conformance.trial.attempt import attempt
 from conformance.trial.check import Result, Verdict
+from conformance.trial.client import attempt
 from conformance.trial.options import RunOptions
 from conformance.trial.run import run_trial
 from conformance.vectors.build import build
 from conformance.vectors.case import Case, TreeStep
 from conformance.vectors.check import check
 from conformance.vectors.corpus import Corpus, load_corpus
-from conformance.vectors.delta import Models
 from conformance.vectors.expand import expand
 from conformance.vectors.freeze import freeze
-from conformance.vectors.record import case_of, case_record, essence
+from conformance.vectors.vector_file import Models, case_of, case_record, essence
 
 CASE = f"{KEEP}::kept::trace"
 

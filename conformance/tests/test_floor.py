@@ -11,8 +11,8 @@ import pytest
 
 from conformance.tests.mutant_results import DECODE, EMIT, ORDER, cases_of, codebook, quick_cases
 from conformance.tests.shipped import shipped_library
-from conformance.trial.attempt import Attempt, attempt
 from conformance.trial.check import Verdict
+from conformance.trial.client import Attempt, attempt
 from conformance.trial.floor import (
     ALL,
     FILE,

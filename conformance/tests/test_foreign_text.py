@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from conformance.backend.outcome import Crash, describe
-from conformance.cli.complaint import Complaint
+from conformance.cli.console import Complaint
 from conformance.cli.main import status_of
 from conformance.report.printable import one_line, printable
 from conformance.report.terminal import TextPage

@@ -8,17 +8,17 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from conformance.backend.drive import Call
-from conformance.backend.observed import Observed, ObservedFailure, ObservedResult
+from conformance.backend.driver import Call
+from conformance.backend.outcome import Observed, ObservedFailure, ObservedResult
 from conformance.codec.codebook import Codebook, codebook_of
 from conformance.contract.types import Enum, Field, ListOf, MapOf, Scalar, Struct, Tensor, Type
 from conformance.tests.halving import CASES, asker, codebook
 from conformance.tests.shipped import shipped_library
 from conformance.tests.small_corpus import OPERATOR, case, halved, step
-from conformance.trial.asker import Asker
 from conformance.trial.check import Kind, Result, Verdict
+from conformance.trial.client import Asker
 from conformance.trial.fuzz import fuzz_operator
-from conformance.trial.fuzz.figures import LEAST_SUCCEEDED, Figures
+from conformance.trial.fuzz.judgement import LEAST_SUCCEEDED, Figures
 from conformance.trial.fuzz.operator import DEFAULT_EXAMPLES
 from conformance.trial.fuzz.seed import ACCEPTED, seeds_of
 from conformance.trial.fuzz.shrink import simpler

@@ -9,18 +9,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from conformance.codec.canonical import encode_canonical
+from conformance.codec.cbor import encode_canonical
 from conformance.codec.codebook import codebook_of
-from conformance.contract.item import encode_item
+from conformance.contract.canonical import encode_item
 from conformance.contract.types import Enum, Field, ListOf, MapOf, Scalar, Struct, Tensor, Type, Value
 from conformance.tests.shipped import shipped_library
-from conformance.trial.fuzz.draw import DEGENERATE, DRAWN, OPENING
-from conformance.trial.fuzz.listed import listed
+from conformance.trial.fuzz.draw import DEGENERATE, DRAWN, OPENING, listed
 from conformance.trial.fuzz.mutation import mutated
 from conformance.trial.fuzz.near_bytes import near_bytes
 from conformance.trial.fuzz.operator import calls_for
-from conformance.trial.fuzz.seed import seeds_of, side_of
-from conformance.trial.fuzz.vocabulary import Vocabulary
+from conformance.trial.fuzz.seed import Vocabulary, seeds_of, side_of
 from conformance.vectors.corpus import load_corpus
 from conformance.vectors.degenerate import degenerates
 from conformance.vectors.place import ABSENT, Place, at, places, put

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from conformance.codec.codebook import codebook_of
-from conformance.contract.position import MalformedContract
+from conformance.contract.source import MalformedContract
 from conformance.tests.shipped import shipped_library
 from conformance.trial.fuzz.draw import DRAWN, GROWN
 from conformance.trial.fuzz.operator import calls_for

@@ -10,17 +10,16 @@ from typing import Any
 
 import pytest
 
-from conformance.backend.drive import Driver
+from conformance.backend.driver import Driver
 from conformance.backend.resolve import resolve
 from conformance.codec.codebook import codebook_of
-from conformance.codec.dialect import DIALECTS
+from conformance.codec.framing import DIALECTS
 from conformance.contract.library import Library, load_library
-from conformance.report.entry import entry_of
 from conformance.report.failure import Tried, facts_of, plain
-from conformance.report.prose import Prose
+from conformance.report.record import Prose, entry_of
 from conformance.tests.counter_spec import COUNTER, NAME, backend, load, write
-from conformance.trial.asker import Asker
 from conformance.trial.check import Result, Verdict
+from conformance.trial.client import Asker
 from conformance.trial.fuzz import fuzz_operator
 from conformance.trial.fuzz.machine import FOUND
 from conformance.trial.fuzz.program import Turn, without

@@ -22,7 +22,7 @@ HARNESS = """
 import sys, time
 from conformance.backend.command import Process
 from conformance.tests.backends import process
-from conformance.vectors.room import Rooms
+from conformance.vectors.temp_roots import Rooms
 one = process("leaves_children_and_hangs")
 hello = one.hello()
 with Rooms() as rooms:

@@ -111,7 +111,7 @@ def test_an_import_to_the_right_would_be_seen() -> None:
     ]
     assert rightward("conformance.__init__", ["conformance.contract.types"]) == ["conformance.contract.types"]
     assert rightward("conformance.cli.run", ["conformance.pytest_plugin"]) == ["conformance.pytest_plugin"]
-    assert rightward("conformance.cli.run", ["conformance.__version__", "json", "conformance.report.table"]) == []
+    assert rightward("conformance.cli.run", ["conformance.__version__", "json", "conformance.report.terminal"]) == []
 
 
 def test_harness_and_implementations_do_not_know_each_other() -> None:

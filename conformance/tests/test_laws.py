@@ -9,15 +9,13 @@ import pytest
 
 from conformance.backend.outcome import Failure, Outcome, ProtocolError, Result
 from conformance.contract.model import LawUse
-from conformance.contract.position import MalformedContract, Position
+from conformance.contract.source import MalformedContract, Position
 from conformance.tests.law_breakers import SINS
 from conformance.tests.law_breakers.records import DECODE, ENCODE
 from conformance.tests.law_breakers.spoilt import JSON, Wrong, codebook, findings
 from conformance.tests.shipped import shipped_library
-from conformance.trial.laws.data_records import derived_cursors
-from conformance.trial.laws.grid import axes, grid, slug
-from conformance.trial.laws.law import LawBroken, Tools, known_laws
-from conformance.trial.laws.relation import must_be_permutation, must_equal
+from conformance.trial.laws.data_cursors import derived_cursors
+from conformance.trial.laws.law import LawBroken, Tools, axes, grid, known_laws, must_be_permutation, must_equal, slug
 
 TOOLS = Tools(codebook(), JSON)
 USES = [(contract, use) for contract in shipped_library().contracts.values() for use in contract.laws]

@@ -6,16 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from conformance.backend.drive import Call
-from conformance.backend.observed import ObservedResult
-from conformance.cli.complaint import Complaint
+from conformance.backend.driver import Call
+from conformance.backend.outcome import ObservedResult
+from conformance.cli.console import Complaint
 from conformance.cli.interview import Interview
 from conformance.codec.codebook import codebook_of
 from conformance.tests.shipped import shipped_library
-from conformance.trial.laws import roots
+from conformance.trial.laws import law as roots
 from conformance.trial.laws.checkpoint_container import READ
-from conformance.trial.laws.law import LawBroken
-from conformance.trial.laws.roots import law_roots
+from conformance.trial.laws.law import LawBroken, law_roots
 
 RECOVER = "UML_OS.Checkpoint.RecoverRun_v1"
 

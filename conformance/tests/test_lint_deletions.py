@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from conformance.contract.position import MalformedContract
+from conformance.contract.source import MalformedContract
 from conformance.lint.catalogue import RULES
 from conformance.lint.mutation import Path, drop, with_contract
 from conformance.tests.contract_parts import parts

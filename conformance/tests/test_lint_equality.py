@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from conformance.contract.types import Field, ListOf, Struct, Tensor
-from conformance.lint.corruption import corruptions
-from conformance.lint.equality import alike
+from conformance.lint.corruption import alike, corruptions
 
 PAIR = np.array([1, 2], dtype=np.int32)
 

@@ -8,10 +8,10 @@ from typing import Any
 import jsonschema
 import pytest
 
-from conformance.contract.position import Position, Problem
+from conformance.contract.source import Position, Problem
 from conformance.lint.catalogue import RULES
-from conformance.lint.finding import Finding
 from conformance.lint.output import as_json, as_sarif, as_text, findings_of
+from conformance.lint.rule import Finding
 
 FINDINGS = (
     Finding(Position("spec/data/A_v1.yaml", 12, 5), "L301", 'no case in which guard "a" is false', "A_v1", "add one"),

@@ -9,11 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from conformance.lint.catalogue import RULES, rule_with
+from conformance.lint.catalogue import RULES, lint, rule_with
 from conformance.lint.coverage import coverage_findings, coverage_lines
 from conformance.lint.mutation import Fault
 from conformance.lint.rule import Rule, sentence
-from conformance.lint.run import lint
 from conformance.lint.seeded import faults, lines, score
 from conformance.tests.processes import python
 from conformance.tests.shipped import shipped_library, shipped_subject
@@ -75,7 +74,7 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from conformance.lint.output import as_json
-from conformance.lint.run import lint
+from conformance.lint.catalogue import lint
 from conformance.tests.small_corpus import subject
 sys.stdout.write(as_json(lint(subject(Path(sys.argv[1])))))
 """

@@ -14,24 +14,23 @@ import pytest
 
 from conformance.codec.codebook import codebook_of
 from conformance.contract.library import Library, load_library
-from conformance.contract.position import MalformedContract
+from conformance.contract.source import MalformedContract
+from conformance.lint.catalogue import lint
 from conformance.lint.mutation import drop, with_contract
-from conformance.lint.run import lint
 from conformance.lint.seeded import faults, score
 from conformance.lint.subject import Subject, subject_of
 from conformance.tests.contract_parts import parts
 from conformance.tests.counter_spec import COUNTER, NAME, backend, load, write
 from conformance.tests.small_spec import SHIPPED
-from conformance.trial.behaviour_handles import ALONE
+from conformance.trial.behaviour import ALONE
 from conformance.trial.check import Verdict
 from conformance.trial.options import RunOptions
 from conformance.trial.run import run_trial
 from conformance.vectors.build import Built, build
-from conformance.vectors.case import FileStep
+from conformance.vectors.case import Asked, FileStep, Question
 from conformance.vectors.check import check
 from conformance.vectors.expand import expand
 from conformance.vectors.freeze import freeze
-from conformance.vectors.question import Asked, Question
 
 
 @cache

@@ -13,9 +13,8 @@ import pytest
 
 from conformance.contract import memo as module
 from conformance.contract.memo import NOTHING, ROOMS, Memo, digest_of_files, made_by, memo, memo_folder, source_files
-from conformance.contract.places import packed, unpacked
-from conformance.contract.position import Position
-from conformance.contract.source import Source, parse
+from conformance.contract.reader import packed, unpacked
+from conformance.contract.source import Position, Source, parse
 from conformance.tests.processes import ROOT
 
 PLAIN = {"text": ["a", 1, 2.5, True, -(1 << 90)], "bytes": b"\x00"}

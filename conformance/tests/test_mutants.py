@@ -11,15 +11,24 @@ from typing import Any
 import pytest
 import yaml
 
+from conformance.contract.family import Mutant
 from conformance.contract.library import Library
-from conformance.contract.mutant import Mutant
 from conformance.tests.mutant_results import DECODE, EMIT, ORDER, cases_of, codebook, committed, quick_cases
 from conformance.tests.shipped import shipped_library
-from conformance.trial.attempt import attempt
-from conformance.trial.mutants import kill_matrix
-from conformance.trial.mutants_matrix import KillMatrix, MutantRow, Status, problems, undeclared_classes
-from conformance.trial.mutants_report import UnreadableMatrix, changes, matrix_from, matrix_text, read_matrix
-from conformance.trial.reach import reach_of
+from conformance.trial.client import attempt
+from conformance.trial.kill_matrix import (
+    KillMatrix,
+    MutantRow,
+    Status,
+    UnreadableMatrix,
+    changes,
+    matrix_from,
+    matrix_text,
+    problems,
+    read_matrix,
+    undeclared_classes,
+)
+from conformance.trial.mutants import kill_matrix, reach_of
 
 WRONG = ("draw-before-increment", "fisher-yates-biased")
 SMALL = ("control", *WRONG)

@@ -10,18 +10,17 @@ from pathlib import Path
 import pytest
 import yaml
 
-from conformance.backend.drive import Driver
+from conformance.backend.driver import Driver
 from conformance.backend.resolve import resolve
-from conformance.codec.dialect import DIALECTS
-from conformance.contract.mutant import Mutant
+from conformance.codec.framing import DIALECTS
+from conformance.contract.family import Mutant
 from conformance.tests.mutant_results import EMIT, cases_of, codebook
 from conformance.tests.shipped import shipped_library
-from conformance.trial.asker import Asker
-from conformance.trial.attempt import attempt, behaviour
 from conformance.trial.check import Result, Verdict
+from conformance.trial.client import Asker, attempt, behaviour
 from conformance.trial.diagnosis import NOT_EXPLAINED, diagnose
+from conformance.trial.kill_matrix import KillMatrix, MutantRow, Status
 from conformance.trial.mutant_interview import MutantInterview
-from conformance.trial.mutants_matrix import KillMatrix, MutantRow, Status
 from conformance.trial.options import RunOptions
 from conformance.trial.plan import Plan
 from conformance.trial.run_result import Diagnosis

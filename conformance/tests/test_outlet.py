@@ -64,7 +64,7 @@ def test_too_few_file_descriptors_are_said_in_one_line() -> None:
 def test_a_signal_is_an_orderly_end_and_no_verdict(how: signal.Signals, tmp_path: Path) -> None:
     code = f"""
 import time
-from conformance.backend.workers import workers
+from conformance.backend.scheduler import workers
 def waits(**_):
     try:
         with workers(1) as pool:

@@ -8,20 +8,16 @@ from typing import Any, cast
 
 import pytest
 
-from conformance.backend.observed import ObservedResult
-from conformance.backend.outcome import Crash, Lost
-from conformance.codec.canonical import encode_canonical
-from conformance.codec.item import decode
+from conformance.backend.outcome import Crash, Lost, ObservedResult
+from conformance.codec.cbor import decode, encode_canonical
 from conformance.tests.mutant_results import codebook, quick_cases
-from conformance.trial.asker import Asker
+from conformance.trial.client import Asker
+from conformance.trial.mutant_interview import Failing, Probing
 from conformance.trial.neighbourhood import Steps, cost, in_turns
-from conformance.trial.probing import Failing, Probing
-from conformance.vectors.case import CallStep, FileStep
-from conformance.vectors.exchange import Exchange, Held
-from conformance.vectors.fileaction import codec_of
+from conformance.vectors.case import Asked, CallStep, FileStep
+from conformance.vectors.compact import expanded, recipe
+from conformance.vectors.exchange import Exchange, Held, codec_of
 from conformance.vectors.filecodec import encode_file
-from conformance.vectors.question import Asked
-from conformance.vectors.recipe import expanded, recipe
 
 MAP = "UML_OS.Data.SeededIntraBlockMap_v1"
 INPUTS = {

@@ -6,8 +6,8 @@ import pytest
 
 from conformance.tests.mutant_results import EMIT, cases_of, codebook
 from conformance.tests.shipped import shipped_library
-from conformance.trial.attempt import attempt
-from conformance.trial.reach import Footprints, Reach, footprints, reach_of
+from conformance.trial.client import attempt
+from conformance.trial.mutants import Footprints, Reach, footprints, reach_of
 
 
 def test_a_case_without_a_footprint_and_a_function_that_runs_once_count_as_run() -> None:

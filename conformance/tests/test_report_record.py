@@ -10,8 +10,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from conformance.report.build import record_of
-from conformance.report.record import BrokenRecord, encode_record, read_record
+from conformance.report.record import BrokenRecord, encode_record, read_record, record_of
 from conformance.tests.runs import BATCH, MAP, ORDER, check, failed, library, lost, passed, record, run_of
 from conformance.trial.check import Difference, Kind, Result, Verdict
 from conformance.trial.run_result import Diagnosis, ExpectedFailure, RunResult

@@ -10,21 +10,19 @@ from typing import Any
 
 import pytest
 
-from conformance.backend.drive import Conversation, Driver
-from conformance.backend.observed import BadAnswer, ObservedResult, observe
-from conformance.backend.outcome import Result
+from conformance.backend.driver import Conversation, Driver
+from conformance.backend.outcome import BadAnswer, ObservedResult, Result, observe
 from conformance.backend.resolve import BackendCommand
 from conformance.codec.codebook import Codebook, codebook_of
-from conformance.codec.dialect import DIALECTS
+from conformance.codec.framing import DIALECTS
 from conformance.contract.jsonschema import schema_of
 from conformance.contract.library import Library
 from conformance.tests.keep_spec import ADD, FETCH, KEEP, KEEP_HEAD, OPEN, load
 from conformance.tests.processes import ROOT
-from conformance.vectors.case import FileStep, RestartStep, TreeStep
+from conformance.vectors.case import Asked, FileStep, RestartStep, TreeStep
 from conformance.vectors.exchange import Held, exchanges
 from conformance.vectors.lock import contract_digest
-from conformance.vectors.question import Asked
-from conformance.vectors.room import Rooms
+from conformance.vectors.temp_roots import Rooms
 
 MODULE = '''\
 """Keeps files and totals."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from conformance.backend import drive
+from conformance.backend import driver as drive
 from conformance.tests.halving import BOTH, CASES, TWIN, backend, corpus, library, result_of, tried, twin_of, verdicts
 from conformance.tests.shipped import shipped_library
 from conformance.tests.small_corpus import OPERATOR, case, halved, step

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from conformance.report.build import record_of
-from conformance.report.record import Record, encode_record, read_record
+from conformance.report.record import Record, encode_record, read_record, record_of
 from conformance.tests.crash_store import library, writer
 from conformance.trial import crash_checks
 from conformance.trial.check import Kind, Verdict
@@ -17,7 +16,7 @@ from conformance.trial.options import RunOptions
 from conformance.trial.run import run_trial
 from conformance.trial.run_result import RunResult
 from conformance.vectors.corpus import Corpus
-from conformance.vectors.index import Index
+from conformance.vectors.vector_file import Index
 
 GOOD = writer("single_file", "control")
 NO_SYNC = writer("single_file", "no-fsync-of-the-file")

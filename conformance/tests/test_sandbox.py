@@ -17,10 +17,10 @@ from conformance.backend.command import Process
 from conformance.backend.resolve import resolve
 from conformance.backend.sandbox import NoSandbox, Sandbox, require_bwrap
 from conformance.cli.main import status_of
-from conformance.codec.dialect import DIALECTS
+from conformance.codec.framing import DIALECTS
 from conformance.contract.finder import find_layout
 from conformance.report.record import read_record
-from conformance.vectors.room import run_folder
+from conformance.vectors.temp_roots import run_folder
 from conftest import not_run
 
 LAYOUT = find_layout()

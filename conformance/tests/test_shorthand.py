@@ -8,10 +8,8 @@ from typing import Any
 import cbor2
 import pytest
 
-from conformance.contract.companion import joined
-from conformance.contract.position import MalformedContract
-from conformance.contract.shorthand import written_out
-from conformance.contract.source import parse
+from conformance.contract.shorthand import joined, written_out
+from conformance.contract.source import MalformedContract, parse
 
 NAMED = """
 values:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from conformance.contract.mutant import Mutant
-from conformance.contract.position import Position
+from conformance.contract.family import Mutant
+from conformance.contract.source import Position
 from conformance.tests.shipped import shipped_library
-from conformance.trial.solo import Solo, solo_problems, solos
+from conformance.trial.mutants import Solo, solo_problems, solos
 from conformance.vectors.corpus import load_corpus
 
 PLACE = Position("mutants.yaml", 1, 1)

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from conformance.backend.drive import RESTART, Call, Conversation, Driver
+from conformance.backend.carrier import StandIn
+from conformance.backend.driver import RESTART, Call, Conversation, Driver
 from conformance.backend.outcome import Result
 from conformance.backend.resolve import resolve
-from conformance.backend.standin import StandIn
 from conformance.cli.main import status_of
 from conformance.codec.codebook import codebook_of
-from conformance.codec.dialect import DIALECTS
+from conformance.codec.framing import DIALECTS
 from conformance.tests.halving import BOTH, TWIN, backend, codebook, result_of, tried
 from conformance.tests.processes import fake_command
 from conformance.tests.shipped import shipped_library
@@ -27,7 +27,7 @@ from conformance.trial.run import run_trial
 from conformance.trial.run_result import RunResult
 from conformance.vectors.case import CallStep, Case, ExpectedResult, RestartStep
 from conformance.vectors.corpus import Corpus, load_corpus
-from conformance.vectors.index import Index
+from conformance.vectors.vector_file import Index
 from conftest import not_run
 
 FAIL, ERROR = Verdict.FAIL, Verdict.ERROR

@@ -10,17 +10,14 @@ from typing import Any
 
 import pytest
 
-from conformance.backend.drive import Call, Talk
-from conformance.backend.observed import BadAnswer, ObservedFailure
-from conformance.backend.outcome import Failure, Outcome, Result
-from conformance.codec.canonical import encode_canonical
+from conformance.backend.driver import Call, Talk
+from conformance.backend.outcome import BadAnswer, Failure, ObservedFailure, Outcome, Result
+from conformance.codec.cbor import Tagged, encode_canonical
 from conformance.codec.codebook import Codebook, codebook_of
-from conformance.codec.dialect import DIALECTS
-from conformance.codec.item import Tagged
+from conformance.codec.framing import DIALECTS
 from conformance.tests.vectors_walk import OPERATOR, load
-from conformance.vectors.accumulate import Accumulated, accumulate, gap, window_of
+from conformance.vectors.accumulate import Accumulated, accumulate, gap, inputs_of, random_number, window_of
 from conformance.vectors.case import Accumulation
-from conformance.vectors.generate import inputs_of, random_number
 
 CHAIN = Accumulation(
     OPERATOR, {"place": {"lap": "0", "at": "5"}, "width": 3}, "visited", "chain", {"place": "after"}, "", 5, ()

@@ -12,16 +12,15 @@ import pytest
 
 from conformance.contract.finder import Layout
 from conformance.contract.library import Library, load_library
-from conformance.contract.position import Problem
+from conformance.contract.source import Problem
 from conformance.tests.processes import python
 from conformance.tests.small_spec import NAME, SHIPPED
 from conformance.tests.vectors_walk import OPERATOR, SMALL, backend, load, write
 from conformance.vectors.build import Built, build, regenerate
 from conformance.vectors.check import Checked, check, compare
 from conformance.vectors.corpus import Corpus, CorruptedCorpus, load_corpus
-from conformance.vectors.governance import governance
-from conformance.vectors.lock import BadLock, Lock, Release, lock_text, read_lock, release
-from conformance.vectors.record import case_digest, case_of
+from conformance.vectors.lock import BadLock, Lock, Release, governance, lock_text, read_lock, release
+from conformance.vectors.vector_file import case_digest, case_of
 
 FILE = f"data/{OPERATOR}.json"
 GOLDEN = SMALL.replace("    why: Many steps.\n", "    why: Many steps.\n    profile: golden\n")

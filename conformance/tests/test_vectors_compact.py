@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conformance.codec.canonical import encode_canonical
+from conformance.codec.cbor import encode_canonical
 from conformance.contract.types import Field, ListOf, MapOf, Scalar, Struct, Tensor
 from conformance.vectors.compact import compact
 from conformance.vectors.difference import Difference, first_difference
-from conformance.vectors.digest import digest_of
+from conformance.vectors.jsontext import digest_of
 from conformance.vectors.natural import to_wire
 
 UINTS = ListOf(Scalar("uint64"))

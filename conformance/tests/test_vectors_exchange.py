@@ -7,18 +7,16 @@ from typing import Any
 
 import pytest
 
-from conformance.backend.drive import RESTART
-from conformance.backend.observed import ObservedFailure, ObservedResult
-from conformance.backend.outcome import Failure, Result
-from conformance.codec.canonical import encode_canonical
+from conformance.backend.driver import RESTART
+from conformance.backend.outcome import Failure, ObservedFailure, ObservedResult, Result
+from conformance.codec.cbor import encode_canonical
 from conformance.codec.codebook import Codebook, codebook_of
-from conformance.codec.dialect import DIALECTS
-from conformance.contract.file_format import FileFormat, FormedFile, Seal
-from conformance.contract.position import Position
+from conformance.codec.framing import DIALECTS
+from conformance.contract.family import FileFormat, FormedFile, Seal
+from conformance.contract.source import Position
 from conformance.tests.vectors_walk import OPERATOR, load
-from conformance.vectors.case import RestartStep
+from conformance.vectors.case import Asked, RestartStep
 from conformance.vectors.exchange import Exchange, exchanges, resolve, restarts
-from conformance.vectors.question import Asked
 
 STEPS = (
     Asked("a", OPERATOR, {"place": {"lap": "0", "at": "5"}, "width": 1}),

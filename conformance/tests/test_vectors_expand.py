@@ -7,11 +7,10 @@ from typing import Any
 
 import pytest
 
-from conformance.contract.position import MalformedContract, Problem
+from conformance.contract.source import MalformedContract, Problem
 from conformance.tests.small_spec import NAME
 from conformance.tests.vectors_walk import HEAD, OPERATOR, expanded
-from conformance.vectors.case import RestartStep
-from conformance.vectors.question import Asked
+from conformance.vectors.case import Asked, RestartStep
 
 INTRO = "vectors:\n  - group: g\n    why: Because.\n    requirement: N01\n    base: start\n"
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from conformance.codec.codebook import codebook_of
-from conformance.contract.limit import SizeLimit, size_limits
-from conformance.contract.position import MalformedContract
+from conformance.contract.source import MalformedContract
+from conformance.contract.syntax import SizeLimit, size_limits
 from conformance.tests.small_spec import CONTRACT, load
 from conformance.vectors.expand import expand
 

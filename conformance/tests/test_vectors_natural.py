@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from conformance.codec.illtyped import IllTyped
+from conformance.codec.scalar import IllTyped
 from conformance.contract.types import Enum, Field, ListOf, MapOf, Scalar, Struct, Tensor, Type, Value
 from conformance.vectors.natural import Reference, to_wire
 

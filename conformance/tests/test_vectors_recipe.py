@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from conformance.codec.illtyped import IllTyped
+from conformance.codec.scalar import IllTyped
 from conformance.contract.types import ListOf, MapOf, Scalar, Value
-from conformance.vectors.delta import Models
-from conformance.vectors.digest import digest_of
+from conformance.vectors.compact import BadRecipe, expanded, holds_recipe, is_recipe, recipe
 from conformance.vectors.filecodec import encode_file
+from conformance.vectors.jsontext import digest_of
 from conformance.vectors.natural import to_wire
-from conformance.vectors.recipe import BadRecipe, expanded, holds_recipe, is_recipe, recipe
+from conformance.vectors.vector_file import Models
 
 
 @pytest.mark.parametrize(

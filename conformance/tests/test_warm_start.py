@@ -17,9 +17,8 @@ import conformance.contract.reader as reader_module
 from conformance.cli.main import status_of
 from conformance.contract.finder import Layout
 from conformance.contract.library import Library
-from conformance.contract.position import MalformedContract
-from conformance.lint.catalogue import rule_with
-from conformance.lint.run import lint
+from conformance.contract.source import MalformedContract
+from conformance.lint.catalogue import lint, rule_with
 from conformance.tests import test_cli_house as small_house
 from conformance.tests.counter_spec import write as write_counter
 from conformance.tests.small_spec import CONTRACT, NAME, SHIPPED, write_spec
@@ -186,7 +185,7 @@ def test_a_spoilt_case_is_found_cold_and_warm_alike(built: Path, monkeypatch: py
 @pytest.fixture
 def one_rule(monkeypatch: pytest.MonkeyPatch) -> None:
     """The small house is clean by this rule; it has no requirements, which other rules say."""
-    monkeypatch.setattr("conformance.cli.linting.lint", lambda subject: lint(subject, [rule_with("L106")]))
+    monkeypatch.setattr("conformance.cli.lint.lint", lambda subject: lint(subject, [rule_with("L106")]))
 
 
 @pytest.mark.usefixtures("one_rule")
@@ -214,7 +213,7 @@ def test_a_clean_lint_does_not_outlive_a_change(built: Path, capsys: Capture) ->
 @pytest.mark.usefixtures("one_rule")
 def test_the_second_lint_runs_no_rule(built: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
     assert status_of(["lint"]) == 0
-    monkeypatch.setattr("conformance.cli.linting.lint", unused)
+    monkeypatch.setattr("conformance.cli.lint.lint", unused)
     assert status_of(["lint"]) == 0
     (built / "reports").mkdir()
     (built / "reports" / "kill-matrix.json").write_text("{}", "utf-8")

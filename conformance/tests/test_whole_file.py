@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from conformance.tests.processes import python
-from conformance.vectors.whole_file import write_whole
+from conformance.vectors.jsontext import write_whole
 
 FULL = """
 import resource, signal, sys
 from pathlib import Path
-from conformance.vectors.whole_file import write_whole
+from conformance.vectors.jsontext import write_whole
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
 try:

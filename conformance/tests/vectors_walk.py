@@ -9,8 +9,8 @@ from conformance.codec.codebook import Codebook, codebook_of
 from conformance.contract.finder import Layout
 from conformance.contract.library import Library, load_library
 from conformance.tests.small_spec import TYPES, write_spec
+from conformance.vectors.case import Question
 from conformance.vectors.expand import expand
-from conformance.vectors.question import Question
 
 OPERATOR = "UML_OS.Data.Walk_v1"
 

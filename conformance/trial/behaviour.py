@@ -1,27 +1,92 @@
-"""Behaviour rules: what an operator's purity class promises beyond right answers (DESIGN 7, step 5)."""
+"""Behaviour rules: what the purity class of an operator promises beyond right answers (DESIGN 7, step 5)."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
-from conformance.backend.drive import RESTART, Call, Conversation, Restart
-from conformance.backend.observed import BadAnswer, Observed, ObservedFailure, ObservedResult, observe
-from conformance.backend.outcome import Outcome
+from conformance.backend.driver import RESTART, Call, Conversation, Restart
+from conformance.backend.outcome import BadAnswer, Observed, ObservedFailure, ObservedResult, Outcome, observe
 from conformance.codec.codebook import Codebook
-from conformance.codec.dialect import Dialect
+from conformance.codec.framing import Dialect
 from conformance.contract.model import Contract
 from conformance.trial import check as checks
-from conformance.trial.behaviour_files import TwiceInFreshRoots, one_of_each_group, roots_in, sample_traces, with_looks
-from conformance.trial.behaviour_handles import OnTwoHandles
-from conformance.trial.bystanders import AmongBystanders
-from conformance.trial.check import Check, Difference, Kind, Result, Verdict
-from conformance.trial.judge import answer_of, loss_sentence, outcome_name, shown
+from conformance.trial.bystanders import (
+    AmongBystanders,
+    TwiceInFreshRoots,
+    one_of_each_group,
+    roots_in,
+    sample_traces,
+    with_looks,
+)
+from conformance.trial.check import (
+    Check,
+    Difference,
+    Kind,
+    Result,
+    Verdict,
+    answer_of,
+    loss_sentence,
+    outcome_name,
+    shown,
+)
 from conformance.vectors.case import Case, Step
-from conformance.vectors.exchange import restarts
-from conformance.vectors.recipe import holds_recipe
+from conformance.vectors.compact import holds_recipe
+from conformance.vectors.exchange import Held, restarts
+
+ALONE: Final = "the same steps, interleaved with themselves on another handle, got another answer than alone"
+APART: Final = "of two handles that were given the same steps by turns, the second got another answer"
+Walk = Generator[Sequence[Call] | Restart, Sequence[Outcome], Held]
+Judgement = Generator[Sequence[Call] | Restart, Sequence[Outcome], tuple[Result | None, Sequence[Held]]]
+Walks = Generator[Sequence[Call] | Restart, Sequence[Outcome], tuple[Held, Held]]
+
+
+@dataclass(frozen=True, slots=True)
+class OnTwoHandles:
+    """Holds traces alone, then each twice by turns in one process, every time with handles and roots of its own."""
+
+    rule: TwiceInFreshRoots
+
+    def judge(self, check: Check, traces: Sequence[Sequence[Step]]) -> Judgement:
+        """Where walks part, None where none does; and the walks of all traces alone. A new process comes between."""
+        alone: list[Held] = []
+        for steps in traces:
+            alone.append((yield from self.rule.walk(steps)))
+        yield RESTART
+        parted: Result | None = None
+        for steps, before in zip(traces, alone, strict=True):
+            one, other = yield from by_turns(self.rule.walk(steps), self.rule.walk(steps))
+            parted = parted or self.rule.apart(check, steps, before, one, ALONE)
+            parted = parted or self.rule.apart(check, steps, one, other, APART)
+        return parted, alone
+
+
+def by_turns(first: Walk, second: Walk) -> Walks:
+    """Two walks in one process, one call of the first after one of the second; they restart it together."""
+    walks, found = [first, second], dict[int, Held]()
+    wishes: dict[int, Sequence[Call] | Restart] = {}
+
+    def go_on(k: int, outcomes: Any) -> None:
+        wishes.pop(k, None)
+        try:
+            wishes[k] = walks[k].send(outcomes)
+        except StopIteration as end:
+            found[k] = end.value
+
+    for k in range(2):
+        go_on(k, None)
+    while wishes:
+        for k in range(2):
+            if not isinstance(wish := wishes.get(k, RESTART), Restart):
+                go_on(k, (yield wish))
+        if wishes and all(isinstance(wish, Restart) for wish in wishes.values()):
+            yield RESTART
+            for k in list(wishes):
+                go_on(k, [])
+    return found[0], found[1]
+
 
 SAMPLE: Final = 24  # calls per operator; every one is asked four times
 CROWDED: Final = 64  # cases per operator that are held among bystanders

@@ -1,22 +1,41 @@
-"""A frozen case as a conversation: ask its calls, stop at the first wrong answer, judge."""
+"""A frozen case as a conversation: ask its calls, stop at the first wrong answer, judge, and blame the right side."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Generator, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
 
-from conformance.backend.drive import RESTART, Call, Conversation, Restart
-from conformance.backend.observed import BadAnswer, ObservedFailure, ObservedResult
-from conformance.backend.outcome import Outcome
+from conformance.backend.driver import RESTART, Call, Conversation, Restart
+from conformance.backend.outcome import (
+    BadAnswer,
+    Lost,
+    Observed,
+    ObservedFailure,
+    ObservedResult,
+    Outcome,
+    Side,
+    describe,
+)
 from conformance.backend.outcome import Result as AnsweredResult
+from conformance.backend.scheduler import Finished
 from conformance.codec.codebook import Codebook
-from conformance.codec.dialect import Dialect
+from conformance.codec.framing import Dialect
+from conformance.contract.model import Contract, Guard
 from conformance.trial import check as checks
-from conformance.trial.check import Check, Difference, Kind, Result, Verdict
-from conformance.trial.competing_guards import competing
-from conformance.trial.judge import answer_of, difference, loss_sentence, outcome_name, tree_apart
+from conformance.trial.check import (
+    Check,
+    Difference,
+    Kind,
+    Result,
+    Verdict,
+    answer_of,
+    difference,
+    loss_sentence,
+    outcome_name,
+    tree_apart,
+)
 from conformance.vectors.accumulate import accumulate, gap
 from conformance.vectors.case import (
     CallStep,
@@ -28,10 +47,95 @@ from conformance.vectors.case import (
     TreeStep,
     label,
 )
-from conformance.vectors.exchange import restarts
-from conformance.vectors.room_path import StepRefused
-from conformance.vectors.situation import situations
-from conformance.vectors.stage import Stage
+from conformance.vectors.exchange import Stage, restarts
+from conformance.vectors.state_tracking import situations
+from conformance.vectors.temp_roots import StepRefused
+
+_MOST = 3  # guards that a report names
+
+
+def competing(contract: Contract, inputs: Mapping[str, Any], observed: Observed) -> dict[str, Any]:
+    """The guard that decides a call, and the one whose code the backend answers; several where nothing may refuse it.
+
+    `inputs` are native, with the state of a machine. Each entry holds the guard's id, code, requirements and rulings: a
+    report cites those, not everything that the case is about. Empty where no guard is at stake.
+    """
+    if not contract.foresees(inputs):
+        return {}
+    decides = contract.refusal(inputs)
+    code = observed.code if isinstance(observed, ObservedFailure) else ""
+    if decides is None and not code:
+        return {}
+    activation = contract.environment.bind(inputs)
+    same = [guard for guard in contract.requires if guard.code == code and guard is not decides]
+    false = [guard for guard in same if not guard.expression.holds(activation)]
+    # In a wrong order, the first that refuses with this code is the one that competes.
+    answered = false[:1] or (same if decides is None else [])
+    members = {
+        "decides": _named(decides) if decides is not None else None,
+        "answered": [_named(guard) for guard in answered[:_MOST]],
+    }
+    return {name: value for name, value in members.items() if value}
+
+
+def _named(guard: Guard) -> dict[str, Any]:
+    return {
+        "id": guard.id,
+        "code": guard.code,
+        "that": guard.expression.text,
+        "requirements": list(guard.requirements),
+        "rulings": list(guard.rulings),
+    }
+
+
+BAD: Final = (Verdict.FAIL, Verdict.ERROR)
+STAND_IN: Final = "the stand-in (the suite's reference)"
+
+
+@dataclass(frozen=True, slots=True)
+class Blamed:
+    """The verdicts on the checks of one conversation; `obstacle` says why nothing can be judged, if nothing can."""
+
+    results: Sequence[Result]
+    obstacle: str = ""
+
+
+def blamed(checks: Sequence[Check], finished: Finished[Sequence[Result]], declared: frozenset[str] | None) -> Blamed:
+    """What a finished conversation says of a backend that declares these operators; None where it was not asked."""
+    innocent = declared is not None and not finished.called & declared
+    if finished.finding is not None:
+        bad = [result for result in finished.finding if result.verdict in BAD]
+        if not bad or not innocent:
+            return Blamed(finished.finding)
+        why = f"{bad[0].check.id}: {STAND_IN} is wrong before the backend is asked anything"
+        return Blamed([_unjudged(result, why) for result in finished.finding], why)
+    assert finished.lost is not None
+    if finished.side is Side.BACKEND:
+        return Blamed([lost(check, finished.lost) for check in checks])
+    said = describe(finished.lost)
+    if finished.side is Side.INSTALLATION:
+        why = f"{checks[0].id}: {STAND_IN} cannot answer: {said}"
+    elif innocent:
+        why = f"{checks[0].id}: {STAND_IN} is lost before the backend is asked anything: {said}"
+    else:
+        message = f"{STAND_IN} is lost on what the backend left behind: {said}"
+        return Blamed([Result(check, Verdict.FAIL, outcome_name(finished.lost), message=message) for check in checks])
+    return Blamed([Result(check, Verdict.ERROR, outcome_name(finished.lost), message=why) for check in checks], why)
+
+
+def forsaken(reason: Lost) -> str:
+    """Why there is no judgement where the stand-in was lost and no check repeats it alone."""
+    return f"{STAND_IN} is lost, and no check repeats it alone: {describe(reason)}"
+
+
+def lost(check: Check, reason: Lost) -> Result:
+    """The verdict on a check in which the backend was lost, alone."""
+    return Result(check, Verdict.ERROR, outcome_name(reason), message=describe(reason))
+
+
+def _unjudged(result: Result, why: str) -> Result:
+    return replace(result, verdict=Verdict.ERROR, message=why) if result.verdict in BAD else result
+
 
 CaseTalk = Generator[Sequence[Call] | Restart, Sequence[Outcome], Result]
 

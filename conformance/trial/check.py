@@ -1,10 +1,19 @@
-"""The judgement on one check: a case, a law, a behaviour rule, a fuzzed operator or a crash workload."""
+"""The judgement on one check, and the comparison of what came with what had to come."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
+
+from conformance.backend.outcome import BadAnswer, Crash, Observed, ObservedFailure, ObservedResult, Timeout, describe
+from conformance.codec.scalar import Path, shorten, show_path
+from conformance.contract.types import Struct
+from conformance.vectors.case import Expected, ExpectedFailure, TreeStep
+from conformance.vectors.difference import MISSING, first_difference, tree_difference
+from conformance.vectors.difference import Difference as FirstDifference
+from conformance.vectors.exchange import Held
 
 
 class Verdict(StrEnum):
@@ -73,3 +82,91 @@ class Call:
     operator: str
     inputs: Any
     answer: Any = None  # what came back, in JSON wire form, where it was well typed
+
+
+def difference(expected: Expected, observed: Observed, outputs: Struct, failure: Struct) -> Difference | None:
+    """The first place where a framed answer is not what was expected; None where it is right.
+
+    Fields are looked at in the contract's order, so that the first difference is the same for every backend.
+    """
+    if isinstance(observed, BadAnswer):
+        error = observed.error
+        return Difference(show_path(error.path), error.expected, shorten(error.found), "ill-typed")
+    if isinstance(expected, ExpectedFailure):
+        return _failure_difference(expected, observed, failure)
+    if isinstance(observed, ObservedFailure):
+        return Difference("outcome", "a result", f"failure {observed.code}")
+    assert isinstance(observed, ObservedResult)
+    return _shown(first_difference(expected.fields, observed.fields, outputs))
+
+
+def _failure_difference(expected: ExpectedFailure, observed: Observed, failure: Struct) -> Difference | None:
+    if isinstance(observed, ObservedResult):
+        return Difference("outcome", f"failure {expected.code}", "a result")
+    assert isinstance(observed, ObservedFailure)
+    if observed.code != expected.code:
+        return Difference("error.message", expected.code, observed.code)
+    return _shown(first_difference(expected.data, observed.data, failure), ("error", "data"))
+
+
+def _shown(found: FirstDifference | None, prefix: Path = ()) -> Difference | None:
+    if found is None:
+        return None
+    return Difference(show_path((*prefix, *found.path)), plain(found.expected), plain(found.actual), found.note)
+
+
+def tree_apart(
+    check: Check, step: TreeStep, name: str, expected: Mapping[str, Any], found: Mapping[str, Any], said: str = ""
+) -> Result | None:
+    """A failure at the first file that is not what it must be, None where all are; `said` is the sentence for it."""
+    where = _shown(tree_difference(step, expected, found))
+    return None if where is None else Result(check, Verdict.FAIL, "result", name, said, where)
+
+
+def faults_apart(check: Check, first: Held, second: Held, said: str) -> Result | None:
+    """A failure where not the same steps could be taken in two walks."""
+    if first.fault == second.fault:
+        return None
+    where = Difference("steps", first.fault or "every step is taken", second.fault or "every step is taken")
+    return Result(check, Verdict.FAIL, "result", message=said, difference=where)
+
+
+def outcome_name(observed: Observed) -> str:
+    """The glossary's word for what the backend did."""
+    match observed:
+        case ObservedResult() | BadAnswer():
+            return "result"
+        case ObservedFailure():
+            return "failure"
+        case Crash():
+            return "crash"
+        case Timeout():
+            return "timeout"
+    return "protocol_error"
+
+
+def answer_of(observed: Observed) -> Any:
+    """A well-typed answer in JSON wire form, None where there was none."""
+    match observed:
+        case ObservedResult(fields):
+            return {"result": fields}
+        case ObservedFailure(code, data):
+            return {"failure": {"code": code, "data": data}}
+    return None
+
+
+def loss_sentence(observed: Observed) -> str:
+    """How the backend was lost, in one sentence."""
+    assert not isinstance(observed, ObservedResult | ObservedFailure | BadAnswer)
+    return describe(observed)
+
+
+def shown(observed: Observed) -> object:
+    """An answer, or what stands for it, in comparable form."""
+    answer = answer_of(observed)
+    return str(observed) if answer is None else answer
+
+
+def plain(side: Any) -> Any:
+    """One side of a difference as a record holds it."""
+    return str(side) if side is MISSING else side

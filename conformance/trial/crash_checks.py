@@ -8,11 +8,11 @@ from typing import Any
 
 from conformance.codec.codebook import Codebook
 from conformance.contract.library import Library
-from conformance.contract.position import MalformedContract
+from conformance.contract.source import MalformedContract
 from conformance.trial.check import Check, Kind, Result, Verdict
 from conformance.trial.crash.reconstruction import Untraceable
 from conformance.trial.crash.recording import BrokenWorkload
-from conformance.trial.crash.tracing import NotRun
+from conformance.trial.crash.strace import NotRun
 from conformance.trial.crash.trial import CrashOptions, try_workload
 from conformance.trial.crash.workload import Plan, plans
 from conformance.trial.options import Progress

@@ -6,12 +6,12 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from typing import Final, Protocol
 
-from conformance.contract.mutant import Mutant
-from conformance.trial.attempt import behaviour
+from conformance.contract.family import Mutant
 from conformance.trial.check import Kind, Result, Verdict
-from conformance.trial.mutants_matrix import KillMatrix, MutantRow
+from conformance.trial.client import behaviour
+from conformance.trial.kill_matrix import KillMatrix, MutantRow
 from conformance.trial.run_result import Diagnosis
-from conformance.vectors.placeholder import is_placeholder
+from conformance.vectors.leaf import is_placeholder
 
 NOT_EXPLAINED: Final = Diagnosis(explained=False)
 SHOWN: Final = 3  # sentences of mutants that the selected cases do not tell apart

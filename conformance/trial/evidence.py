@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from conformance.codec.codebook import Codebook
-from conformance.contract.mutant import Mutant
+from conformance.contract.family import Mutant
 from conformance.lint.call import Call, UnreadableCase, calls_of
-from conformance.lint.reference import check_text, guard_text
+from conformance.lint.checks import check_text, guard_text
 from conformance.trial.check import Result, Verdict
 from conformance.vectors.case import CallStep, Case, ExpectedFailure
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from conformance.codec.codebook import codebook_of
 from conformance.contract.library import Library
-from conformance.trial.attempt import attempt
+from conformance.trial.client import attempt
 from conformance.trial.mutants import deciding_cases
 from conformance.trial.options import Progress, Silence
 from conformance.trial.trivial import TRIVIAL

@@ -16,11 +16,10 @@ from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from typing import Final
 
-from conformance.backend.drive import Driver
+from conformance.backend.driver import Driver
 from conformance.backend.outcome import ProtocolError, describe
-from conformance.backend.patience import Patience
-from conformance.backend.workers import workers
-from conformance.trial.blame import blamed, forsaken, lost
+from conformance.backend.scheduler import Patience, workers
+from conformance.trial.cases import blamed, forsaken, lost
 from conformance.trial.check import Call, Check, Result, Verdict
 from conformance.trial.options import Progress
 from conformance.trial.plan import Trial

@@ -1,30 +1,183 @@
-"""Suspected mutants are asked what the backend on trial was asked, and new calls beside it."""
+"""Backend and suspected mutants are asked the same questions, near what failed and beside it."""
 
 from __future__ import annotations
 
+import hashlib
+import json
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
 from functools import cached_property
-from itertools import zip_longest
-from typing import Final
+from itertools import chain, pairwise, zip_longest
+from typing import Any, Final
 
-from conformance.backend.drive import Driver
+from conformance.backend.carrier import stand_in_for
+from conformance.backend.driver import Driver
+from conformance.backend.outcome import Lost
 from conformance.backend.resolve import resolve
-from conformance.backend.standin import stand_in_for
 from conformance.codec.codebook import Codebook
-from conformance.codec.dialect import DIALECTS
-from conformance.contract.mutant import Mutant
-from conformance.trial.asker import Asker
-from conformance.trial.attempt import TOO_SLOW, attempt
-from conformance.trial.check import Kind, Result
+from conformance.codec.framing import DIALECTS
+from conformance.contract.family import Mutant
+from conformance.trial.check import Kind, Result, answer_of
+from conformance.trial.client import TOO_SLOW, Asker, attempt
 from conformance.trial.fuzz import Fuzzing
-from conformance.trial.neighbourhood import Steps
+from conformance.trial.neighbourhood import LONGEST, Leaf, Neighbourhood, Steps, cost, in_turns, seen_in, without_pins
 from conformance.trial.options import DEFAULT_TIMEOUT
 from conformance.trial.plan import Plan
-from conformance.trial.probing import Failing, Probing
-from conformance.vectors.case import Case
+from conformance.vectors.case import Asked, CallStep, Case
 from conformance.vectors.corpus import Corpus
-from conformance.vectors.question import Asked
+from conformance.vectors.exchange import Held
+
+MOST_CASES: Final = 6  # questions that others are asked near of
+_REPEATED: Final = 2  # questions whose wrong call is made again and again
+_BUDGET: Final = 2_000_000  # characters of calls, about: some seconds
+_LIVELY: Final = 5  # occurrences of a leaf whose limits are looked for
+_HALVINGS: Final = 64  # at most, until a limit is found
+
+
+@dataclass(frozen=True, slots=True)
+class Failing:
+    """A question that the backend answers wrongly, and the step at which it does."""
+
+    steps: Steps
+    step: str = ""
+    group: str = ""
+
+
+@dataclass
+class Probing:
+    """Asks the backend on trial, the reference and mutants; remembers what the first two said, mutants come and go."""
+
+    codebook: Codebook
+    backend: Asker
+    reference: Asker
+    failing: Sequence[Failing]
+    cases: Sequence[Case]  # what other values of a leaf are taken from
+    _said: dict[str, str] = field(default_factory=dict, init=False)
+    _right: dict[str, str] = field(default_factory=dict, init=False)
+    _near: list[Steps] = field(default_factory=list, init=False)  # as far as it was needed
+    _more: Iterator[Steps] = field(init=False)
+    _leaves: list[Leaf] = field(init=False)
+    _neighbourhood: Neighbourhood = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._neighbourhood = Neighbourhood(self.codebook, seen_in(self.cases, self.codebook))
+        chosen = one_of_each(self.failing)
+        of_each = [list(self._neighbourhood.leaves(without_pins(one.steps), one.step)) for one in chosen]
+        self._leaves = [leaf for row in zip_longest(*of_each) for leaf in row if leaf is not None]
+        near = [self._neighbourhood.near(leaf) for leaf in self._leaves]
+        # What a machine counts shows in more of the same calls, and what a file says in another number there.
+        calls = self._neighbourhood.changing(self.cases)
+        rounds = [self._neighbourhood.rounds(without_pins(one.steps), one.step, calls) for one in chosen[:_REPEATED]]
+        stored = [leaf for one in chosen for leaf in self._neighbourhood.stored(without_pins(one.steps))]
+        first = in_turns([*rounds, *map(self._neighbourhood.near, stored)], _BUDGET)
+        self._leaves += stored
+        self._more = chain(first, in_turns([*map(self._neighbourhood.coupled, of_each), *near], _BUDGET))
+
+    @property
+    def _questions(self) -> Iterator[Steps]:
+        """Everything near what failed; what is not to be asked is only known when its turn comes, and that costs."""
+        yield from list(self._near)
+        for steps in self._more:
+            self._near.append(steps)
+            yield steps
+
+    def alike(self, mutant: Asker, others: Sequence[Steps]) -> bool:
+        """Whether the mutant answers `others`, and everything near what failed, as the backend does."""
+        for steps in chain(others, self._questions):
+            if not self._same(mutant, steps):
+                return False
+        return self._limits_alike(mutant)
+
+    def _same(self, mutant: Asker, steps: Steps) -> bool:
+        return self._told(mutant, steps, {}) == self._told(self.backend, steps, self._said)
+
+    def _limits_alike(self, mutant: Asker) -> bool:
+        """Whether answers turn from right to wrong at the same places, on the dials on which they turn at all."""
+        budget = _BUDGET
+        lively: Counter[str] = Counter()
+        for leaf in sorted((leaf for leaf in self._leaves if leaf.dial is not None), key=_is_length):
+            known = self._known(leaf)
+            if len(set(known.values())) < 2 or lively[leaf.name] == _LIVELY:
+                continue
+            lively[leaf.name] += 1
+            assert leaf.dial is not None
+            closed: set[int] = set()  # places that no backend is asked
+            waiting = [place for place in leaf.dial.places() if place not in known]
+            turns = 0
+            while budget > 0:
+                if not waiting:
+                    waiting = [place for place in _halves(known) if place not in closed]
+                    turns += 1
+                if not waiting or turns > _HALVINGS:
+                    break
+                place = waiting.pop(0)
+                steps = leaf.at_place(place)
+                if not self._neighbourhood.is_askable(steps, leaf.at):
+                    closed.add(place)
+                    continue
+                budget -= cost(steps)
+                if not self._same(mutant, steps):
+                    return False
+                known[place] = self._is_wrong(steps)
+        return True
+
+    def _known(self, leaf: Leaf) -> dict[int, bool]:
+        """The places of a dial that were asked, and whether the backend is wrong there."""
+        assert leaf.dial is not None
+        questions = {place: leaf.at_place(place) for place in (leaf.dial.now, *leaf.dial.places())}
+        return {place: self._is_wrong(steps) for place, steps in questions.items() if _key(steps) in self._said}
+
+    def _is_wrong(self, steps: Steps) -> bool:
+        return self._told(self.backend, steps, self._said) != self._told(self.reference, steps, self._right)
+
+    def _told(self, asker: Asker, steps: Steps, memory: dict[str, str]) -> str:
+        key = _key(steps)
+        if key not in memory:
+            memory[key] = self._digest(asker.walk(steps))
+        return memory[key]
+
+    def _digest(self, found: Held | Lost) -> str:
+        """Everything that was answered and written, in a few letters; what the contracts leave open is left out."""
+        if not isinstance(found, Held):
+            return "lost"
+        loose = {glob for one in found.exchanges for glob in self.codebook[one.operator].contract.fuzz_loose}
+        trees: dict[str, Any] = {
+            name: {path: entry for path, entry in tree.items() if not any(fnmatchcase(path, one) for one in loose)}
+            for name, tree in found.trees.items()
+        }
+        said = [[one.step, answer_of(one.observed) or str(one.observed)] for one in found.exchanges]
+        text = json.dumps([said, trees, found.fault], sort_keys=True, default=repr)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+
+def one_of_each(failing: Sequence[Failing]) -> list[Failing]:
+    """Questions to ask others near of: the smallest of each group, then the next of each; those too long left out."""
+    groups: dict[str, list[Failing]] = {}
+    for one in failing:
+        groups.setdefault(one.group, []).append(one)
+    in_order = (sorted(group, key=lambda one: (cost(one.steps), repr(one.steps))) for group in groups.values())
+    found = [one for row in zip_longest(*in_order) for one in row if one is not None]
+    found = [one for one in found if cost(one.steps) <= 20 * LONGEST]
+    return found[:MOST_CASES]
+
+
+def _halves(known: dict[int, bool]) -> list[int]:
+    """The places half way between two at which the backend is right and wrong."""
+    return [(a + b) // 2 for a, b in pairwise(sorted(known)) if known[a] is not known[b] and b - a > 1]
+
+
+def _is_length(leaf: Leaf) -> bool:
+    """Numbers come before lengths, whose notable places are asked anyway."""
+    return leaf.dial is None or leaf.dial.counts
+
+
+def _key(steps: Steps) -> str:
+    return repr(
+        [(step.name, step.operator, step.inputs) if isinstance(step, CallStep | Asked) else step for step in steps]
+    )
+
 
 NEW_CALLS: Final = 100  # of each operator; fuzzing finds nine of ten mutants that it finds at all within as many
 MOST_LEFT_OUT: Final = 24  # frozen cases that the run left out

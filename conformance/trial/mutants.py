@@ -1,24 +1,99 @@
-"""Every mutant against everything that can notice it: frozen cases, laws, fuzzing, crash workloads (DESIGN 7)."""
+"""Every mutant against everything that can notice it, and with one operator declared at a time."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from concurrent.futures import Executor
+import os
+import tempfile
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
 from typing import Final
 
-from conformance.backend.workers import workers
+from conformance.backend.driver import Driver
+from conformance.backend.hello import BadHello
+from conformance.backend.outcome import LostBackend
+from conformance.backend.resolve import resolve
+from conformance.backend.scheduler import workers
 from conformance.codec.codebook import Codebook, codebook_of
+from conformance.codec.framing import DIALECTS
+from conformance.contract.family import Mutant
 from conformance.contract.library import Library
-from conformance.contract.mutant import Mutant
-from conformance.trial.attempt import Attempt, attempt, behaviour
+from conformance.lint.checks import check_of
+from conformance.trial.cases import CaseRunner
+from conformance.trial.client import Attempt, attempt, behaviour, conversation_of
 from conformance.trial.evidence import Evidence
-from conformance.trial.mutants_matrix import KillMatrix, MutantRow, Status
-from conformance.trial.options import Progress, Silence
+from conformance.trial.kill_matrix import KillMatrix, MutantRow, Status
+from conformance.trial.options import DEFAULT_TIMEOUT, Progress, Silence
 from conformance.trial.power import Power
-from conformance.trial.reach import Footprints, Reach, footprints, reach_of
 from conformance.vectors.case import Case
+
+SOURCES: Final = 16  # hex digits that are kept of the digest of a mutant's source
+_ALWAYS: Final = "*"  # the mark of a function that runs once for every case to come
+
+
+@dataclass(frozen=True, slots=True)
+class Footprints:
+    """The functions of the suite's reference that each case runs, and those that run once for all cases."""
+
+    by_case: Mapping[str, frozenset[str]]
+    always: frozenset[str]
+
+    def runs(self, case: str, functions: frozenset[str]) -> bool:
+        """Whether a case may run one of these functions; one whose footprint nobody took may run any."""
+        found = self.by_case.get(case)
+        return found is None or not functions.isdisjoint(found) or not functions.isdisjoint(self.always)
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """What a mutant says of itself: the operators that its mistake can reach, and a digest of its own source."""
+
+    changed: frozenset[str] | None = None  # None: it does not say, or gives no hello
+    sources: str = ""
+    functions: frozenset[str] | None = None  # the only functions that it changes; None: it does not say
+
+    def of(self, cases: Sequence[Case], footprints: Footprints | None = None) -> Sequence[Case]:
+        """The cases that the mistake can reach; the others are answered by the unchanged reference."""
+        near = cases if self.changed is None else [case for case in cases if case.operators & self.changed]
+        if footprints is None or self.functions is None:
+            return near
+        return [case for case in near if footprints.runs(case.id, self.functions)]
+
+
+def reach_of(backend: str, codebook: Codebook) -> Reach:
+    """The reach of a mutant by its own hello; without a valid one, asking cases tells why."""
+    try:
+        process, hello = Driver(resolve(backend), DIALECTS["json"], codebook, DEFAULT_TIMEOUT).start()
+    except (BadHello, LostBackend):
+        return Reach()
+    process.kill()
+    return Reach(hello.changed, hello.sources[:SOURCES], hello.functions)
+
+
+def footprints(cases: Sequence[Case], codebook: Codebook) -> Footprints:
+    """Ask the traced reference every case, one after the other, and read what each ran."""
+    command = resolve("reference")
+    runner = CaseRunner(codebook, DIALECTS["json"])
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "functions")
+        traced = replace(command, arguments=(*command.arguments[:-1], f"traced:{file}"))
+        driver = Driver(traced, DIALECTS["json"], codebook, DEFAULT_TIMEOUT)
+        held = [conversation_of(runner, case) for case in cases]
+        together = [one for one in held if not (one.alone or one.in_step)]
+        found: dict[str, frozenset[str]] = {}
+        # Those that restart the process would be held by turns, so each has a driver's turn of its own.
+        for part in (together, *([one] for one in held if one.alone or one.in_step)):
+            for finished in driver.hold(part):
+                ran = file.read_text("utf-8") if file.exists() else ""
+                os.truncate(file, 0)
+                if finished.lost is None:
+                    found[finished.key] = frozenset(ran.split())
+    always = frozenset(name.removeprefix(_ALWAYS) for ran in found.values() for name in ran if name.startswith(_ALWAYS))
+    return Footprints(found, always)
+
 
 PROFILE: Final = "quick"  # only these cases decide: a mutant must not need a slow case to be noticed
 DIGEST: Final = 8  # hex digits of a case's digest that tell whether it is still the one that was asked
@@ -135,9 +210,7 @@ class _MutantTrial:
         by_id = {case.id: case for case in asked}
         broken = self.evidence.broken(mutant, ((by_id[id_], tried.results[id_]) for id_ in sorted(killed)))
         status = Status.KILLED if killed else Status.SURVIVED
-        return MutantRow(
-            mutant.id, status, killed, behaviour_digest(tried), broken=broken, sources=reach.sources
-        )
+        return MutantRow(mutant.id, status, killed, behaviour_digest(tried), broken=broken, sources=reach.sources)
 
 
 def behaviour_digest(tried: Attempt) -> str:
@@ -146,3 +219,70 @@ def behaviour_digest(tried: Attempt) -> str:
         return ""
     lines = [f"{id_} {behaviour(tried.results[id_])}\n" for id_ in sorted(tried.wrong)]
     return hashlib.sha256("".join(lines).encode()).hexdigest()[:16]
+
+
+FIRST: Final = 4  # cases that kill the whole mutant, asked before all others of an operator
+
+
+@dataclass(frozen=True, slots=True)
+class Solo:
+    """What became of one mutant: the operator that alone is enough to kill it, and by which case."""
+
+    id: str
+    operator: str = ""
+    case: str = ""
+    refusal: str = ""  # why it could not be asked
+
+
+def solos(
+    library: Library,
+    cases: Iterable[Case],
+    matrix: KillMatrix | None,
+    only: Sequence[str] = (),
+    progress: Progress | None = None,
+) -> tuple[Solo, ...]:
+    """Try every mutant but controls, or those named in `only`; the matrix only says where to look first."""
+    mutants = [one for id_, one in sorted(library.mutants.items()) if (not only or id_ in only) and not one.control]
+    progress = progress or Silence()
+    progress.stage("mutants, one operator at a time", len(mutants))
+    judge = partial(_solo, cases=deciding_cases(cases), codebook=codebook_of(library), matrix=matrix)
+    found = []
+    with ThreadPoolExecutor(JOBS) as own:
+        for one in own.map(judge, mutants):
+            found.append(one)
+            progress.step()
+    return tuple(found)
+
+
+def solo_problems(found: Iterable[Solo], mutants: Mapping[str, Mutant]) -> Iterator[str]:
+    """One sentence for each mutant that no operator alone kills and that does not say why, or that says so in vain."""
+    for one in found:
+        reason = mutants[one.id].solo
+        if one.refusal:
+            yield f"{one.id} could not be asked: {one.refusal}"
+        elif one.operator and reason:
+            yield f"{one.id} dies with {one.operator} declared alone ({one.case}): take `solo` off it"
+        elif not one.operator and not reason:
+            yield f"{one.id} survives wherever one operator is declared alone: add a case, or `solo: reason`"
+
+
+def _solo(mutant: Mutant, cases: Sequence[Case], codebook: Codebook, matrix: KillMatrix | None) -> Solo:
+    row = matrix.rows.get(mutant.id) if matrix is not None else None
+    killing = row.killed if row is not None else frozenset()
+    if row is not None and not killing and row.crash:
+        # Only a crash shows it, and a workload belongs to the operator that declares it.
+        workload = min(row.crash)
+        return Solo(mutant.id, check_of(workload).operator, workload)
+    likely = [case for case in cases if case.id in killing]
+    # A case that calls nothing else is killed alone as it is together, so it comes before the others.
+    likely.sort(key=lambda case: (not case.operators <= codebook.promised({case.operator}), case.id))
+    for part in (likely, reach_of(mutant.backend, codebook).of(cases)):
+        for operator in dict.fromkeys(case.operator for case in part):
+            asked = [case for case in part if case.operator == operator]
+            chosen = asked[:FIRST] if part is likely else asked
+            tried = attempt(mutant.backend, chosen, codebook, declared=codebook.promised({operator}))
+            if tried.refusal:
+                return Solo(mutant.id, refusal=tried.refusal)
+            if tried.wrong:
+                return Solo(mutant.id, operator, min(tried.wrong))
+    return Solo(mutant.id)

@@ -9,19 +9,17 @@ from itertools import chain, combinations, zip_longest
 from typing import Any, Final
 
 from conformance.codec.codebook import Codebook
-from conformance.codec.illtyped import IllTyped
+from conformance.codec.scalar import IllTyped
 from conformance.contract.types import Scalar, is_place
 from conformance.trial.fuzz.seed import is_cheap
 from conformance.trial.stored import parts_in, with_another, writing, written
 from conformance.vectors.axis import refusal_of
-from conformance.vectors.case import CallStep, Case, ExpectedFailure, FileStep, RestartStep
-from conformance.vectors.dial import Dial, beside, dial_of
+from conformance.vectors.case import Asked, CallStep, Case, ExpectedFailure, FileStep, RestartStep
+from conformance.vectors.compact import MARK, holds_recipe, is_recipe
 from conformance.vectors.exchange import AnyStep
-from conformance.vectors.leaf import Optional, Spot, put, spots
+from conformance.vectors.leaf import Optional, Spot, anywhere, is_placeholder, put, spots
+from conformance.vectors.limit import Dial, beside, dial_of
 from conformance.vectors.notable import AXES, notable
-from conformance.vectors.placeholder import anywhere, is_placeholder
-from conformance.vectors.question import Asked
-from conformance.vectors.recipe import MARK, holds_recipe, is_recipe
 
 LONGEST: Final = 40_000  # characters of a call: near a longer one nothing is asked
 _OCCURRENCES: Final = 4  # of a leaf in one call

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from conformance.backend.drive import Conversation
+from conformance.backend.driver import Conversation
 from conformance.codec.codebook import Codebook
-from conformance.codec.dialect import DIALECTS
+from conformance.codec.framing import DIALECTS
 from conformance.contract.library import Library
 from conformance.contract.model import Contract, LawUse
-from conformance.contract.position import MalformedContract, Problem
+from conformance.contract.source import MalformedContract, Problem
 from conformance.trial.behaviour import BehaviourRules, behaviour_check
 from conformance.trial.cases import CaseRunner, check_of
 from conformance.trial.check import Check, Kind, Result, Verdict
@@ -152,9 +152,7 @@ class Plan:
                     yield _single(check, _law_conversation(check, instance), self._pure({operator, *law.calls}))
 
 
-def _single(
-    check: Check, conversation: Conversation[Result], pure: bool, calls: tuple[CallStep, ...] = ()
-) -> Trial:
+def _single(check: Check, conversation: Conversation[Result], pure: bool, calls: tuple[CallStep, ...] = ()) -> Trial:
     """The trial of one check; what keeps no state may restart its processes together with others."""
 
     def start() -> Any:

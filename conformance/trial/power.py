@@ -7,16 +7,16 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Final
 
-from conformance.backend.drive import Driver
+from conformance.backend.driver import Driver
 from conformance.backend.resolve import resolve
 from conformance.codec.codebook import Codebook
-from conformance.codec.dialect import DIALECTS
+from conformance.codec.framing import DIALECTS
+from conformance.contract.family import Mutant
 from conformance.contract.library import Library
-from conformance.contract.mutant import Mutant
-from conformance.lint.reference import check_of
-from conformance.trial.asker import Asker
-from conformance.trial.blame import blamed
+from conformance.lint.checks import check_of
+from conformance.trial.cases import blamed
 from conformance.trial.check import Kind, Verdict
+from conformance.trial.client import Asker
 from conformance.trial.crash.recording import BrokenWorkload
 from conformance.trial.crash.trial import CrashOptions, try_workload
 from conformance.trial.crash.workload import plans
@@ -122,9 +122,7 @@ class Power:
         """The laws of these trials that the mutant breaks: all of them, or the first one found."""
         options = self._options(mutant)
         start = options.start_timeout
-        driver = Driver(
-            resolve(mutant.backend), DIALECTS["json"], self.codebook, options.timeout, start, tolerant=True
-        )
+        driver = Driver(resolve(mutant.backend), DIALECTS["json"], self.codebook, options.timeout, start, tolerant=True)
         by_key = {trial.conversation.key: trial for trial in trials}
         found: set[str] = set()
         for one in (finished := driver.hold([trial.conversation for trial in trials])):

@@ -9,31 +9,30 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from conformance import __version__
-from conformance.backend.drive import Driver
+from conformance.backend.carrier import stand_in_for
+from conformance.backend.driver import Driver
 from conformance.backend.hello import BadHello, Hello
 from conformance.backend.outcome import LostBackend, describe
-from conformance.backend.patience import OF_AN_OPERATOR
 from conformance.backend.resolve import BackendCommand, resolve
 from conformance.backend.sandbox import Sandbox, bwrap_version
-from conformance.backend.standin import stand_in_for
+from conformance.backend.scheduler import OF_AN_OPERATOR
 from conformance.codec.codebook import Codebook, codebook_of
-from conformance.codec.dialect import DIALECTS
+from conformance.codec.framing import DIALECTS
 from conformance.contract.finder import Layout
 from conformance.contract.library import Library
-from conformance.trial.asker import Asker
 from conformance.trial.check import Result, Verdict
+from conformance.trial.client import Asker
 from conformance.trial.diagnosis import MOST_UNLISTED, diagnose, unlisted
 from conformance.trial.holding import Held, hold_trials, unasked
+from conformance.trial.kill_matrix import FILE as MATRIX_FILE
+from conformance.trial.kill_matrix import UnreadableMatrix, believed, read_matrix
 from conformance.trial.mutant_interview import MutantInterview
-from conformance.trial.mutants_matrix import believed
-from conformance.trial.mutants_report import FILE as MATRIX_FILE
-from conformance.trial.mutants_report import UnreadableMatrix, read_matrix
 from conformance.trial.options import Progress, RunOptions, Selection, Silence
 from conformance.trial.plan import Plan, Trial
 from conformance.trial.run_result import BackendIdentity, Counts, Diagnosis, RunResult
 from conformance.vectors.corpus import Corpus
 from conformance.vectors.lock import contract_digests
-from conformance.vectors.room import run_folder
+from conformance.vectors.temp_roots import run_folder
 
 
 class UnfitBackend(Exception):

@@ -12,10 +12,10 @@ from typing import Any, Final
 from conformance.contract.types import Scalar, Value
 from conformance.trial.fuzz.near_bytes import item_in, with_part
 from conformance.vectors.case import FileStep
-from conformance.vectors.dial import Dial, dial_of
-from conformance.vectors.fileaction import codec_of
+from conformance.vectors.exchange import codec_of
 from conformance.vectors.filecodec import Unencodable, encode_file
 from conformance.vectors.leaf import INTEGER, Spot
+from conformance.vectors.limit import Dial, dial_of
 from conformance.vectors.place import distinct_places
 
 _LARGE: Final = 4096  # bytes; of a larger item only the long texts are turned, each question costs

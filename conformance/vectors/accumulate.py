@@ -11,19 +11,43 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from conformance.backend.drive import Call, Talk
-from conformance.backend.observed import BadAnswer, Observed, ObservedResult, observe
-from conformance.backend.outcome import Outcome, Result
-from conformance.codec.canonical import encode_canonical
+from conformance.backend.driver import Call, Talk
+from conformance.backend.outcome import BadAnswer, Observed, ObservedResult, Outcome, Result, observe
+from conformance.codec.cbor import encode_canonical
 from conformance.codec.codebook import Codebook
-from conformance.codec.dialect import Dialect
 from conformance.codec.form import form_of
-from conformance.codec.illtyped import IllTyped
-from conformance.contract.lasting import lasting
-from conformance.contract.types import ListOf, Scalar, Struct
+from conformance.codec.framing import Dialect
+from conformance.codec.scalar import IllTyped
+from conformance.contract.model import Contract
+from conformance.contract.types import ListOf, Scalar, Struct, lasting
 from conformance.vectors.case import Accumulation
-from conformance.vectors.generate import inputs_of
-from conformance.vectors.typepath import replaced, type_at, value_at
+from conformance.vectors.leaf import replaced, type_at, value_at
+from conformance.vectors.natural import to_wire
+
+
+def inputs_of(accumulation: Accumulation, contract: Contract, call: int) -> Mapping[str, Any]:
+    """The inputs of a call of a sweep or random accumulation; calls count from 0."""
+    inputs: Any = accumulation.inputs
+    for path in sorted(accumulation.parameters):
+        number = _number(accumulation, path, call)
+        inputs = replaced(inputs, path, to_wire(type_at(contract.inputs, path), number))
+    return dict(inputs)
+
+
+def _number(accumulation: Accumulation, path: str, call: int) -> int:
+    parameter = accumulation.parameters[path]
+    if accumulation.generator == "sweep":
+        return int(parameter["start"]) + int(parameter["step"]) * call
+    return random_number(accumulation.seed, path, call, int(parameter["below"]))
+
+
+def random_number(seed: str, path: str, call: int, below: int) -> int:
+    """SHA-256 of the lines seed, path and call number, as one big-endian number, modulo `below`.
+
+    Over 256 bits the modulus biases a uint64 by less than 2^-192, and any language can repeat it.
+    """
+    return int.from_bytes(hashlib.sha256(f"{seed}\n{path}\n{call}".encode()).digest(), "big") % below
+
 
 _MOST_CALLS: Final = 256  # independent calls asked for at a time
 _BATCH_BYTES: Final = 1 << 20  # hashed bytes per batch, so that long answers are not held in numbers

@@ -16,14 +16,11 @@ from typing import Any, Final
 from conformance.codec.form import Form
 from conformance.contract.model import Contract
 from conformance.contract.types import is_place
+from conformance.vectors.case import Asked, Question, slug
+from conformance.vectors.compact import expanded, holds_recipe, is_recipe
 from conformance.vectors.group import Expansion
-from conformance.vectors.leaf import Optional, Spot, put, spots
-from conformance.vectors.near import NEAR
-from conformance.vectors.notable import notable, odd_members, straddling
-from conformance.vectors.placeholder import is_placeholder
-from conformance.vectors.question import Asked, Question
-from conformance.vectors.recipe import expanded, holds_recipe, is_recipe
-from conformance.vectors.slug import slug
+from conformance.vectors.leaf import Optional, Spot, is_placeholder, put, spots
+from conformance.vectors.notable import NEAR, notable, odd_members, straddling
 
 _LARGE: Final = 60_000  # items or bytes: such a value is no quick case
 _REFUSED: Final = 2  # values of one leaf that the same guard refuses: the first and the last

@@ -9,16 +9,14 @@ from pathlib import Path
 from conformance.backend.resolve import REFERENCE
 from conformance.codec.codebook import Codebook, codebook_of
 from conformance.contract.library import Library
-from conformance.contract.position import Problem
-from conformance.vectors.case import CallStep, Case, HarnessStep, TreeStep
+from conformance.contract.source import Problem
+from conformance.vectors.case import Asked, CallStep, Case, HarnessStep, Question, TreeStep
 from conformance.vectors.corpus import Corpus, CorruptedCorpus, load_corpus
 from conformance.vectors.expand import expand_all
-from conformance.vectors.file import corpus_texts, vector_file
 from conformance.vectors.freeze import Frozen, Progress, freeze, silent
-from conformance.vectors.index import index_of
+from conformance.vectors.jsontext import write_whole
 from conformance.vectors.lock import LOCK_FILE, Lock, lock_of, lock_text, read_lock
-from conformance.vectors.question import Asked, Question
-from conformance.vectors.whole_file import write_whole
+from conformance.vectors.vector_file import corpus_texts, index_of, vector_file
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +69,7 @@ def _frozen(library: Library) -> dict[str, tuple[Case, tuple[str, ...]]]:
         corpus = load_corpus(library.layout)
     except CorruptedCorpus:
         return {}
-    return {
-        case.id: (case, corpus.index.operators[case.operator].confirmed_by[case.id])
-        for case in corpus
-    }
+    return {case.id: (case, corpus.index.operators[case.operator].confirmed_by[case.id]) for case in corpus}
 
 
 def asks_the_same(question: Question, case: Case) -> bool:

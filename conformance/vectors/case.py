@@ -1,15 +1,31 @@
-"""A case as a value: one question to a backend, or several with data flowing between them, and what must come back.
-
-Inputs and expectations are JSON wire values. Inside inputs `{"from": "step.path"}` stands for what an earlier step
-answered and `{"root": "name"}` for a directory that the harness makes; inside an expected result a list over 64
-elements stands as {count, sha256, head, tail}.
-"""
+"""A case as a value: before it is frozen (a question) and after."""
 
 from __future__ import annotations
 
+import hashlib
+import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
+
+from conformance.contract.source import Position
+
+_LONGEST: Final = 40  # characters; a whole hex seed of 16 bytes stays readable
+_UNSAFE = re.compile(r"[^A-Za-z0-9._+-]+")
+
+
+def slug(value: Any) -> str:
+    """The name of a YAML value: itself where it is short and plain, else its beginning and eight digits of its hash."""
+    text = value if isinstance(value, str) else json.dumps(value, sort_keys=True, separators=(",", ":"))
+    if text == "":
+        return "empty"
+    safe = _UNSAFE.sub("_", text)
+    if safe == text and len(safe) <= _LONGEST:
+        return safe
+    beginning = safe.strip("_")[:16] if isinstance(value, str) else ""
+    return f"{beginning}~{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+
 
 LONGEST_LIST: Final = 64  # elements; a longer list is frozen as count, SHA-256, head and tail
 HEAD_AND_TAIL: Final = 8  # elements shown at each end of a compacted list
@@ -134,6 +150,60 @@ class Case:
     @property
     def operators(self) -> frozenset[str]:
         """Every operator that the case calls."""
+        if self.accumulation is not None:
+            return frozenset({self.accumulation.operator})
+        return frozenset(step.operator for step in self.calls)
+
+
+@dataclass(frozen=True, slots=True)
+class Pin:
+    """What a requirement page fixes about one answer: output values by dotted path, or a failure code.
+
+    A value stands in JSON wire form; for a list it may be any of count, sha256, head and tail instead.
+    """
+
+    values: Mapping[str, Any]
+    failure: str
+    position: Position
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One call of a question; inputs in JSON wire form, `{"from": "step.path"}` for what an earlier step answered,
+    `{"root": "name"}` for a directory."""
+
+    name: str
+    operator: str
+    inputs: Mapping[str, Any]
+    pin: Pin | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """An unfrozen case. `accumulation` has no checkpoints yet; `confirm` says how they will be confirmed."""
+
+    id: str
+    operator: str
+    group: str
+    why: str
+    requirements: tuple[str, ...]
+    rulings: tuple[str, ...]
+    profile: str
+    position: Position
+    steps: tuple[Asked | HarnessStep, ...]
+    accumulation: Accumulation | None = None
+    confirm: str = "whole"
+    sha256_pin: str = ""
+    elements_pin: int | None = None
+
+    @property
+    def calls(self) -> tuple[Asked, ...]:
+        """The steps that are calls."""
+        return tuple(step for step in self.steps if isinstance(step, Asked))
+
+    @property
+    def operators(self) -> frozenset[str]:
+        """Every operator that the question calls."""
         if self.accumulation is not None:
             return frozenset({self.accumulation.operator})
         return frozenset(step.operator for step in self.calls)

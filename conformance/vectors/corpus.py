@@ -13,12 +13,19 @@ from typing import Any
 
 from conformance.contract.finder import Layout
 from conformance.contract.memo import NOTHING, Memo, digest_of_texts, memo
-from conformance.contract.shelf import Shelf
+from conformance.contract.reader import Shelf
 from conformance.vectors.case import Case
-from conformance.vectors.delta import Models
-from conformance.vectors.file import FORMAT, INDEX_FILE
-from conformance.vectors.index import Index, IndexedOperator, cases_digest, index_from
-from conformance.vectors.record import case_digest, case_of
+from conformance.vectors.vector_file import (
+    FORMAT,
+    INDEX_FILE,
+    Index,
+    IndexedOperator,
+    Models,
+    case_digest,
+    case_of,
+    cases_digest,
+    index_from,
+)
 
 Outline = tuple[str, str]  # of a case: its id and its profile
 

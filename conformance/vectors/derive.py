@@ -6,18 +6,17 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from conformance.backend.drive import Conversation, Driver
+from conformance.backend.driver import Conversation, Driver
 from conformance.backend.hello import Hello
-from conformance.backend.observed import Observed, ObservedFailure, ObservedResult
+from conformance.backend.outcome import Observed, ObservedFailure, ObservedResult
 from conformance.backend.resolve import resolve
 from conformance.codec.codebook import Codebook
-from conformance.codec.dialect import DIALECTS
+from conformance.codec.framing import DIALECTS
 from conformance.vectors.accumulate import Accumulated, accumulate, window_of
-from conformance.vectors.case import Accumulation, Expected, ExpectedFailure, ExpectedResult
+from conformance.vectors.case import Accumulation, Expected, ExpectedFailure, ExpectedResult, Question
 from conformance.vectors.compact import compact
+from conformance.vectors.difference import undecodable
 from conformance.vectors.exchange import Held, exchanges, restarts
-from conformance.vectors.question import Question
-from conformance.vectors.tree import undecodable
 
 WINDOWS: Final = 64  # calls of a long run that the reference confirms (DESIGN 5)
 PATIENCE: Final = 120.0  # seconds without an answer; the slowest single call of the corpus takes the reference 4

@@ -1,19 +1,20 @@
-"""The inputs of one call while they are put together; remembers which YAML value each part came from."""
+"""The inputs of one call while they are put together, and the values that a requirement page fixes."""
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from conformance.codec.form import Form
-from conformance.codec.illtyped import IllTyped, Path, show_path
+from conformance.codec.scalar import IllTyped, Path, show_path
 from conformance.contract.model import Contract
-from conformance.contract.position import Position, Problem
-from conformance.contract.source import Source
+from conformance.contract.source import Position, Problem, Source
+from conformance.contract.types import ListOf, Type
+from conformance.vectors.case import Pin
+from conformance.vectors.leaf import UnknownPath, type_at
 from conformance.vectors.natural import Reference, to_wire
-from conformance.vectors.typepath import UnknownPath, type_at
 
 
 class Unusable(Exception):
@@ -137,3 +138,38 @@ class Draft:
         if error.found != "nothing":
             expected += f", found {error.found!r:.80}"
         return place.problem("C009", f"ill-typed input {show_path(error.path)}: {expected}", hint)
+
+
+MARKER_KEYS: Final = frozenset({"count", "sha256", "head", "tail"})
+
+
+def pin_of(body: Mapping[str, Any], place: Place, contract: Contract) -> Pin:
+    """The pin that `body` holds; raises Unusable."""
+    if "failure" in body:
+        code = body["failure"]
+        raisable = contract.codes
+        if code not in raisable:
+            known = ", ".join(sorted(raisable)) or "no code"
+            hint = f"`requires` and `refuses` declare: {known}"
+            raise (place / "failure").problem("C008", f"the operator never fails with {code!r}", hint)
+        return Pin({}, code, place.position)
+    values = {}
+    for path, value in body["result"].items():
+        here = place / "result" / path
+        try:
+            type_ = type_at(contract.outputs, path)
+        except UnknownPath as error:
+            message = f"unknown path {path!r} among the outputs of {contract.operator}"
+            raise here.key_problem("C008", message, error.hint) from None
+        try:
+            values[path] = pinned_value(type_, value)
+        except IllTyped as error:
+            raise here.problem("C009", f"ill-typed pin {path}: {error}", f"it is of type {type_}") from None
+    return Pin(values, "", place.position)
+
+
+def pinned_value(type_: Type, value: Any) -> Any:
+    """A pinned value in wire form; a long list may be pinned by count, sha256, head and tail."""
+    if isinstance(type_, ListOf) and isinstance(value, dict) and value and value.keys() <= MARKER_KEYS:
+        return {key: to_wire(type_, part) if key in ("head", "tail") else part for key, part in value.items()}
+    return to_wire(type_, value)

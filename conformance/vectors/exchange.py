@@ -1,19 +1,255 @@
-"""The conversation of one case: its calls and file steps in order, what earlier steps answered put where it is used."""
+"""The conversation of one case: its calls and file steps in order, its roots, and what earlier steps answered."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Protocol
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import MappingProxyType, TracebackType
+from typing import Any, Final, Protocol
 
-from conformance.backend.drive import RESTART, Talk
-from conformance.backend.observed import ObservedResult
+from conformance.backend.driver import RESTART, Call, Talk
+from conformance.backend.outcome import BadAnswer, Observed, ObservedFailure, ObservedResult, Outcome, observe
 from conformance.codec.codebook import Codebook
-from conformance.codec.dialect import Dialect
-from conformance.vectors.case import CallStep, FileStep, HarnessStep, RestartStep, TreeStep, label
-from conformance.vectors.question import Asked
-from conformance.vectors.room_path import StepRefused
-from conformance.vectors.stage import Exchange, Stage, resolve
+from conformance.codec.framing import Dialect
+from conformance.codec.scalar import IllTyped
+from conformance.contract.family import FileFormat
+from conformance.vectors.case import Asked, CallStep, FileStep, HarnessStep, RestartStep, TreeStep, label
+from conformance.vectors.compact import expanded
+from conformance.vectors.damage import damage, with_damage
+from conformance.vectors.difference import Tree, tree_of
+from conformance.vectors.filecodec import CODECS, encode_file
+from conformance.vectors.leaf import value_at
+from conformance.vectors.temp_roots import Rooms, StepRefused, place, regular
+
+Body = Mapping[str, Any]
+
+
+def perform(step: FileStep, rooms: Rooms, formats: Mapping[str, FileFormat]) -> None:
+    """Do one step; raises StepRefused where the files do not allow it."""
+    root = rooms.path(step.body["root"])
+    try:
+        if step.action == "damage":
+            damage(root, step.body["path"], formats[step.body["format"]], step.body["edit"])
+            return
+        _ACTIONS[step.action](root, step.body, rooms)
+    except OSError as error:
+        raise StepRefused(f"{step.subject!r}: {error.strerror or 'the system refuses'}") from None
+
+
+def codec_of(body: Body) -> str:
+    """The codec that a `put` writes with."""
+    return next(codec for codec in CODECS if codec in body)
+
+
+def _put(root: Path, body: Body, _: Rooms) -> None:
+    codec = codec_of(body)
+    found = place(root, body["path"])
+    found.parent.mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(found, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o644)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(encode_file(codec, body[codec]))
+
+
+def _flip(root: Path, body: Body, _: Rooms) -> None:
+    with regular(root, body["path"]).open("r+b") as file:
+        size = file.seek(0, os.SEEK_END)
+        offset = _from_end(body["offset"], size)
+        if not 0 <= offset < size:
+            raise StepRefused(f"{body['path']!r} has {size} bytes, none at {body['offset']}")
+        file.seek(offset)
+        (old,) = file.read(1)
+        file.seek(offset)
+        file.write(bytes([old ^ body["mask"]]))
+
+
+def _truncate(root: Path, body: Body, _: Rooms) -> None:
+    found = regular(root, body["path"])
+    size = found.stat().st_size
+    wanted = _from_end(body["size"], size)
+    if not 0 <= wanted <= size:
+        raise StepRefused(f"{body['path']!r} has {size} bytes and cannot be cut to {body['size']}")
+    os.truncate(found, wanted)
+
+
+def _from_end(number: int, size: int) -> int:
+    return size + number if number < 0 else number
+
+
+def _delete(root: Path, body: Body, _: Rooms) -> None:
+    found = place(root, body["path"])
+    if found.is_dir() and not found.is_symlink():
+        shutil.rmtree(found)
+    else:
+        found.unlink()
+
+
+def _rename(root: Path, body: Body, _: Rooms) -> None:
+    source, target = place(root, body["from"]), place(root, body["to"])
+    target.parent.mkdir(parents=True, exist_ok=True)
+    source.rename(target)
+
+
+def _link(root: Path, body: Body, rooms: Rooms) -> None:
+    found = place(root, body["path"])
+    found.parent.mkdir(parents=True, exist_ok=True)
+    other = rooms.path(body.get("target_root", body["root"]))
+    target = place(other, body["target"])
+    if not body["symbolic"]:
+        os.link(target, found, follow_symlinks=False)
+    elif other == root:
+        found.symlink_to(os.path.relpath(target, found.parent))
+    else:
+        found.symlink_to(target)
+
+
+def _chmod(root: Path, body: Body, _: Rooms) -> None:
+    found = place(root, body["path"])
+    if found.is_symlink():
+        raise StepRefused(f"{body['path']!r} is a symbolic link")
+    found.chmod(int(body["mode"], 8))
+
+
+_ACTIONS: Final[Mapping[str, Callable[[Path, Body, Rooms], None]]] = {
+    "put": _put,
+    "flip": _flip,
+    "truncate": _truncate,
+    "delete": _delete,
+    "rename": _rename,
+    "link": _link,
+    "chmod": _chmod,
+}
+ACTIONS: Final = (*_ACTIONS, "damage")
+
+
+_NO_FORMATS: Final[Mapping[str, FileFormat]] = MappingProxyType({})
+ANSWERED: Final = re.compile(r"\{([a-z0-9_-]+)\.([\w.]+)\}")  # inside a path: what an earlier step answered
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """One call that was made: the step, its inputs, and what came back.
+
+    References are resolved in the inputs; roots stand as {root: name} and handles as {from: step.output}, as they are
+    frozen, so that no path and no handle gets further than the wire.
+    """
+
+    step: str
+    operator: str
+    inputs: Mapping[str, Any]
+    observed: Observed
+
+
+class Stage:
+    """The roots and answers of one conversation; a context manager that leaves nothing behind."""
+
+    def __init__(self, codebook: Codebook, dialect: Dialect) -> None:
+        self._codebook, self._dialect = codebook, dialect
+        self.rooms = Rooms()
+        self._made: dict[str, Exchange] = {}
+
+    def __enter__(self) -> Stage:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+        self.rooms.__exit__(kind, error, _)
+
+    @property
+    def exchanges(self) -> tuple[Exchange, ...]:
+        """The exchanges so far, in order."""
+        return tuple(self._made.values())
+
+    def inputs(self, step: CallStep | Asked) -> Mapping[str, Any]:
+        """The inputs of a step, references resolved, recipes expanded; raises KeyError where nothing was answered, or
+        nothing that can be damaged so."""
+        given = resolve(step.inputs, self._made, self._codebook.formats) if self._made else step.inputs
+        whole: Mapping[str, Any] = expanded(given)
+        return whole
+
+    def call(self, operator: str, inputs: Mapping[str, Any]) -> Call:
+        """The call that puts inputs to a backend: with real directories and real handles."""
+        forms = self._codebook[operator]
+        if not forms.roots and not forms.handles:
+            return Call(operator, inputs)
+        real = dict(inputs)
+        for name in forms.roots:
+            if isinstance(real.get(name), Mapping):
+                real[name] = str(self.rooms.path(real[name]["root"]))
+        for name in forms.handles:
+            if isinstance(real.get(name), Mapping):
+                step, _, output = real[name]["from"].partition(".")
+                observed = self._made[step].observed
+                assert isinstance(observed, ObservedResult)
+                real[name] = observed.handles[output]
+        return Call(operator, real)
+
+    def note(self, step: str, operator: str, inputs: Mapping[str, Any], outcome: Outcome) -> Exchange:
+        """Remember what came back under the name of the step."""
+        observed = self._masked(observe(outcome, operator, self._codebook, self._dialect))
+        self._made[step] = Exchange(step, operator, inputs, observed)
+        return self._made[step]
+
+    def take(self, step: FileStep | TreeStep) -> Tree | None:
+        """Do a file step, or look at a tree; raises StepRefused."""
+        if isinstance(step, TreeStep):
+            return tree_of(replace(step, path=self._filled(step.path)), self.rooms)
+        body = {
+            key: self._filled(value) if key in ("path", "from", "to", "target") else value
+            for key, value in step.body.items()
+        }
+        perform(FileStep(step.action, body), self.rooms, self._codebook.formats)
+        return None
+
+    def _filled(self, path: str) -> str:
+        """A path with every `{step.output}` replaced by what that step answered."""
+
+        def answer(match: re.Match[str]) -> str:
+            exchange = self._made.get(match[1])
+            try:
+                if exchange is None or not isinstance(exchange.observed, ObservedResult):
+                    raise KeyError(match[1])
+                return str(value_at(exchange.observed.fields, match[2]))
+            except KeyError:
+                raise StepRefused(f"{path!r}: the step {match[1]} did not answer {match[2]}") from None
+
+        return ANSWERED.sub(answer, path)
+
+    def _masked(self, observed: Observed) -> Observed:
+        """What a backend said, without the path of any root in it."""
+        if not self.rooms.names:
+            return observed
+        match observed:
+            case ObservedResult(fields, handles):
+                return ObservedResult(self.rooms.masked(fields), handles)
+            case ObservedFailure(code, data):
+                return ObservedFailure(code, self.rooms.masked(data))
+            case BadAnswer(error):
+                return BadAnswer(IllTyped(error.expected, self.rooms.masked(error.found), error.path))
+        return observed
+
+
+def resolve(value: Any, made: Mapping[str, Exchange], formats: Mapping[str, FileFormat] = _NO_FORMATS) -> Any:
+    """`value` with every reference to a step in `made` replaced; raises KeyError where that step gave no such result.
+
+    Only a reference to a step that has been asked is one: a map that happens to look like a reference is left alone.
+    A reference to a handle stays: its value is only for the backend that gave it.
+    """
+    if isinstance(value, dict):
+        if value.keys() == {"from"} and isinstance(value["from"], str):
+            step, _, path = value["from"].partition(".")
+            if path and step in made:
+                observed = made[step].observed
+                if not isinstance(observed, ObservedResult):
+                    raise KeyError(value["from"])
+                return value if path in observed.handles else value_at(observed.fields, path)
+        return with_damage({key: resolve(part, made, formats) for key, part in value.items()}, formats)
+    if isinstance(value, list) and not (value and isinstance(value[0], str)):
+        return [resolve(part, made, formats) for part in value]
+    return value
+
 
 __all__ = ["AnyStep", "Exchange", "Held", "exchanges", "resolve", "restarts"]
 

@@ -9,14 +9,13 @@ from typing import Any
 
 from conformance.codec.codebook import Codebook
 from conformance.contract.model import Contract
-from conformance.contract.position import MalformedContract, Problem
+from conformance.contract.source import MalformedContract, Problem
 from conformance.contract.types import is_place
 from conformance.vectors.axis import along_axis
+from conformance.vectors.case import Asked, Question
 from conformance.vectors.derived import derived
-from conformance.vectors.group import Expansion
+from conformance.vectors.group import Combination, Expansion, substituted
 from conformance.vectors.limit import beside_limit
-from conformance.vectors.matrix import Combination, substituted
-from conformance.vectors.question import Asked, Question
 from conformance.vectors.series import accumulations
 from conformance.vectors.trace import chains, traces
 

@@ -18,12 +18,12 @@ from typing import Any, Final
 import numpy as np
 
 from conformance.codec import selfdescribing
+from conformance.codec.cbor import IllFormed, Incomplete, decode
 from conformance.codec.form import form_of
-from conformance.codec.illtyped import IllTyped
-from conformance.codec.item import IllFormed, Incomplete, decode
-from conformance.contract.item import encode_item
+from conformance.codec.scalar import IllTyped
+from conformance.contract.canonical import encode_item
 from conformance.contract.types import Tensor
-from conformance.vectors.recipe import expanded
+from conformance.vectors.compact import expanded
 
 CODECS: Final = ("bytes", "text", "npz", "pickle2", "cbor", "sqlite")
 _TENSOR: Final = form_of(Tensor())

@@ -8,18 +8,16 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any, Final
 
-from conformance.codec.illtyped import IllTyped
+from conformance.codec.scalar import IllTyped
 from conformance.contract.types import FIXED_BYTES, Scalar, Struct, Tensor, Value, members_of
-from conformance.vectors.case import FileStep, TreeStep
+from conformance.vectors.case import Asked, FileStep, TreeStep
 from conformance.vectors.draft import Place
-from conformance.vectors.fileaction import ACTIONS, codec_of
+from conformance.vectors.exchange import ACTIONS, ANSWERED, codec_of
 from conformance.vectors.filecodec import Unencodable, encode_file
 from conformance.vectors.group import Expansion
+from conformance.vectors.leaf import UnknownPath, type_at
 from conformance.vectors.natural import ROOT_NAME, inside, to_wire
-from conformance.vectors.question import Asked
-from conformance.vectors.room_path import fault_of
-from conformance.vectors.stage import ANSWERED
-from conformance.vectors.typepath import UnknownPath, type_at
+from conformance.vectors.temp_roots import fault_of
 
 FILE_STEPS: Final = (*ACTIONS, "tree")
 _AS_PUT: Final = frozenset({"npz", "pickle2", "cbor"})  # what a put of these codecs is worded as, a look at them finds
@@ -232,4 +230,3 @@ def _member(index: int, member: Any) -> dict[str, Any]:
         raise IllTyped("{name, tensor | text | bytes}", member, (index,))
     (kind,) = keys - {"name"}
     return {"name": inside(index, Scalar("string"), member["name"]), kind: inside(index, types[kind], member[kind])}
-

@@ -12,18 +12,23 @@ from typing import Final
 
 from conformance.backend.hello import Hello
 from conformance.backend.resolve import REFERENCE
-from conformance.backend.workers import workers
+from conformance.backend.scheduler import workers
 from conformance.codec.codebook import Codebook
 from conformance.contract.engine_value import Unjudgeable
-from conformance.contract.position import Problem
+from conformance.contract.source import Problem
 from conformance.vectors.accumulate import Accumulated, gap
-from conformance.vectors.case import Case
-from conformance.vectors.confirm import accumulation_difference, explicit_difference, frozen_case, pinned_whole
+from conformance.vectors.case import Case, Question
+from conformance.vectors.confirm import (
+    accumulation_difference,
+    complaints,
+    explicit_difference,
+    frozen_case,
+    pinned_whole,
+    tree_complaints,
+)
 from conformance.vectors.derive import Answers, Derivation, confirm_windows, derive, introduce
 from conformance.vectors.exchange import Held
-from conformance.vectors.judge import complaints, tree_complaints
-from conformance.vectors.question import Question
-from conformance.vectors.situation import follows, situations
+from conformance.vectors.state_tracking import follows, situations
 
 PIN: Final = "pin"  # what index.json names where a pinned value is the second derivation
 CONTRACT: Final = "contract"  # the same where every answer follows from the contract of a machine

@@ -1,9 +1,4 @@
-"""The leaves of a wire value: every place where one value stands, named alike in all values of a type.
-
-A place is a dotted path in which `[]` is every item of a list, `{}` every item of a map and `{key}` the keys of a map.
-Inside a self-describing value a text key is a step of its own, so that each field of a header is a leaf; what a place
-holds there is a type of its own too: text, integer, float, bytes, array or map.
-"""
+"""The leaves of a wire value: every place with one value, named alike in all values of a type."""
 
 from __future__ import annotations
 
@@ -13,7 +8,109 @@ from typing import Any, Final
 
 from conformance.contract.types import ListOf, MapOf, Scalar, Struct, Type, Value
 from conformance.vectors.compact import is_marker
-from conformance.vectors.placeholder import is_placeholder
+
+
+def is_reference(value: Any) -> bool:
+    """Whether an earlier step's answer is meant."""
+    return isinstance(value, Mapping) and value.keys() == {"from"} and isinstance(value["from"], str)
+
+
+def is_root(value: Any) -> bool:
+    """Whether a folder is meant that the harness makes."""
+    return isinstance(value, Mapping) and value.keys() == {"root"} and isinstance(value["root"], str)
+
+
+def is_damaged(value: Any) -> bool:
+    """Whether damaged bytes of an earlier step's answer are meant."""
+    return isinstance(value, Mapping) and value.keys() == {"damaged", "format", "edit"}
+
+
+def is_placeholder(value: Any) -> bool:
+    """Whether any of the three is meant."""
+    return is_reference(value) or is_root(value) or is_damaged(value)
+
+
+def reference(text: str, form: str = "", edit: str = "") -> dict[str, Any]:
+    """The wire form of a reference to what an earlier step answered, damaged where a format is named."""
+    return {"damaged": {"from": text}, "format": form, "edit": edit} if form else {"from": text}
+
+
+def anywhere(value: Any, wanted: Callable[[Any], bool]) -> bool:
+    """Whether a wire value, or any part of it, is a wanted one."""
+    if wanted(value):
+        return True
+    parts = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
+    return any(anywhere(part, wanted) for part in parts)
+
+
+class UnknownPath(Exception):
+    """A dotted path leads to nothing of the type; `hint` names what stands there instead."""
+
+    def __init__(self, path: str, hint: str) -> None:
+        super().__init__(path)
+        self.path, self.hint = path, hint
+
+
+def type_at(type_: Type, path: str) -> Type:
+    """The type at a dotted path; map keys and list indices are steps too. Raises UnknownPath.
+
+    What lies inside a self-describing value is one again, whatever its steps.
+    """
+    steps = path.split(".")
+    for depth, step in enumerate(steps):
+        match type_:
+            case Struct():
+                found = next((member.type for member in type_.fields if member.name == step), None)
+                if found is None:
+                    place = ".".join(steps[:depth]) or "the top"
+                    known = ", ".join(member.name for member in type_.fields)
+                    raise UnknownPath(path, f"at {place} stand: {known}")
+                type_ = found
+            case MapOf(item):
+                type_ = item
+            case ListOf(item) if step.isdigit():
+                type_ = item
+            case Value():
+                return type_
+            case _:
+                raise UnknownPath(path, f"{'.'.join(steps[:depth])} is {type_}, which has no part {step!r}")
+    return type_
+
+
+def value_at(value: Any, path: str) -> Any:
+    """The part of a wire or native value at a dotted path; raises KeyError where there is none."""
+    for step in path.split("."):
+        try:
+            value = value[int(step)] if isinstance(value, list) else value[step]
+        except (LookupError, TypeError, ValueError):
+            raise KeyError(path) from None
+    return value
+
+
+def same_type(left: Type, right: Type) -> bool:
+    """Whether two types have the same wire form: names and documentation of structs do not matter."""
+    match left, right:
+        case ListOf(a), ListOf(b):
+            return same_type(a, b)
+        case MapOf(a), MapOf(b):
+            return same_type(a, b)
+        case Struct(), Struct():
+            theirs = {member.name: member.type for member in right.fields}
+            return {member.name for member in left.fields} == theirs.keys() and all(
+                same_type(member.type, theirs[member.name]) for member in left.fields
+            )
+    return left == right
+
+
+def replaced(value: Any, path: str, part: Any) -> Any:
+    """A copy of a wire value with another part at a dotted path; what is not on the path is shared."""
+    step, _, rest = path.partition(".")
+    if isinstance(value, list):
+        copied = list(value)
+        copied[int(step)] = replaced(value[int(step)], rest, part) if rest else part
+        return copied
+    return {**value, step: replaced(value.get(step, {}), rest, part) if rest else part}
+
 
 INTEGER: Final = Scalar("integer")  # of a self-describing value: of any size
 KEY: Final = Scalar("key")

@@ -1,22 +1,22 @@
-"""spec/contracts.lock: what every contract says and holds, digest by digest, now and at the last released tag."""
+"""spec/contracts.lock, and what may change after a release."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
-from conformance.codec.canonical import digest
+from conformance.codec.cbor import digest
 from conformance.contract.library import Library
 from conformance.contract.memo import memo
 from conformance.contract.model import Contract
-from conformance.contract.shelf import digest_of_shelf
+from conformance.contract.reader import digest_of_shelf
+from conformance.contract.source import Position, Problem
 from conformance.contract.types import Enum, ListOf, MapOf, Struct, Type
 from conformance.vectors.corpus import Corpus
-from conformance.vectors.digest import digest_of
-from conformance.vectors.jsontext import json_text
+from conformance.vectors.jsontext import digest_of, json_text
 
 LOCK_FILE: Final = "contracts.lock"
 _PROSE: Final = frozenset({"purpose", "doc", "why"})
@@ -176,3 +176,82 @@ def _contracts(record: Mapping[str, Any]) -> dict[str, LockedContract]:
         operator: LockedContract(body["version"], body["digest"], dict(body["groups"]), body["cases"])
         for operator, body in record.items()
     }
+
+
+_SHOWN_CASES = 5
+
+
+def governance(library: Library, corpus: Corpus, lock: Lock) -> tuple[Problem, ...]:
+    """Every breach of the version rules (seed 000 §0.J): V010 shrunken, V011 changed, V012 unannounced, V013 removed.
+
+    `lock` is the committed one. Against its counts no operator may lose cases; against its release existing vectors
+    may not change under the same MAJOR, an added group needs a MINOR, and any other change a PATCH.
+    """
+    problems = list(_counts(library, corpus, lock))
+    if lock.released is not None:
+        problems += _against(library, corpus, lock.released)
+    return tuple(sorted(problems))
+
+
+def _counts(library: Library, corpus: Corpus, lock: Lock) -> Iterator[Problem]:
+    for operator, contract in library.contracts.items():
+        count = len(corpus.cases.get(operator, ()))
+        least = lock.contracts[operator].cases if operator in lock.contracts else 1
+        if contract.method is not None:
+            continue  # its cases are the machine's
+        if count < max(least, 1):
+            message = f"{operator} has {count} cases, {LOCK_FILE} holds it to at least {max(least, 1)}"
+            yield Problem(contract.position, "V010", message, "bring the cases back; a corpus never shrinks")
+    for operator in sorted(lock.contracts.keys() - library.contracts.keys()):
+        if lock.released is None or operator not in lock.released.contracts:
+            yield Problem(_lock_position(library), "V013", f"{operator} is locked but has no contract", _BUILD)
+
+
+_BUILD = "restore the contract, or run `tally vectors build` where it was never released"
+
+
+def _against(library: Library, corpus: Corpus, released: Release) -> Iterator[Problem]:
+    now = lock_of(library, corpus, None)
+    for operator, then in released.contracts.items():
+        contract = library.contracts.get(operator)
+        if contract is None:
+            message = f"{operator} was released with {released.tag} and is gone"
+            yield Problem(_lock_position(library), "V013", message, "restore it; a successor gets the next number")
+            continue
+        old, new = _numbers(then.version), _numbers(contract.version)
+        if new[0] > old[0]:
+            continue
+        changed = sorted(
+            id_
+            for id_, digest in released.vectors.items()
+            if id_.startswith(f"{operator}::") and now.vectors.get(id_) != digest
+        )
+        if changed:
+            yield _changed(contract, changed, released)
+        added = sorted(now.contracts[operator].groups.keys() - then.groups.keys())
+        if added and new[:2] <= old[:2]:
+            message = f"{operator} {contract.version} adds the groups {', '.join(added)} to {then.version}"
+            hint = f"raise its version to {old[0]}.{old[1] + 1}.0"
+            yield Problem(contract.source.at(("version",)), "V012", message, hint)
+        elif now.contracts[operator].digest != then.digest and new <= old:
+            message = f"{operator} says something else than in {released.tag} under the same version {then.version}"
+            hint = f"raise its version to {old[0]}.{old[1]}.{old[2] + 1} at least"
+            yield Problem(contract.source.at(("version",)), "V012", message, hint)
+
+
+def _changed(contract: Contract, changed: list[str], released: Release) -> Problem:
+    shown = ", ".join(changed[:_SHOWN_CASES])
+    if len(changed) > _SHOWN_CASES:
+        shown += f" and {len(changed) - _SHOWN_CASES} more"
+    message = f"vectors released with {released.tag} changed or are gone: {shown}"
+    hint = "a changed sequence is another operator: give it the next number in its name and MAJOR version"
+    return Problem(contract.source.at(("version",)), "V011", message, hint)
+
+
+def _numbers(version: str) -> tuple[int, int, int]:
+    major, minor, patch = map(int, version.split("."))
+    return major, minor, patch
+
+
+def _lock_position(library: Library) -> Position:
+    return Position(library.layout.shown(library.layout.spec / LOCK_FILE), 1, 1)

@@ -19,10 +19,10 @@ import numpy as np
 
 from conformance.codec import selfdescribing
 from conformance.codec.form import Form, form_of
-from conformance.codec.illtyped import IllTyped
+from conformance.codec.scalar import IllTyped
 from conformance.contract.types import FLOAT_BYTES, TENSOR_DTYPES, ListOf, MapOf, Scalar, Struct, Tensor, Type, Value
-from conformance.vectors.placeholder import reference
-from conformance.vectors.recipe import MARK, expanded, recipe
+from conformance.vectors.compact import MARK, expanded, recipe
+from conformance.vectors.leaf import reference
 
 ROOT_NAME: Final = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*\Z")
 _WIDE: Final = frozenset({"uint64", "int64"})

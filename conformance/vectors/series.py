@@ -7,12 +7,10 @@ from functools import partial
 from typing import Any, Final
 
 from conformance.contract.types import INTEGER_RANGES, ListOf, Scalar, Struct, Type
-from conformance.vectors.case import Accumulation
+from conformance.vectors.case import Accumulation, Question
 from conformance.vectors.draft import Draft, Place
-from conformance.vectors.group import Expansion
-from conformance.vectors.matrix import Combination
-from conformance.vectors.question import Question
-from conformance.vectors.typepath import UnknownPath, same_type, type_at
+from conformance.vectors.group import Combination, Expansion
+from conformance.vectors.leaf import UnknownPath, same_type, type_at
 
 _PARAMETERS: Final = {"chain": "feed", "sweep": "sweep", "random": "random"}
 

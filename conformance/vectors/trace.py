@@ -9,8 +9,8 @@ from typing import Any
 
 from conformance.contract.expression import Expression
 from conformance.contract.types import HANDLE, Scalar
-from conformance.vectors.case import HarnessStep, RestartStep
-from conformance.vectors.draft import Draft, Place
+from conformance.vectors.case import Asked, HarnessStep, Pin, Question, RestartStep
+from conformance.vectors.draft import Draft, Place, pin_of
 from conformance.vectors.filedraft import (
     FileDraft,
     action_of,
@@ -19,12 +19,9 @@ from conformance.vectors.filedraft import (
     refuse_unstable,
     roots_of,
 )
-from conformance.vectors.group import Expansion
-from conformance.vectors.matrix import Combination, combinations, substituted
+from conformance.vectors.group import Combination, Expansion, combinations, substituted
+from conformance.vectors.leaf import UnknownPath, same_type, type_at
 from conformance.vectors.natural import Reference
-from conformance.vectors.pin import pin_of
-from conformance.vectors.question import Asked, Pin, Question
-from conformance.vectors.typepath import UnknownPath, same_type, type_at
 
 Use = str | Mapping[str, str]
 
@@ -96,9 +93,7 @@ def _step_draft(
     return draft, operator
 
 
-def used(
-    expansion: Expansion, operator: str, body: Mapping[str, Any], earlier: Mapping[str, str]
-) -> Mapping[str, Use]:
+def used(expansion: Expansion, operator: str, body: Mapping[str, Any], earlier: Mapping[str, str]) -> Mapping[str, Use]:
     """What a step takes from earlier ones; a handle that it does not mention is the last that its machine gave."""
     use: Mapping[str, Use] = body.get("use", {})
     contract = expansion.codebook[operator].contract
@@ -114,9 +109,7 @@ def used(
     return use
 
 
-def refer(
-    expansion: Expansion, draft: Draft, path: str, use: Use, earlier: Mapping[str, str], place: Place
-) -> None:
+def refer(expansion: Expansion, draft: Draft, path: str, use: Use, earlier: Mapping[str, str], place: Place) -> None:
     """Let the input at `path` be what an earlier step answered, `step.output.path`, or the same with a damaged field,
     `{from: step.output.path, format, edit}`; raises Unusable."""
     text = use if isinstance(use, str) else use["from"]

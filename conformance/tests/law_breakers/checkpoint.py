@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from conformance.tests.law_breakers.spoilt import Memory, Native, Sin, answers, asks
-from conformance.trial.laws.checkpoint_blob import RESTORE, SERIALIZE
+from conformance.trial.laws.checkpoint import IDENTITY, RESTORE, SERIALIZE
 from conformance.trial.laws.checkpoint_container import READ
-from conformance.trial.laws.checkpoint_header import IDENTITY
 
 
 def unsalted_once(inputs: Native, result: Native, memory: Memory) -> Native:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from conformance.tests.law_breakers.spoilt import Memory, Native, Sin, answers
-from conformance.trial.laws.pipeline_run import CONSUMER, PROVIDER
+from conformance.trial.laws.pipeline import CONSUMER, PROVIDER
 
 GET, STATS, PRODUCE = f"{CONSUMER}.GetBatch", f"{CONSUMER}.Stats", f"{PROVIDER}.Produce"
 

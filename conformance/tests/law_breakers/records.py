@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from conformance.codec.canonical import encode_canonical
-from conformance.contract.item import head
+from conformance.codec.cbor import encode_canonical
+from conformance.contract.canonical import head
 from conformance.tests.law_breakers.spoilt import Memory, Native, Sin, answers, asks, changed
 
 ENCODE = "UML_OS.Data.EncodeCursors_v1"

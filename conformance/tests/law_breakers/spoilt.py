@@ -7,11 +7,11 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
 
-from conformance.backend.drive import Call, Conversation, Driver, Restart
+from conformance.backend.driver import Call, Conversation, Driver, Restart
 from conformance.backend.outcome import Outcome, Result
 from conformance.backend.resolve import resolve
 from conformance.codec.codebook import Codebook, codebook_of
-from conformance.codec.dialect import DIALECTS
+from conformance.codec.framing import DIALECTS
 from conformance.contract.model import LawUse
 from conformance.tests.shipped import shipped_library
 from conformance.trial.laws.law import LawBroken, LawTalk, Tools, known_laws

@@ -1,12 +1,15 @@
-"""What a program did to a directory tree, call by call, in terms of inodes: a name may change, the file stays.
-
-An operation that a crash can undo is an effect; the others say what is durable from here on, or that a caller was told.
-"""
+"""What a program did to a directory tree in terms of inodes, and the content of a tree by inode."""
 
 from __future__ import annotations
 
+import hashlib
+import os
+import shutil
+import stat
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
+from pathlib import Path
+from typing import Final, TypeAlias
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,3 +114,89 @@ class Traced:
 def folders_of(entry: Entry) -> tuple[int, ...]:
     """The folders whose entries an operation changes."""
     return (entry.folder, entry.to_folder) if isinstance(entry, Rename) else (entry.folder,)
+
+
+TOP: Final = 0
+
+
+class StrangeFile(Exception):
+    """A tree holds something that is neither a file nor a folder, which no crash state can be made of."""
+
+
+@dataclass(frozen=True, slots=True)
+class Volume:
+    """The entries of every folder and the content of every file; inode 0 is the top."""
+
+    folders: Mapping[int, Mapping[str, int]]
+    files: Mapping[int, bytes]
+
+    def paths(self) -> Iterator[tuple[str, int]]:
+        """Every reachable path with its inode, sorted; a folder's path ends in a slash."""
+        waiting = [("", TOP)]
+        while waiting:
+            prefix, folder = waiting.pop()
+            below = []
+            for name, inode in sorted(self.folders[folder].items()):
+                if inode in self.folders:
+                    yield f"{prefix}{name}/", inode
+                    below.append((f"{prefix}{name}/", inode))
+                else:
+                    yield f"{prefix}{name}", inode
+            waiting += reversed(below)
+
+    def digests(self) -> dict[str, str]:
+        """SHA-256 of every reachable file by path; of a folder the empty text."""
+        return {
+            path: "" if inode in self.folders else hashlib.sha256(self.files[inode]).hexdigest()
+            for path, inode in self.paths()
+        }
+
+
+def snapshot(folder: Path) -> Volume:
+    """What stands below a folder; raises StrangeFile for links, pipes and the like."""
+    folders: dict[int, dict[str, int]] = {TOP: {}}
+    files: dict[int, bytes] = {}
+    known: dict[tuple[int, int], int] = {}
+    waiting = [(folder, TOP)]
+    while waiting:
+        place, number = waiting.pop()
+        for entry in sorted(os.scandir(place), key=lambda one: one.name):
+            status = entry.stat(follow_symlinks=False)
+            identity = (status.st_dev, status.st_ino)
+            inode = known.setdefault(identity, len(known) + 1)
+            folders[number][entry.name] = inode
+            if stat.S_ISDIR(status.st_mode):
+                folders[inode] = {}
+                waiting.append((Path(entry.path), inode))
+            elif stat.S_ISREG(status.st_mode):
+                if inode not in files:
+                    files[inode] = Path(entry.path).read_bytes()
+            else:
+                raise StrangeFile(f"{Path(entry.path).relative_to(folder)} is neither a file nor a folder")
+    return Volume(folders, files)
+
+
+def materialise(volume: Volume, folder: Path) -> None:
+    """Write a volume below a new folder; names of one inode become links to one file."""
+    top = str(folder)
+    os.mkdir(top)  # noqa: PTH102 (20 files in half the time that Path takes)
+    written: dict[int, str] = {}
+    for path, inode in volume.paths():
+        place = f"{top}/{path}"
+        if inode in volume.folders:
+            os.mkdir(place)  # noqa: PTH102
+        elif inode in written:
+            os.link(written[inode], place)
+        else:
+            descriptor = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
+            try:
+                if volume.files[inode]:
+                    os.write(descriptor, volume.files[inode])
+            finally:
+                os.close(descriptor)
+            written[inode] = place
+
+
+def remove(folder: Path) -> None:
+    """Remove a folder and everything below it, whatever its modes."""
+    shutil.rmtree(folder, ignore_errors=True)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from conformance.trial.crash.durability import Model, crash_points
 from conformance.trial.crash.operation import (
     Acknowledge,
     Create,
@@ -25,6 +24,7 @@ from conformance.trial.crash.operation import (
 )
 from conformance.trial.crash.recording import Recording
 from conformance.trial.crash.report import Sweep
+from conformance.trial.crash.states import Model, crash_points
 from conformance.trial.crash.workload import Plan
 
 Name = tuple[int, str]  # the inode of a folder, and a name in it

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from conformance.trial.crash.descriptors import OpenFile, Processes
 from conformance.trial.crash.operation import (
+    TOP,
     Acknowledge,
     Create,
     Link,
@@ -25,10 +25,10 @@ from conformance.trial.crash.operation import (
     Traced,
     Truncate,
     Unlink,
+    Volume,
     Write,
 )
-from conformance.trial.crash.strace_log import BIRTHS, HERE, Descriptor, Event
-from conformance.trial.crash.volume import TOP, Volume
+from conformance.trial.crash.strace import BIRTHS, HERE, Descriptor, Event, OpenFile, Processes
 
 _NUMBER: Final = re.compile(rb"-?(?:0x[0-9a-f]+|\d+)\Z")
 _ALWAYS_REFUSED: Final = frozenset({"io_uring_setup", "io_submit", "open_by_handle_at", "chroot"})

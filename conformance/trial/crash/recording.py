@@ -7,20 +7,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from conformance.backend.conversation import Conversation, Talk
-from conformance.backend.drive import Driver
+from conformance.backend.carrier import StandIn
+from conformance.backend.driver import Driver
 from conformance.backend.outcome import describe
 from conformance.backend.resolve import BackendCommand
-from conformance.backend.standin import StandIn
-from conformance.trial.crash.answering import answers_by_event
-from conformance.trial.crash.asking import Answer, Kind, Questioner, Roots
-from conformance.trial.crash.operation import Acknowledge, Operation, Traced
+from conformance.backend.scheduler import Conversation, Talk
+from conformance.trial.crash.operation import Acknowledge, Operation, Traced, Volume, materialise, snapshot
 from conformance.trial.crash.reconstruction import Untraceable, reconstruct
-from conformance.trial.crash.replay import Replay
-from conformance.trial.crash.strace_log import events
-from conformance.trial.crash.tracing import Injection, interrupted, traced
-from conformance.trial.crash.volume import Volume, materialise, snapshot
-from conformance.trial.crash.workload import Step
+from conformance.trial.crash.states import Replay
+from conformance.trial.crash.strace import Injection, events, interrupted, traced
+from conformance.trial.crash.workload import Answer, Kind, Questioner, Roots, Step, answers_by_event
 
 FINE: Final = frozenset({Kind.RESULT, Kind.ABSENT})
 

@@ -1,14 +1,133 @@
-"""What one crash trial found, as a value."""
+"""What one crash trial found: the verdict on each tree, as a value and as text."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Final
 
-from conformance.trial.crash.durability import Model
-from conformance.trial.crash.operation import Traced
-from conformance.trial.crash.states import CrashState
-from conformance.trial.crash.verdict import Judgement, Verdict
+from conformance.trial.crash.operation import Acknowledge, SyncAll, SyncFile, SyncFolder, Traced
+from conformance.trial.crash.states import CrashState, Model
+from conformance.trial.crash.workload import Answer, Kind
+
+
+class Verdict(StrEnum):
+    """The judgement on one crash state; the worst of what its reads show."""
+
+    OK = "ok"
+    LOST = "LOST"  # something acknowledged is not there
+    STALE = "STALE"  # something older than what was acknowledged is there
+    TORN = "TORN"  # what is there was never written, cannot be read, or recovery refuses or fails
+    MIXED = "MIXED"  # parts of two versions are there together
+    NOT_IDEMPOTENT = "NOT_IDEMPOTENT"  # a second recovery finds or leaves something else
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a backend answers on one tree, recovering twice."""
+
+    recovered: tuple[Answer, ...]
+    answers: tuple[Answer, ...]
+    stable: bool  # whether the second recovery found and left the same as the first
+    changed: bool  # whether recovery changed the tree
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """A verdict and the sentence that explains it."""
+
+    verdict: Verdict
+    reason: str = ""
+
+
+_LONGEST = 80  # characters of a value that a reason shows, around the first that differs
+Version = tuple[Answer, ...]
+OK = Judgement(Verdict.OK)
+
+
+def judge(reading: Reading, names: Sequence[str], versions: Sequence[Version], floor: int, ceiling: int) -> Judgement:
+    """The judgement on a reading where every version from `floor` to `ceiling` is right.
+
+    `names` are those of the reads, `versions` what they answered after 0, 1, 2, ... uninterrupted steps.
+    """
+    for answer in reading.recovered:
+        if answer.kind not in (Kind.RESULT, Kind.ABSENT):
+            return Judgement(Verdict.TORN, f"recovery is answered by {answer}")
+    right = versions[floor : ceiling + 1]
+    if reading.answers not in right:
+        return _wrong(reading.answers, names, versions, right, floor)
+    if not reading.stable:
+        return Judgement(Verdict.NOT_IDEMPOTENT, "a second recovery finds or leaves something else than the first")
+    return OK
+
+
+def _wrong(
+    answers: Version, names: Sequence[str], versions: Sequence[Version], right: Sequence[Version], floor: int
+) -> Judgement:
+    for index, (name, answer) in enumerate(zip(names, answers, strict=True)):
+        wanted = [version[index] for version in right]
+        if answer not in wanted:
+            older = [version[index] for version in versions[:floor]]
+            verdict = _verdict(answer, older, [version[index] for version in versions])
+            return Judgement(verdict, f"{name} is answered by {_told(answer, wanted)}")
+    return Judgement(Verdict.MIXED, f"each of {', '.join(names)} is right alone, together they are of two versions")
+
+
+def _told(answer: Answer, wanted: Sequence[Answer]) -> str:
+    """An answer and what would be right; of two results only the first part in which the likest one differs."""
+    results = [dict(_leaves(one.value)) for one in wanted if one.kind is Kind.RESULT]
+    if answer.kind is not Kind.RESULT or not results:
+        return f"{answer}; right is {' or '.join(dict.fromkeys(map(str, wanted)))}"
+    found = dict(_leaves(answer.value))
+    differing = [[p for p in (*right, *found) if right.get(p) != found.get(p)] for right in results]
+    best = min(range(len(results)), key=lambda k: len(differing[k]))
+    path = differing[best][0]
+    sides = [repr(side[path]) if path in side else "missing" for side in (found, results[best])]
+    alike = next((k for k, pair in enumerate(zip(*sides, strict=False)) if len(set(pair)) > 1), 0)
+    here = max(0, alike - _LONGEST // 2)
+    shown = [f"{'...' * (here > 0)}{side[here : here + _LONGEST]}" for side in sides]
+    return f"a result in which {'.'.join(path)} is {shown[0]}; right is {shown[1]}"
+
+
+def _verdict(answer: Answer, older: Sequence[Answer], every: Sequence[Answer]) -> Verdict:
+    if answer.kind is Kind.ABSENT:
+        return Verdict.LOST
+    if answer in older:
+        return Verdict.STALE
+    if answer.kind is Kind.RESULT and _is_mixture(
+        answer.value, [one.value for one in every if one.kind is Kind.RESULT]
+    ):
+        return Verdict.MIXED
+    return Verdict.TORN
+
+
+def _is_mixture(value: Any, versions: Sequence[Any]) -> bool:
+    """Whether it has the parts of a version, each as in some version; texts of one length digit by digit."""
+    parts = dict(_leaves(value))
+    known = [dict(_leaves(version)) for version in versions]
+    if not any(parts.keys() == version.keys() for version in known):
+        return False
+    return all(_explained(leaf, [one[path] for one in known if path in one]) for path, leaf in parts.items())
+
+
+def _explained(leaf: Any, versions: Sequence[Any]) -> bool:
+    if leaf in versions:
+        return True
+    alike = [version for version in versions if isinstance(version, str) and isinstance(leaf, str)]
+    alike = [version for version in alike if len(version) == len(leaf)]
+    return len(alike) > 1 and all(any(version[k] == sign for version in alike) for k, sign in enumerate(leaf))
+
+
+def _leaves(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    if isinstance(value, dict):
+        for key, part in value.items():
+            yield from _leaves(part, (*path, str(key)))
+    elif isinstance(value, list):
+        for index, part in enumerate(value):
+            yield from _leaves(part, (*path, str(index)))
+    else:
+        yield path, value
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,3 +211,50 @@ class CrashReport:
     def satisfied(self) -> bool:
         """Whether nothing bad was found at or below the level that the workload asks for, nor in a sweep."""
         return not any(bad.model <= self.wanted for bad in self.bad) and not any(s.findings for s in self.sweeps)
+
+
+_MOST: Final = 20  # operations before the crash; earlier ones are counted unless they were lost
+
+
+def listing(bad: BadState, steps: tuple[str, ...]) -> Iterator[str]:
+    """A bad state, operation by operation, and what was read there."""
+    state = bad.state
+    answered = f"after {steps[state.answers - 1]} was answered" if state.answers else "before any answer"
+    if bad.during is not None:
+        yield from listing(bad.during, steps)
+        yield "and while it recovered from that, another crash:"
+        answered = "inside the recovery"
+    yield f"crash at operation {state.at} of {len(bad.operations)}, {answered} (model {bad.model})"
+    previous = -1
+    for index in _shown_operations(bad):
+        if index > previous + 1:
+            yield f"        ... {index - previous - 1} operations"
+        previous = index
+        yield f"  {index + 1:>4}  {_fate(bad, index):<10} {_text(bad.operations[index], steps)}"
+    if bad.judgement.reason:
+        yield f"  {bad.judgement.verdict}: {bad.judgement.reason}"
+
+
+def _shown_operations(bad: BadState) -> list[int]:
+    """The last operations before the crash, and earlier ones that were lost or torn."""
+    state = bad.state
+    gone = [*state.lost, *(state.torn or ())[:1]]
+    return sorted({*range(max(0, state.at - _MOST), state.at), *gone})
+
+
+def _fate(bad: BadState, index: int) -> str:
+    state = bad.state
+    if index in state.lost:
+        return "LOST"
+    if state.torn is not None and state.torn[0] == index:
+        return f"TORN at {state.torn[1]}"
+    if isinstance(bad.operations[index].operation, Acknowledge | SyncFile | SyncFolder | SyncAll):
+        return ""
+    return "survived" if index in state.pending else "durable"
+
+
+def _text(traced: Traced, steps: tuple[str, ...]) -> str:
+    operation = traced.operation
+    if isinstance(operation, Acknowledge) and 0 < operation.answers <= len(steps):
+        return f"answer to {steps[operation.answers - 1]}"
+    return traced.text

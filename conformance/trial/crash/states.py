@@ -1,22 +1,172 @@
-"""Every tree that a crash can leave behind, each once: which pending operations survived, and how the last was torn.
-
-Up to ten pending operations every subset is tried; beyond, the prefixes, all but one, one alone, and 64 subsets from a
-fixed seed. The last surviving write may also be torn: one byte, half, whole sectors, or all but one byte of it.
-"""
+"""Every tree that a crash can leave, each once, under three models of a file system."""
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Final
+from typing import Final, TypeAlias
 
-from conformance.trial.crash.durability import CrashPoint, Model, crash_points, in_order
-from conformance.trial.crash.operation import Acknowledge, Operation, SyncAll, SyncFile, SyncFolder, Write
-from conformance.trial.crash.replay import Replay, Torn
-from conformance.trial.crash.volume import Volume
+from conformance.trial.crash.operation import (
+    TOP,
+    Acknowledge,
+    Create,
+    Link,
+    Operation,
+    Rename,
+    SyncAll,
+    SyncFile,
+    SyncFolder,
+    Truncate,
+    Unlink,
+    Volume,
+    Write,
+    folders_of,
+)
+
+
+class Model(IntEnum):
+    """How much of what a program did a crash may take back; a higher one takes more."""
+
+    KILL = 1
+    EXT4 = 2
+    POSIX = 3
+
+    def __str__(self) -> str:
+        return self.name.lower()
+
+
+@dataclass(frozen=True, slots=True)
+class CrashPoint:
+    """A crash before operation number `at`: what is pending then, and how many answers were written."""
+
+    at: int
+    pending: tuple[int, ...]
+    answers: int
+
+
+def crash_points(operations: Sequence[Operation], model: Model) -> Iterator[CrashPoint]:
+    """Every place where a crash can happen, with the operations before it that the model does not promise to keep."""
+    pending: list[int] = []
+    answers = 0
+    yield CrashPoint(0, (), 0)
+    for index, operation in enumerate(operations):
+        if isinstance(operation, Acknowledge):
+            answers = operation.answers
+        elif isinstance(operation, SyncAll):
+            pending = []
+        elif isinstance(operation, SyncFile | SyncFolder):
+            pending = [one for one in pending if _stays_pending(operations[one], operation, model)]
+        elif model is not Model.KILL:
+            pending.append(index)
+        yield CrashPoint(index + 1, tuple(pending), answers)
+
+
+def in_order(operation: Operation, model: Model) -> bool:
+    """Whether an operation survives only if all earlier ones of its sort do."""
+    return model is Model.EXT4 and not isinstance(operation, Write)
+
+
+def _stays_pending(operation: Operation, sync: SyncFile | SyncFolder, model: Model) -> bool:
+    if model is Model.EXT4:
+        # Either sync commits the journal, and with it every earlier change of entries and sizes.
+        return isinstance(operation, Write) and operation.inode != sync.inode
+    if isinstance(sync, SyncFile):
+        return not (isinstance(operation, Write | Truncate) and operation.inode == sync.inode)
+    return not (isinstance(operation, Create | Link | Rename | Unlink) and sync.inode in folders_of(operation))
+
+
+Torn: TypeAlias = tuple[int, int]  # an operation, and the bytes of it that survived
+_Built: TypeAlias = tuple[dict[int, dict[str, int]], dict[int, tuple[bytes, bytes]]]
+
+
+class Replay:
+    """Makes the trees of one recorded run; contents are built once for each set of writes."""
+
+    def __init__(self, initial: Volume, operations: Sequence[Operation]) -> None:
+        self._initial, self._operations = initial, operations
+        self._contents: dict[tuple[object, ...], tuple[bytes, bytes]] = {}
+
+    def whole(self, at: int) -> Volume:
+        """The tree after the first `at` operations when nothing is lost."""
+        return self.volume(at, frozenset(), None)
+
+    def volume(self, at: int, lost: frozenset[int], torn: Torn | None) -> Volume:
+        """The tree after the first `at` operations without the lost ones."""
+        folders, files = self._built(at, lost, torn)
+        return Volume(folders, {inode: content for inode, (content, _) in files.items()})
+
+    def digest(self, at: int, lost: frozenset[int], torn: Torn | None, answers: int) -> bytes:
+        """SHA-256 over the reachable tree and the number of answers."""
+        folders, files = self._built(at, lost, torn)
+        digest = hashlib.sha256(f"{answers}\n".encode())
+        waiting = [("", TOP)]
+        while waiting:
+            prefix, folder = waiting.pop()
+            for name, inode in sorted(folders[folder].items()):
+                path = f"{prefix}/{name}"
+                digest.update(path.encode("utf-8", "surrogateescape"))
+                if inode in folders:
+                    digest.update(b"\0/")
+                    waiting.append((path, inode))
+                else:
+                    digest.update(b"\0=" + files[inode][1])
+        return digest.digest()
+
+    def _built(self, at: int, lost: frozenset[int], torn: Torn | None) -> _Built:
+        folders = {inode: dict(entries) for inode, entries in self._initial.folders.items()}
+        writes: dict[int, list[int]] = {inode: [] for inode in self._initial.files}
+        for index in range(at):
+            operation = self._operations[index]
+            if isinstance(operation, Create):
+                # The inode is there whether or not its first name survived: a later name may lead to it.
+                if operation.is_folder:
+                    folders[operation.inode] = {}
+                else:
+                    writes[operation.inode] = []
+            if index in lost:
+                continue
+            match operation:
+                case Write(inode) | Truncate(inode):
+                    writes[inode].append(index)
+                case Create(folder, name, inode) | Link(folder, name, inode):
+                    folders[folder][name] = inode
+                case Unlink(folder, name, inode):
+                    if folders[folder].get(name) == inode:
+                        del folders[folder][name]
+                case Rename():
+                    _rename(folders, operation)
+        return folders, {inode: self._content(inode, indices, torn) for inode, indices in writes.items()}
+
+    def _content(self, inode: int, indices: list[int], torn: Torn | None) -> tuple[bytes, bytes]:
+        cut = torn if torn is not None and torn[0] in indices else None
+        key = (inode, tuple(indices), cut)
+        if key not in self._contents:
+            content = bytearray(self._initial.files.get(inode, b""))
+            for index in indices:
+                operation = self._operations[index]
+                if isinstance(operation, Write):
+                    data = operation.data[: cut[1]] if cut is not None and cut[0] == index else operation.data
+                    content.extend(bytes(max(0, operation.offset - len(content))))
+                    content[operation.offset : operation.offset + len(data)] = data
+                elif isinstance(operation, Truncate):
+                    content.extend(bytes(max(0, operation.size - len(content))))
+                    del content[operation.size :]
+            self._contents[key] = (bytes(content), hashlib.sha256(content).digest())
+        return self._contents[key]
+
+
+def _rename(folders: dict[int, dict[str, int]], operation: Rename) -> None:
+    source, target = folders[operation.folder], folders[operation.to_folder]
+    if source.get(operation.name) == operation.inode:
+        del source[operation.name]
+    target[operation.to_name] = operation.inode
+    if operation.swapped is not None:
+        source[operation.name] = operation.swapped
+
 
 MOST_EXHAUSTIVE: Final = 10  # pending operations whose 1,024 subsets are all tried
 RANDOM_SUBSETS: Final = 64

@@ -9,15 +9,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from conformance.trial.crash.asking import Kind
-from conformance.trial.crash.examination import examine
 from conformance.trial.crash.operation import Acknowledge, Traced
 from conformance.trial.crash.recording import FINE, Interrupted, Recording, Stage, interrupt
-from conformance.trial.crash.replay import Replay
-from conformance.trial.crash.report import Sweep
-from conformance.trial.crash.tracing import Injection
-from conformance.trial.crash.verdict import Judgement, Reading, Verdict
-from conformance.trial.crash.workload import Plan
+from conformance.trial.crash.recovery import examine
+from conformance.trial.crash.report import Judgement, Reading, Sweep, Verdict
+from conformance.trial.crash.states import Replay
+from conformance.trial.crash.strace import Injection
+from conformance.trial.crash.workload import Kind, Plan
 from conformance.trial.options import Progress
 
 _ERRORS: Final[Mapping[str, str]] = {

@@ -8,28 +8,33 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from conformance.backend.conversation import Conversation, Talk
-from conformance.backend.drive import Driver
+from conformance.backend.carrier import stand_in_for
+from conformance.backend.driver import Driver
 from conformance.backend.hello import BadHello
 from conformance.backend.outcome import LostBackend, Side, describe
 from conformance.backend.resolve import REFERENCE, resolve
-from conformance.backend.standin import stand_in_for
+from conformance.backend.scheduler import Conversation, Talk
 from conformance.codec.codebook import Codebook
-from conformance.codec.dialect import DIALECTS
-from conformance.trial.crash.asking import Answer, Kind, Questioner, Roots
-from conformance.trial.crash.durability import Model
-from conformance.trial.crash.examination import examine
+from conformance.codec.framing import DIALECTS
+from conformance.trial.crash.operation import Volume, snapshot
 from conformance.trial.crash.order import order_sweep
 from conformance.trial.crash.recording import FINE, BrokenWorkload, Recording, Stage, record
-from conformance.trial.crash.recovery import Interruption, Outer, interrupt_recoveries
-from conformance.trial.crash.replay import Replay
-from conformance.trial.crash.report import BadState, CrashReport, Sweep, Tally
-from conformance.trial.crash.states import CrashState, crash_states, first_states
+from conformance.trial.crash.recovery import Interruption, Outer, examine, interrupt_recoveries
+from conformance.trial.crash.report import (
+    BadState,
+    CrashReport,
+    Judgement,
+    Reading,
+    Sweep,
+    Tally,
+    Verdict,
+    Version,
+    judge,
+)
+from conformance.trial.crash.states import CrashState, Model, Replay, crash_states, first_states
+from conformance.trial.crash.strace import NotRun, require_tracing, scratch
 from conformance.trial.crash.sweep import Judge, error_sweep, kill_sweep
-from conformance.trial.crash.tracing import NotRun, require_tracing, scratch
-from conformance.trial.crash.verdict import Judgement, Reading, Verdict, Version, judge
-from conformance.trial.crash.volume import Volume, snapshot
-from conformance.trial.crash.workload import Plan, Step
+from conformance.trial.crash.workload import Answer, Kind, Plan, Questioner, Roots, Step
 from conformance.trial.options import DEFAULT_TIMEOUT, Progress, Silence
 
 SOME_STATES: Final = 2000  # per workload where not all are asked for

@@ -1,19 +1,28 @@
-"""A workload of a contract, ready to be asked: calls in wire form, roots by name, answers that mean "nothing there"."""
+"""A workload of a contract: calls, roots, the steps asked, and which write acknowledged what."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum
+from fnmatch import fnmatchcase
+from pathlib import Path
 from typing import Any
 
+from conformance.backend.outcome import BadAnswer, ObservedFailure, ObservedResult, Result, describe, observe
+from conformance.backend.scheduler import Call, Talk
 from conformance.codec.codebook import Codebook
+from conformance.codec.framing import Dialect, Garbage, Splitter
 from conformance.contract.library import Library
 from conformance.contract.model import Contract, Workload
 from conformance.contract.types import ROOT, members_of
-from conformance.trial.crash.durability import Model
+from conformance.trial.crash.operation import snapshot
+from conformance.trial.crash.reconstruction import Untraceable
+from conformance.trial.crash.states import Model
+from conformance.trial.crash.strace import Event
 from conformance.vectors.draft import Draft, Place
+from conformance.vectors.leaf import UnknownPath, type_at, value_at
 from conformance.vectors.natural import Reference
-from conformance.vectors.typepath import UnknownPath, type_at
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,3 +197,159 @@ def relative(path: str, place: Place) -> str:
     if not path or path.startswith("/") or any(step in ("", ".", "..") for step in path.split("/")):
         raise place.problem("C009", f"the path {path!r} leaves its root", "write a relative path without `.` and `..`")
     return path
+
+
+class Kind(Enum):
+    """What sort of answer it is."""
+
+    RESULT = "a result"
+    ABSENT = "nothing there"
+    FAILURE = "a failure"
+    BAD = "an ill-typed answer"
+    UNASKED = "not asked"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What one step answered: the fields of a result, the code and record of a failure, a sentence otherwise."""
+
+    kind: Kind
+    value: Any = None
+
+    def __str__(self) -> str:
+        text = "" if self.value is None else f" {self.value}"
+        return f"{self.kind.value}{text if len(text) <= 200 else text[:200] + '...'}"
+
+
+@dataclass(frozen=True, slots=True)
+class Roots:
+    """The directories that stand for the roots of a plan."""
+
+    folder: Path
+
+    def path(self, name: str) -> Path:
+        """The directory of a root."""
+        return self.folder / name
+
+
+@dataclass(frozen=True, slots=True)
+class Questioner:
+    """What is needed to put a question and to read its answer."""
+
+    codebook: Codebook
+    dialect: Dialect
+
+    def ask(self, steps: Sequence[Step | Look | Put], roots: Roots) -> Talk[tuple[Answer, ...]]:
+        """Every step in order; a step that needs what an earlier one did not give is not asked."""
+        given: dict[str, Any] = {}
+        answers: list[Answer] = []
+        for step in steps:
+            if isinstance(step, Put):
+                answers.append(put(step, roots))
+                continue
+            if isinstance(step, Look):
+                missing = step.where and answers[_index(steps, step.where)].kind is Kind.ABSENT
+                answers.append(Answer(Kind.ABSENT) if missing else look(step, roots))
+                continue
+            try:
+                call = self.call(step, roots, given)
+            except KeyError:
+                answers.append(Answer(Kind.UNASKED))
+                continue
+            (outcome,) = yield [call]
+            if isinstance(outcome, Result):
+                given[step.name] = outcome.value
+            answers.append(self.answer(step, outcome))
+        return tuple(answers)
+
+    def call(self, step: Step, roots: Roots, given: Mapping[str, Any]) -> Call:
+        """The call of a step in these roots; raises KeyError where an earlier answer is missing."""
+        inputs = {**_resolved(step.inputs, given), **{name: str(roots.path(root)) for name, root in step.roots.items()}}
+        return Call(step.operator, inputs)
+
+    def answer(self, step: Step, outcome: Any) -> Answer:
+        """An outcome held to its contract; one that means "nothing there" is ABSENT, however it is said."""
+        observed = observe(outcome, step.operator, self.codebook, self.dialect)
+        if isinstance(observed, ObservedResult):
+            said = Answer(Kind.RESULT, observed.fields)
+        elif isinstance(observed, ObservedFailure):
+            said = Answer(Kind.FAILURE, {"code": observed.code, **observed.data})
+        elif isinstance(observed, BadAnswer):
+            return Answer(Kind.BAD, str(observed.error))
+        else:
+            return Answer(Kind.BAD, describe(observed))
+        return Answer(Kind.ABSENT) if any(_means(said, sign) for sign in step.absent) else said
+
+
+def look(step: Look, roots: Roots) -> Answer:
+    """The digests of the files that a look names; no file is ABSENT."""
+    digests = snapshot(roots.path(step.root)).digests()
+    found = {path: digest for path, digest in digests.items() if digest and fnmatchcase(path, step.files)}
+    return Answer(Kind.RESULT, found) if found else Answer(Kind.ABSENT)
+
+
+def put(step: Put, roots: Roots) -> Answer:
+    """A file written, and the folders above it made."""
+    file = roots.path(step.root) / step.path
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(step.content)
+    return Answer(Kind.RESULT)
+
+
+def _index(steps: Sequence[Step | Look | Put], name: str) -> int:
+    return next(k for k, step in enumerate(steps) if not isinstance(step, Put) and step.name == name)
+
+
+def _means(said: Answer, sign: str | Mapping[str, Any]) -> bool:
+    if isinstance(sign, str):
+        return said.kind is Kind.FAILURE and said.value["code"] == sign
+    try:
+        return all(value_at(said.value, path) == value for path, value in sign.items())
+    except KeyError:
+        return False
+
+
+def _resolved(value: Any, given: Mapping[str, Any]) -> Any:
+    if isinstance(value, dict):
+        if value.keys() == {"from"} and isinstance(value["from"], str):
+            step, _, path = value["from"].partition(".")
+            return value_at(given[step], path)
+        return {key: _resolved(part, given) for key, part in value.items()}
+    if isinstance(value, list):
+        return [_resolved(part, given) for part in value]
+    return value
+
+
+_WRITES = ("write", "writev")
+_CHANNELS = ("pipe:", "socket:", "UNIX")
+
+
+def answers_by_event(events: Sequence[Event], dialect: Dialect, wanted: int) -> dict[int, int]:
+    """How many answers are complete after a write, by the write's index; raises Untraceable where any is missing.
+
+    The answer to tally.hello is none. The wire is whichever channel carries messages with the ids 0, 1, 2, ...
+    """
+    splitters: dict[str, Splitter | None] = {}
+    found: dict[str, dict[int, int]] = {}
+    for index, event in enumerate(events):
+        if event.name not in _WRITES or event.result is None or event.result <= 0:
+            continue
+        channel = event.descriptor(0).path
+        if not channel.startswith(_CHANNELS):
+            continue
+        splitter = splitters.setdefault(channel, dialect.splitter())
+        if splitter is None:
+            continue
+        try:
+            messages = list(splitter.feed(b"".join(event.strings())[: event.result]))
+        except Garbage:
+            splitters[channel] = None
+            continue
+        for message in messages:
+            id_ = message.get("id")
+            if type(id_) is int and id_ >= 0 and ("result" in message or "error" in message):
+                found.setdefault(channel, {})[index] = id_
+    for answers in found.values():
+        if max(answers.values(), default=0) == wanted:
+            return {index: count for index, count in answers.items() if count}
+    raise Untraceable("the answers on stdout were not written with write or writev")

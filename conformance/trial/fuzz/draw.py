@@ -1,22 +1,139 @@
-"""The calls that one operator is fuzzed with, drawn before any is asked: they hang on the contract and a seed alone."""
+"""The calls that one operator is fuzzed with, drawn before any is asked: they depend on contract and seed alone."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import chain, combinations, islice, repeat, zip_longest
 from random import Random
-from typing import Final
+from typing import Any, Final
 
 from conformance.codec.codebook import OperatorForms
-from conformance.trial.fuzz.large import large
-from conformance.trial.fuzz.listed import listed
+from conformance.contract.types import INTEGER_RANGES, Scalar, Struct, Value
 from conformance.trial.fuzz.mutation import mutated
-from conformance.trial.fuzz.related import related
-from conformance.trial.fuzz.seed import ACCEPTED, LONGEST, Native, Seeds, is_cheap, side_of
-from conformance.trial.fuzz.vocabulary import Vocabulary, vocabulary_of
+from conformance.trial.fuzz.near_bytes import degenerate_items
+from conformance.trial.fuzz.seed import ACCEPTED, LONGEST, Native, Seeds, Vocabulary, is_cheap, side_of, vocabulary_of
 from conformance.trial.generators.generator import generator_of
-from conformance.vectors.place import Place, at, places, put
+from conformance.vectors.degenerate import degenerates
+from conformance.vectors.place import Path, Place, at, distinct_places, last_places, places, put
+
+Kind = tuple[str, bool, bool]
+
+
+def listed(type_: Struct, natives: Iterable[Native]) -> Iterator[Native]:
+    """Every leaf of the first of these inputs that has it, with each degenerate value of its type.
+
+    The first value of every leaf comes before the second of any: whoever takes only some leaves out no leaf.
+    """
+    found: dict[Kind, Iterator[tuple[Native, Path, Any]]] = {}
+    for native in natives:
+        for kind, path, values in _leaves(type_, native):
+            if kind not in found:
+                found[kind] = zip(repeat(native), repeat(path), values, strict=False)
+    for native, path, value in filter(None, chain.from_iterable(zip_longest(*found.values()))):
+        yield put(native, path, value)
+
+
+def _leaves(type_: Struct, native: Native) -> Iterator[tuple[Kind, Path, Iterator[Any]]]:
+    """Every leaf of an input, with where it is and its degenerate values; parts of a CBOR item are leaves too."""
+    for place in distinct_places(type_, native):
+        yield _kind(place), place.path, degenerates(place)
+        if type(place.value) is bytes:
+            for part, values in degenerate_items(place.value):
+                name, there, full = _kind(part)
+                yield (f"{place.key}/{name}", there, full), place.path, values
+    # Whoever goes wrong behind the first item of a list is right about the first.
+    for place in last_places(type_, native):
+        name, there, full = _kind(place)
+        yield (f"{name}$", there, full), place.path, degenerates(place)
+
+
+def _kind(place: Place) -> Kind:
+    """What of a place is worth its own degenerate values: its leaf, and whether anything stands there, and in it."""
+    size = getattr(place.value, "size", None)  # of an array, whose truth is another matter
+    return place.key, place.is_there, bool(place.value if size is None else size)
+
+
+_BYTES: Final = 2**20 + 1  # of a text or a byte string; the frozen sizes end at 2^16 + 1
+_ITEMS: Final = 4_999  # of a list or map, all different, where those of the frozen sizes are alike
+_PERIOD: Final = 251  # a prime, so that no block of bytes is like the one before
+
+
+def large(type_: Struct, natives: Iterable[Native]) -> Iterator[Native]:
+    """For every leaf that can be long, the first of these inputs that has it, with the leaf grown."""
+    seen: set[str] = set()
+    for native in natives:
+        for place in distinct_places(type_, native):
+            # What a self-describing value holds is of a leaf's kind, wherever in it.
+            name = type(place.value).__name__ if isinstance(place.type, Value) else place.key
+            if name not in seen and (grown := _grown(place)) is not None:
+                seen.add(name)
+                yield put(native, place.path, grown)
+
+
+def _grown(place: Place) -> Any:
+    match place.value:
+        case str() if isinstance(place.type, Scalar | Value):
+            return (place.value + "a" * _BYTES)[: _BYTES - 1] + "z"
+        case bytes() if place.type in (Scalar("bytes"), Value()):
+            return bytes(k % _PERIOD for k in range(_BYTES))
+        case list() if place.value and not isinstance(place.value[0], dict):
+            return [_numbered(place.value[0], k) for k in range(_ITEMS)]
+        case dict() if place.value and not isinstance(place.type, Struct):
+            key = min(place.value)
+            return {**place.value, **{f"{key}{k}": place.value[key] for k in range(_ITEMS)}}
+    return None
+
+
+def _numbered(item: Any, number: int) -> Any:
+    """The item as the one of a number, where it is a text or a number."""
+    match item:
+        case bool():
+            return item
+        case int():
+            return item + number if item < 2**31 else item - number
+        case str():
+            return f"{item}{number}"
+    return item
+
+
+_SCALES: Final = (2**53, 2**32, 2**63)
+_APART: Final = 1  # two numbers meet where they are no further apart
+_SEEDS: Final = 4  # inputs in which the same two leaves are moved
+
+
+def related(type_: Struct, natives: Iterable[Native]) -> Iterator[tuple[Native, ...]]:
+    """For every two leaves whose numbers meet, and an input of them: both far up, equal or one beside the other, and
+    either of them 2^32 above the other."""
+    found: dict[tuple[str, str], int] = {}
+    for native in natives:
+        numbers = [place for place in distinct_places(type_, native) if _is_number(place)]
+        for one, other in combinations(numbers, 2):
+            pair = (one.key, other.key)
+            if abs(one.value - other.value) <= _APART and found.get(pair, 0) < _SEEDS:
+                found[pair] = found.get(pair, 0) + 1
+                yield tuple(_moved(native, one, other))
+
+
+def _moved(native: Native, one: Place, other: Place) -> Iterator[Native]:
+    for scale in _SCALES:
+        for first, second in ((scale + 1, scale), (scale, scale + 1), (scale, scale)):
+            if _fits(one, first) and _fits(other, second):
+                yield put(put(native, one.path, first), other.path, second)
+    for place, number in ((one, other.value + 2**32), (other, one.value + 2**32)):
+        if _fits(place, number):
+            yield put(native, place.path, number)
+
+
+def _is_number(place: Place) -> bool:
+    return place.is_there and isinstance(place.type, Scalar) and place.type.name in INTEGER_RANGES
+
+
+def _fits(place: Place, number: int) -> bool:
+    assert isinstance(place.type, Scalar)
+    low, high = INTEGER_RANGES[place.type.name]
+    return low <= number <= high
+
 
 OPENING, DEGENERATE, GROWN, DRAWN = "opening", "degenerate", "grown", "drawn"  # why a call is asked
 _SUCCEEDING: Final = 0.7  # of the drawn calls, at least

@@ -1,34 +1,146 @@
-"""One operator that keeps files fuzzed: its trees are edited, and the reference says what is right.
-
-A frozen case gives a valid tree; one to three edits come before one of its calls. Reference and backend take the same
-steps in roots of their own, and answers and trees are compared. A generator of the contract makes whole files instead.
-"""
+"""One operator that keeps files, fuzzed: its trees are edited, and the reference says what is right."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from random import Random
 from typing import Any, Final
 
-from conformance.backend.drive import Call
-from conformance.backend.observed import ObservedFailure, ObservedResult
+from conformance.backend.driver import Call
+from conformance.backend.outcome import ObservedFailure, ObservedResult
 from conformance.codec.codebook import Codebook
+from conformance.contract.family import FileFormat
 from conformance.contract.model import Contract
-from conformance.trial.asker import Asker
-from conformance.trial.behaviour_files import one_of_each_group, roots_in, with_looks
-from conformance.trial.check import Check, Kind, Result, Verdict
-from conformance.trial.fuzz.edits import Edit, Snapshots, drawn_edit
+from conformance.trial.bystanders import near_misses, one_of_each_group, roots_in, with_looks
+from conformance.trial.check import Check, Kind, Result, Verdict, faults_apart, loss_sentence, outcome_name, tree_apart
+from conformance.trial.client import Asker
 from conformance.trial.fuzz.judgement import judged
 from conformance.trial.generators.generator import Generator, generator_of
-from conformance.trial.judge import faults_apart, loss_sentence, outcome_name, tree_apart
-from conformance.vectors.case import CallStep, Case, FileStep, TreeStep, label
-from conformance.vectors.exchange import AnyStep, Held, restarts
-from conformance.vectors.question import Asked
+from conformance.vectors.case import Asked, CallStep, Case, FileStep, TreeStep, label
+from conformance.vectors.exchange import AnyStep, Held, Stage, restarts
+
+Edit = tuple[FileStep, ...]  # a swap takes three steps
+Sizes = Mapping[str, int]  # of the regular files of one root, by path
+_SWAPPED: Final = ".swapped-by-the-harness"
+
+
+@dataclass(slots=True)
+class Snapshots:
+    """The regular files of every root before each call of a walk, by the call's step."""
+
+    before_calls: dict[str, Mapping[str, Sizes]] = field(default_factory=dict)
+
+    def before(self, stage: Stage, step: CallStep) -> None:
+        """Note what is there before a call."""
+        self.before_calls[step.name] = {
+            name: {
+                path.relative_to(root).as_posix(): path.stat().st_size
+                for path in sorted(root.rglob("*"))
+                if path.is_file() and not path.is_symlink()
+            }
+            for name in stage.rooms.names
+            for root in (stage.rooms.path(name),)
+        }
+
+    def after(self, stage: Stage, step: CallStep) -> None:
+        """Nothing."""
+
+
+def drawn_edit(random: Random, root: str, files: Sizes, fixed: Sizes, formats: Mapping[str, FileFormat]) -> Edit:
+    """One edit of the files of a root, some of which must be there; only `fixed` ones are edited byte by byte."""
+    found = [(name, place) for name, form in sorted(formats.items()) for place in places_of(form, files)]
+    if found and random.random() < 0.4:
+        name, place = random.choice(found)
+        edit = random.choice(list(formats[name].edits))
+        return (_step("damage", root, path=place, format=name, edit=edit),)
+    name = random.choice([one for one in _EDITS if fixed or one not in _BYTEWISE])
+    return _EDITS[name](random, root, fixed if name in _BYTEWISE else files)
+
+
+def places_of(form: FileFormat, files: Sizes) -> list[str]:
+    """The places of a format among files: the folders that hold its anchor, or, where it is a single file, each file
+    whose name fits the anchor."""
+    if len(form.files) == 1 and form.anchor:
+        return sorted(path for path in files if form.anchor == "." or fnmatchcase(path.rpartition("/")[2], form.anchor))
+    if not form.anchor:
+        return []
+    endings = (path for path in sorted(files) if f"/{path}".endswith(f"/{form.anchor}"))
+    return [path[: -len(form.anchor)].rstrip("/") or "." for path in endings]
+
+
+def _flip(random: Random, root: str, files: Sizes) -> Edit:
+    path = random.choice(sorted(files))
+    if not files[path]:
+        return (_step("put", root, path=path, bytes="00"),)
+    offset = random.choice((0, -1, random.randrange(files[path])))
+    return (_step("flip", root, path=path, offset=offset, mask=1 << random.randrange(8)),)
+
+
+def _truncate(random: Random, root: str, files: Sizes) -> Edit:
+    path = random.choice(sorted(files))
+    size = random.choice((0, files[path] // 2, max(0, files[path] - 1)))
+    return (_step("truncate", root, path=path, size=size),)
+
+
+def _delete(random: Random, root: str, files: Sizes) -> Edit:
+    path = random.choice(sorted(files))
+    folder = path.rpartition("/")[0]
+    return (_step("delete", root, path=folder if folder and random.random() < 0.2 else path),)
+
+
+def _rename(random: Random, root: str, files: Sizes) -> Edit:
+    path = random.choice(sorted(files))
+    target = random.choice((random.choice(list(near_misses(path))), random.choice(sorted(files))))
+    return (_step("rename", root, **{"from": path, "to": target}),)
+
+
+def _swap(random: Random, root: str, files: Sizes) -> Edit:
+    one, other = random.choice(sorted(files)), random.choice(sorted(files))
+    if one == other:
+        return _delete(random, root, files)
+    pairs = ((one, _SWAPPED), (other, one), (_SWAPPED, other))
+    return tuple(_step("rename", root, **{"from": source, "to": target}) for source, target in pairs)
+
+
+def _link(random: Random, root: str, files: Sizes) -> Edit:
+    """A file replaced by a link to its very content, or a link beside it."""
+    path = random.choice(sorted(files))
+    symbolic = random.random() < 0.7
+    if random.random() < 0.5:
+        beside = random.choice(list(near_misses(path)))
+        return (_step("link", root, path=beside, target=path, symbolic=symbolic),)
+    moved = f"{path}.moved"
+    return (
+        _step("rename", root, **{"from": path, "to": moved}),
+        _step("link", root, path=path, target=moved, symbolic=symbolic),
+    )
+
+
+def _extra(random: Random, root: str, files: Sizes) -> Edit:
+    path = random.choice(list(near_misses(random.choice(sorted(files)))))
+    return (_step("put", root, path=path, bytes=random.choice(("", "00", "a0", "80", random.randbytes(9).hex()))),)
+
+
+def _step(action: str, root: str, **body: Any) -> FileStep:
+    return FileStep(action, {"root": root, **body})
+
+
+_EDITS: Final[Mapping[str, Callable[[Random, str, Sizes], Edit]]] = {
+    "flip": _flip,
+    "truncate": _truncate,
+    "delete": _delete,
+    "rename": _rename,
+    "swap": _swap,
+    "link": _link,
+    "extra": _extra,
+}
+_BYTEWISE: Final = ("flip", "truncate")
+
 
 EXAMPLES: Final = 60  # trees per operator: each is written, edited and read twice
 FOUND: Final = "the fewest edits found after which the backend and the reference differ"
@@ -125,9 +237,7 @@ def _may_hold_files(case: Case) -> bool:
     return bool(roots_in(case.steps)) and any(isinstance(step, CallStep) for step in case.steps[1:])
 
 
-def _edited(
-    contract: Contract, codebook: Codebook, random: Random, case: Case, seen: Snapshots
-) -> Example | None:
+def _edited(contract: Contract, codebook: Codebook, random: Random, case: Case, seen: Snapshots) -> Example | None:
     """A case with edits before one of its calls, behind which there are files; None where it has no such call."""
     steps = with_looks(case.steps, contract.fuzz_decode)
     places = [
@@ -171,9 +281,7 @@ def _generated(contract: Contract, codebook: Codebook, generator: Generator, ran
 class _Search:
     """The state of one search: what was reached, and the first example that was answered wrongly."""
 
-    def __init__(
-        self, contract: Contract, backend: Asker, reference: Asker, codebook: Codebook, trusted: bool
-    ) -> None:
+    def __init__(self, contract: Contract, backend: Asker, reference: Asker, codebook: Codebook, trusted: bool) -> None:
         self.contract, self.backend, self.reference, self.codebook = contract, backend, reference, codebook
         self.trusted = trusted
         self.check = files_check(contract)

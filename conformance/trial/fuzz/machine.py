@@ -12,26 +12,21 @@ from typing import Any, Final
 import hypothesis
 from hypothesis import HealthCheck, Phase
 
-from conformance.backend.drive import Call
-from conformance.backend.observed import BadAnswer, Observed, ObservedFailure, ObservedResult
-from conformance.backend.outcome import describe
+from conformance.backend.driver import Call
+from conformance.backend.outcome import BadAnswer, Observed, ObservedFailure, ObservedResult, describe
 from conformance.codec.codebook import Codebook
 from conformance.contract.model import Contract
-from conformance.trial.asker import Asker
-from conformance.trial.check import Result, Verdict
-from conformance.trial.fuzz.figures import LEAST_SUCCEEDED
-from conformance.trial.fuzz.judgement import SPEECHLESS, fuzz_check, judged
-from conformance.trial.fuzz.program import Program, steps_of, trace_lines
+from conformance.trial.check import Result, Verdict, loss_sentence, outcome_name
+from conformance.trial.client import Asker
+from conformance.trial.fuzz.judgement import LEAST_SUCCEEDED, SPEECHLESS, fuzz_check, judged
+from conformance.trial.fuzz.program import Program, shrunk, steps_of, trace_lines
 from conformance.trial.fuzz.program_draw import LONGEST, Urn, degenerate, opening, programs, urn_of, within
-from conformance.trial.fuzz.program_shrink import shrunk
-from conformance.trial.judge import loss_sentence, outcome_name
-from conformance.vectors.case import Case, HarnessStep
+from conformance.vectors.case import Asked, Case, HarnessStep
+from conformance.vectors.derived import given_steps
 from conformance.vectors.exchange import Held
 from conformance.vectors.filedraft import roots_of
 from conformance.vectors.group import Expansion
-from conformance.vectors.made_trace import given_steps
-from conformance.vectors.question import Asked
-from conformance.vectors.situation import Situation, situations
+from conformance.vectors.state_tracking import Situation, situations
 
 FOUND: Final = "the shortest sequence of calls found on which the backend and the reference differ"
 CONTRADICTED: Final = "the reference contradicts its contract"

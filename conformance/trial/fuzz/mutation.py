@@ -22,7 +22,7 @@ from conformance.contract.types import (
     Value,
 )
 from conformance.trial.fuzz.near_bytes import near_bytes
-from conformance.trial.fuzz.vocabulary import Vocabulary
+from conformance.trial.fuzz.seed import Vocabulary
 from conformance.vectors.degenerate import degenerates, empty, texts
 from conformance.vectors.place import ABSENT, Place, places, plain_map, put
 

@@ -12,9 +12,8 @@ from itertools import chain, islice
 from random import Random
 from typing import Any, Final
 
-from conformance.codec.canonical import encode_canonical
-from conformance.codec.item import Float, IllFormed, Incomplete, decode
-from conformance.contract.item import encode_item, head
+from conformance.codec.cbor import Float, IllFormed, Incomplete, decode, encode_canonical
+from conformance.contract.canonical import encode_item, head
 from conformance.contract.types import Value
 from conformance.vectors.degenerate import degenerates
 from conformance.vectors.place import ABSENT, Path, Place, at, distinct_places, places, plain_map, put

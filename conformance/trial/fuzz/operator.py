@@ -7,19 +7,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from conformance.backend.drive import Call
-from conformance.backend.observed import Observed
+from conformance.backend.driver import Call
+from conformance.backend.outcome import Observed
 from conformance.codec.codebook import Codebook, OperatorForms
 from conformance.contract.model import Contract
-from conformance.trial.asker import Asker
 from conformance.trial.check import Result, Verdict
+from conformance.trial.client import Asker
 from conformance.trial.fuzz.draw import DRAWN, GROWN, Drawn, drawn_calls
-from conformance.trial.fuzz.figures import Figures
-from conformance.trial.fuzz.judgement import fuzz_check, judged
+from conformance.trial.fuzz.judgement import Figures, fuzz_check, judged
 from conformance.trial.fuzz.seed import Native, seeds_of, side_of
 from conformance.trial.fuzz.shrink import shrink
-from conformance.vectors.case import Case
-from conformance.vectors.question import Asked
+from conformance.vectors.case import Asked, Case
 
 DEFAULT_EXAMPLES: Final = 200  # drawn calls per operator, beside the degenerate ones
 _TOGETHER: Final = 8  # calls of one round trip

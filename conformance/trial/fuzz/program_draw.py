@@ -16,12 +16,12 @@ from conformance.contract.machine import State
 from conformance.contract.model import Contract
 from conformance.contract.types import Struct, is_place
 from conformance.lint.call import calls_of
-from conformance.trial.fuzz.listed import listed
+from conformance.trial.fuzz.draw import listed
 from conformance.trial.fuzz.mutation import mutated
 from conformance.trial.fuzz.program import STRANGER, Program, Turn, method_of, program_of, turn_of
-from conformance.trial.fuzz.vocabulary import Vocabulary, vocabulary_of
+from conformance.trial.fuzz.seed import Vocabulary, vocabulary_of
 from conformance.vectors.case import Case
-from conformance.vectors.model_walk import OUTSIDE, SUCCEEDS, UNSURE, Model, Move
+from conformance.vectors.state_tracking import OUTSIDE, SUCCEEDS, UNSURE, Model, Move
 
 LONGEST: Final = 14  # turns of a drawn program
 _LENGTHS: Final = st.integers(2, LONGEST)
@@ -234,9 +234,7 @@ def _reading(urn: Urn, live: Sequence[int]) -> Iterator[Turn]:
             yield Turn(operator, seed.native, seed.roots, handle)
 
 
-def _follow(
-    urn: Urn, turn: Turn, number: int, after: State | None, live: dict[int, State], closed: list[int]
-) -> None:
+def _follow(urn: Urn, turn: Turn, number: int, after: State | None, live: dict[int, State], closed: list[int]) -> None:
     if method_of(urn.codebook, turn.operator).opens:
         live[number] = after or {}
     elif turn.handle is not None and turn.handle in live:

@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from random import Random
+from types import ModuleType
 from typing import Any
 
 import conformance.trial.generators as rooms
 from conformance.contract.model import Contract
-from conformance.contract.position import MalformedContract, Problem
-from conformance.trial.offered import offered
+from conformance.contract.source import MalformedContract, Problem
+
+
+def offered(package: ModuleType, attribute: str) -> dict[str, Any]:
+    """What the modules of a package offer under `attribute`, by name; raises ValueError where a name comes twice."""
+    found: dict[str, Any] = {}
+    for module in pkgutil.iter_modules(package.__path__):
+        for one in getattr(importlib.import_module(f"{package.__name__}.{module.name}"), attribute, ()):
+            if one.name in found:
+                raise ValueError(f"two of {attribute} are called {one.name}")
+            found[one.name] = one
+    return found
+
 
 Native = dict[str, Any]
 

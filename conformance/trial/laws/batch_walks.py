@@ -12,9 +12,18 @@ import numpy as np
 from conformance.contract.model import Contract, LawUse
 from conformance.trial.generators.batch import cell_graph, walk
 from conformance.trial.generators.relational import Array
-from conformance.trial.laws.grid import axes, slug
-from conformance.trial.laws.law import Instance, Law, LawTalk, Native, Tools
-from conformance.trial.laws.relation import must, must_be_permutation, must_equal
+from conformance.trial.laws.law import (
+    Instance,
+    Law,
+    LawTalk,
+    Native,
+    Tools,
+    axes,
+    must,
+    must_be_permutation,
+    must_equal,
+    slug,
+)
 
 COLLECT: Final = "Batch.CollectRows"
 ADJACENCY: Final = "Batch.BuildAdjacency"

@@ -8,13 +8,12 @@ from typing import Any, Final
 
 import numpy as np
 
-from conformance.backend.drive import Call
+from conformance.backend.driver import Call
 from conformance.contract.model import Contract, LawUse
 from conformance.trial.generators.batch import texts, whole
 from conformance.trial.generators.relational import Array, Database, Table
 from conformance.trial.laws.batch_walks import ADJACENCY, COLLECT, PERMUTATIONS, numbered, random_for
-from conformance.trial.laws.law import Asking, Instance, Law, LawTalk, Native, Tools
-from conformance.trial.laws.relation import must, must_equal
+from conformance.trial.laws.law import Asking, Instance, Law, LawTalk, Native, Tools, must, must_equal
 
 GRAPH: Final = "Batch.BuildGraph"
 LINEARIZE: Final = "Batch.LinearizeCells"

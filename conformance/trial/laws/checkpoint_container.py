@@ -9,13 +9,10 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
 
-from conformance.codec.canonical import encode_canonical
+from conformance.codec.cbor import encode_canonical
 from conformance.contract.model import Contract, LawUse
-from conformance.trial.laws.checkpoint_header import derived_header
-from conformance.trial.laws.grid import axes, grid, slug
-from conformance.trial.laws.law import Asking, Instance, Law, LawTalk, Tools
-from conformance.trial.laws.relation import must_equal
-from conformance.trial.laws.roots import law_roots
+from conformance.trial.laws.checkpoint import derived_header
+from conformance.trial.laws.law import Asking, Instance, Law, LawTalk, Tools, axes, grid, law_roots, must_equal, slug
 
 WRITE: Final = "UML_OS.Checkpoint.WriteContainer_v1"
 READ: Final = "UML_OS.Checkpoint.ReadContainer_v1"

@@ -8,9 +8,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
 
-from conformance.backend.drive import Call
-from conformance.trial.laws.derived import derived_bytes, derived_number
-from conformance.trial.laws.law import Asking, Tools
+from conformance.backend.driver import Call
+from conformance.trial.laws.law import Asking, Tools, derived_bytes, derived_number
 
 Source = Mapping[str, Any]
 Answer = dict[str, Any]

@@ -1,0 +1,307 @@
+"""Conversations with one backend: pipelined, isolated from each other's crashes, repeatable.
+
+A conversation is a generator. It yields a list of calls and is sent the list of their outcomes, or yields RESTART for
+a new process; it returns its finding. When the process is lost, the unfinished conversations start again, each alone
+in a fresh process, the one with the oldest open request first. A conversation is to blame only if the backend is lost
+again. Once one is found guilty the rest go on together (DESIGN 6).
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Final
+
+from conformance.backend.carrier import GRACE, Accompanied, Carrier, InProcess, LostStandIn, StandIn
+from conformance.backend.command import Process
+from conformance.backend.hello import BadHello, Hello
+from conformance.backend.outcome import Lost, LostBackend, Outcome, ProtocolError, Side, Timeout, Unsendable
+from conformance.backend.resolve import BackendCommand
+from conformance.backend.scheduler import (
+    RESTART,
+    Call,
+    Conversation,
+    Finished,
+    Held,
+    Patience,
+    Pipeline,
+    Restart,
+    T,
+    Talk,
+    outcomes_of,
+)
+from conformance.codec.codebook import Codebook
+from conformance.codec.framing import Dialect
+from conformance.codec.scalar import IllTyped
+
+__all__ = ["RESTART", "Call", "Conversation", "Driver", "Finished", "Restart", "Talk"]
+
+GIVE_UP_AFTER: Final = 20  # conversations lost in a row, or timeouts in all: each costs a process or a timeout
+_SILENCES: Final = 5  # conversations in a row that end in a timeout; nothing answers any more
+_STARTS: Final = 3  # processes in a row that never said a valid hello
+_PIPELINES: Final = 3  # losses that nobody repeats alone, until everything is asked one by one
+_BRIEF: Final = 0.1  # seconds of grace for a backend that has ignored tally.bye before
+
+
+class Driver:
+    """Holds conversations with one backend; `unattributed` collects losses that no conversation repeats alone.
+
+    A `tolerant` driver goes on after any number of crashes: each costs a process, but the findings do not hang on the
+    order of the conversations. Silence, which costs a timeout, is counted by the driver itself, or by the `patience`
+    that it shares with other drivers.
+
+    With a `stand_in` only what the backend declares is asked of it: `declared`, else what its first process says. What
+    a later process says changes nothing. `forsaken` collects losses of the stand-in that no conversation repeats alone.
+    """
+
+    def __init__(
+        self,
+        command: BackendCommand,
+        dialect: Dialect,
+        codebook: Codebook,
+        timeout: float,
+        hello_timeout: float | None = None,
+        tolerant: bool = False,
+        stand_in: StandIn | None = None,
+        declared: frozenset[str] | None = None,
+    ) -> None:
+        self.command, self.dialect, self.codebook = command, dialect, codebook
+        self.timeout, self.hello_timeout, self.tolerant = timeout, hello_timeout, tolerant
+        self.stand_in, self.declared = stand_in, declared
+        self.unattributed: list[Lost] = []
+        self.forsaken: list[Lost] = []
+        self.stderr_tail = b""
+        self.calls = 0
+        self._lost_in_a_row = 0
+        self._begun = 0  # calls made before the conversation that is held alone
+        self._timeouts = self._silences = 0
+        self._failed_starts = 0
+        self._grace = GRACE
+        self.patience: Patience | None = None
+
+    def start(self) -> tuple[Carrier, Hello]:
+        """A fresh backend that has said a valid hello, with its stand-in at its side; raises BadHello."""
+        carrier = self._carrier()
+        try:
+            hello = self._introduced(carrier)
+        except BaseException:
+            self._failed_starts += 1
+            self._end(carrier)
+            raise
+        self._failed_starts = 0
+        if self.declared is None:
+            self.declared = hello.operators
+        if self.stand_in is None or self.declared >= self.codebook.forms.keys():
+            return carrier, hello
+        return Accompanied(carrier, self.declared, self._start_stand_in), hello
+
+    def _introduced(self, carrier: Carrier) -> Hello:
+        hello = carrier.hello()
+        if (stray := self.codebook.stray_method(hello.operators)) is not None:
+            method, machine = stray
+            raise BadHello(f"`operators` names {method} alone; declare {machine}, which promises all of its methods")
+        promised = self.codebook.promised
+        changed = None if hello.changed is None else promised(hello.changed)
+        return replace(hello, operators=promised(hello.operators), changed=changed)
+
+    def _start_stand_in(self) -> tuple[Carrier, Hello]:
+        assert self.stand_in is not None
+        command, timeout = self.stand_in.command, self.stand_in.timeout
+        carrier = Process(command.arguments, self.dialect, timeout, command.environment)
+        try:
+            return carrier, self._introduced(carrier)
+        except BaseException:
+            carrier.kill()
+            raise
+
+    def hold(self, conversations: Iterable[Conversation[T]]) -> Generator[Finished[T]]:
+        """Hold every conversation; each is finished exactly once, in no particular order; no loss is raised."""
+        together: deque[Conversation[T]] = deque()
+        in_step: deque[Conversation[T]] = deque()
+        apart: deque[Conversation[T]] = deque()
+        for conversation in conversations:
+            restarting = in_step if conversation.in_step else apart
+            (restarting if conversation.alone else together).append(conversation)
+        while together and self._resignation is None:
+            given_up = [one for one in together if self._given_up(one) is not None]
+            for conversation in given_up:
+                together.remove(conversation)
+                yield self._hold_alone(conversation)
+            yield from self._hold_together(together)
+        yield from self._hold_in_step(in_step)
+        for conversation in (*together, *apart):
+            yield self._hold_alone(conversation)
+
+    @property
+    def _resignation(self) -> str | None:
+        """Why nothing is asked any more."""
+        if self._lost_in_a_row >= GIVE_UP_AFTER and not self.tolerant:
+            return f"the backend was lost in {GIVE_UP_AFTER} conversations in a row"
+        if self.patience is not None and (why := self.patience.exhausted) is not None:
+            return why
+        if self._silences >= _SILENCES and self.patience is None:
+            return f"the backend was silent until the timeout in {_SILENCES} conversations in a row"
+        if self._timeouts >= GIVE_UP_AFTER and self.patience is None:
+            return f"the backend was silent until the timeout {GIVE_UP_AFTER} times"
+        if self._failed_starts >= _STARTS:
+            return f"{_STARTS} processes in a row said no valid hello"
+        return None
+
+    def _given_up(self, conversation: Conversation[T]) -> str | None:
+        """Why this conversation is not held any more."""
+        why = self._resignation
+        return why if why is not None or self.patience is None else self.patience.weary_of(conversation.key)
+
+    def _hold_together(self, waiting: deque[Conversation[T]]) -> Iterator[Finished[T]]:
+        try:
+            carrier, hello = self.start()
+        except BadHello as error:
+            self.unattributed.append(self._counted(error.lost))
+            return
+        limit = hello.max_in_flight if len(self.unattributed) < _PIPELINES else 1
+        pipeline: Pipeline[T] = Pipeline(carrier, self.submit, limit)
+        try:
+            for finished in pipeline.hold(waiting):
+                self._lost_in_a_row = self._silences = 0
+                yield finished
+            self._settle(carrier)
+        except LostBackend as lost:
+            self._end(carrier)
+            self._counted(lost.reason)
+            yield from self._blame(lost, pipeline.victims(), waiting)
+        finally:
+            self._end(carrier)
+
+    def _hold_in_step(self, conversations: Iterable[Conversation[T]]) -> Iterator[Finished[T]]:
+        """Hold conversations that restart the process, as many processes as the one with the most restarts needs."""
+        unfinished = {conversation.key: conversation for conversation in conversations}
+        waiting, resumed = deque(unfinished.values()), list[Held[T]]()
+        loss: LostBackend | None = None
+        while (waiting or resumed) and loss is None and self._resignation is None:
+            carrier: Carrier | None = None
+            try:
+                carrier, hello = self.start()
+                pipeline: Pipeline[T] = Pipeline(carrier, self.submit, hello.max_in_flight)
+                for finished in pipeline.hold(waiting, resumed):
+                    self._lost_in_a_row = self._silences = 0
+                    del unfinished[finished.key]
+                    yield finished
+                self._settle(carrier)
+                resumed = pipeline.resting
+            except LostBackend as lost:
+                loss = lost
+            except BadHello as error:
+                loss = LostBackend(error.lost)
+            finally:
+                if carrier is not None:
+                    self._end(carrier)
+        if loss is not None:
+            self._counted(loss.reason)
+        guilty = False
+        for conversation in unfinished.values():
+            finished = self._hold_alone(conversation)
+            guilty = guilty or finished.lost is not None
+            yield finished
+        if loss is not None and not guilty:
+            self._blame_nobody(loss)
+
+    def _blame(
+        self, loss: LostBackend, victims: Sequence[Conversation[T]], waiting: deque[Conversation[T]]
+    ) -> Iterator[Finished[T]]:
+        suspects, guilty = deque(victims), False
+        # A backend that has just been lost several times in a row would only be lost together once more.
+        while suspects and not (guilty and self._lost_in_a_row < _PIPELINES):
+            finished = self._hold_alone(suspects.popleft())
+            guilty = guilty or finished.lost is not None
+            yield finished
+        waiting.extendleft(reversed(suspects))
+        if not guilty:
+            self._blame_nobody(loss)
+
+    def _blame_nobody(self, loss: LostBackend) -> None:
+        (self.unattributed if loss.side is Side.BACKEND else self.forsaken).append(loss.reason)
+
+    def _hold_alone(self, conversation: Conversation[T]) -> Finished[T]:
+        """Hold one conversation in processes of its own, with as many restarts as it wishes."""
+        if (why := self._given_up(conversation)) is not None:
+            return Finished(conversation.key, None, ProtocolError(f"not asked: {why}"), asked=False)
+        talk, self._begun = conversation.start(), self.calls
+        carrier: Carrier | None = None
+        outcomes: list[Outcome]
+        called: set[str] = set()
+        try:
+            wish = next(talk)
+            while True:
+                if isinstance(wish, Restart):
+                    if carrier is not None:
+                        self._settle(carrier)
+                    carrier, outcomes = None, []
+                else:
+                    carrier = carrier or self.start()[0]
+                    outcomes = outcomes_of(carrier, self.submit, wish, called)
+                wish = talk.send(outcomes)
+        except StopIteration as end:
+            try:
+                if carrier is not None:
+                    self._settle(carrier)
+            except LostBackend as lost:
+                return self._lost(conversation, lost, called, carrier)
+            self._lost_in_a_row = self._silences = 0
+            return Finished(conversation.key, end.value, called=frozenset(called))
+        except LostBackend as lost:
+            return self._lost(conversation, lost, called, carrier)
+        except BadHello as error:
+            return self._lost(conversation, LostBackend(error.lost), called, None)
+        except Unsendable as error:
+            return Finished(conversation.key, None, error.reason, called=frozenset(called))
+        finally:
+            talk.close()
+            if carrier is not None:
+                self._end(carrier)
+
+    def _lost(
+        self, conversation: Conversation[T], loss: LostBackend, called: set[str], carrier: Carrier | None
+    ) -> Finished[T]:
+        reason = self._counted(loss.reason)
+        self._lost_in_a_row += 1
+        self._silences = self._silences + 1 if isinstance(reason, Timeout) else 0
+        if self.patience is not None and isinstance(reason, Timeout):
+            self.patience.silent(conversation.key)
+        tail = self.stderr_tail if carrier is None else carrier.stderr_tail
+        stderr = (loss.stderr if isinstance(loss, LostStandIn) else tail).decode("utf-8", "replace")
+        calls = self.calls - self._begun
+        return Finished(conversation.key, None, reason, stderr, called=frozenset(called), calls=calls, side=loss.side)
+
+    def _counted(self, reason: Lost) -> Lost:
+        if isinstance(reason, Timeout):
+            self._timeouts += 1
+            if self.patience is not None:
+                self.patience.timed_out()
+        return reason
+
+    def submit(self, carrier: Carrier, call: Call) -> int:
+        """Queue one call on a carrier; the id of its request. Raises Unsendable."""
+        if call.operator not in self.codebook:
+            raise KeyError(f"no contract describes {call.operator}; ask only what one does")
+        try:
+            params = self.dialect.outgoing(self.codebook[call.operator].inputs, call.inputs)
+            id_ = carrier.submit(call.operator, params)
+        except (IllTyped, ValueError, TypeError, OverflowError, RecursionError) as error:
+            raise Unsendable(call.operator, error) from None
+        self.calls += 1
+        return id_
+
+    def _carrier(self) -> Carrier:
+        if self.command.in_process:
+            return InProcess(self.command.in_process, self.dialect, self.codebook)
+        command = self.command
+        return Process(command.arguments, self.dialect, self.timeout, command.environment, self.hello_timeout)
+
+    def _settle(self, carrier: Carrier) -> None:
+        if not carrier.settle(self._grace):
+            self._grace = _BRIEF
+
+    def _end(self, carrier: Carrier) -> None:
+        carrier.kill()
+        self.stderr_tail = carrier.stderr_tail or self.stderr_tail

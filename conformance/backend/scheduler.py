@@ -1,0 +1,254 @@
+"""Many conversations with one process at a time, as many requests open as it takes; how much silence is borne."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter, deque
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Final, Generic, TypeVar
+
+from conformance.backend.carrier import Carrier
+from conformance.backend.outcome import Lost, Outcome, Side, Unsendable
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One question: an operator and its inputs in JSON wire form."""
+
+    operator: str
+    inputs: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Restart:
+    """The wish for a new backend process."""
+
+
+RESTART: Final = Restart()
+Talk = Generator[Sequence[Call] | Restart, Sequence[Outcome], T]
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation(Generic[T]):
+    """A named talk that can be held again from the start; `alone` where it restarts the process.
+
+    Those that do and may share their processes are held `in_step`: each carries all of them on to their next restart.
+    """
+
+    key: str
+    start: Callable[[], Talk[T]]
+    alone: bool = False
+    in_step: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Finished(Generic[T]):
+    """A conversation's finding, or how the backend was lost in it.
+
+    `stderr` is the end of what the lost backend wrote there: for observations, never for a record.
+    """
+
+    key: str
+    finding: T | None
+    lost: Lost | None = None
+    stderr: str = ""
+    asked: bool = True  # false where the driver had given the backend up
+    called: frozenset[str] = frozenset()  # the operators that were called in it
+    calls: int = 0  # of a lost one: how many were made; the last was open
+    side: Side = Side.BACKEND  # who was lost
+
+
+OF_AN_OPERATOR: Final = 5  # silent checks, then no other of this operator is asked
+OF_A_RUN: Final = 12  # silent checks, each operator counted up to the number above; then nothing is asked
+
+
+class Patience:
+    """Counts the silent checks of one run, from any thread.
+
+    An operator's count stops at its limit. So the sum, and what is given up on, is the same in whatever order a
+    deterministic backend is asked.
+    """
+
+    def __init__(self, group: Callable[[str], str], jobs: int, timeout: float, tell: Callable[[str], None]) -> None:
+        self._group, self._timeout, self._tell = group, timeout, tell
+        self._silent: Counter[str] = Counter()
+        self._timeouts = 0
+        # A silent check costs a timeout among others and one alone; others may be silent at the same time.
+        self.most = 2 * OF_A_RUN + 2 * jobs
+        self._lock = threading.Lock()
+
+    def timed_out(self) -> None:
+        """One timeout more, whether or not a check repeats it."""
+        with self._lock:
+            self._timeouts += 1
+            first = self._timeouts == 1
+        if first:
+            bound = f"after {self.most} timeouts, {self.most * self._timeout:g} s in all"
+            self._tell(f"no answer within {self._timeout:g} s; a silent backend is given up on {bound}")
+
+    def silent(self, key: str) -> None:
+        """The check with this key was silent, alone."""
+        with self._lock:
+            self._silent[self._group(key)] += 1
+
+    @property
+    def exhausted(self) -> str | None:
+        """Why nothing is asked any more."""
+        if sum(min(count, OF_AN_OPERATOR) for count in self._silent.values()) >= OF_A_RUN:
+            return f"the backend was silent until the timeout in {OF_A_RUN} checks"
+        if self._timeouts >= self.most:
+            return f"the backend was silent until the timeout {self.most} times"
+        return None
+
+    def weary(self, group: str) -> str | None:
+        """Why no check of this operator is asked any more."""
+        if (why := self.exhausted) is not None:
+            return why
+        if self._silent[group] >= OF_AN_OPERATOR:
+            return f"the backend was silent until the timeout in {OF_AN_OPERATOR} checks of this operator"
+        return None
+
+    def weary_of(self, key: str) -> str | None:
+        """Why the check with this key is not asked any more."""
+        return self.weary(self._group(key))
+
+
+@contextmanager
+def workers(count: int) -> Iterator[Executor]:
+    """So many threads; an interrupt of the block does not wait for a backend that keeps one of them waiting."""
+    executor = ThreadPoolExecutor(count)
+    try:
+        yield executor
+    except BaseException as error:
+        executor.shutdown(wait=isinstance(error, Exception), cancel_futures=True)
+        raise
+    executor.shutdown()
+
+
+_ENOUGH: Final = 1 << 20  # bytes of requests that may queue; beyond it, asking more would only fill memory
+
+
+class Held(Generic[T]):
+    """A conversation in progress."""
+
+    __slots__ = ("begun", "called", "conversation", "missing", "outcomes", "talk", "unsent")
+
+    def __init__(self, conversation: Conversation[T]) -> None:
+        self.conversation = conversation
+        self.talk = conversation.start()
+        self.unsent: deque[tuple[int, Call]] = deque()
+        self.outcomes: list[Any] = []
+        self.missing = 0
+        self.begun = False
+        self.called: set[str] = set()
+
+    def advance(self) -> Finished[T] | Restart | None:
+        """Send the talk what it waits for until it asks something, wishes for a new process or ends."""
+        try:
+            wish = self.talk.send(self.outcomes) if self.begun else next(self.talk)
+            self.begun = True
+            while not wish and not isinstance(wish, Restart):
+                wish = self.talk.send([])
+        except StopIteration as end:
+            return Finished(self.conversation.key, end.value, called=frozenset(self.called))
+        if isinstance(wish, Restart):
+            self.outcomes = []
+            return wish
+        self.unsent.extend(enumerate(wish))
+        self.outcomes = [None] * len(wish)
+        self.missing = len(wish)
+        return None
+
+
+class Pipeline(Generic[T]):
+    """The conversations that one process holds together; `victims` says whom its loss would interrupt."""
+
+    def __init__(self, carrier: Carrier, submit: Callable[[Carrier, Call], int], limit: int) -> None:
+        self._carrier, self._submit, self._limit = carrier, submit, limit
+        self._asked: dict[int, tuple[Held[T], int]] = {}  # by request, the oldest first
+        self._ready: deque[Held[T]] = deque()
+        self._held: dict[Held[T], None] = {}
+        self.resting: list[Held[T]] = []  # they wish for a new process
+
+    def hold(self, waiting: deque[Conversation[T]], resumed: Sequence[Held[T]] = ()) -> Iterator[Finished[T]]:
+        """Hold every waiting conversation, and those that wished for this process; raises LostBackend."""
+        for held in resumed:
+            if (finished := self._advance(held)) is not None:
+                yield finished
+        while waiting or self._held or self._asked:
+            yield from self._ask(waiting)
+            if self._asked:
+                for id_, outcome in self._carrier.wait():
+                    yield from self._take(id_, outcome)
+
+    def victims(self) -> list[Conversation[T]]:
+        """Give up every unfinished conversation; they come in the order of their oldest open requests."""
+        asking = (held for held, _ in self._asked.values() if held in self._held)
+        unfinished = dict.fromkeys([*asking, *self._held])
+        for held in unfinished:
+            held.talk.close()
+        return [held.conversation for held in unfinished]
+
+    def _ask(self, waiting: deque[Conversation[T]]) -> Iterator[Finished[T]]:
+        while len(self._asked) < self._limit and (self._ready or waiting) and self._carrier.backlog < _ENOUGH:
+            if not self._ready:
+                if (finished := self._advance(Held(waiting.popleft()))) is not None:
+                    yield finished
+                continue
+            held = self._ready[0]
+            slot, call = held.unsent.popleft()
+            if not held.unsent:
+                self._ready.popleft()
+            held.called.add(call.operator)
+            try:
+                self._asked[self._submit(self._carrier, call)] = (held, slot)
+            except Unsendable as error:
+                yield self._dropped(held, error)
+
+    def _dropped(self, held: Held[T], error: Unsendable) -> Finished[T]:
+        """End one conversation that wants what no message can hold; it waits for that answer when others still come."""
+        held.talk.close()
+        del self._held[held]
+        if held in self._ready:
+            self._ready.remove(held)
+        return Finished(held.conversation.key, None, error.reason, called=frozenset(held.called))
+
+    def _take(self, id_: int, outcome: Outcome) -> Iterator[Finished[T]]:
+        held, slot = self._asked.pop(id_)
+        held.outcomes[slot] = outcome
+        held.missing -= 1
+        if not held.missing and (finished := self._advance(held)) is not None:
+            yield finished
+
+    def _advance(self, held: Held[T]) -> Finished[T] | None:
+        came = held.advance()
+        if came is None:
+            self._held[held] = None
+            self._ready.append(held)
+            return None
+        self._held.pop(held, None)
+        if isinstance(came, Finished):
+            return came
+        if not held.conversation.in_step:
+            raise AssertionError(f"{held.conversation.key} restarts the process but is not declared to")
+        self.resting.append(held)
+        return None
+
+
+def outcomes_of(
+    carrier: Carrier, submit: Callable[[Carrier, Call], int], calls: Sequence[Call], called: set[str]
+) -> list[Outcome]:
+    """The outcomes of calls asked one at a time; `called` takes their operators. Raises LostBackend, Unsendable."""
+    outcomes = []
+    for call in calls:
+        called.add(call.operator)
+        wanted = submit(carrier, call)
+        ((answered, outcome),) = carrier.wait()
+        assert answered == wanted, "a carrier answers only what is open"
+        outcomes.append(outcome)
+    return outcomes

@@ -1,0 +1,177 @@
+"""What commands print: complaints, progress on stderr, and outputs whose reader may go away."""
+
+from __future__ import annotations
+
+import errno
+import io
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from conformance.report.printable import one_line, printable
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as Bars
+    from rich.progress import TaskID
+
+    from conformance.trial.options import Progress
+
+
+def say(text: str, err: bool = False, nl: bool = True) -> None:
+    """Print lines on stdout, or on stderr, with everything escaped that could steer a terminal."""
+    click.echo(printable(text), err=err, nl=nl)
+
+
+class Complaint(Exception):
+    """A command cannot do what it was asked: where, which code, what was expected and found, and the next step.
+
+    `status` is 1 where the thing judged is to blame, 2 where there is no judgement. Codes: T001 no such backend,
+    T002 no valid hello, T003 no such operator or check, T004 unusable vectors, T005 a file is in the way,
+    T006 an option lacks its companion, T007 the backend was lost, T008 no derivation,
+    T009 no specification, T010 contracts with findings, T011 a file cannot be written, T013 the system has no more
+    memory, processes or file descriptors, T014 no sandbox.
+    """
+
+    def __init__(self, place: str, code: str, message: str, hint: str = "", status: int = 2, extra: str = "") -> None:
+        super().__init__(message)
+        self.place, self.code, self.message, self.hint = place, code, message, hint
+        self.status, self.extra = status, extra
+
+    def __str__(self) -> str:
+        lines = [one_line(f"{self.place}: {self.code} {self.message}")]
+        if self.hint:
+            lines.append(one_line(f"    hint: {self.hint}"))
+        return "\n".join([*lines, *(one_line(f"    | {line}") for line in self.extra.splitlines())])
+
+
+@contextmanager
+def writing(place: str, hint: str) -> Iterator[None]:
+    """Report the system's error where it refuses to write; raises Complaint."""
+    try:
+        yield
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename is not None else ""
+        raise Complaint(place, "T011", f"cannot be written: {where}{error.strerror}", hint) from None
+
+
+def tell(complaint: Complaint) -> None:
+    """Print a complaint on stderr."""
+    say(str(complaint), err=True)
+
+
+def parted(text: str) -> tuple[str, str, str]:
+    """Place, message and hint of an error that says `place: message` and, below it, `    hint: ...`."""
+    said, _, hint = text.partition("\n    hint: ")
+    place, _, message = said.partition(": ")
+    return place, message, hint
+
+
+def nearest(word: str, known: list[str], otherwise: str = "") -> str:
+    """A hint that names what the user may have meant, else the given one."""
+    from difflib import get_close_matches
+
+    containing = [name for name in known if word.lower() in name.lower()]
+    close = containing[:3] or get_close_matches(word, known, 3, 0.4)
+    return f"did you mean {' or '.join(close)}?" if close else otherwise
+
+
+class Outlet(io.FileIO):
+    """A file descriptor that swallows what can no longer be written; `failure` says why it could not.
+
+    A closed pipe is no failure: who closed it has read enough.
+    """
+
+    def __init__(self, descriptor: int) -> None:
+        super().__init__(descriptor, "w", closefd=False)
+        self.failure: OSError | None = None
+        self._lost = False
+
+    def write(self, data: Any) -> int:
+        """Write what can be written; the number of bytes given."""
+        view = memoryview(data).cast("B")
+        size = len(view)
+        try:
+            while view and not self._lost:
+                view = view[super().write(view) or 0 :]
+        except OSError as error:
+            self._lost = True
+            if error.errno != errno.EPIPE:
+                self.failure = error
+        return size
+
+
+def opened_outlets() -> tuple[Outlet, Outlet]:
+    """stdout and stderr over outlets of their own; a standard descriptor that is closed becomes the null device."""
+    for descriptor in range(3):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            # Else the next file that is opened takes its place, and a print lands in it.
+            os.open(os.devnull, os.O_RDWR)  # the lowest free number, which is this one
+    out, err = Outlet(1), Outlet(2)
+    sys.stdout, sys.stderr = _text(out, sys.stdout), _text(err, sys.stderr)
+    return out, err
+
+
+def _text(outlet: Outlet, before: Any) -> io.TextIOWrapper:
+    encoding = getattr(before, "encoding", None) or "utf-8"
+    buffered = io.BufferedWriter(outlet)
+    return io.TextIOWrapper(buffered, encoding, errors="backslashreplace", line_buffering=outlet.isatty())
+
+
+class Lines:
+    """A line per stage, for logs."""
+
+    def __init__(self, title: str) -> None:
+        self._title = title
+
+    def stage(self, name: str, total: int) -> None:
+        """Say that a stage begins."""
+        say(f"{self._title}: {name} ({total})", err=True)
+
+    def step(self, count: int = 1) -> None:
+        """Nothing: a log wants no bar."""
+
+    def note(self, text: str) -> None:
+        """Say it."""
+        say(f"{self._title}: {text}", err=True)
+
+
+class Watched:
+    """A bar per stage, for a terminal."""
+
+    def __init__(self, title: str, bars: Bars) -> None:
+        self._title, self._bars = title, bars
+        self._task: TaskID | None = None
+
+    def stage(self, name: str, total: int) -> None:
+        """A new bar."""
+        self._task = self._bars.add_task(f"{self._title}: {name}", total=total)
+
+    def step(self, count: int = 1) -> None:
+        """Move the bar."""
+        if self._task is not None:
+            self._bars.advance(self._task, count)
+
+    def note(self, text: str) -> None:
+        """Say it above the bars."""
+        self._bars.console.print(printable(text), markup=False)
+
+
+@contextmanager
+def shown_progress(title: str) -> Iterator[Progress]:
+    """Progress for as long as the block runs; bars vanish with it."""
+    if not sys.stderr.isatty():
+        yield Lines(one_line(title))
+        return
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(20), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
+        yield Watched(escape(one_line(title)), bars)

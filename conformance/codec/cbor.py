@@ -1,0 +1,241 @@
+"""CBOR items as bytes arrive, and strict canonical CBOR, the bytes behind every digest."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Final
+
+import numpy as np
+
+from conformance.contract.canonical import encode_item, head
+
+MAX_NESTING: Final = 1_000  # of one message, on both wires; in JSON a `value` of 300 maps takes 900
+MAX_ITEMS: Final = 1 << 22  # in one message; 2^20 plain integers are four times less
+TYPED_ARRAYS: Final[Mapping[int, np.dtype[Any]]] = {70: np.dtype("<u4"), 71: np.dtype("<u8")}  # RFC 8746, little-endian
+_SHORT: Final = 64  # characters; names of members come again and again
+_BYTES, _ARRAY, _MAP, _TAG = 2, 4, 5, 6
+_SIMPLE: Final[Mapping[int, bool | None]] = {20: False, 21: True, 22: None}
+
+
+class Incomplete(Exception):
+    """The bytes end inside an item; at least `needed` bytes must be there before reading on can succeed."""
+
+    def __init__(self, needed: int) -> None:
+        super().__init__(f"{needed} bytes needed")
+        self.needed = needed
+
+
+class IllFormed(Exception):
+    """The bytes are no CBOR that this wire knows; `offset` counts from the start of the bytes."""
+
+    def __init__(self, message: str, offset: int) -> None:
+        super().__init__(message)
+        self.offset = offset
+
+
+@dataclass(frozen=True, slots=True)
+class Float:
+    """An IEEE-754 float as it stood on the wire: its width in bytes and its bits as big-endian bytes."""
+
+    width: int
+    bits: bytes
+
+    @property
+    def number(self) -> float:
+        """The float's value."""
+        return float(struct.unpack({2: ">e", 4: ">f", 8: ">d"}[self.width], self.bits)[0])
+
+
+@dataclass(frozen=True, slots=True)
+class Tagged:
+    """A tagged item."""
+
+    tag: int
+    item: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Simple:
+    """A simple value other than false, true and null."""
+
+    number: int
+
+
+def decode(data: bytes | bytearray, start: int = 0) -> tuple[Any, int]:
+    """The item at `start` and the offset behind it; raises Incomplete or IllFormed."""
+    reader = ItemReader()
+    reader.at = start
+    return reader.read(data), reader.at
+
+
+class ItemReader:
+    """Reads one item from bytes that grow: after Incomplete, call `read` again with the same bytes and more.
+
+    Maps come as dict where the keys are distinct text, else as a tuple of pairs.
+    """
+
+    __slots__ = ("_items", "_open", "at")
+
+    def __init__(self) -> None:
+        self.at = 0  # everything before it is read
+        # Of what is not whole yet: major type, argument, how many members it is to have, and those it has.
+        self._open: list[tuple[int, int, int, list[Any]]] = []
+        self._items = 0
+
+    def read(self, data: bytes | bytearray) -> Any:
+        """The item; `at` is the offset behind it. Raises Incomplete or IllFormed."""
+        size, at, open_ = len(data), self.at, self._open
+        while True:
+            end = at + 1
+            if end > size:
+                raise self._incomplete(at, end)
+            first = data[at]
+            major, argument = first >> 5, first & 31
+            info = argument
+            if info >= 24:
+                if info > 27:
+                    raise IllFormed("an indefinite length or a reserved head", at)
+                end += 1 << (info - 24)
+                if end > size:
+                    raise self._incomplete(at, end)
+                argument = int.from_bytes(data[at + 1 : end], "big")
+            item: Any
+            if major == 3:
+                begin, end = end, end + argument
+                if end > size:
+                    raise self._incomplete(at, end)
+                try:
+                    item = data[begin:end].decode("utf-8")
+                except UnicodeDecodeError as error:
+                    raise IllFormed("text that is not UTF-8", begin + error.start) from None
+            elif major == 0:
+                item = argument
+            elif major >= 4 and major != 7:
+                if argument or major == _TAG:
+                    self._enter(major, argument, at)
+                    at = end
+                    continue
+                item = [] if major == _ARRAY else {}
+            elif major == 2:
+                begin, end = end, end + argument
+                if end > size:
+                    raise self._incomplete(at, end)
+                item = _slice(data, begin, end)
+            elif major == 1:
+                item = -1 - argument
+            elif info > 24:
+                item = Float(1 << (info - 24), bytes(data[at + 1 : end]))
+            elif info == 24 and argument < 32:
+                raise IllFormed("a simple value in two bytes", at)
+            else:
+                item = _SIMPLE[argument] if argument in _SIMPLE else Simple(argument)
+            at = end
+            while open_:
+                major, argument, count, members = open_[-1]
+                members.append(item)
+                if len(members) < count:
+                    break
+                open_.pop()
+                item = _map(members) if major == _MAP else members if major == _ARRAY else Tagged(argument, item)
+            else:
+                self.at = at
+                return item
+
+    def _incomplete(self, at: int, needed: int) -> Incomplete:
+        self.at = at
+        return Incomplete(needed)
+
+    def _enter(self, major: int, argument: int, at: int) -> None:
+        self._items += argument if major != _TAG else 1
+        if self._items > MAX_ITEMS:
+            raise IllFormed(f"more than {MAX_ITEMS} items in one message", at)
+        if len(self._open) >= MAX_NESTING:
+            raise IllFormed(f"nested too deeply, more than {MAX_NESTING} arrays, maps and tags", at)
+        count = 2 * argument if major == _MAP else argument if major == _ARRAY else 1
+        self._open.append((major, argument, count, []))
+
+
+def _slice(data: bytes | bytearray, begin: int, end: int) -> bytes:
+    if isinstance(data, bytes):
+        return data[begin:end]
+    with memoryview(data) as view:  # a slice of a bytearray would be copied twice
+        return bytes(view[begin:end])
+
+
+def _map(members: list[Any]) -> Any:
+    keys, values = members[::2], members[1::2]
+    if set(map(type, keys)) == {str}:
+        found = dict(zip(keys, values, strict=True))
+        if len(found) == len(keys):
+            return found
+    return tuple(zip(keys, values, strict=True))
+
+
+def encode(message: Any) -> bytes:
+    """The bytes of a message made of native items, Float, Tagged and integer arrays (as RFC 8746 typed arrays)."""
+    parts: list[bytes | memoryview] = []
+    _append(message, parts)
+    return b"".join(parts)
+
+
+@lru_cache(4096)
+def _short_text(word: str) -> bytes:
+    return encode_item(word)
+
+
+def _append(message: Any, parts: list[bytes | memoryview]) -> None:
+    kind = type(message)
+    if kind is str and len(message) <= _SHORT:
+        parts.append(_short_text(message))
+    elif kind is dict or kind is tuple:
+        parts.append(head(_MAP, len(message)))
+        for key, value in message.items() if kind is dict else message:
+            _append(key, parts)
+            _append(value, parts)
+    elif kind is list:
+        parts.append(head(_ARRAY, len(message)))
+        for member in message:
+            _append(member, parts)
+    elif kind is np.ndarray:
+        tag = next(tag for tag, dtype in TYPED_ARRAYS.items() if dtype.itemsize == message.itemsize)
+        little = np.ascontiguousarray(message, TYPED_ARRAYS[tag])
+        parts += (head(_TAG, tag), head(_BYTES, little.nbytes), little.data.cast("B") if little.size else b"")
+    elif kind is Float:
+        parts += (bytes([{2: 0xF9, 4: 0xFA, 8: 0xFB}[message.width]]), message.bits)
+    elif kind is Tagged:
+        parts.append(head(_TAG, message.tag))
+        _append(message.item, parts)
+    elif kind is Simple:
+        parts.append(bytes([0xE0 | message.number]) if message.number < 24 else bytes([0xF8, message.number]))
+    else:
+        parts.append(encode_item(message))
+
+
+def encode_canonical(value: Any) -> bytes:
+    """The canonical bytes of a native value (RFC 8949 §4.2.1; rulings CA07, CA09).
+
+    Raises ValueError on NaN, infinities and duplicate keys, TypeError on what is no CBOR item.
+    """
+    match value:
+        case float():
+            if not math.isfinite(value):
+                raise ValueError(f"{value} has no place in a canonical encoding")
+        case list():
+            return head(4, len(value)) + b"".join(map(encode_canonical, value))
+        case dict() | tuple():
+            pairs = value.items() if isinstance(value, Mapping) else value
+            encoded = sorted((encode_canonical(k), encode_canonical(v)) for k, v in pairs)
+            if len({key for key, _ in encoded}) != len(encoded):
+                raise ValueError("a key stands twice")
+            return head(5, len(encoded)) + b"".join(k + v for k, v in encoded)
+    return encode_item(value)
+
+
+def digest(value: Any) -> str:
+    """The hex SHA-256 of the canonical bytes of `value`."""
+    return hashlib.sha256(encode_canonical(value)).hexdigest()

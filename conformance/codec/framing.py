@@ -1,0 +1,259 @@
+"""The two wires: one JSON message per line, or a CBOR sequence (RFC 8742); a stream of bytes cut into messages."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any, Final, Protocol
+
+import numpy as np
+
+from conformance.codec.cbor import MAX_ITEMS, MAX_NESTING, IllFormed, Incomplete, ItemReader, Tagged, encode
+from conformance.codec.form import Form, form_of, typed_array
+from conformance.contract.types import ListOf, Scalar
+
+MAX_MESSAGE: Final = 64 * 1024 * 1024  # bytes; 2^20 indices are 23 MB as JSON at their widest
+_SAMPLE: Final = 200  # bytes
+
+
+class Garbage(Exception):
+    """Bytes that are no message of this wire; `sample` is the beginning of what should have been one.
+
+    Neither text depends on how the bytes were cut on their way, so both may stand in a record.
+    """
+
+    def __init__(self, reason: str, sample: bytes | bytearray) -> None:
+        super().__init__(reason)
+        self.reason, self.sample = reason, bytes(sample[:_SAMPLE])
+
+
+class Splitter(Protocol):
+    """Cuts a stream of bytes into messages; one per process."""
+
+    def feed(self, data: bytes) -> Iterator[Mapping[str, Any]]:
+        """The messages that `data` completes; raises Garbage."""
+
+    def unfinished(self) -> bytes:
+        """The beginning of a message whose end has not come, empty where there is none."""
+
+
+class LineSplitter:
+    """One JSON message per line, UTF-8."""
+
+    def __init__(self) -> None:
+        self._begun = bytearray()  # a line whose end has not come
+
+    def feed(self, data: bytes) -> Iterator[Mapping[str, Any]]:
+        """The messages on the lines that end in `data`."""
+        *lines, rest = data.split(b"\n")
+        for line in lines:
+            if self._begun:
+                self._begun += line
+                line, self._begun = bytes(self._begun), bytearray()
+            if len(line) > MAX_MESSAGE:
+                raise _too_long(line)
+            yield _line_message(line)
+        self._begun += rest
+        if len(self._begun) > MAX_MESSAGE:
+            raise _too_long(self._begun)
+
+    def unfinished(self) -> bytes:
+        """The beginning of the line whose end has not come."""
+        return bytes(self._begun[:_SAMPLE])
+
+
+def _too_long(line: bytes | bytearray) -> Garbage:
+    return Garbage(f"a line of more than {MAX_MESSAGE} bytes", line)
+
+
+def _line_message(line: bytes) -> Mapping[str, Any]:
+    # Every member of a list or an object but the first follows a comma; only a long line can hold too many.
+    if len(line) > MAX_ITEMS and line.count(b",") + line.count(b"[") + line.count(b"{") > MAX_ITEMS:
+        raise Garbage(f"more than {MAX_ITEMS} items in one message", line)
+    try:
+        message = _DECODER.decode(line.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        raise Garbage(f"a line that is not UTF-8 at byte {error.start}", line) from None
+    except RecursionError:
+        raise _too_deep(line) from None
+    except ValueError as error:
+        raise Garbage(f"a line that is not JSON ({str(error)[:80]})", line) from None
+    if type(message) is not dict:
+        raise Garbage("a line that is not a JSON object", line)
+    # Long before the interpreter gives up, which it may do later, in whoever looks at the message.
+    if line.count(b"[") + line.count(b"{") > MAX_NESTING and _nesting(message) > MAX_NESTING:
+        raise _too_deep(line)
+    return message
+
+
+def _nesting(value: Any) -> int:
+    """How many objects and arrays stand in one another, at most."""
+    deep, level = 0, [value]
+    while level:
+        deep += 1
+        held = chain.from_iterable(one.values() if type(one) is dict else one for one in level)
+        level = [one for one in held if type(one) is dict or type(one) is list]
+    return deep
+
+
+def _too_deep(line: bytes) -> Garbage:
+    return Garbage(f"a line nested too deeply, more than {MAX_NESTING} objects and arrays", line)
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("an object with a key twice")
+    return found
+
+
+def _refuse(constant: str) -> Any:
+    raise ValueError(f"{constant} is not JSON")
+
+
+_DECODER: Final = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_refuse)
+
+
+class SequenceSplitter:
+    """A CBOR sequence of maps."""
+
+    def __init__(self) -> None:
+        self._begun = bytearray()  # an item whose end has not come
+        self._needed = 1  # its bytes before reading on can succeed
+        self._reader = ItemReader()
+
+    def feed(self, data: bytes) -> Iterator[Mapping[str, Any]]:
+        """The messages that are whole once `data` is there."""
+        buffer: bytes | bytearray = data
+        if self._begun:
+            self._begun += data
+            buffer = self._begun
+        if len(buffer) < self._needed:
+            self._begun = buffer if isinstance(buffer, bytearray) else bytearray(buffer)
+            return
+        start = 0  # of the message being read
+        while start < len(buffer):
+            try:
+                message = self._read(buffer, start)
+            except Incomplete as error:
+                self._needed = error.needed - start
+                if max(self._needed, len(buffer) - start) > MAX_MESSAGE:
+                    raise Garbage(f"an item of more than {MAX_MESSAGE} bytes", buffer[start : start + 9]) from None
+                break
+            except IllFormed as error:
+                at = error.offset - start
+                raise Garbage(f"{error} at byte {at}", buffer[start : error.offset + 1]) from None
+            yield message
+            start, self._reader = self._reader.at, ItemReader()
+            self._reader.at, self._needed = start, 1
+        self._reader.at -= start
+        if buffer is self._begun:
+            del self._begun[:start]
+        else:
+            self._begun = bytearray(buffer[start:])
+
+    def unfinished(self) -> bytes:
+        """The beginning of the item whose end has not come."""
+        return bytes(self._begun[:_SAMPLE])
+
+    def _read(self, buffer: bytes | bytearray, start: int) -> Mapping[str, Any]:
+        if buffer[start] >> 5 != 5:
+            hint = " (a JSON text?)" if buffer[start] in b'{["' else ""
+            raise Garbage(f"an item that is not a CBOR map{hint}", buffer[start : start + 1])
+        message = self._reader.read(buffer)
+        if type(message) is not dict:
+            raise Garbage("a map with a key twice or a key that is not text", buffer[start : self._reader.at])
+        found: Mapping[str, Any] = message
+        return found
+
+
+class Dialect(Protocol):
+    """How messages become bytes, and how values stand inside messages."""
+
+    @property
+    def name(self) -> str:
+        """What --wire calls it."""
+
+    def dump(self, message: Mapping[str, Any]) -> bytes:
+        """The bytes of one message."""
+
+    def splitter(self) -> Splitter:
+        """A new splitter for one process's output."""
+
+    def outgoing(self, form: Form, wire: Any) -> Any:
+        """A JSON wire value as it stands in a message of this dialect."""
+
+    def incoming(self, form: Form, value: Any) -> Any:
+        """The JSON wire form of what stood in a message, held to its type; raises IllTyped."""
+
+    def uint64_bytes(self, value: Any) -> bytes:
+        """The little-endian bytes of a list of uint64 as it stood in a message; raises IllTyped."""
+
+
+@dataclass(frozen=True, slots=True)
+class JsonDialect:
+    """JSON-RPC 2.0, one message per line, UTF-8."""
+
+    name: str = "json"
+
+    def dump(self, message: Mapping[str, Any]) -> bytes:
+        """One line."""
+        try:
+            return _ENCODER.encode(message).encode("utf-8") + b"\n"
+        except UnicodeEncodeError:
+            # A lone surrogate has no UTF-8; escaped it reaches the receiver, who refuses it with its path.
+            return json.dumps(message).encode() + b"\n"
+
+    def splitter(self) -> Splitter:
+        """A splitter at line ends."""
+        return LineSplitter()
+
+    def outgoing(self, form: Form, wire: Any) -> Any:
+        """The value itself."""
+        return wire
+
+    def incoming(self, form: Form, value: Any) -> Any:
+        """The value, checked."""
+        return form.check(value)
+
+    def uint64_bytes(self, value: Any) -> bytes:
+        """Each decimal string as eight bytes."""
+        return np.array(_UINT64S.check(value), dtype=np.uint64).astype("<u8", copy=False).tobytes()
+
+
+@dataclass(frozen=True, slots=True)
+class CborDialect:
+    """The same messages as a CBOR sequence; lists of uint64 travel as RFC 8746 typed arrays."""
+
+    name: str = "cbor"
+
+    def dump(self, message: Mapping[str, Any]) -> bytes:
+        """One CBOR map."""
+        return encode(message)
+
+    def splitter(self) -> Splitter:
+        """A splitter at item ends."""
+        return SequenceSplitter()
+
+    def outgoing(self, form: Form, wire: Any) -> Any:
+        """The value's CBOR form."""
+        return form.to_cbor(wire)
+
+    def incoming(self, form: Form, value: Any) -> Any:
+        """The JSON wire form of a decoded item."""
+        return form.from_cbor(value)
+
+    def uint64_bytes(self, value: Any) -> bytes:
+        """The typed array's own bytes, or each integer as eight."""
+        if isinstance(value, Tagged):
+            numbers = typed_array(value)
+            own: bytes = value.item
+            return own if numbers.itemsize == 8 else numbers.astype("<u8").tobytes()
+        return np.array(list(map(int, _UINT64S.from_cbor(value))), dtype="<u8").tobytes()
+
+
+_ENCODER: Final = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+_UINT64S: Final = form_of(ListOf(Scalar("uint64")))
+DIALECTS: Final[Mapping[str, Dialect]] = {"json": JsonDialect(), "cbor": CborDialect()}

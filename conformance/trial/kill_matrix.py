@@ -1,0 +1,369 @@
+"""The kill matrix: which check notices which mistake; the value, and the file on disk."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, Final
+
+from conformance.contract.family import Mutant
+from conformance.vectors.case import Case
+from conformance.vectors.jsontext import json_text
+
+NOBODY: Final = ""
+
+
+class Status(StrEnum):
+    """What became of a mutant."""
+
+    KILLED = "killed"
+    SURVIVED = "survived"
+    CONTROL_ALIVE = "control alive"
+    CONTROL_DEAD = "control dead"
+    NOT_APPLIED = "not applied"
+    DOES_NOT_RUN = "does not run"
+
+
+@dataclass(frozen=True, slots=True)
+class MutantRow:
+    """One mutant: its status, the ids of the cases that kill it, and a digest of its wrong answers.
+
+    `broken` counts, for each guard, refusal, postcondition and invariant by its check string, the cases in which the
+    mutant shows that it breaks it. Three fields say what kills it without any case: `laws` (check strings), `fuzz`
+    (operators) and `crash` (check strings of workloads); None where that was not tried.
+    """
+
+    id: str
+    status: Status
+    killed: frozenset[str] = frozenset()
+    behaviour: str = NOBODY  # equal for mutants that no case tells apart
+    reason: str = ""  # where it is not applied or does not run
+    broken: Mapping[str, int] = field(default_factory=dict)
+    laws: frozenset[str] | None = None
+    fuzz: frozenset[str] | None = None
+    crash: frozenset[str] | None = None
+    sources: str = ""  # a digest of the mutant's own source; equal where only cases can have changed
+
+    @property
+    def noticing(self) -> frozenset[str]:
+        """The check strings of everything that notices it, of what it is seen to break, too."""
+        groups = {"group:{}::{}".format(*id_.split("::", 2)[:2]) for id_ in self.killed}
+        fuzzed = {f"fuzz:{operator}" for operator in self.fuzz or ()}
+        return frozenset({*groups, *self.broken, *(self.laws or ()), *(self.crash or ()), *fuzzed})
+
+    @property
+    def dies(self) -> bool:
+        """Whether anything at all kills it."""
+        return bool(self.killed or self.laws or self.fuzz or self.crash)
+
+    @property
+    def first(self) -> str:
+        """The first case, in id order, that kills it."""
+        return min(self.killed, default=NOBODY)
+
+
+@dataclass(frozen=True, slots=True)
+class KillMatrix:
+    """Every mutant against every case, mutants and cases in id order."""
+
+    cases: tuple[str, ...]
+    rows: Mapping[str, MutantRow]
+    digests: Mapping[str, str] = field(default_factory=dict)  # of the cases, as they were asked
+    reference_only: tuple[str, ...] = ()  # requirements that only tests of the suite's reference hold
+
+    @property
+    def kills(self) -> Mapping[str, int]:
+        """How many mutants each case kills."""
+        counted = Counter(id_ for row in self.rows.values() for id_ in row.killed)
+        return {id_: counted[id_] for id_ in self.cases}
+
+    @property
+    def classes(self) -> tuple[tuple[str, ...], ...]:
+        """The groups of two or more mutants that answer every case alike."""
+        alike: dict[str, list[str]] = {}
+        for row in self.rows.values():
+            if row.behaviour:
+                alike.setdefault(row.behaviour, []).append(row.id)
+        return tuple(sorted(tuple(sorted(ids)) for ids in alike.values() if len(ids) > 1))
+
+    @property
+    def killing_set(self) -> tuple[str, ...]:
+        """A small set of cases that together still kill every killed mutant: greedy, ties by case id."""
+        left = {row.id for row in self.rows.values() if row.killed}
+        kills: dict[str, set[str]] = {id_: set() for id_ in self.cases}
+        for row in self.rows.values():
+            for id_ in row.killed:
+                kills[id_].add(row.id)
+        chosen: list[str] = []
+        while left:
+            best = min(self.cases, key=lambda id_: (-len(kills[id_] & left), id_))
+            chosen.append(best)
+            left -= kills[best]
+        return tuple(sorted(chosen))
+
+    def class_of(self, mutant: str) -> tuple[str, ...]:
+        """A mutant and those that answer every case as it does."""
+        return next((ids for ids in self.classes if mutant in ids), (mutant,))
+
+
+def evidence_of(matrix: KillMatrix) -> Mapping[str, frozenset[str]] | None:
+    """What notices each mutant, by check strings, for lint; None where a row was written without that."""
+    rows = [row for row in matrix.rows.values() if row.status is Status.KILLED]
+    return {row.id: row.noticing for row in rows} if all(row.sources for row in rows) else None
+
+
+def believed(matrix: KillMatrix, cases: Iterable[Case], declared: Collection[str] | None = None) -> frozenset[str]:
+    """The cases whose column holds for a backend that declares these operators, all where None.
+
+    It holds for a case that is still the one that was asked, and of which nobody else answers any part.
+    """
+    return frozenset(
+        case.id
+        for case in cases
+        if (not matrix.digests or case.digest.startswith(matrix.digests.get(case.id, "-")))
+        and (declared is None or case.operators <= {*declared})
+    )
+
+
+def summary(matrix: KillMatrix) -> dict[str, Any]:
+    """How many mutants each kind of check kills by itself, and what hangs on a single case.
+
+    A guard, refusal, postcondition or invariant hangs on a single case where no mutant breaks it in two.
+    """
+    rows = [row for row in matrix.rows.values() if row.status in (Status.KILLED, Status.SURVIVED)]
+    most: dict[str, int] = {}
+    for row in rows:
+        for text, count in row.broken.items():
+            most[text] = max(most.get(text, 0), count)
+    tried = [row for row in rows if row.laws is not None and row.fuzz is not None]
+    return {
+        "mutants": len(rows),
+        "killed_by_vectors": sum(bool(row.killed) for row in rows),
+        "killed_by_laws": sum(bool(row.laws) for row in rows),
+        "killed_by_fuzzing": sum(bool(row.fuzz) for row in rows),
+        "killed_by_laws_or_fuzzing": sum(bool(row.laws or row.fuzz) for row in tried),
+        "killed_by_crashes": sum(bool(row.crash) for row in rows),
+        "tried_on_laws_and_fuzzing": len(tried),
+        "mutants_on_a_single_case": sorted(row.id for row in rows if len(row.killed) == 1 and not row.fuzz),
+        "clauses_on_a_single_case": sorted(text for text, count in most.items() if count == 1),
+        "requirements_of_the_reference_only": list(matrix.reference_only),
+    }
+
+
+def problems(matrix: KillMatrix, mutants: Mapping[str, Mutant]) -> Iterator[str]:
+    """One sentence for each thing about a matrix, of all mutants or some, that is red."""
+    if not matrix.cases:
+        yield "there is no case to kill a mutant with"
+    for row in matrix.rows.values():
+        match row.status:
+            case Status.SURVIVED:
+                yield f"{row.id} survived: no frozen case notices that it {mutants[row.id].sentence}"
+            case Status.KILLED:
+                yield from _unshown(row, mutants[row.id])
+            case Status.CONTROL_DEAD:
+                yield f"{row.id} is a control, yet {row.first} fails on it"
+            case Status.NOT_APPLIED | Status.DOES_NOT_RUN:
+                yield f"{row.id} {row.status.value}: {row.reason}"
+    for mutant in mutants.values():
+        if mutant.equivalent_to not in mutants and mutant.equivalent_to:
+            yield f"{mutant.id} is declared equivalent to {mutant.equivalent_to}, which is no mutant"
+        elif mutant.equivalent_to:
+            yield from _broken_class(matrix, mutant)
+
+
+def _unshown(row: MutantRow, mutant: Mutant) -> Iterator[str]:
+    """What a mutant is there to break, and nothing shows that it does; a workload only where crashes were tried."""
+    for text in sorted(set(mutant.breaks) - row.noticing):
+        if row.crash is not None or not text.startswith("workload:"):
+            yield f"{row.id} is to break {text}, but no check shows that it does"
+
+
+def _broken_class(matrix: KillMatrix, mutant: Mutant) -> Iterator[str]:
+    this, other = matrix.rows.get(mutant.id), matrix.rows.get(mutant.equivalent_to)
+    # A run of some mutants only may leave one of the two out.
+    if this is not None and other is not None and this.behaviour != other.behaviour:
+        told = min(this.killed ^ other.killed, default="a case that kills both, with other answers")
+        yield f"{mutant.id} is declared equivalent to {other.id}, but {told} tells them apart"
+
+
+def undeclared_classes(matrix: KillMatrix, mutants: Mapping[str, Mutant]) -> tuple[tuple[str, ...], ...]:
+    """The groups of mutants that answer alike without all but one being declared equivalent to another of the group."""
+
+    def declared(ids: tuple[str, ...]) -> bool:
+        return sum(mutants[id_].equivalent_to in ids for id_ in ids if mutants[id_].equivalent_to) >= len(ids) - 1
+
+    return tuple(ids for ids in matrix.classes if not declared(ids))
+
+
+FORMAT: Final = 2
+FILE: Final = "kill-matrix.json"
+_KINDS: Final = ("laws", "fuzz", "crash")
+_ALONE: Final = "requirements_of_the_reference_only"
+
+
+class UnreadableMatrix(Exception):
+    """The committed kill matrix is missing or not of this format; says which file and the next step."""
+
+
+def matrix_text(matrix: KillMatrix) -> str:
+    """The text of reports/kill-matrix.json."""
+    groups = _grouped(matrix.cases)
+    digests = matrix.digests
+    return json_text(
+        {
+            "format": FORMAT,
+            "cases": {
+                group: {slug: digests.get(f"{group}::{slug}", "") for slug in slugs} for group, slugs in groups.items()
+            },
+            "mutants": {row.id: _row_record(row, groups) for row in matrix.rows.values()},
+            "classes": [list(ids) for ids in matrix.classes],
+            "killing_set": list(matrix.killing_set),
+            "summary": summary(matrix),
+        }
+    )
+
+
+def matrix_from(text: str) -> KillMatrix:
+    """The matrix that a text holds; raises KeyError, TypeError or ValueError where it holds none."""
+    record = json.loads(text)
+    if record["format"] != FORMAT:
+        raise ValueError(f"format {record['format']!r}")
+    groups = {group: sorted(slugs) for group, slugs in record["cases"].items()}
+    cases = sorted(f"{group}::{slug}" for group, slugs in groups.items() for slug in slugs)
+    rows = {id_: _row_from(id_, body, groups) for id_, body in sorted(record["mutants"].items())}
+    digests = {
+        f"{group}::{slug}": digest
+        for group, slugs in record["cases"].items()
+        for slug, digest in slugs.items()
+        if digest
+    }
+    return KillMatrix(tuple(cases), rows, digests, tuple(record.get("summary", {}).get(_ALONE, ())))
+
+
+def merged(committed: KillMatrix, fresh: KillMatrix) -> KillMatrix:
+    """The committed matrix with the rows of a run of some mutants in the place of its own.
+
+    Its other rows are kept as they are; cases that are gone leave them.
+    """
+    kept = {
+        id_: replace(row, killed=row.killed & set(fresh.cases))
+        for id_, row in committed.rows.items()
+        if id_ not in fresh.rows
+    }
+    # A case that the kept rows were not asked keeps no digest, so that `--changed` asks it.
+    old = committed.digests
+    digests = {id_: digest for id_, digest in fresh.digests.items() if old.get(id_) == digest}
+    rows = dict(sorted({**kept, **fresh.rows}.items()))
+    return KillMatrix(fresh.cases, rows, digests if kept else fresh.digests, fresh.reference_only)
+
+
+def read_matrix(file: Path) -> KillMatrix:
+    """The committed matrix; raises UnreadableMatrix."""
+    try:
+        return matrix_from(file.read_text("utf-8"))
+    except (OSError, KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+        raise UnreadableMatrix(f"{file}: {error!r:.200}\n    hint: run `tally mutants --write`") from None
+
+
+def changes(committed: KillMatrix, fresh: KillMatrix) -> Iterator[str]:
+    """One sentence for each mutant whose row differs, and for cases that came or went."""
+    for id_ in sorted(committed.rows.keys() | fresh.rows.keys()):
+        old, new = committed.rows.get(id_), fresh.rows.get(id_)
+        if old is None or new is None:
+            yield f"{id_} is {'new' if old is None else 'gone'}"
+        elif old.status is not new.status:
+            yield f"{id_} was {old.status.value}, is {new.status.value}"
+        elif old.killed != new.killed:
+            yield f"{id_} was killed by {len(old.killed)} cases, is killed by {len(new.killed)}"
+        elif old.behaviour != new.behaviour:
+            yield f"{id_} is killed by the same cases but answers otherwise"
+        elif old.broken != new.broken:
+            yield f"{id_} breaks other parts of contracts than it did"
+        else:
+            yield from _changed_kinds(old, new)
+    came, went = set(fresh.cases) - set(committed.cases), set(committed.cases) - set(fresh.cases)
+    if came or went:
+        yield f"{len(came)} cases came, {len(went)} went"
+    if committed.reference_only != fresh.reference_only:
+        yield "other requirements than before rest on tests of the reference alone"
+
+
+def _changed_kinds(old: MutantRow, new: MutantRow) -> Iterator[str]:
+    for kind in _KINDS:
+        before, now = getattr(old, kind), getattr(new, kind)
+        if before is None and now is not None:
+            yield f"{new.id} was not tried by {kind} yet"
+        elif now is not None and before != now:
+            yield f"{new.id} was killed by {len(before)} of {kind}, is killed by {len(now)}"
+
+
+def _grouped(cases: Iterable[str]) -> dict[str, list[str]]:
+    groups: dict[str, list[str]] = {}
+    for id_ in cases:
+        operator, group, slug = id_.split("::", 2)
+        groups.setdefault(f"{operator}::{group}", []).append(slug)
+    return {group: sorted(slugs) for group, slugs in groups.items()}
+
+
+def _row_record(row: MutantRow, groups: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+    record: dict[str, Any] = {"status": row.status.value}
+    if row.reason:
+        record["reason"] = row.reason
+    if row.killed:
+        by = {
+            group: _places([k for k, slug in enumerate(slugs) if f"{group}::{slug}" in row.killed], len(slugs))
+            for group, slugs in groups.items()
+        }
+        by = {group: places for group, places in by.items() if places}
+        record |= {"killed": len(row.killed), "first": row.first, "by": by, "behaviour": row.behaviour}
+    if row.broken:
+        record["broken"] = dict(row.broken)
+    record |= {kind: sorted(found) for kind in _KINDS if (found := getattr(row, kind)) is not None}
+    if row.sources:
+        record["sources"] = row.sources
+    return record
+
+
+def _row_from(id_: str, body: Mapping[str, Any], groups: Mapping[str, Sequence[str]]) -> MutantRow:
+    killed = frozenset(
+        f"{group}::{groups[group][k]}"
+        for group, places in body.get("by", {}).items()
+        for k in _numbers(places, len(groups[group]))
+    )
+    kinds = {kind: frozenset(body[kind]) for kind in _KINDS if kind in body}
+    return MutantRow(
+        id_,
+        Status(body["status"]),
+        killed,
+        body.get("behaviour", ""),
+        body.get("reason", ""),
+        body.get("broken", {}),
+        **kinds,
+        sources=body.get("sources", ""),
+    )
+
+
+def _places(numbers: Sequence[int], count: int) -> str:
+    """Ascending numbers as ranges."""
+    if len(numbers) == count:
+        return "*"
+    ranges: list[list[int]] = []
+    for number in numbers:
+        if ranges and ranges[-1][1] == number - 1:
+            ranges[-1][1] = number
+        else:
+            ranges.append([number, number])
+    return ",".join(str(low) if low == high else f"{low}-{high}" for low, high in ranges)
+
+
+def _numbers(places: str, count: int) -> Iterator[int]:
+    if places == "*":
+        yield from range(count)
+        return
+    for part in places.split(","):
+        low, _, high = part.partition("-")
+        yield from range(int(low), int(high or low) + 1)

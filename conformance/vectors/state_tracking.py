@@ -1,0 +1,315 @@
+"""The state of every handle during a conversation, as the contract of its machine says it; walks through its states."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from conformance.backend.outcome import ObservedFailure, ObservedResult
+from conformance.codec.codebook import Codebook, OperatorForms
+from conformance.contract.expression import BadExpression, Expression
+from conformance.contract.machine import State, known
+from conformance.contract.model import Clause, Contract
+from conformance.contract.syntax import comparisons, conjuncts, dotted_names, equation
+from conformance.contract.types import Struct, Type, lasting
+from conformance.vectors.case import Asked, CallStep, Question, RestartStep, TreeStep
+from conformance.vectors.draft import Draft, Place
+from conformance.vectors.exchange import AnyStep, Exchange, Held
+
+NOBODY: Final = "nobody"  # a text that no backend gives as a handle
+
+
+class Ledger:
+    """Follows handles from where they are given to where they are closed; a handle is known by the step that gave it.
+
+    What is asked and answered stands in its frozen form: handles as {from: step.output}.
+    """
+
+    def __init__(self, codebook: Codebook) -> None:
+        self._codebook = codebook
+        self._states: dict[str, State] = {}
+
+    def situated(self, operator: str, wire: Mapping[str, Any], native: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Native inputs with the `state` behind the handle that the call takes, where one is open."""
+        contract = self._contract(operator)
+        if contract is None or contract.method is None:
+            return native
+        state = self._states.get(_key(wire.get(contract.method.takes)))
+        return native if state is None else {**native, "state": state}
+
+    def note(
+        self,
+        step: str,
+        operator: str,
+        wire: Mapping[str, Any],
+        situated: Mapping[str, Any],
+        result: Any,
+        elided: Iterable[str] = (),
+    ) -> State | None:
+        """Take note of a success with its native result; the state that it leaves, None where none is left.
+
+        What a variable becomes is not known where it hangs on an `elided` output, whose value stands only as a digest.
+        """
+        contract = self._contract(operator)
+        if contract is None or (method := contract.method) is None:
+            return None
+        key = f"{step}.{method.opens}" if method.opens else _key(wire.get(method.takes))
+        if method.closes or (not method.opens and key not in self._states):
+            self._states.pop(key, None)
+            return None
+        state = dict(contract.next_state(situated, result))
+        for path in elided:
+            for name in [one for one in state if f"result.{path}" in contract.mentions.becomes.get(one, "")]:
+                del state[name]
+        self._states[key] = state
+        return state
+
+    def lose(self, step: str, operator: str, wire: Mapping[str, Any]) -> None:
+        """A call whose answer cannot be followed: nobody knows what it has left of the state."""
+        contract = self._contract(operator)
+        if contract is None or (method := contract.method) is None:
+            return
+        key = f"{step}.{method.opens}" if method.opens else _key(wire.get(method.takes))
+        if method.opens or key in self._states:
+            self._states[key] = {}
+
+    def restart(self) -> None:
+        """A new process holds no handle."""
+        self._states.clear()
+
+    def _contract(self, operator: str) -> Contract | None:
+        return self._codebook[operator].contract if operator in self._codebook else None
+
+
+def _key(handle: Any) -> str:
+    return str(handle["from"]) if isinstance(handle, Mapping) else f"text {handle}"
+
+
+SUCCEEDS: Final = ""  # the side that no guard refuses
+UNSURE: Final = "?"  # the side where a guard hangs on what nobody knows
+OUTSIDE: Final = "-"  # the side that no guard refuses and that nobody is judged on
+MOST_CALLS: Final = 64  # combinations of an operation's examples
+# What left - right is in the nearest case where a comparison is true, and in the nearest where it is not.
+_NEIGHBOURS: Final[Mapping[str, tuple[int, int]]] = {"<": (-1, 0), "<=": (0, 1), ">": (1, 0), ">=": (0, -1)}
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """One call that can be made: an operation with inputs, its handle left out."""
+
+    operator: str
+    wire: Mapping[str, Any] = field(hash=False)
+    native: Mapping[str, Any] = field(hash=False, repr=False)
+    chosen: tuple[str, ...] = ()  # `path number` of every example value in it, numbered from 1
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """What a move does in a state, as the contract says: its side, the boundaries that it touches, the state after."""
+
+    side: str  # id of the guard that refuses, SUCCEEDS, UNSURE or OUTSIDE
+    touched: frozenset[str] = frozenset()  # `guard/number of comparison/side`
+    after: State | None = None  # None: no handle is open
+
+
+@dataclass(frozen=True, slots=True)
+class _Boundary:
+    guard: str
+    number: int
+    sign: str
+    left: Expression
+    right: Expression
+
+
+class Model:
+    """The moves of a machine and what they do; only what its contracts say is asked, no backend."""
+
+    def __init__(self, whole: Contract, codebook: Codebook, operations: Sequence[str] = ()) -> None:
+        assert whole.machine is not None
+        self.codebook = codebook
+        machine = whole.machine
+        wanted = {machine.full_name(name) for name in operations} or set(machine.methods)
+        self.contracts = {name: codebook[name].contract for name in machine.methods if name in wanted}
+        self.moves = {name: tuple(_moves(one, codebook[name])) for name, one in self.contracts.items()}
+        self._boundaries = {name: tuple(_boundaries(one)) for name, one in self.contracts.items()}
+
+    def opening(self, operator: str) -> bool:
+        """Whether an operation gives a handle and takes none."""
+        method = self.contracts[operator].method
+        return method is not None and bool(method.opens) and not method.takes
+
+    def reads(self, operator: str) -> bool:
+        """Whether an operation takes a handle, answers something and changes nothing."""
+        contract = self.contracts[operator]
+        method = contract.method
+        return method is not None and bool(method.takes) and method.reads and bool(contract.outputs.fields)
+
+    def closes(self, operator: str) -> bool:
+        """Whether an operation ends its handle."""
+        method = self.contracts[operator].method
+        return method is not None and method.closes
+
+    def reach(self, move: Move, state: State | None) -> Reached:
+        """What a move does where the handle that it takes stands for `state`."""
+        contract = self.contracts[move.operator]
+        method = contract.method
+        assert method is not None
+        inputs = dict(move.native) if state is None or not method.takes else {**move.native, "state": state}
+        activation = contract.environment.bind(inputs)
+        touched: set[str] = set()
+        for guard in contract.requires:
+            if not known(contract.mentions.of(guard.expression.text), inputs.get("state")):
+                return Reached(UNSURE, frozenset(touched), state)
+            touched.update(self._touched(move.operator, guard.id, activation))
+            if not guard.expression.holds(activation):
+                return Reached(guard.id, frozenset(touched), state)
+        if not contract.in_domain(inputs):
+            return Reached(OUTSIDE, frozenset(touched), state)
+        if method.closes:
+            return Reached(SUCCEEDS, frozenset(touched), None)
+        return Reached(SUCCEEDS, frozenset(touched), self._after(contract, inputs))
+
+    def _after(self, contract: Contract, inputs: Mapping[str, Any]) -> State:
+        """The state after a success: what hangs on the answer is not known before it is there."""
+        after = dict(contract.next_state(inputs, {}))
+        for name, text in contract.mentions.becomes.items():
+            if "result." in text:
+                after.pop(name, None)
+        return after
+
+    def _touched(self, operator: str, guard: str, activation: Any) -> Iterator[str]:
+        for one in self._boundaries[operator]:
+            if one.guard != guard:
+                continue
+            left, right = one.left.evaluate(activation), one.right.evaluate(activation)
+            true, false = _NEIGHBOURS[one.sign]
+            apart = left - right if type(left) is type(right) is int else None
+            if apart in (true, false):
+                yield f"{guard}/{one.number}/{'inside' if apart == true else 'outside'}"
+
+
+def _boundaries(contract: Contract) -> Iterator[_Boundary]:
+    for guard in contract.requires:
+        try:
+            found = comparisons(guard.expression.text)
+        except ValueError:  # a construct that the reader does not know; the engine has accepted the text
+            continue
+        for number, one in enumerate(found):
+            if one.sign not in _NEIGHBOURS:
+                continue
+            try:
+                sides = [contract.environment.compile(side, None) for side in (one.left, one.right)]
+            except BadExpression:
+                continue
+            yield _Boundary(guard.id, number, one.sign, *sides)
+
+
+def _moves(contract: Contract, forms: OperatorForms) -> Iterator[Move]:
+    """Calls with an operation's examples: the first of every path, each other value beside those, then all together."""
+    place = Place(contract.source, ("examples",))
+    examples: Mapping[str, Sequence[Any]] = contract.source.value.get("examples", {})
+    takes = contract.method.takes if contract.method is not None else ""
+    sizes = [range(len(values)) for values in examples.values()]
+    beside = (tuple(k if n == at else 0 for n in range(len(sizes))) for at, size in enumerate(sizes) for k in size)
+    rows = dict.fromkeys([tuple(0 for _ in sizes), *beside])
+    rows |= dict.fromkeys(itertools.islice(itertools.product(*sizes), MOST_CALLS))
+    for row in rows:
+        draft = Draft(contract)
+        for path, k in zip(examples, row, strict=True):
+            draft.set(path, examples[path][k], place / path / k)
+        if takes and takes not in examples:
+            draft.set(takes, NOBODY, place)
+        wire = draft.wire(place)
+        chosen = tuple(f"{path} {k + 1}" for path, k in zip(examples, row, strict=True))
+        yield Move(contract.operator, wire, forms.inputs.to_native(wire), chosen)
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """One exchange: native inputs, with the `state` behind a handle; the native result; the state afterwards."""
+
+    exchange: Exchange
+    inputs: Mapping[str, Any]
+    result: Mapping[str, Any] | None = None
+    after: State | None = None
+    broken: tuple[Clause, ...] = field(default=())  # invariants of the machine
+
+
+def situations(steps: Iterable[AnyStep], exchanges: Iterable[Exchange], codebook: Codebook) -> Iterator[Situation]:
+    """The calls of these steps that were made, in order."""
+    made = {exchange.step: exchange for exchange in exchanges}
+    ledger = Ledger(codebook)
+    for step in steps:
+        if isinstance(step, RestartStep):
+            ledger.restart()
+        elif isinstance(step, Asked | CallStep) and step.name in made:
+            yield _situation(made[step.name], ledger, codebook)
+
+
+def _situation(exchange: Exchange, ledger: Ledger, codebook: Codebook) -> Situation:
+    forms, wire = codebook[exchange.operator], exchange.inputs
+    inputs = ledger.situated(exchange.operator, wire, forms.inputs.to_native(wire))
+    if not isinstance(exchange.observed, ObservedResult):
+        return Situation(exchange, inputs)
+    result = (forms.lasting or forms.outputs).to_native(exchange.observed.fields)
+    after = ledger.note(exchange.step, exchange.operator, wire, inputs, result)
+    if after is None or forms.contract.machine is None:
+        return Situation(exchange, inputs, result, after)
+    machine = codebook[forms.contract.machine.name].contract
+    return Situation(exchange, inputs, result, after, machine.broken_invariants(after))
+
+
+def follows(question: Question, held: Held, found: Sequence[Situation], codebook: Codebook) -> bool:
+    """Whether a machine's contract leaves no other answer to any call: the contract itself is a second derivation.
+
+    A failure follows where a guard decides it and its record says no more than that; a result where every output
+    stands on one side of an equation and nothing else can refuse. What stands in files follows from nothing.
+    """
+    if held.fault or any(isinstance(step, TreeStep) for step in question.steps):
+        return False
+    return len(found) == len(question.calls) and all(_follows(one, codebook) for one in found)
+
+
+def _follows(situation: Situation, codebook: Codebook) -> bool:
+    exchange = situation.exchange
+    contract = codebook[exchange.operator].contract
+    if contract.method is None or not contract.foresees(situation.inputs):
+        return False
+    guard = contract.refusal(situation.inputs)
+    if isinstance(exchange.observed, ObservedFailure):
+        record = {"failure_code": exchange.observed.code, "failure_operator": contract.operator}
+        return guard is not None and exchange.observed.code == guard.code and exchange.observed.data == record
+    settled = isinstance(exchange.observed, ObservedResult) and guard is None and not contract.refuses
+    return settled and set(_leaves(lasting(contract.outputs))) <= _equated(contract, situation)
+
+
+def _equated(contract: Contract, situation: Situation) -> set[str]:
+    """The outputs that some postcondition equates with what does not hang on the result."""
+    method, found = contract.method, set[str]()
+    for clause in contract.ensures if method is not None else ():
+        if not known(contract.mentions.of(clause.expression.text), situation.inputs.get("state")):
+            continue
+        for pair in filter(None, map(equation, conjuncts(clause.expression.text))):
+            for path, source in (pair, pair[::-1]):
+                if path.startswith("result.") and not _of_result(source, contract):
+                    found.add(path.removeprefix("result."))
+    return found
+
+
+def _of_result(text: str, contract: Contract) -> bool:
+    names = dotted_names(text)
+    followed = [name.removeprefix("next.") for name in names if name.startswith("next.")]
+    texts = [text, *(contract.mentions.becomes.get(name, "0") for name in followed)]
+    return any(name.startswith(("result.", "has_result.")) for one in texts for name in dotted_names(one))
+
+
+def _leaves(type_: Type, path: str = "") -> Iterator[str]:
+    if isinstance(type_, Struct):
+        for member in type_.fields:
+            # Whether an optional output is there is an output too, and no equation says it.
+            yield from [f"{path}?"] if member.optional else ()
+            yield from _leaves(member.type, f"{path}.{member.name}" if path else member.name)
+    else:
+        yield path

@@ -1,0 +1,312 @@
+"""The vector files: a case as a JSON object, calls as differences from the first of their group, and the index."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from conformance.vectors.case import (
+    Accumulation,
+    CallStep,
+    Case,
+    Expected,
+    ExpectedFailure,
+    ExpectedResult,
+    FileStep,
+    RestartStep,
+    Step,
+    TreeStep,
+)
+from conformance.vectors.jsontext import digest_of, json_text
+from conformance.vectors.leaf import changed
+
+LIKE: Final = "like"
+_PARTS: Final = ("inputs", "expected")
+_SHORT: Final = 0.9  # of the whole call: a difference that is no shorter says less than the call itself
+Record = dict[str, Any]
+
+
+class Models:
+    """The first whole call of every operator in each group of one file; cases are given in the file's order."""
+
+    def __init__(self) -> None:
+        self._first: dict[tuple[str, str], tuple[str, Record]] = {}  # by group and operator: its name and the call
+        self._named: dict[str, Mapping[str, Any]] = {}
+
+    def written(self, case: str, steps: Sequence[Record]) -> list[Record]:
+        """The records of a case's steps, each call that is like the group's first one as what differs from it."""
+        group, slug = _group_and_slug(case)
+        return [self._written(group, slug, step) if "call" in step else step for step in steps]
+
+    def read(self, case: str, steps: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+        """The records of a case's steps, whole; raises LookupError or TypeError where a change fits nothing."""
+        group, slug = _group_and_slug(case)
+        done: list[Mapping[str, Any]] = []
+        for step in steps:
+            if LIKE in step:
+                model = self._named[f"{group}::{step[LIKE]}"]
+                parts = {part: _whole(model[part], step[part]) for part in _PARTS}
+                step = {"step": step["step"], "call": step["call"], **parts}
+            elif "call" in step:
+                self._named.setdefault(f"{group}::{slug}::{step['step']}", step)
+            done.append(step)
+        return done
+
+    def _written(self, group: str, slug: str, step: Record) -> Record:
+        if (group, step["call"]) not in self._first:
+            self._first[group, step["call"]] = (f"{slug}::{step['step']}", step)
+            return step
+        name, model = self._first[group, step["call"]]
+        changes: dict[str, Any] = {}
+        for part in _PARTS:
+            found = list(_changes(model[part], step[part], ()))
+            if any(not path for path, _ in found):
+                if part == "inputs":
+                    return step
+                changes[part] = step[part]  # an answer of another kind stands whole
+                continue
+            changes[part] = [[list(path), value] for path, value in found]
+        brief = {"step": step["step"], "call": step["call"], LIKE: name, **changes}
+        return brief if len(json.dumps(brief)) < _SHORT * len(json.dumps(step)) else step
+
+
+def _group_and_slug(case: str) -> tuple[str, str]:
+    operator, group, slug = case.split("::", 2)
+    return f"{operator}::{group}", slug
+
+
+def _changes(model: Any, other: Any, path: tuple[str | int, ...]) -> Iterator[tuple[tuple[str | int, ...], Any]]:
+    """Where two JSON values part, as deep as keys and lengths are the same."""
+    if isinstance(model, Mapping) and isinstance(other, Mapping) and model.keys() == other.keys():
+        for key in sorted(model):
+            yield from _changes(model[key], other[key], (*path, key))
+    elif isinstance(model, list) and isinstance(other, list) and len(model) == len(other):
+        for k, (left, right) in enumerate(zip(model, other, strict=True)):
+            yield from _changes(left, right, (*path, k))
+    elif model != other:
+        yield path, other
+
+
+def _whole(model: Any, part: Any) -> Any:
+    return part if isinstance(part, Mapping) else changed(model, part)
+
+
+@dataclass(frozen=True, slots=True)
+class IndexedOperator:
+    """One operator's entry: its file, the digest of its cases, and per case what confirmed it besides the reference."""
+
+    file: str
+    digest: str
+    confirmed_by: Mapping[str, tuple[str, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """The whole index."""
+
+    operators: Mapping[str, IndexedOperator]
+
+    @property
+    def root(self) -> str:
+        """The digest of the whole corpus."""
+        return digest_of({name: operator.digest for name, operator in self.operators.items()})
+
+
+def cases_digest(digests: Mapping[str, str]) -> str:
+    """The digest of an operator's cases, of their digests by id."""
+    return digest_of(dict(digests))
+
+
+def index_of(
+    cases: Mapping[str, Sequence[Case]], files: Mapping[str, str], confirmed_by: Mapping[str, tuple[str, ...]]
+) -> Index:
+    """The index of frozen cases; `confirmed_by` goes by case id."""
+    return Index(
+        {
+            operator: IndexedOperator(
+                files[operator],
+                cases_digest({case.id: case.digest for case in some}),
+                {case.id: confirmed_by[case.id] for case in some},
+            )
+            for operator, some in sorted(cases.items())
+        }
+    )
+
+
+def index_record(index: Index) -> dict[str, Any]:
+    """The JSON object of an index; under a case, without its operator's name, stands what confirmed it."""
+    return {
+        "digest": index.root,
+        "operators": {
+            name: {
+                "file": operator.file,
+                "digest": operator.digest,
+                "count": len(operator.confirmed_by),
+                "cases": {
+                    id_.removeprefix(f"{name}::"): list(backends) for id_, backends in operator.confirmed_by.items()
+                },
+            }
+            for name, operator in index.operators.items()
+        },
+    }
+
+
+def index_from(record: Mapping[str, Any]) -> Index:
+    """The index that a JSON object holds; raises KeyError, ValueError, TypeError or AttributeError where none is."""
+    operators = {}
+    for name, body in record["operators"].items():
+        confirmed_by = {f"{name}::{short}": tuple(map(str, names)) for short, names in body["cases"].items()}
+        if body["count"] != len(confirmed_by):
+            raise ValueError(f"count of {name}: {body['count']} stands there, of {len(confirmed_by)} cases")
+        operators[name] = IndexedOperator(str(body["file"]), str(body["digest"]), confirmed_by)
+    return Index(operators)
+
+
+DEFAULT_PROFILE: Final = "quick"
+
+
+def case_record(case: Case) -> dict[str, Any]:
+    """The JSON object of a case; what is empty or false is left out."""
+    record: dict[str, Any] = {
+        "id": case.id,
+        "why": case.why,
+        "requirements": list(case.requirements),
+        "digest": case.digest,
+        **essence(case),
+    }
+    if case.profile != DEFAULT_PROFILE:
+        record["profile"] = case.profile
+    if case.rulings:
+        record["rulings"] = list(case.rulings)
+    if case.pinned:
+        record["pinned"] = True
+    return record
+
+
+def essence(case: Case) -> dict[str, Any]:
+    """What the digest covers: operators, inputs and expectations, without prose."""
+    if case.accumulation is not None:
+        return {"accumulation": accumulation_record(case.accumulation)}
+    return {"steps": [_step_record(step) for step in case.steps]}
+
+
+def case_digest(case: Case) -> str:
+    """The digest of a case (DESIGN 5)."""
+    return digest_of(essence(case))
+
+
+def accumulation_record(accumulation: Accumulation) -> dict[str, Any]:
+    """The JSON object of an accumulation."""
+    return {
+        "operator": accumulation.operator,
+        "inputs": accumulation.inputs,
+        "output": accumulation.output,
+        "generator": accumulation.generator,
+        "parameters": accumulation.parameters,
+        "seed": accumulation.seed,
+        "count": accumulation.count,
+        "checkpoints": [[calls, sha256] for calls, sha256 in accumulation.checkpoints],
+    }
+
+
+def case_of(record: Mapping[str, Any]) -> Case:
+    """The case that a schema-valid JSON object holds."""
+    operator, group, _ = record["id"].split("::", 2)
+    accumulation = record.get("accumulation")
+    return Case(
+        id=record["id"],
+        operator=operator,
+        group=group,
+        why=record["why"],
+        requirements=tuple(record["requirements"]),
+        rulings=tuple(record.get("rulings", ())),
+        profile=record.get("profile", DEFAULT_PROFILE),
+        steps=tuple(_step_of(step) for step in record.get("steps", ())),
+        accumulation=None if accumulation is None else _accumulation_of(accumulation),
+        digest=record["digest"],
+        pinned=record.get("pinned", False),
+    )
+
+
+def sealed(case: Case) -> Case:
+    """The case with its digest."""
+    return replace(case, digest=case_digest(case))
+
+
+def _step_record(step: Step) -> dict[str, Any]:
+    if isinstance(step, RestartStep):
+        return {"restart": True}
+    if isinstance(step, FileStep):
+        return {step.action: step.body}
+    if isinstance(step, TreeStep):
+        decode = {"decode": step.decode} if step.decode else {}
+        return {"tree": {"root": step.root, "path": step.path, **decode, "expected": step.expected}}
+    expected = _expected_record(step.expected)
+    return {"step": step.name, "call": step.operator, "inputs": step.inputs, "expected": expected}
+
+
+def _expected_record(expected: Expected) -> dict[str, Any]:
+    if isinstance(expected, ExpectedFailure):
+        return {"failure": {"code": expected.code, "data": expected.data}}
+    return {"result": expected.fields}
+
+
+def _step_of(record: Mapping[str, Any]) -> Step:
+    if "restart" in record:
+        return RestartStep()
+    if "tree" in record:
+        tree = record["tree"]
+        return TreeStep(tree["root"], tree["path"], tree.get("decode", {}), tree["expected"])
+    if "call" not in record:
+        ((action, body),) = record.items()
+        return FileStep(action, body)
+    expected = record["expected"]
+    failure = expected.get("failure")
+    return CallStep(
+        record["step"],
+        record["call"],
+        record["inputs"],
+        ExpectedResult(expected["result"]) if failure is None else ExpectedFailure(failure["code"], failure["data"]),
+    )
+
+
+def _accumulation_of(record: Mapping[str, Any]) -> Accumulation:
+    return Accumulation(
+        operator=record["operator"],
+        inputs=record["inputs"],
+        output=record["output"],
+        generator=record["generator"],
+        parameters=record["parameters"],
+        seed=record["seed"],
+        count=record["count"],
+        checkpoints=tuple((calls, sha256) for calls, sha256 in record["checkpoints"]),
+    )
+
+
+FORMAT: Final = 1  # of the files; another one is refused
+INDEX_FILE: Final = "index.json"
+
+
+def vector_file(family: str, operator: str) -> str:
+    """Where an operator's vectors stand below `vectors/`."""
+    return f"{family}/{operator}.json"
+
+
+def operator_text(operator: str, version: str, cases: Sequence[Case]) -> str:
+    """The text of one operator's file."""
+    records, models = [case_record(case) for case in cases], Models()
+    for record in records:
+        if "steps" in record:
+            record["steps"] = models.written(record["id"], record["steps"])
+    return json_text({"format": FORMAT, "contract": operator, "version": version, "cases": records})
+
+
+def corpus_texts(cases: Mapping[str, Sequence[Case]], index: Index, versions: Mapping[str, str]) -> dict[str, str]:
+    """Every file of a corpus, by its path below `vectors/`."""
+    texts = {
+        index.operators[operator].file: operator_text(operator, versions[operator], some)
+        for operator, some in cases.items()
+    }
+    return {**dict(sorted(texts.items())), INDEX_FILE: json_text(index_record(index))}
