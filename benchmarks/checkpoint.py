@@ -20,13 +20,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from impl.reference import backend
 from impl.reference.canonical_cbor import encode_canonical
-from impl.reference.checkpoint.merkle import (
+from impl.reference.checkpoint.manifest import (
     checkpoint_merkle_root,
     optimizer_state_root_hash,
+    shards_of,
     tensors_root_hash,
 )
-from impl.reference.checkpoint.schema_registry import REQUIRED
-from impl.reference.checkpoint.shard import shards_of
+from impl.reference.checkpoint.schema import REQUIRED
 
 SHARD = 64 * 2**20
 LINKED = ("run_id", "t", "trace_root_hash", "trace_tail_hash_at_checkpoint")

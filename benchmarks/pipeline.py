@@ -18,8 +18,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from impl.reference.pipeline.consumer import DatasetConsumer
-from impl.reference.pipeline.file_seed import FileRandom
-from impl.reference.pipeline.provider import DataProviderBase
+from impl.reference.pipeline.provider import DataProviderBase, FileRandom
 
 ROUNDS, BATCHES = 7, 20
 ALLOWED_SECONDS, ALLOWED_COPIES = 20e-6, 1.2

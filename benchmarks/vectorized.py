@@ -15,9 +15,9 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from impl.vectorized import Cursor, Sampler
-from impl.vectorized.evaluation import Rows
+from impl.vectorized.affine import Rows
+from impl.vectorized.block_order import Epoch, Placement
 from impl.vectorized.next_batch import DEFAULT_BLOCK_SIZE
-from impl.vectorized.placement import Epoch, Placement
 
 SMALL, LARGE = 10**8, 10**11
 BATCHES = (1_024, 65_536)

@@ -5,7 +5,7 @@ from types import MappingProxyType
 from typing import Any
 
 from impl.wire.codec import Convert, Form, compile_parameters, compile_result
-from impl.wire.native_form import NativeForm
+from impl.wire.json_form import NativeForm
 
 PROTOCOL = 1
 VERSION = "1.0.0"

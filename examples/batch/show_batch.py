@@ -20,10 +20,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from examples.batch.shop import DECLARATION, write_shop
 from impl.vectorized.batch import Builder, Limits, flatten
+from impl.vectorized.batch.adjacency import masks
 from impl.vectorized.batch.builder import TrainingBatch
 from impl.vectorized.batch.front import HashEmbedder, open_database
-from impl.vectorized.batch.front.embedding import write_tables
-from impl.vectorized.batch.masks import masks
+from impl.vectorized.batch.front.columns import write_tables
 from impl.vectorized.batch.model import Column, Table
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

@@ -14,9 +14,13 @@ from typing import Any
 
 from impl.reference import backend
 from impl.reference.canonical_cbor import encode_canonical
-from impl.reference.checkpoint.merkle import checkpoint_merkle_root, optimizer_state_root_hash, tensors_root_hash
-from impl.reference.checkpoint.schema_registry import REQUIRED
-from impl.reference.checkpoint.shard import shards_of
+from impl.reference.checkpoint.manifest import (
+    checkpoint_merkle_root,
+    optimizer_state_root_hash,
+    shards_of,
+    tensors_root_hash,
+)
+from impl.reference.checkpoint.schema import REQUIRED
 
 DATASET = "numbers"
 CARDINALITY = 37

@@ -6,10 +6,9 @@ from typing import Any
 import numpy as np
 from example_text import text_of
 
-from impl.reference.pipeline.file_seed import FileRandom
-from impl.reference.pipeline.masking import mask_tokens
-from impl.reference.pipeline.provider import DataProviderBase
+from impl.reference.pipeline.provider import DataProviderBase, FileRandom
 from impl.reference.pipeline.refusal import Refusal
+from impl.reference.pipeline.samples import mask_tokens
 
 SPECIAL = ["[PAD]", "[CLS]", "[SEP]", "[MASK]"]
 PAD, CLS, SEP, MASK = range(4)

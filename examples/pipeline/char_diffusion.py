@@ -7,11 +7,8 @@ from typing import Any
 import numpy as np
 from example_text import text_of
 
-from impl.reference.pipeline.file_seed import FileRandom
-from impl.reference.pipeline.masking import mask_tokens
-from impl.reference.pipeline.next_span import next_span, require_spans
-from impl.reference.pipeline.provider import DataProviderBase
-from impl.reference.pipeline.tokenizer import CharTokenizer
+from impl.reference.pipeline.provider import DataProviderBase, FileRandom
+from impl.reference.pipeline.samples import CharTokenizer, mask_tokens, next_span, require_spans
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,8 @@ from typing import Any
 import numpy as np
 from example_text import sentences
 
-from impl.reference.pipeline.file_seed import FileRandom
-from impl.reference.pipeline.provider import DataProviderBase
-from impl.reference.pipeline.stratified import stratified_indices
-from impl.reference.pipeline.tokenizer import CachedTokenizer, CharTokenizer
+from impl.reference.pipeline.provider import DataProviderBase, FileRandom
+from impl.reference.pipeline.samples import CachedTokenizer, CharTokenizer, stratified_indices
 
 PAD = 0
 

@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 from example_text import MOODS, OBJECTS, SUBJECTS, VERBS, sentences
 
-from impl.reference.pipeline.file_seed import FileRandom
-from impl.reference.pipeline.masking import IGNORED
-from impl.reference.pipeline.provider import DataProviderBase
+from impl.reference.pipeline.provider import DataProviderBase, FileRandom
+from impl.reference.pipeline.samples import IGNORED
 
 PAD = 0
 LABELS = ["SUBJECT", "VERB", "OBJECT", "MANNER"]

@@ -15,14 +15,11 @@ from typing import Final, Literal, Protocol
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from impl.reference.stream.context_stream import ContextStream
-from impl.reference.stream.declaration import SourceDeclaration
-from impl.reference.stream.firing_counts import firing_counts
-from impl.reference.stream.open_source import open_source
-from impl.reference.stream.restore import restore_checkpoint
-from impl.reference.stream.save_checkpoint import save_checkpoint
+from impl.reference.stream.context_stream import ContextStream, TokenChunk, firing_counts
+from impl.reference.stream.restore import open_source, restore_checkpoint
 from impl.reference.stream.stream_checkpoint import Model as SavedModel
-from impl.reference.stream.token_chunk import TokenChunk
+from impl.reference.stream.stream_checkpoint import save_checkpoint
+from impl.reference.stream.token_file import SourceDeclaration
 
 Phase = Literal["Build", "Test", "Stream"]
 Context = tuple[int, ...]

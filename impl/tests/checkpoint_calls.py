@@ -10,15 +10,16 @@ import pytest
 from impl.failure import ContractFailure
 from impl.reference import backend
 from impl.reference.canonical_cbor import decode_canonical, encode_canonical
-from impl.reference.checkpoint.merkle import (
+from impl.reference.checkpoint.manifest import (
+    Shard,
     checkpoint_merkle_root,
     dp_accountant_state_root_hash,
     optimizer_state_root_hash,
+    shards_of,
     tensors_root_hash,
 )
-from impl.reference.checkpoint.schema_registry import REQUIRED
-from impl.reference.checkpoint.shard import Shard, shards_of
-from impl.reference.checkpoint.signature import public_key_of
+from impl.reference.checkpoint.report import public_key_of
+from impl.reference.checkpoint.schema import REQUIRED
 
 PREFIX = "UML_OS.Checkpoint."
 REPLAY_TOKEN = bytes(range(32))

@@ -8,9 +8,8 @@ from impl.reference import backend as reference
 from impl.serve import Session
 from impl.tests.javascript_process import Backend
 from impl.wire.codec import compile_codec, compile_parameters
-from impl.wire.json_form import JsonForm
+from impl.wire.json_form import JsonForm, NativeForm
 from impl.wire.messages import JsonLines
-from impl.wire.native_form import NativeForm
 
 Params = Mapping[str, Any]
 VOLATILE = "restore_time_ms"

@@ -4,13 +4,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from impl.reference.pipeline.backoff import Clock
-from impl.reference.pipeline.batch_file import BatchFile, Metadata
-from impl.reference.pipeline.consumer import DatasetConsumer
-from impl.reference.pipeline.counting import CountingProvider
-from impl.reference.pipeline.field_spec import FieldSpec
-from impl.reference.pipeline.meta_file import write_meta
-from impl.reference.pipeline.npz_codec import NpzCodec
+from impl.reference.pipeline.codecs import NpzCodec
+from impl.reference.pipeline.consumer import Clock, DatasetConsumer
+from impl.reference.pipeline.machines import CountingProvider
+from impl.reference.pipeline.metadata import FieldSpec, write_meta
+from impl.reference.pipeline.queue_folder import BatchFile, Metadata
 from impl.reference.pipeline.tensors import packed
 
 ROW: list[dict[str, Any]] = [{"name": "row", "dtype": "int64", "shape": []}]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from impl.reference.batch.cuthill_mckee import reverse_cuthill_mckee, symmetrise
+from impl.reference.batch.permutations import reverse_cuthill_mckee, symmetrise
 
 Edges = Sequence[tuple[int, int]]
 

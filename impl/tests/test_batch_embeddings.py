@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from impl.vectorized.batch.front import HashEmbedder
-from impl.vectorized.batch.front.embedding import open_tables, write_tables
+from impl.vectorized.batch.front.columns import open_tables, write_tables
 from impl.vectorized.batch.model import Column, Database, Table
 
 

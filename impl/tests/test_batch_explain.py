@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from impl.reference.batch.build_graph import GraphRow
+from impl.reference.batch.collect_rows import GraphRow
 from impl.reference.batch.explain import explain_collect_rows
 from impl.reference.batch.request import Config, GraphSeed
 from impl.reference.operators import EXPLANATIONS

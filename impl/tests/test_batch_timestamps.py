@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from impl.reference.batch.cyclic_tables import cyclic_tables
-from impl.reference.batch.timestamps import Moment, moment_of
+from impl.reference.batch.timestamps import Moment, cyclic_tables, moment_of
 from impl.tests.batch_database import agreed, column, database, flat, table
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

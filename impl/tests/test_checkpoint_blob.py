@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from impl.failure import ContractFailure
 from impl.reference.canonical_cbor import encode_canonical
-from impl.reference.checkpoint.expected import IDENTITY
-from impl.reference.checkpoint.header import MAX_HEADER_BYTES
+from impl.reference.checkpoint.container import IDENTITY
+from impl.reference.checkpoint.schema import MAX_HEADER_BYTES
 from impl.tests.checkpoint_calls import ABSENT, REPLAY_TOKEN, call, changed, pinned_header, reason, refusal
 from impl.tests.test_serialization import VALUES
 

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from impl.reference.canonical_cbor import decode_canonical, encode_canonical
-from impl.reference.checkpoint.merkle import section_manifest_hash
-from impl.reference.checkpoint.shard import shards_of
+from impl.reference.checkpoint.manifest import section_manifest_hash, shards_of
 from impl.tests.checkpoint_calls import (
     ABSENT,
     REPLAY_TOKEN,

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from impl.failure import ContractFailure
 from impl.reference.canonical_cbor import decode_canonical, encode_canonical
-from impl.reference.checkpoint.merkle import checkpoint_merkle_root
-from impl.reference.checkpoint.shard import Shard
+from impl.reference.checkpoint.manifest import Shard, checkpoint_merkle_root
 from impl.tests.checkpoint_calls import (
     ABSENT,
     REPLAY_TOKEN,

@@ -9,8 +9,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from impl.reference.checkpoint.schema_registry import HEADER, NEWEST, SCHEMAS
-from impl.reference.checkpoint.version import parse_version
+from impl.reference.checkpoint.schema import HEADER, NEWEST, SCHEMAS, parse_version
 from impl.tests.checkpoint_calls import ABSENT, call, pinned_header
 from impl.tests.test_serialization import VALUES
 

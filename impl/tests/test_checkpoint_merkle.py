@@ -5,17 +5,22 @@ from hashlib import sha256
 import pytest
 
 from impl.reference.canonical_cbor import encode_canonical
-from impl.reference.checkpoint.component import required_components, restore_profile_id_of
-from impl.reference.checkpoint.manifest import build_manifest, encode_manifest, full_checkpoint_hash_of, path_faults
-from impl.reference.checkpoint.merkle import (
+from impl.reference.checkpoint.container import required_components, restore_profile_id_of
+from impl.reference.checkpoint.manifest import (
+    Shard,
+    build_manifest,
     checkpoint_merkle_root,
     dp_accountant_state_root_hash,
+    encode_manifest,
+    full_checkpoint_hash_of,
+    in_path_order,
     leaf,
     optimizer_state_root_hash,
+    path_faults,
     section_manifest_hash,
+    shard_of,
     tensors_root_hash,
 )
-from impl.reference.checkpoint.shard import Shard, in_path_order, shard_of
 from impl.tests.checkpoint_calls import call, pinned_header, pinned_shards
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from impl.failure import ContractFailure
 from impl.reference.canonical_cbor import decode_canonical, encode_canonical
-from impl.reference.checkpoint.certificate import MIGRATION_CERTIFICATE, decode_certificate, is_certified
+from impl.reference.checkpoint.report import MIGRATION_CERTIFICATE, decode_certificate, is_certified
 from impl.tests.checkpoint_calls import (
     ABSENT,
     OTHER_PUBLIC_KEY,

@@ -8,7 +8,7 @@ from typing import Any, get_args
 import pytest
 
 from impl.failure import NUMBERS, RECORD_FIELDS
-from impl.reference.checkpoint.reason import REASONS, Fault, Reason, code_of, first_fault, sorted_faults
+from impl.reference.checkpoint.fields import REASONS, Fault, Reason, code_of, first_fault, sorted_faults
 from impl.tests.checkpoint_calls import (
     ABSENT,
     OTHER_PUBLIC_KEY,

@@ -8,7 +8,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from impl.reference.canonical_cbor import decode_canonical, encode_canonical
-from impl.reference.checkpoint.wal_record import WalRecord, frame, record_hash_of
+from impl.reference.checkpoint.wal import WalRecord, frame, record_hash_of
 from impl.tests.checkpoint_calls import OTHER_PUBLIC_KEY, SIGNING_KEY, rewrite, tree
 from impl.tests.checkpoint_run import (
     COMMITTED,

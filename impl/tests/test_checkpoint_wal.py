@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from impl.reference.canonical_cbor import decode_canonical, encode_canonical
-from impl.reference.checkpoint.crc32c import crc32c
-from impl.reference.checkpoint.wal_record import WalRecord, frame, record_hash_of, unframe
+from impl.reference.checkpoint.manifest import crc32c
+from impl.reference.checkpoint.wal import WalRecord, frame, record_hash_of, unframe
 from impl.tests.checkpoint_calls import (
     PUBLIC_KEY,
     changed,

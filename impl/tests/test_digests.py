@@ -3,14 +3,14 @@
 import pytest
 
 from impl.reference.canonical_cbor import encode_canonical
-from impl.reference.data.cursor import Cursor
-from impl.reference.data.digests import (
+from impl.reference.data.batch_request import sampling_mode
+from impl.reference.data.cursors import Cursor
+from impl.reference.data.summarize_run import (
     derive_data_replay_t,
     derive_epoch_seed,
     hash_epoch_seed,
     hash_sampler_config,
 )
-from impl.reference.data.stage import sampling_mode
 from impl.tests.batch_calls import MANIFEST_HASH, TOKEN
 
 EPOCH_SEEDS = [

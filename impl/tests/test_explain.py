@@ -7,7 +7,7 @@ import pytest
 from impl.backend import Calls
 from impl.reference import backend
 from impl.tests.batch_calls import NEXT_BATCH, batch_params
-from impl.wire.native_form import NativeForm
+from impl.wire.json_form import NativeForm
 
 PERMUTE = "UML_OS.Data.SeededBlockPermute_v1"
 MAP = "UML_OS.Data.SeededIntraBlockMap_v1"

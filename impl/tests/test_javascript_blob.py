@@ -9,8 +9,8 @@ import pytest
 import yaml
 
 from impl.reference.canonical_cbor import encode_canonical
-from impl.reference.checkpoint.expected import IDENTITY
-from impl.reference.checkpoint.reason import REASONS
+from impl.reference.checkpoint.container import IDENTITY
+from impl.reference.checkpoint.fields import REASONS
 from impl.tests.checkpoint_calls import ABSENT, PREFIX, SIGNING_KEY, call, changed, pinned_header
 from impl.tests.javascript_equality import Pair, reason_of
 from impl.tests.javascript_process import Backend, Value, evaluate

@@ -13,11 +13,11 @@ for name in [name for name in dir(mmap) if name.startswith("MADV_")]:
     delattr(mmap, name)
 from pathlib import Path
 from impl.reference.pipeline.consumer import DatasetConsumer
-from impl.reference.pipeline.counting import CountingProvider
+from impl.reference.pipeline.machines import CountingProvider
 from impl.reference.stream.context_stream import ContextStream
-from impl.reference.stream.declaration import SourceDeclaration
+from impl.reference.stream.token_file import SourceDeclaration
 from impl.reference.stream.restore import restore_checkpoint
-from impl.reference.stream.save_checkpoint import save_checkpoint
+from impl.reference.stream.stream_checkpoint import save_checkpoint
 from impl.reference.stream.stream_checkpoint import Model
 from impl.reference.stream.token_file import TokenFile
 root = sys.argv[1]

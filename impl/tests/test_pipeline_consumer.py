@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from impl.reference.pipeline.consumer import DatasetConsumer
-from impl.reference.pipeline.meta_file import write_meta
+from impl.reference.pipeline.metadata import write_meta
 from impl.reference.pipeline.refusal import QueueTimeout, Refusal
 from impl.tests.pipeline_queue import (
     XY,

@@ -9,11 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from impl.reference.pipeline.batch_file import BatchFile, Metadata
-from impl.reference.pipeline.field_spec import FieldSpec
-from impl.reference.pipeline.meta_file import write_meta
-from impl.reference.pipeline.npz_codec import NpzCodec
-from impl.reference.pipeline.queue_folder import QueueFolder
+from impl.reference.pipeline.codecs import NpzCodec
+from impl.reference.pipeline.metadata import FieldSpec, write_meta
+from impl.reference.pipeline.queue_folder import BatchFile, Metadata, QueueFolder
 from impl.reference.pipeline.refusal import QueueTimeout
 from impl.reference.pipeline.tensors import packed
 from impl.tests.pipeline_queue import consumer_of, meta_of, names_in, put_rows, queue_of, take

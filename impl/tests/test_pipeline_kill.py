@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from impl.reference.pipeline.consumer import DatasetConsumer
-from impl.reference.pipeline.file_seed import file_seed
+from impl.reference.pipeline.provider import file_seed
 from impl.reference.pipeline.refusal import QueueTimeout, Refusal
 from impl.tests.pipeline_queue import ROW, consumer_of, meta_of, names_in, provider_of, put_rows, queue_of, rows_of
 from impl.tests.pipeline_sweep import calls_of, interrupted

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from impl.reference.pipeline.meta_file import write_meta
+from impl.reference.pipeline.metadata import write_meta
 from impl.reference.pipeline.refusal import QueueTimeout, Refusal
 from impl.tests.pipeline_queue import ROW, consumer_of, meta_of, names_in, queue_of, take
 

@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from impl.reference.pipeline import meta_file, plain_value
-from impl.reference.pipeline.meta import APPLICABLE, check_meta
-from impl.reference.pipeline.meta_file import NAME, pickled, read_meta, unpickle, write_meta
+from impl.reference.pipeline import metadata
+from impl.reference.pipeline.metadata import APPLICABLE, NAME, check_meta, pickled, read_meta, unpickle, write_meta
 from impl.reference.pipeline.refusal import Refusal
 from impl.tests.pipeline_queue import meta_of
 
@@ -141,7 +140,7 @@ HOSTILE = {
 
 @pytest.mark.parametrize("kind", HOSTILE)
 def test_nothing_but_plain_values_is_read(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plain_value, "MAX_ITEMS", 10_000)
+    monkeypatch.setattr(metadata, "MAX_ITEMS", 10_000)
     with pytest.raises(Refusal) as caught:
         unpickle(HOSTILE[kind])
     assert caught.value.code == "META_INVALID"
@@ -173,7 +172,7 @@ def test_a_number_that_cannot_be_printed_is_refused_like_any_other(tmp_path: Pat
 
 
 def test_junk_is_not_read_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(meta_file, "MAX_OPCODES", 1000)
+    monkeypatch.setattr(metadata, "MAX_OPCODES", 1000)
     with pytest.raises(Refusal, match="more than 1000 opcodes"):
         unpickle(b"\x80\x02" + b"N" * 1_000_000 + b".")
 
@@ -193,7 +192,7 @@ def test_junk_is_not_read_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_values_are_the_same_where_their_types_are(one: object, other: object, same: bool) -> None:
-    assert plain_value.is_same(one, other) is same
+    assert metadata.is_same(one, other) is same
 
 
 def test_python_reads_what_is_written() -> None:

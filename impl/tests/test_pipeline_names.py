@@ -2,7 +2,7 @@
 
 import pytest
 
-from impl.reference.pipeline.batch_name import (
+from impl.reference.pipeline.queue_folder import (
     final_name,
     is_split,
     is_temporary,

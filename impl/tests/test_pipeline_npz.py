@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from impl.reference.pipeline.batch_file import BatchFile, Metadata
-from impl.reference.pipeline.field_spec import FieldSpec
-from impl.reference.pipeline.npz_codec import NpzCodec
+from impl.reference.pipeline.codecs import NpzCodec
+from impl.reference.pipeline.metadata import FieldSpec
+from impl.reference.pipeline.queue_folder import BatchFile, Metadata
 from impl.reference.pipeline.refusal import Corrupt
 from impl.reference.pipeline.tensors import WIDTHS, NotATensor, concatenate, cut_rows, packed, tensor_of
 from impl.types import Tensor

@@ -3,7 +3,7 @@
 import subprocess
 from pathlib import Path
 
-from impl.reference.pipeline.file_seed import file_seed
+from impl.reference.pipeline.provider import file_seed
 from impl.tests.pipeline_queue import ROW, consumer_of, meta_of, names_in, provider_of, rows_of
 from impl.tests.pipeline_sweep import ENVIRONMENT, child
 

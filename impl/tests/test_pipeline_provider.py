@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from impl.reference.pipeline.codecs import NpzCodec
 from impl.reference.pipeline.consumer import DatasetConsumer
-from impl.reference.pipeline.file_seed import FileRandom
-from impl.reference.pipeline.npz_codec import NpzCodec
-from impl.reference.pipeline.provider import DataProviderBase
+from impl.reference.pipeline.provider import DataProviderBase, FileRandom
 from impl.reference.pipeline.refusal import Refusal
 from impl.tests.pipeline_queue import ROW, XY, meta_of, names_in, provider_of
 from impl.types import Tensor

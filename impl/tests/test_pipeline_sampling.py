@@ -5,12 +5,17 @@ from typing import Any
 
 import pytest
 
-from impl.reference.pipeline.arrays import on_device
-from impl.reference.pipeline.file_seed import FileRandom
-from impl.reference.pipeline.masking import IGNORED, mask_tokens
-from impl.reference.pipeline.next_span import next_span
-from impl.reference.pipeline.stratified import class_counts, stratified_indices
-from impl.reference.pipeline.tokenizer import CachedTokenizer, CharTokenizer
+from impl.reference.pipeline.codecs import on_device
+from impl.reference.pipeline.provider import FileRandom
+from impl.reference.pipeline.samples import (
+    IGNORED,
+    CachedTokenizer,
+    CharTokenizer,
+    class_counts,
+    mask_tokens,
+    next_span,
+    stratified_indices,
+)
 
 
 @pytest.mark.parametrize(("block", "target"), [(4, None), (4, 4), (4, 1), (4, 6), (1, 1)])

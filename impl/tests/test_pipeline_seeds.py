@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from impl.reference.pipeline.file_seed import FileRandom, file_seed
+from impl.reference.pipeline.provider import FileRandom, file_seed
 
 PINNED = [
     (1337, "train", 0, 332917576),
@@ -24,7 +24,7 @@ def test_a_file_has_the_pinned_seed(seed: int, split: str, seq: int, expected: i
 
 @pytest.mark.parametrize("hash_seed", ["0", "12345"])
 def test_a_file_has_the_same_seed_in_every_process(hash_seed: str) -> None:
-    code = "from impl.reference.pipeline.file_seed import file_seed; print(file_seed(1337, 'val', 0))"
+    code = "from impl.reference.pipeline.provider import file_seed; print(file_seed(1337, 'val', 0))"
     environment = {**os.environ, "PYTHONHASHSEED": hash_seed, "PYTHONPATH": str(Path(__file__).parents[2])}
     printed = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
     assert printed.stdout.strip() == "3631134094"

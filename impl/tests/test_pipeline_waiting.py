@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from impl.failure import ContractFailure
-from impl.reference.pipeline.consumer_machine import ConsumerMachine, ConsumerSettings
+from impl.reference.pipeline.machines import ConsumerMachine, ConsumerSettings
 from impl.reference.pipeline.refusal import QueueTimeout, Refusal
 from impl.tests.pipeline_queue import Time, consumer_of, put_rows, queue_of, take
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from impl.reference import backend
-from impl.reference.serialization.validate_canonical import VIOLATIONS, Violation
+from impl.reference.serialization.canonical import VIOLATIONS, Violation
 from impl.tests.batch_calls import failure_of
 
 ENCODE = "UML_OS.Serialization.EncodeCanonical_v1"

@@ -8,11 +8,10 @@ import pytest
 
 from impl.failure import ContractFailure
 from impl.reference.stream.context_stream import ContextStream
-from impl.reference.stream.fixed_tokens import ListedTokens
 from impl.reference.stream.iterator_tokens import IteratorTokens
 from impl.reference.stream.restore import StreamModelMismatch, restore_checkpoint
-from impl.reference.stream.save_checkpoint import save_checkpoint
-from impl.reference.stream.stream_checkpoint import Model
+from impl.reference.stream.stream_checkpoint import Model, save_checkpoint
+from impl.reference.stream.token_sources import ListedTokens
 
 
 def stepped(count: int) -> ContextStream:

@@ -16,7 +16,7 @@ from examples.stream.conductor import (
     resumed,
 )
 from impl.reference.stream.context_stream import ContextStream
-from impl.reference.stream.fixed_tokens import ListedTokens
+from impl.reference.stream.token_sources import ListedTokens
 
 
 class Listening:

@@ -11,15 +11,10 @@ import pytest
 
 from impl.failure import ContractFailure
 from impl.reference.stream.context_stream import ContextStream
-from impl.reference.stream.fixed_tokens import ListedTokens
-from impl.reference.stream.interleaved_tokens import InterleavedTokens
-from impl.reference.stream.iterator_tokens import IteratorTokens, OpenDocuments, huggingface_documents
-from impl.reference.stream.prefetch import prefetched
+from impl.reference.stream.iterator_tokens import IteratorTokens, OpenDocuments, huggingface_documents, prefetched
 from impl.reference.stream.restore import restore_checkpoint
-from impl.reference.stream.save_checkpoint import save_checkpoint
-from impl.reference.stream.shuffled_tokens import ShuffledTokens
-from impl.reference.stream.stream_checkpoint import Model
-from impl.reference.stream.token_source import OnEnd, TokenSource
+from impl.reference.stream.stream_checkpoint import Model, save_checkpoint
+from impl.reference.stream.token_sources import InterleavedTokens, ListedTokens, OnEnd, ShuffledTokens, TokenSource
 
 DOCUMENTS = [[0, 1, 2], [], [3, 4, 5, 6, 7], [8, 9]]
 ENDS = [3, 8, 10]

@@ -27,11 +27,9 @@ from impl.tests.random_calls import (
 )
 from impl.vectorized import Cursor, Sampler, prefetched
 from impl.vectorized import backend as vectorized
-from impl.vectorized.affine import AffineBlock, affine_block, affine_blocks
-from impl.vectorized.block_order import shuffled_blocks
-from impl.vectorized.evaluation import ROW, Evaluation, RotatedTable, Rows
+from impl.vectorized.affine import ROW, AffineBlock, Evaluation, RotatedTable, Rows, affine_block, affine_blocks
+from impl.vectorized.block_order import MANY_BLOCKS, Epoch, Placement, shuffled_blocks
 from impl.vectorized.operators import operators
-from impl.vectorized.placement import MANY_BLOCKS, Epoch, Placement
 from impl.wire.messages import wire_of
 
 SUMMARIZE = "UML_OS.Data.SummarizeRun_v1"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import impl.vectorized
 from impl.vectorized import Cursor, Sampler
-from impl.vectorized.recent import Recent
+from impl.vectorized.arrays import Recent
 
 
 def peak_bytes(cardinality: int, cursors: list[Cursor]) -> int:

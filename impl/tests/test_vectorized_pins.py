@@ -9,11 +9,11 @@ import pytest
 
 from impl.failure import ContractFailure
 from impl.vectorized import Cursor, Sampler, preimages
-from impl.vectorized.evaluation import Rows
+from impl.vectorized.affine import Rows
+from impl.vectorized.block_order import Placement
 from impl.vectorized.helpers import Helpers
 from impl.vectorized.next_batch import NextBatch
 from impl.vectorized.philox import block_draw, block_draws, stream_draws
-from impl.vectorized.placement import Placement
 from impl.vectorized.records import DataSection, Dataset, Manifest
 
 SEED = bytes(range(16))

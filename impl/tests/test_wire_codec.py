@@ -24,11 +24,9 @@ from impl.types import (
     uint32,
     uint64,
 )
-from impl.wire.cbor_form import CborForm
-from impl.wire.cbor_items import decode_item, encode_item
+from impl.wire.cbor_form import CborForm, decode_item, encode_item
 from impl.wire.codec import compile_codec, compile_parameters, compile_result
-from impl.wire.json_form import JsonForm
-from impl.wire.native_form import NativeForm
+from impl.wire.json_form import JsonForm, NativeForm
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from impl.wire.cbor_items import Incomplete, decode_item, encode_item
+from impl.wire.cbor_form import Incomplete, decode_item, encode_item
 from impl.wire.messages import CborSequence, JsonLines, Unreadable, Wire, wire_of
 
 MESSAGES: list[dict[str, Any]] = [

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from impl.wire.cbor_items import decode_item, encode_item
+from impl.wire.cbor_form import decode_item, encode_item
 
 CHECKOUT = Path(__file__).parents[2]
 

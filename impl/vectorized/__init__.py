@@ -7,9 +7,8 @@ from typing import Final
 
 from impl.backend import Backend
 from impl.vectorized.operators import operators
-from impl.vectorized.prefetch import prefetched
 from impl.vectorized.records import Batch, Cursor
-from impl.vectorized.sampler import Sampler
+from impl.vectorized.sampler import Sampler, prefetched
 
 backend: Final = Backend("vectorized", operators(), arrays="numpy")
 

@@ -1,16 +1,14 @@
-"""The order of the full blocks: a Fisher-Yates shuffle without its sequential loop.
+"""From global virtual positions of a train epoch to sample indices."""
 
-Step i exchanges the places i and j[i] >= i. Place i is final after step i, so the shuffle is known once it is
-known what place j[i] held just before. It held what the latest earlier step s with j[s] = j[i] put there, and that
-is what place s held before step s; without such a step it held its own number. Both questions are answered for all
-steps at once: the latest earlier step with the same target by repeated scattering, the chains of places by pointer
-doubling.
-Measured at 95,367 blocks: 4 ms, against 14 ms for the loop over a list.
-"""
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final
 
 import numpy as np
 
-from impl.vectorized.arrays import Positions, Words
+from impl.vectorized.affine import AffineBlock, Evaluation, affine_block, affine_blocks
+from impl.vectorized.arrays import Positions, Recent, Words
 from impl.vectorized.philox import stream_draws
 
 
@@ -62,3 +60,86 @@ def _held_before_own_step(targets: Positions) -> Positions:
         if np.array_equal(further, held):
             return held
         held = further
+
+
+# All blocks at once cost about 130 us more than one block, each block by itself about 15 us.
+MANY_BLOCKS: Final = 8
+
+ORDERS_BYTES: Final = 4 << 20
+MAPS_KEPT: Final = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Epoch:
+    """Name one train epoch: its seed, the number of samples and the size of the full blocks.
+
+    `full_blocks` counts the blocks that the shuffle moves; a short tail stays last (requirement N12).
+    """
+
+    seed: bytes
+    cardinality: int
+    block_size: int
+    full_blocks: int = field(init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Count the full blocks once."""
+        object.__setattr__(self, "full_blocks", self.cardinality // self.block_size)
+
+
+class Placement:
+    """Compute the indices of consecutive positions, remembering block orders and block maps."""
+
+    def __init__(self, evaluation: Evaluation) -> None:
+        self._evaluation = evaluation
+        self._orders: Recent[tuple[bytes, int], Words] = Recent(ORDERS_BYTES, lambda order: order.nbytes)
+        self._maps: Recent[tuple[bytes, int, int, int], AffineBlock] = Recent(MAPS_KEPT, lambda _: 1)
+
+    def block_order(self, seed: bytes, num_blocks: int) -> Words:
+        """Return the shuffled block ids, read-only, shape (num_blocks,), num_blocks >= 1 (seed 000 §5)."""
+        order = self._orders.get((seed, num_blocks))
+        if order is None:
+            order = self._orders.keep((seed, num_blocks), shuffled_blocks(num_blocks, seed))
+            order.flags.writeable = False
+        return order
+
+    def block_map(self, epoch: Epoch, block_id: int) -> AffineBlock:
+        """Return the affine map of one block, whose start is below the cardinality (seed 000 §5)."""
+        key = (epoch.seed, block_id, epoch.block_size, epoch.cardinality)
+        found = self._maps.get(key)
+        if found is None:
+            found = affine_block(block_id, epoch.block_size, epoch.seed, epoch.cardinality)
+            self._maps.keep(key, found)
+        return found
+
+    def indices(self, epoch: Epoch, first: int, stop: int) -> Words:
+        """Return the indices of the positions first <= p < stop <= cardinality, shape (stop - first,) (seed 000 §6)."""
+        out = np.empty(max(stop - first, 0), np.uint64)
+        block_size, full_blocks = epoch.block_size, epoch.full_blocks
+        at = 0
+        if full_blocks and out.size // block_size >= MANY_BLOCKS:
+            at = max(0, min(stop, full_blocks * block_size) - first)
+            self._fill_blocks(epoch, first, out[:at])
+        while at < out.size:
+            place, local = divmod(first + at, block_size)
+            block_id = int(self.block_order(epoch.seed, full_blocks)[place]) if place < full_blocks else place
+            block = self.block_map(epoch, block_id)
+            count = min(out.size - at, block.length - local)
+            self._evaluation.fill(block, local, out[at : at + count])
+            at += count
+        return out
+
+    def _fill_blocks(self, epoch: Epoch, first: int, out: Words) -> None:
+        """Set `out` to the indices of positions that all lie in full blocks: one row per block, ends cut off."""
+        block_size = epoch.block_size
+        place, local = divmod(first, block_size)
+        places = -(-(local + out.size) // block_size)
+        block_ids = self.block_order(epoch.seed, epoch.full_blocks)[place : place + places]
+        multipliers, offsets = affine_blocks(block_ids, block_size, epoch.seed)
+        rows: Words = np.multiply.outer(multipliers, np.arange(block_size, dtype=np.uint64))
+        rows += offsets[:, None]
+        if block_size & (block_size - 1) == 0:
+            rows &= np.uint64(block_size - 1)
+        else:
+            rows %= np.uint64(block_size)
+        rows += (block_ids * np.uint64(block_size))[:, None]
+        out[:] = rows.reshape(-1)[local : local + out.size]

@@ -1,12 +1,14 @@
-"""The two helpers of the sampler as operators of their own."""
+"""The two ends of a run's trace."""
+
+from __future__ import annotations
 
 from typing import Final
 
 from impl.failure import default_failure
 from impl.types import bytes16, uint64
 from impl.vectorized.affine import MAX_BLOCK_LENGTH
-from impl.vectorized.placement import Epoch, Placement
-from impl.vectorized.records import BlockOrder, OriginalIndex
+from impl.vectorized.block_order import Epoch, Placement
+from impl.vectorized.records import UINT64_MAX, BlockOrder, OriginalIndex, RunEnd, RunHeader, RunSummary, TraceRecord
 
 PERMUTE: Final = "UML_OS.Data.SeededBlockPermute_v1"
 MAP: Final = "UML_OS.Data.SeededIntraBlockMap_v1"
@@ -42,3 +44,18 @@ class Helpers:
             raise default_failure("CONTRACT_VIOLATION", MAP)
         block = self._placement.block_map(Epoch(epoch_seed, cardinality, block_size), block_id)
         return OriginalIndex(start + (block.multiplier * local_pos + block.offset) % length)
+
+
+OPERATOR: Final = "UML_OS.Data.SummarizeRun_v1"
+
+
+def summarize_run(
+    *, dataset_key: str, cardinality: uint64, sampler_block_size: uint64, trace_records: list[TraceRecord]
+) -> RunSummary:
+    """Return the run header and the run end; a total above 2^64-1 is COUNTER_OVERFLOW (seed 000 §7; N33)."""
+    total = sum(record.produced_count for record in trace_records)
+    if total > UINT64_MAX:
+        raise default_failure("COUNTER_OVERFLOW", OPERATOR)
+    final_epoch = trace_records[-1].cursor_after.epoch if trace_records else 0
+    per_stage = {stage: stage == "train" for stage in ("train", "eval", "infer")}
+    return RunSummary(RunHeader(dataset_key, cardinality, sampler_block_size, per_stage), RunEnd(final_epoch, total))

@@ -7,10 +7,9 @@ import numpy as np
 from impl.failure import ContractFailure
 from impl.types import bytes32, uint32, uint64
 from impl.vectorized import preimages
-from impl.vectorized.guards import refusal
-from impl.vectorized.placement import Epoch, Placement
-from impl.vectorized.recent import Recent
-from impl.vectorized.records import Batch, Cursor, DataSection, Manifest, SamplingMetadata, TraceRecord
+from impl.vectorized.arrays import Recent
+from impl.vectorized.block_order import Epoch, Placement
+from impl.vectorized.records import Batch, Cursor, DataSection, Manifest, SamplingMetadata, TraceRecord, refusal
 
 OPERATOR: Final = "UML_OS.Data.NextBatch_v2"
 DEFAULT_BLOCK_SIZE: Final = 1 << 20

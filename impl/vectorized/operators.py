@@ -4,14 +4,13 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
+from impl.vectorized.affine import Evaluation, Rows
 from impl.vectorized.batch.operators import BATCH_OPERATORS
-from impl.vectorized.cursors import decode_cursors, encode_cursors
+from impl.vectorized.block_order import Placement
 from impl.vectorized.emit import emit
-from impl.vectorized.evaluation import Evaluation, Rows
-from impl.vectorized.helpers import Helpers
+from impl.vectorized.helpers import Helpers, summarize_run
 from impl.vectorized.next_batch import NextBatch
-from impl.vectorized.placement import Placement
-from impl.vectorized.summarize_run import summarize_run
+from impl.vectorized.preimages import decode_cursors, encode_cursors
 
 
 def operators(evaluation: Evaluation | None = None) -> Mapping[str, Callable[..., Any]]:

@@ -1,12 +1,16 @@
-"""The sampler as a training loop wants it: one rank, batches from any cursor on."""
+"""Batches computed ahead of the reader, which changes when they are computed and nothing else."""
 
+from __future__ import annotations
+
+from collections import deque
 from collections.abc import Iterator
+from concurrent.futures import Executor, Future
 from dataclasses import dataclass, field
 from typing import Final
 
-from impl.vectorized.evaluation import Rows
+from impl.vectorized.affine import Rows
+from impl.vectorized.block_order import Placement
 from impl.vectorized.next_batch import DEFAULT_BLOCK_SIZE, NextBatch
-from impl.vectorized.placement import Placement
 from impl.vectorized.records import Batch, Cursor, DataSection, Dataset, Manifest
 
 START: Final = Cursor(0, 0)
@@ -81,3 +85,24 @@ class Sampler:
             yield batch
             cursor = batch.cursor_next
             t += 1
+
+
+def prefetched(
+    sampler: Sampler, executor: Executor, cursor: Cursor = START, epochs: int | None = 1, ahead: int = 2
+) -> Iterator[Batch]:
+    """Yield what `sampler.batches(cursor, epochs)` yields, with up to `ahead` more batches under way.
+
+    The following cursors are known without the indices, so the batches under way do not wait for each other
+    (seed 000 §9 VIII.B).
+    """
+    last = None if epochs is None else cursor.epoch + epochs
+    waiting: deque[Future[Batch]] = deque()
+    t = 0
+    while True:
+        while len(waiting) <= ahead and (last is None or cursor.epoch < last):
+            waiting.append(executor.submit(sampler.batch_at, cursor, t))
+            cursor = sampler.cursor_after(cursor)
+            t += 1
+        if not waiting:
+            return
+        yield waiting.popleft().result()

@@ -1,11 +1,44 @@
 """The JSON form of scalars, values and tensors (design section 6)."""
 
+from __future__ import annotations
+
 import base64
 import struct
 from typing import Any
 
 from impl.types import Binary, Integer, Tensor
 from impl.wire.codec import Codec
+
+
+class NativeForm:
+    """Leave every leaf as it is; only structs change, between dict and dataclass."""
+
+    plain = Codec()
+
+    def integer(self, mark: Integer) -> Codec:
+        """Return the codec of an integer."""
+        return self.plain
+
+    def integers(self, mark: Integer) -> Codec:
+        """Return the codec of a list of integers, which may also be an array."""
+        return self.plain
+
+    def byte_string(self) -> Codec:
+        """Return the codec of a byte string."""
+        return self.plain
+
+    def binary(self, mark: Binary) -> Codec:
+        """Return the codec of an IEEE-754 number."""
+        return self.plain
+
+    def value(self) -> Codec:
+        """Return the codec of the self-describing type."""
+        return self.plain
+
+    def tensor(self) -> Codec:
+        """Return the codec of a tensor."""
+        return self.plain
+
 
 FLOAT_FORMATS = {16: ">e", 32: ">f", 64: ">d"}
 

@@ -5,8 +5,7 @@ from collections.abc import Iterator
 from typing import Any, Protocol
 
 from impl.types import uint64
-from impl.wire.cbor_form import CborForm
-from impl.wire.cbor_items import Incomplete, decode_item, encode_item
+from impl.wire.cbor_form import CborForm, Incomplete, decode_item, encode_item
 from impl.wire.codec import Codec, Form, compile_codec
 from impl.wire.json_form import JsonForm
 

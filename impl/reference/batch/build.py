@@ -4,18 +4,19 @@ from dataclasses import dataclass
 from typing import Final
 
 from impl.failure import default_failure
-from impl.reference.batch.build_adjacency import adjacency_tensor, edges_of, largest
-from impl.reference.batch.build_graph import graph_rows
-from impl.reference.batch.cell import Cell
-from impl.reference.batch.collect_rows import children_of, walk
-from impl.reference.batch.database import Database
-from impl.reference.batch.database_fault import database_fault
-from impl.reference.batch.linearize_cells import cell_tensors, linearize
-from impl.reference.batch.permutations import Orders, order_tensors, orders
+from impl.reference.batch.collect_rows import children_of, graph_rows, walk
+from impl.reference.batch.database import Database, StoredTable, database_fault, stored_tables
+from impl.reference.batch.linearize_cells import (
+    Cell,
+    cell_tensors,
+    linearize,
+    mark_target,
+    target_column,
+    target_position,
+)
+from impl.reference.batch.permutations import Orders, adjacency_tensor, edges_of, largest, order_tensors, orders
 from impl.reference.batch.remap_text import remap_text
 from impl.reference.batch.request import MAX_ROWS, Config, GraphSeed, Seed, Task, config_fault
-from impl.reference.batch.stored import StoredTable, stored_tables
-from impl.reference.batch.target import mark_target, target_column, target_position
 from impl.reference.batch.tensors import tensor_of
 from impl.types import Tensor
 

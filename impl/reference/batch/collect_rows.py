@@ -1,15 +1,66 @@
 """The walk from a seed row over foreign keys, in both directions."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from impl.failure import default_failure
-from impl.reference.batch.build_graph import NULL, GraphRow
+from impl.reference.batch.database import Database, StoredTable, database_fault, stored_tables
 from impl.reference.batch.request import MAX_ROWS, Config, GraphSeed, config_fault
-from impl.types import uint32, uint64
+from impl.types import int64, uint32, uint64
 
-OPERATOR: Final = "Batch.CollectRows"
+BUILD_GRAPH: Final = "Batch.BuildGraph"
+NULL: Final = -1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GraphRow:
+    """Hold one row: the RowIdx each of its foreign keys refers to, -1 for NULL; its time; its number of cells."""
+
+    parents: list[int64]
+    time: int64 | None = None
+    cells: uint32
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """Hold the rows of a database by RowIdx."""
+
+    rows: list[GraphRow]
+
+
+def build_graph(*, database: Database) -> Graph:
+    """Return every row by RowIdx with its keys, its time in microseconds UTC and its number of cells.
+
+    Raises UNKNOWN_TABLE, CONTRACT_VIOLATION, NON_FINITE or DANGLING_KEY for a faulty database (seed 004 §4; rulings
+    BA02, BA08).
+    """
+    fault = database_fault(database)
+    if fault is not None:
+        raise default_failure(fault, BUILD_GRAPH)
+    return Graph(rows=graph_rows(stored_tables(database)))
+
+
+def graph_rows(tables: list[StoredTable]) -> list[GraphRow]:
+    """Return the rows of all tables by RowIdx."""
+    rows: list[GraphRow] = []
+    for table in tables:
+        cells = len(table.cell_columns())
+        for row in range(table.row_count):
+            keys = [parents[row] for parents in table.parents]
+            rows.append(
+                GraphRow(
+                    parents=[NULL if key is None else key for key in keys],
+                    time=table.times[row],
+                    cells=cells,
+                )
+            )
+    return rows
+
+
+COLLECT_ROWS: Final = "Batch.CollectRows"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,13 +89,13 @@ def collect_rows(*, rows: list[GraphRow], seeds: list[GraphSeed], config: Config
     """
     fault = config_fault(config) or graph_fault(rows)
     if fault is not None:
-        raise default_failure(fault, OPERATOR)
+        raise default_failure(fault, COLLECT_ROWS)
     if any(seed.row >= len(rows) for seed in seeds):
-        raise default_failure("ROW_NOT_FOUND", OPERATOR)
+        raise default_failure("ROW_NOT_FOUND", COLLECT_ROWS)
     children = children_of(rows)
     walks = [walk(rows, children, seed, config) for seed in seeds]
     if any(len(hops) > MAX_ROWS for hops in walks):
-        raise default_failure("LIMIT_EXCEEDED", OPERATOR)
+        raise default_failure("LIMIT_EXCEEDED", COLLECT_ROWS)
     return CollectedRows(
         row_ids=[list(hops) for hops in walks],
         hops=[list(hops.values()) for hops in walks],

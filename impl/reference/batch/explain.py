@@ -3,8 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from impl.reference.batch.build_graph import NULL, GraphRow
-from impl.reference.batch.collect_rows import children_of, children_within, is_before_cutoff, walk
+from impl.reference.batch.collect_rows import NULL, GraphRow, children_of, children_within, is_before_cutoff, walk
 from impl.reference.batch.request import Config, GraphSeed
 
 FIELDS = ("row_ids", "hops")

@@ -1,16 +1,104 @@
 """Orders of a sequence's positions that bring together what attends to each other."""
 
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from impl.failure import default_failure
-from impl.reference.batch.build_adjacency import Edges
-from impl.reference.batch.cuthill_mckee import reverse_cuthill_mckee, symmetrise
-from impl.reference.batch.request import MAX_SEQUENCE_LENGTH
+from impl.reference.batch.collect_rows import NULL, GraphRow, graph_fault
+from impl.reference.batch.request import MAX_SEQUENCE_LENGTH, sequences_fault
 from impl.reference.batch.tensors import matrices_of, rows_of, tensor_of
-from impl.types import Tensor, uint32
+from impl.types import Tensor, uint32, uint64
 
-OPERATOR: Final = "Batch.Permutations"
+BUILD_ADJACENCY: Final = "Batch.BuildAdjacency"
+
+Edges = set[tuple[int, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Adjacency:
+    """Hold fk_adj, bool [B, R, R]."""
+
+    fk_adj: Tensor
+
+
+def build_adjacency(*, rows: list[GraphRow], row_ids: list[list[uint64]]) -> Adjacency:
+    """Return fk_adj[b, r1, r2], true where row r1 of sequence b has a foreign key to its row r2.
+
+    R is the largest number of rows in a sequence. Raises DANGLING_KEY for a parent that does not exist, ROW_NOT_FOUND
+    for a row that does not, CONTRACT_VIOLATION for a row that comes twice in a sequence, LIMIT_EXCEEDED for more than
+    65,536 rows (seed 004 §4; rulings BA11, BA13, BA28).
+    """
+    fault = graph_fault(rows) or sequences_fault(len(rows), row_ids)
+    if fault is not None:
+        raise default_failure(fault, BUILD_ADJACENCY)
+    return Adjacency(fk_adj=adjacency_tensor([edges_of(rows, ids) for ids in row_ids], largest(row_ids)))
+
+
+def largest(row_ids: list[list[int]]) -> int:
+    """Return R, the largest number of rows in a sequence (ruling BA13)."""
+    return max((len(ids) for ids in row_ids), default=0)
+
+
+def edges_of(rows: list[GraphRow], ids: list[int]) -> Edges:
+    """Return the pairs (r1, r2) of a sequence's rows where r1 has a foreign key to r2 (requirements B20, B21)."""
+    dense = {row: seq_row_id for seq_row_id, row in enumerate(ids)}
+    edges: Edges = set()
+    for row in ids:
+        for parent in rows[row].parents:
+            if parent != NULL and parent in dense:
+                edges.add((dense[row], dense[parent]))
+    return edges
+
+
+def adjacency_tensor(edges: list[Edges], size: int) -> Tensor:
+    """Return the matrices of all sequences, each padded with false to R by R (requirement B22)."""
+    flags: list[bool] = []
+    for sequence in edges:
+        flags += [(r1, r2) in sequence for r1 in range(size) for r2 in range(size)]
+    return tensor_of("bool", (len(edges), size, size), flags)
+
+
+def symmetrise(rows: Iterable[int], edges: Iterable[tuple[int, int]]) -> dict[int, set[int]]:
+    """Return the distinct neighbours of each row in the symmetrised graph without its diagonal (rulings BA24, BA26)."""
+    neighbours: dict[int, set[int]] = {row: set() for row in rows}
+    for r1, r2 in edges:
+        if r1 != r2 and r1 in neighbours and r2 in neighbours:
+            neighbours[r1].add(r2)
+            neighbours[r2].add(r1)
+    return neighbours
+
+
+def reverse_cuthill_mckee(neighbours: Mapping[int, set[int]]) -> list[int]:
+    """Return the rows in reverse Cuthill-McKee order.
+
+    Each component starts at its row of least degree, then least id; neighbours follow by (degree, id); a row is marked
+    when it is enqueued; the whole list is reversed (ruling BA25).
+    """
+
+    def by_degree(row: int) -> tuple[int, int]:
+        return len(neighbours[row]), row
+
+    order: list[int] = []
+    marked: set[int] = set()
+    for start in sorted(neighbours, key=by_degree):
+        if start in marked:
+            continue
+        queue = [start]
+        marked.add(start)
+        while queue:
+            row = queue.pop(0)
+            order.append(row)
+            for neighbour in sorted(neighbours[row], key=by_degree):
+                if neighbour not in marked:
+                    marked.add(neighbour)
+                    queue.append(neighbour)
+    return order[::-1]
+
+
+PERMUTATIONS: Final = "Batch.Permutations"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +132,11 @@ def permutations(*, column_ids: Tensor, seq_row_ids: Tensor, is_padding: Tensor,
     """
     fault = shapes_fault([column_ids, seq_row_ids, is_padding], fk_adj)
     if fault is not None:
-        raise default_failure(fault, OPERATOR)
+        raise default_failure(fault, PERMUTATIONS)
     columns, rows, padding = rows_of(column_ids), rows_of(seq_row_ids), rows_of(is_padding)
     size = fk_adj.shape[1]
     if any(has_row_beyond(size, *sequence) for sequence in zip(rows, padding, strict=True)):
-        raise default_failure("CONTRACT_VIOLATION", OPERATOR)
+        raise default_failure("CONTRACT_VIOLATION", PERMUTATIONS)
     edges = [edges_in(matrix) for matrix in matrices_of(fk_adj)]
     return order_tensors([orders(*s) for s in zip(columns, rows, padding, edges, strict=True)], column_ids.shape[1])
 

@@ -1,12 +1,22 @@
-"""A checkpoint in one piece: header and hash in one byte string."""
+"""A checkpoint in one piece, verified and restored."""
+
+from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Final
 
 from impl.reference.canonical_cbor import NotCanonical, decode_canonical, encode_canonical
-from impl.reference.checkpoint.field_type import is_bytes32
-from impl.reference.checkpoint.header import MAX_HEADER_BYTES, Header, checkpoint_hash_of
-from impl.reference.checkpoint.reason import Fault
+from impl.reference.checkpoint.container import (
+    BLOB_DIGESTS,
+    chain_faults,
+    digest_faults,
+    expectation_faults,
+    identity_faults,
+)
+from impl.reference.checkpoint.fields import Fault, is_bytes32, refuse, refuse_any
+from impl.reference.checkpoint.report import RestoreReport, Stopwatch, restore_report
+from impl.reference.checkpoint.schema import MAX_HEADER_BYTES, Header, checkpoint_hash_of, header_faults, limit_faults
+from impl.types import Value, bytes32
 
 FORMAT: Final = "uml_os_checkpoint_v1"
 
@@ -45,3 +55,64 @@ def open_blob(checkpoint_blob: bytes) -> OpenedBlob:
     if not is_bytes32(parts[2]):
         return OpenedBlob(header=parts[1], fault=Fault("checkpoint_hash", "WRONG_TYPE"))
     return OpenedBlob(header=parts[1], checkpoint_hash=parts[2])
+
+
+SERIALIZE: Final = "UML_OS.Checkpoint.Serialize_v1"
+
+
+@dataclass(frozen=True, slots=True)
+class SerializedCheckpoint:
+    """Hold a checkpoint in one piece, and the hash of its header."""
+
+    checkpoint_blob: bytes
+    checkpoint_hash: bytes32
+
+
+def serialize(*, header: Value) -> SerializedCheckpoint:
+    """Serialize a header in canonical CBOR and attach its hash.
+
+    A header that its schema refuses fails with the first reason (seed 002 §5, §II.F; requirements C06, C08, C10;
+    ruling CA23).
+    """
+    refuse_any(SERIALIZE, header_faults(header), header)
+    assert isinstance(header, dict)
+    refuse_any(SERIALIZE, limit_faults(header), header)
+    return SerializedCheckpoint(checkpoint_blob=encode_blob(header), checkpoint_hash=checkpoint_hash_of(header))
+
+
+RESTORE: Final = "UML_OS.Checkpoint.Restore_v1"
+
+
+@dataclass(frozen=True, slots=True)
+class RestoredHeader:
+    """Hold the header as it was stored, unknown fields included, and the report."""
+
+    header: Value
+    report: RestoreReport
+
+
+def restore(*, checkpoint_blob: bytes, expected: Value) -> RestoredHeader:
+    """Verify a blob's form, schema, hash and identity, and return its header.
+
+    Absent keys of `expected` are not compared. Fails with the first reason that applies; a differing identity field is
+    REPLAY_DIVERGENCE (seed 002 §5, §II.I; requirements C07, C09, C11-C13; rulings CA11, CA23).
+    """
+    stopwatch = Stopwatch()
+    opened = open_blob(checkpoint_blob)
+    header = opened.header
+    faults = list(expectation_faults(expected, BLOB_DIGESTS))
+    if opened.fault is not None:
+        faults.append(opened.fault)
+    if opened.header is not SHUT:
+        faults += header_faults(header)
+    refuse_any(RESTORE, faults, header)
+    assert isinstance(header, dict)
+    assert isinstance(expected, dict)
+
+    checkpoint_hash = checkpoint_hash_of(header)
+    if opened.checkpoint_hash != checkpoint_hash:
+        refuse(RESTORE, [Fault("checkpoint_hash", "HASH_MISMATCH")], header)
+    refuse_any(RESTORE, digest_faults(expected, {"checkpoint_hash": checkpoint_hash}), header)
+    refuse_any(RESTORE, chain_faults(expected, header), header)
+    refuse_any(RESTORE, identity_faults(expected, header), header)
+    return RestoredHeader(header=header, report=restore_report(header, len(checkpoint_blob), stopwatch.elapsed_ms()))

@@ -5,15 +5,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from impl.reference.checkpoint import disk, pointer, run_object, wal
-from impl.reference.checkpoint.field_type import is_string
-from impl.reference.checkpoint.place import root_faults, usable
-from impl.reference.checkpoint.pointer import Pointer, create_pointer
-from impl.reference.checkpoint.reason import Fault, refuse, refuse_any
-from impl.reference.checkpoint.run_certificate import Run, encode_run_certificate
-from impl.reference.checkpoint.run_object import object_hash_of, write_objects
-from impl.reference.checkpoint.run_place import run_faults
-from impl.reference.checkpoint.wal_record import RecordType, WalRecord, record_hash_of
+from impl.reference.checkpoint import disk, run_store, wal
+from impl.reference.checkpoint.disk import root_faults, usable
+from impl.reference.checkpoint.fields import Fault, is_string, refuse, refuse_any
+from impl.reference.checkpoint.run_store import (
+    Pointer,
+    Run,
+    create_pointer,
+    encode_run_certificate,
+    object_hash_of,
+    run_faults,
+    write_objects,
+)
+from impl.reference.checkpoint.wal import RecordType, WalRecord, record_hash_of
 from impl.types import bytes32
 
 OPERATOR: Final = "UML_OS.Checkpoint.CommitRun_v1"
@@ -74,15 +78,15 @@ def _id_faults(name: str, text: str) -> Iterator[Fault]:
 
 
 def _target_faults(root: Path) -> Iterator[Fault]:
-    if disk.exists(root / pointer.NAME):
-        yield Fault(pointer.NAME, "TARGET_EXISTS")
+    if disk.exists(root / run_store.NAME):
+        yield Fault(run_store.NAME, "TARGET_EXISTS")
     if wal.is_started(root):
         yield Fault(wal.FOLDER, "TARGET_EXISTS")
 
 
 def _commit(root: Path, run: Run, contents: list[bytes], certificate: bytes) -> CommittedRun:
     disk.make_folder(root / wal.FOLDER)
-    disk.make_folder(root / run_object.FOLDER)
+    disk.make_folder(root / run_store.FOLDER)
     disk.sync_folder(root)
 
     records: list[WalRecord] = []
@@ -101,7 +105,7 @@ def _commit(root: Path, run: Run, contents: list[bytes], certificate: bytes) -> 
     wal_terminal_hash = record_hash_of(finalize)
     committed = Pointer(run.run_id, run.trace, run.checkpoint, run.lineage, certificate_hash, wal_terminal_hash)
     if not create_pointer(root, committed):
-        refuse(OPERATOR, [Fault(pointer.NAME, "TARGET_EXISTS")])
+        refuse(OPERATOR, [Fault(run_store.NAME, "TARGET_EXISTS")])
     wal.append(root, finalize)
     return CommittedRun(certificate_hash=certificate_hash, wal_terminal_hash=wal_terminal_hash)
 

@@ -1,4 +1,6 @@
-"""The few things that are done to a file system, each on its own, so that the order of a protocol stays readable."""
+"""The place of a container or a run: a root that the caller names, and what may go wrong with it."""
+
+from __future__ import annotations
 
 import errno
 import os
@@ -11,6 +13,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
+from impl.reference.checkpoint.fields import Fault, is_container_name, refuse
 from impl.reference.open_flags import FOLDER, NOFOLLOW, NONBLOCK, PRIVATE
 
 CHUNK: Final = 1 << 20
@@ -245,3 +248,26 @@ def _opened(path: Path) -> Iterator[tuple[int, int]]:
         yield descriptor, status.st_size
     finally:
         os.close(descriptor)
+
+
+def root_faults(root: str) -> Iterator[Fault]:
+    """Yield a fault where the root is not the absolute path of a folder."""
+    if not is_root(root):
+        yield Fault("root", "BAD_PATH")
+
+
+def name_faults(name: str) -> Iterator[Fault]:
+    """Yield a fault where a container's name could leave the root or hide in it (ruling CA24)."""
+    if not is_container_name(name):
+        yield Fault("name", "BAD_PATH")
+
+
+@contextmanager
+def usable(operator: str) -> Iterator[None]:
+    """Refuse with BAD_PATH where the root cannot be used; any other error of the machine passes through."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in UNUSABLE:
+            raise
+        refuse(operator, [Fault("root", "BAD_PATH")])

@@ -1,19 +1,126 @@
 """The container's manifest: its authoritative metadata and the list of its shards (seed 002 §II.G)."""
 
+from __future__ import annotations
+
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from hashlib import sha256
 from types import MappingProxyType
 from typing import Any, Final
 
 from impl.reference.canonical_cbor import encode_canonical
-from impl.reference.checkpoint.field_type import FieldType, is_map_array, is_named_map, is_string, is_string_array
-from impl.reference.checkpoint.fields import Fields, field_faults
-from impl.reference.checkpoint.merkle import checkpoint_merkle_root
-from impl.reference.checkpoint.path import MANIFEST_PATH, is_shard_path, shown
-from impl.reference.checkpoint.reason import Fault
-from impl.reference.checkpoint.shard import Shard, in_path_order
-from impl.reference.checkpoint.version import parse_version
+from impl.reference.checkpoint.fields import (
+    ACCOUNTANT,
+    MANIFEST_PATH,
+    OPTIMIZER,
+    TENSORS,
+    Fault,
+    Fields,
+    FieldType,
+    field_faults,
+    is_map_array,
+    is_named_map,
+    is_shard_path,
+    is_string,
+    is_string_array,
+    shown,
+)
+from impl.reference.checkpoint.schema import parse_version
+
+# The polynomial 0x1EDC6F41 with its bits reversed.
+POLYNOMIAL: Final = 0x82F63B78
+
+
+def crc32c(data: bytes) -> int:
+    """Return the checksum of bytes: reflected, from all ones, complemented at the end."""
+    remainder = 0xFFFFFFFF
+    for byte in data:
+        remainder = (remainder >> 8) ^ TABLE[(remainder ^ byte) & 0xFF]
+    return remainder ^ 0xFFFFFFFF
+
+
+def _entry(byte: int) -> int:
+    for _ in range(8):
+        byte = (byte >> 1) ^ (POLYNOMIAL if byte & 1 else 0)
+    return byte
+
+
+TABLE: Final = tuple(_entry(byte) for byte in range(256))
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """Name a file by its path, with the hash and the size in bytes of its content."""
+
+    path: str
+    sha256: bytes
+    size_bytes: int
+
+
+def shard_of(path: str, content: bytes) -> Shard:
+    """Return the shard of a content."""
+    return Shard(path=path, sha256=sha256(content).digest(), size_bytes=len(content))
+
+
+def shards_of(files: Mapping[str, bytes]) -> list[Shard]:
+    """Return the shards of a container's files, in the order of their paths."""
+    return in_path_order(shard_of(path, content) for path, content in files.items())
+
+
+def in_path_order(shards: Iterable[Shard]) -> list[Shard]:
+    """Return shards sorted by the UTF-8 bytes of the whole path: `shard=10` before `shard=2` (ruling CA06)."""
+    return sorted(shards, key=lambda shard: shard.path.encode("utf-8"))
+
+
+def below(folder: str, shards: Iterable[Shard]) -> list[Shard]:
+    """Return the shards below a folder, in the order of their paths."""
+    return in_path_order(shard for shard in shards if shard.path.startswith(folder))
+
+
+def checkpoint_merkle_root(shards: Iterable[Shard]) -> bytes:
+    """Return the root over all shards in the order of their paths (requirement C16; rulings CA03, CA05).
+
+    The last node of every odd level stands twice; a single leaf is the root; no leaf has a root of its own.
+    """
+    level = [leaf(shard) for shard in in_path_order(shards)]
+    if not level:
+        return _hash(["ckpt_merkle_root", []])
+    while len(level) > 1:
+        if len(level) % 2 == 1:
+            level.append(level[-1])
+        level = [_hash(["ckpt_merkle_node", [*level[at : at + 2]]]) for at in range(0, len(level), 2)]
+    return level[0]
+
+
+def leaf(shard: Shard) -> bytes:
+    """Return the leaf of a shard: path text, 32 bytes of hash, size in bytes (ruling CA03)."""
+    return _hash(["ckpt_shard", [shard.path, shard.sha256, shard.size_bytes]])
+
+
+def tensors_root_hash(shards: Iterable[Shard]) -> bytes:
+    """Return the joint hash of the shards below `tensors/` (requirement C19)."""
+    return _hash(["tensors_root", [leaf(shard) for shard in below(TENSORS, shards)]])
+
+
+def optimizer_state_root_hash(shards: Iterable[Shard]) -> bytes:
+    """Return the joint hash of the shards below `optimizer/` (requirement C20)."""
+    return _hash(["optimizer_root", [leaf(shard) for shard in below(OPTIMIZER, shards)]])
+
+
+def dp_accountant_state_root_hash(shards: Iterable[Shard]) -> bytes:
+    """Return the joint hash of the shards below `dp/` (requirement C21)."""
+    return _hash(["dp_accountant_root", [leaf(shard) for shard in below(ACCOUNTANT, shards)]])
+
+
+def section_manifest_hash(folder: str, shards: Iterable[Shard]) -> bytes:
+    """Return the hash of the list of shards below a folder (seed 002 §II.G; ruling CA19)."""
+    return _hash([[shard.path, shard.sha256, shard.size_bytes] for shard in below(folder, shards)])
+
+
+def _hash(preimage: object) -> bytes:
+    return sha256(encode_canonical(preimage)).digest()
+
 
 MANIFEST_VERSION: Final = "1.0.0"
 PREFIX: Final = f"{MANIFEST_PATH}."

@@ -4,17 +4,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from impl.reference.checkpoint.certificate import MIGRATION_CERTIFICATE, encode_certificate
-from impl.reference.checkpoint.header import (
+from impl.reference.checkpoint.fields import Fault, refuse_any
+from impl.reference.checkpoint.report import MIGRATION_CERTIFICATE, encode_certificate
+from impl.reference.checkpoint.schema import (
+    SCHEMAS,
     Header,
     checkpoint_hash_of,
     header_faults,
     in_canonical_order,
     limit_faults,
+    parse_version,
 )
-from impl.reference.checkpoint.reason import Fault, refuse_any
-from impl.reference.checkpoint.schema_registry import SCHEMAS
-from impl.reference.checkpoint.version import parse_version
 from impl.types import Value, bytes32
 
 OPERATOR: Final = "UML_OS.Checkpoint.Migrate_v1"

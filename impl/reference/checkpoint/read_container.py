@@ -6,43 +6,44 @@ from pathlib import Path
 from typing import Final
 
 from impl.reference.checkpoint import disk
-from impl.reference.checkpoint.component import (
+from impl.reference.checkpoint.container import (
+    CONTAINER_DIGESTS,
+    MAX_ENTRIES,
+    Document,
     Stage,
+    chain_faults,
     component_faults,
+    content_faults,
+    digest_faults,
+    expectation_faults,
+    header_root_faults,
+    identity_faults,
+    read_header,
+    read_manifest,
     required_components,
     restore_profile_id_of,
     restored_by_default,
+    section_hash_faults,
+    selection_faults,
 )
-from impl.reference.checkpoint.container import MAX_ENTRIES, Document, read_header, read_manifest
-from impl.reference.checkpoint.content import content_faults
-from impl.reference.checkpoint.expected import (
-    CONTAINER_DIGESTS,
-    chain_faults,
-    digest_faults,
-    expectation_faults,
-    identity_faults,
-)
-from impl.reference.checkpoint.header import Header, checkpoint_hash_of, header_faults
+from impl.reference.checkpoint.disk import name_faults, root_faults, usable
+from impl.reference.checkpoint.fields import HEADER_PATH, MANIFEST_PATH, Fault, is_shard_path, refuse, refuse_any, shown
 from impl.reference.checkpoint.manifest import (
     PREFIX,
     Manifest,
+    Shard,
     accountant_faults,
+    checkpoint_merkle_root,
     full_checkpoint_hash_of,
     is_dp_enabled,
     manifest_faults,
     path_faults,
     policy_faults,
+    shard_of,
     shards_in,
 )
-from impl.reference.checkpoint.merkle import checkpoint_merkle_root
-from impl.reference.checkpoint.path import HEADER_PATH, MANIFEST_PATH, is_shard_path, shown
-from impl.reference.checkpoint.place import name_faults, root_faults, usable
-from impl.reference.checkpoint.reason import Fault, refuse, refuse_any
-from impl.reference.checkpoint.report import RestoreReport, restore_report
-from impl.reference.checkpoint.root_binding import header_root_faults, section_hash_faults
-from impl.reference.checkpoint.selection import selection_faults
-from impl.reference.checkpoint.shard import Shard, shard_of
-from impl.reference.checkpoint.stopwatch import Stopwatch
+from impl.reference.checkpoint.report import RestoreReport, Stopwatch, restore_report
+from impl.reference.checkpoint.schema import Header, checkpoint_hash_of, header_faults
 from impl.types import Value
 
 OPERATOR: Final = "UML_OS.Checkpoint.ReadContainer_v1"

@@ -5,20 +5,24 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
-from impl.reference.checkpoint import disk, pointer, run_object, wal
-from impl.reference.checkpoint.certificate import (
+from impl.reference.checkpoint import disk, run_store, wal
+from impl.reference.checkpoint.disk import root_faults, usable
+from impl.reference.checkpoint.fields import Fault, first_fault, refuse, refuse_any
+from impl.reference.checkpoint.report import (
     MAX_CERTIFICATE_BYTES,
     RUN_CERTIFICATE,
     decode_certificate,
     is_certified,
 )
-from impl.reference.checkpoint.place import root_faults, usable
-from impl.reference.checkpoint.pointer import Pointer, read_pointer
-from impl.reference.checkpoint.reason import Fault, first_fault, refuse, refuse_any
-from impl.reference.checkpoint.run_certificate import missing_hashes
-from impl.reference.checkpoint.run_object import object_fault, object_path
-from impl.reference.checkpoint.run_place import run_faults
-from impl.reference.checkpoint.wal_record import WalRecord, record_hash_of
+from impl.reference.checkpoint.run_store import (
+    Pointer,
+    missing_hashes,
+    object_fault,
+    object_path,
+    read_pointer,
+    run_faults,
+)
+from impl.reference.checkpoint.wal import WalRecord, record_hash_of
 from impl.types import bytes32
 
 OPERATOR: Final = "UML_OS.Checkpoint.RecoverRun_v1"
@@ -66,7 +70,7 @@ def _recover(root: Path, public_key: bytes) -> RecoveredRun:
     if records and records[-1].record_type == "ROLLBACK":
         _take_back(root)
         return ROLLED_BACK
-    if disk.exists(root / pointer.NAME) and len(records) < len(wal.SEQUENCE) - 1:
+    if disk.exists(root / run_store.NAME) and len(records) < len(wal.SEQUENCE) - 1:
         # The pointer is created after all records but the last: one of them is missing.
         refuse(OPERATOR, [Fault(f"{wal.FOLDER}/{wal.record_name(len(records))}", "WAL_RECORD_INVALID")])
     if not records:
@@ -84,7 +88,7 @@ def _recover(root: Path, public_key: bytes) -> RecoveredRun:
     if last == "FINALIZE" or first_fault(faults).reason == "SIGNATURE_INVALID":
         refuse(OPERATOR, faults)
     # First the name by which the run is seen, then the word that it is over, then the rest.
-    _withdraw(root / pointer.NAME)
+    _withdraw(root / run_store.NAME)
     wal.append(root, wal.next_record(records, _following(records, "ROLLBACK")))
     _take_back(root)
     return ROLLED_BACK
@@ -96,15 +100,15 @@ def _withdraw(committed: Path) -> None:
 
 
 def _take_back(root: Path) -> None:
-    disk.remove(root / pointer.NAME)
-    run_object.remove_objects(root)
+    disk.remove(root / run_store.NAME)
+    run_store.remove_objects(root)
     _remove_temporaries(root)
 
 
 def _remove_temporaries(root: Path) -> None:
-    disk.remove(root / pointer.TEMPORARY_NAME)
+    disk.remove(root / run_store.TEMPORARY_POINTER)
     wal.remove_temporaries(root)
-    run_object.remove_temporaries(root)
+    run_store.remove_temporaries(root)
 
 
 def _following(records: list[WalRecord], record_type: Literal["FINALIZE", "ROLLBACK"]) -> WalRecord:
@@ -120,7 +124,7 @@ def _commit_faults(root: Path, records: list[WalRecord], public_key: bytes) -> I
     """Yield what keeps a run from being committed: its pointer, an object, or what they say of each other."""
     committed = read_pointer(root)
     if committed is None:
-        yield Fault(pointer.NAME, "MISSING_COMPONENT")
+        yield Fault(run_store.NAME, "MISSING_COMPONENT")
         return
     yield from _pointer_faults(committed, records)
     objects = [committed.trace, committed.checkpoint, committed.lineage, committed.certificate]
@@ -140,7 +144,7 @@ def _pointer_faults(committed: Pointer, records: list[WalRecord]) -> Iterator[Fa
     }
     for name, content in said.items():
         if getattr(committed, name) != content:
-            yield Fault(f"{pointer.NAME}.{name}", "HASH_MISMATCH")
+            yield Fault(f"{run_store.NAME}.{name}", "HASH_MISMATCH")
 
 
 def _certificate_faults(root: Path, committed: Pointer, records: list[WalRecord], public_key: bytes) -> Iterator[Fault]:

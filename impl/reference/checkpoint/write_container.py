@@ -6,25 +6,23 @@ from typing import Final
 
 from impl.reference.canonical_cbor import encode_canonical
 from impl.reference.checkpoint import disk
-from impl.reference.checkpoint.content import content_faults
-from impl.reference.checkpoint.header import checkpoint_hash_of, header_faults, limit_faults
+from impl.reference.checkpoint.container import content_faults, header_root_faults, section_hash_faults
+from impl.reference.checkpoint.disk import name_faults, root_faults, usable
+from impl.reference.checkpoint.fields import HEADER_PATH, MANIFEST_PATH, Fault, is_shard_path, refuse_any, shown
 from impl.reference.checkpoint.manifest import (
     MAX_MANIFEST_BYTES,
     MAX_SHARDS,
     Manifest,
     accountant_faults,
     build_manifest,
+    checkpoint_merkle_root,
     encode_manifest,
     full_checkpoint_hash_of,
     manifest_faults,
     policy_faults,
+    shards_of,
 )
-from impl.reference.checkpoint.merkle import checkpoint_merkle_root
-from impl.reference.checkpoint.path import HEADER_PATH, MANIFEST_PATH, is_shard_path, shown
-from impl.reference.checkpoint.place import name_faults, root_faults, usable
-from impl.reference.checkpoint.reason import Fault, refuse_any
-from impl.reference.checkpoint.root_binding import header_root_faults, section_hash_faults
-from impl.reference.checkpoint.shard import shards_of
+from impl.reference.checkpoint.schema import checkpoint_hash_of, header_faults, limit_faults
 from impl.types import Value, bytes32
 
 OPERATOR: Final = "UML_OS.Checkpoint.WriteContainer_v1"

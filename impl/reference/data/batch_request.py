@@ -1,12 +1,80 @@
 """What NextBatch is asked, and the guards that judge it."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from impl.reference.data.cursor import Cursor
-from impl.reference.data.manifest import Manifest, resolve_block_size, resolve_drop_last
-from impl.reference.data.stage import STAGES, TRAIN, subsampling_mode
+from impl.reference.data.cursors import Cursor
+from impl.types import bytes32, uint64
+
+DEFAULT_BLOCK_SIZE: Final = 1_048_576
+
+
+@dataclass(frozen=True, slots=True)
+class Dataset:
+    """Describe one dataset (seed 000 §0.F)."""
+
+    id: str
+    version: str
+    hash: bytes32
+    cardinality: uint64
+
+
+@dataclass(frozen=True, slots=True)
+class DataSection:
+    """Hold the sampler's settings; both may be absent (ruling NA27)."""
+
+    sampler_block_size: uint64 | None = None
+    drop_last: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """Hold the datasets, the global batch size in samples, and the sampler's settings."""
+
+    datasets: dict[str, Dataset]
+    global_batch_size: uint64
+    data: DataSection | None = None
+
+
+def resolve_block_size(manifest: Manifest) -> int:
+    """Return the sampler's block size in samples: only an absent one is the default (rulings NA09, NA27)."""
+    section = manifest.data or DataSection()
+    if section.sampler_block_size is None:
+        return DEFAULT_BLOCK_SIZE
+    return section.sampler_block_size
+
+
+def resolve_drop_last(manifest: Manifest) -> bool:
+    """Return whether a train epoch drops its short last batch: false where absent (ruling NA27)."""
+    section = manifest.data or DataSection()
+    if section.drop_last is None:
+        return False
+    return section.drop_last
+
+
+TRAIN: Final = "train"
+EVAL: Final = "eval"
+INFER: Final = "infer"
+STAGES: Final = (TRAIN, EVAL, INFER)
+
+
+def is_shuffled(stage_type: str) -> bool:
+    """Return whether a stage shuffles: only train does (seed 000 §6.8)."""
+    return stage_type == TRAIN
+
+
+def subsampling_mode(stage_type: str) -> str:
+    """Return the mode that a privacy accountant must assume (seed 000 §0.I)."""
+    return "SHUFFLE_WITHOUT_REPLACEMENT" if is_shuffled(stage_type) else "NONE"
+
+
+def sampling_mode(stage_type: str) -> str:
+    """Return the versioned name of the sampling rule (seed 000 §0.I)."""
+    return "SHUFFLE_WITHOUT_REPLACEMENT_BLOCK_AFFINE_V1" if is_shuffled(stage_type) else "SEQUENTIAL_V1"
+
 
 MAX_UINT64: Final = 2**64 - 1
 MAX_BLOCK: Final = 2**32

@@ -4,11 +4,16 @@ from collections.abc import Mapping
 from itertools import islice
 from typing import Any
 
-from impl.reference.data.batch_request import BatchRequest, first_fault
-from impl.reference.data.digests import derive_epoch_seed
-from impl.reference.data.manifest import Manifest, resolve_block_size, resolve_drop_last
+from impl.reference.data.batch_request import (
+    BatchRequest,
+    Manifest,
+    first_fault,
+    is_shuffled,
+    resolve_block_size,
+    resolve_drop_last,
+)
 from impl.reference.data.seeded_intra_block_map import derive_coefficients
-from impl.reference.data.stage import is_shuffled
+from impl.reference.data.summarize_run import derive_epoch_seed
 from impl.reference.data.virtual_order import locate, plan_blocks
 from impl.reference.philox import block_draws, draws, read_seed
 

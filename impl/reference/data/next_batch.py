@@ -4,18 +4,24 @@ from dataclasses import dataclass
 from typing import Final
 
 from impl.failure import ContractFailure
-from impl.reference.data.batch_request import BatchRequest, first_fault
-from impl.reference.data.cursor import Cursor
-from impl.reference.data.digests import (
+from impl.reference.data.batch_request import (
+    BatchRequest,
+    Manifest,
+    first_fault,
+    is_shuffled,
+    resolve_block_size,
+    resolve_drop_last,
+    sampling_mode,
+    subsampling_mode,
+)
+from impl.reference.data.cursors import Cursor
+from impl.reference.data.summarize_run import (
     derive_data_replay_t,
     derive_epoch_seed,
     hash_epoch_seed,
     hash_sampler_config,
 )
-from impl.reference.data.manifest import Manifest, resolve_block_size, resolve_drop_last
-from impl.reference.data.sampling import SamplingMetadata, TraceRecord
-from impl.reference.data.stage import is_shuffled, sampling_mode, subsampling_mode
-from impl.reference.data.virtual_order import plan_blocks, shuffled_indices
+from impl.reference.data.virtual_order import SamplingMetadata, TraceRecord, plan_blocks, shuffled_indices
 from impl.types import bytes32, uint32, uint64
 
 OPERATOR: Final = "UML_OS.Data.NextBatch_v2"

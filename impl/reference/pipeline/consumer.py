@@ -1,29 +1,54 @@
 """The consumer: it waits for batch files, hands out their batches and deletes what it has handed out."""
 
+from __future__ import annotations
+
 import logging
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from os import PathLike
 from typing import Any, Final, Literal, TypeVar
 
 from impl.reference.checkpoint import disk
-from impl.reference.pipeline.arrays import has_cuda, numpy_array, on_device, torch_rows
-from impl.reference.pipeline.backoff import Clock, attempts
-from impl.reference.pipeline.batch_name import is_split
-from impl.reference.pipeline.codec import codec_named
-from impl.reference.pipeline.field_spec import FieldSpec
-from impl.reference.pipeline.legacy_source import LegacySource, legacy_names
-from impl.reference.pipeline.loaded_file import Rows
-from impl.reference.pipeline.meta import SPLITS, check_meta, is_size, schema_in
-from impl.reference.pipeline.meta_file import read_meta
-from impl.reference.pipeline.plain_value import shown
-from impl.reference.pipeline.queue_folder import QUEUE, QueueFolder, root_of
-from impl.reference.pipeline.queue_source import QueueSource
+from impl.reference.pipeline.codecs import codec_named, has_cuda, numpy_array, on_device, torch_rows
+from impl.reference.pipeline.metadata import SPLITS, FieldSpec, check_meta, is_size, read_meta, schema_in, shown
+from impl.reference.pipeline.queue_folder import QUEUE, QueueFolder, is_split, root_of
 from impl.reference.pipeline.refusal import QueueTimeout, Refusal
-from impl.reference.pipeline.source import Source
-from impl.reference.pipeline.split_reader import SplitReader
-from impl.reference.pipeline.warning import Kind, Warnings
+from impl.reference.pipeline.samples import SplitReader
+from impl.reference.pipeline.sources import Kind, LegacySource, QueueSource, Rows, Source, Warnings, legacy_names
 from impl.types import uint64
+
+FIRST_PAUSE: Final = 0.010
+LONGEST_PAUSE: Final = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """Tell a time that never goes back, in seconds, and sleep."""
+
+    now: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], None] = time.sleep
+
+
+def pauses() -> Iterator[float]:
+    """Yield the pauses in seconds: 10 ms, doubled up to one second (ruling QA24)."""
+    pause = FIRST_PAUSE
+    while True:
+        yield pause
+        pause = min(2 * pause, LONGEST_PAUSE)
+
+
+def attempts(clock: Clock, timeout: float | None) -> Iterator[None]:
+    """Yield at once and after every pause, last when the timeout is over; None waits for ever, 0 is one look."""
+    deadline = None if timeout is None else clock.now() + timeout
+    yield
+    for pause in pauses():
+        left = pause if deadline is None else deadline - clock.now()
+        if left <= 0:
+            return
+        clock.sleep(min(pause, left))
+        yield
+
 
 log: Final = logging.getLogger("tallystick.pipeline.consumer")
 SYSTEM_CLOCK: Final = Clock()

@@ -1,32 +1,109 @@
 """The base class of every provider: a dataset says what a batch is, this writes the files."""
 
+from __future__ import annotations
+
 import errno
 import logging
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from itertools import cycle
 from os import PathLike
 from pathlib import Path
+from random import Random
 from shutil import rmtree
+from sys import float_info
 from typing import Any, Final
+from zlib import crc32
 
 from impl.reference.checkpoint import disk
-from impl.reference.pipeline.batch_file import BatchFile, Metadata
-from impl.reference.pipeline.batch_name import final_name, is_split, temporary_name
-from impl.reference.pipeline.codec import codec_named
-from impl.reference.pipeline.field_spec import FieldSpec
-from impl.reference.pipeline.file_seed import MODULUS, FileRandom, file_seed
-from impl.reference.pipeline.meta import check_meta, schema_in
-from impl.reference.pipeline.meta_file import NAME as META_NAME
-from impl.reference.pipeline.meta_file import read_meta, write_meta
-from impl.reference.pipeline.plain_value import invalid, is_same
-from impl.reference.pipeline.provider_config import ProviderConfig
-from impl.reference.pipeline.queue_folder import QUEUE, QueueFolder, root_of
+from impl.reference.pipeline.codecs import codec_named, library
+from impl.reference.pipeline.metadata import NAME as META_NAME
+from impl.reference.pipeline.metadata import (
+    FieldSpec,
+    check_meta,
+    invalid,
+    is_same,
+    is_size,
+    read_meta,
+    schema_in,
+    shown,
+    write_meta,
+)
+from impl.reference.pipeline.queue_folder import (
+    QUEUE,
+    BatchFile,
+    Metadata,
+    QueueFolder,
+    final_name,
+    is_split,
+    root_of,
+    temporary_name,
+)
 from impl.reference.pipeline.refusal import Refusal
 from impl.reference.pipeline.tensors import NotATensor, concatenate, is_whole, tensor_of
 from impl.types import Tensor
+
+MODULUS: Final = 2**64
+_MULTIPLIER: Final = 1000003
+
+
+def file_seed(seed: int, split: str, seq: int) -> int:
+    """Return the uint64 seed of a file (requirement Q13; ruling QA02); hash() would differ from process to process."""
+    return ((seed * _MULTIPLIER) ^ crc32(split.encode("utf-8")) ^ seq) % MODULUS
+
+
+class FileRandom(Random):
+    """Draw the random numbers of one file; `file_seed` seeds any other generator (ruling QA03).
+
+    `batch_index` is the number of the batch that is being sampled, from 0.
+    """
+
+    def __init__(self, seed: int) -> None:
+        super().__init__(seed)
+        self.file_seed = seed
+        self.batch_index = 0
+
+    def below(self, limit: int) -> int:
+        """Draw an integer from 0 to limit - 1 from one double, which no version of Python draws otherwise."""
+        return int(self.random() * limit)
+
+    def generator(self) -> Any:
+        """Return a `torch.Generator` with the file's seed; two calls give two equal ones."""
+        return library("torch").Generator().manual_seed(self.file_seed)
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderConfig:
+    """Hold the constructor's numbers; everything but `sleep_seconds` is a count (seed 001, DataProvider Base API)."""
+
+    batch_size: int
+    block_size: int | None
+    target_size: int | None
+    batches_per_file: int
+    max_backlog_files: int
+    sleep_seconds: float
+    seed: int
+
+    def __post_init__(self) -> None:
+        """Refuse a number that no provider can work with: CONFIG_INVALID (requirement Q18)."""
+        for name in ("batch_size", "batches_per_file", "max_backlog_files"):
+            if not is_size(getattr(self, name)):
+                raise _invalid(name, getattr(self, name))
+        for name in ("block_size", "target_size"):
+            if getattr(self, name) is not None and not is_size(getattr(self, name)):
+                raise _invalid(name, getattr(self, name))
+        if type(self.sleep_seconds) not in (int, float) or not 0 < self.sleep_seconds <= float_info.max:
+            raise _invalid("sleep_seconds", self.sleep_seconds)
+        if type(self.seed) is not int or not 0 <= self.seed < MODULUS:
+            raise _invalid("seed", self.seed)
+
+
+def _invalid(name: str, number: object) -> Refusal:
+    return Refusal("CONFIG_INVALID", f"{name} cannot be {shown(number)}")
+
 
 log: Final = logging.getLogger("tallystick.pipeline.provider")
 

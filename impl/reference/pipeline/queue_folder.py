@@ -1,14 +1,136 @@
 """The folder of one split: which files are visible, and where those go that cannot be read."""
 
+from __future__ import annotations
+
 import errno
 import os
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, Protocol
 
 from impl.reference.checkpoint import disk
-from impl.reference.pipeline.batch_name import BatchName, is_temporary, parse_batch_name
-from impl.reference.pipeline.refusal import Refusal
+from impl.reference.pipeline.metadata import FieldSpec, NotASchema, is_text, schema_of
+from impl.reference.pipeline.refusal import Corrupt, Refusal
+from impl.types import Tensor
+
+SEQ_DIGITS: Final = 6
+TEMPORARY: Final = ".tmp-"
+_VISIBLE: Final = re.compile(r"([0-9]+)-([0-9]+)-([0-9]+)(\.[a-z]+)")
+_SPLIT: Final = re.compile(r"(?:train|val)(?:_rank(?:0|[1-9][0-9]*))?")
+
+
+@dataclass(frozen=True, slots=True)
+class BatchName:
+    """Hold what a visible name says: `{timestamp}-{seq}-{nb}{ext}`, timestamp in UTC milliseconds."""
+
+    timestamp: int
+    seq: int
+    num_batches: int
+    text: str
+
+    @property
+    def order(self) -> tuple[int, int, bytes]:
+        """The place in the queue: numbers, not digits, and the bytes of the name on a tie (ruling QA05)."""
+        return (self.timestamp, self.seq, self.text.encode())
+
+
+def parse_batch_name(text: str, ending: str) -> BatchName | None:
+    """Read a visible name of one codec's ending; None for every other name (ruling QA16)."""
+    found = _VISIBLE.fullmatch(text)
+    if found is None or found[4] != ending:
+        return None
+    return BatchName(timestamp=int(found[1]), seq=int(found[2]), num_batches=int(found[3]), text=text)
+
+
+def final_name(timestamp: int, seq: int, num_batches: int, ending: str) -> str:
+    """Return the visible name of a finished file."""
+    return f"{timestamp}-{seq:0{SEQ_DIGITS}}-{num_batches}{ending}"
+
+
+def temporary_name(timestamp: int, seq: int, ending: str) -> str:
+    """Return the name under which a file is written before it is renamed."""
+    return f"{TEMPORARY}{timestamp}-{seq:0{SEQ_DIGITS}}{ending}"
+
+
+def is_temporary(text: str) -> bool:
+    """Tell whether a name is one that only its provider looks at."""
+    return text.startswith(TEMPORARY)
+
+
+def is_split(text: str) -> bool:
+    """Tell whether a text names a split: train or val, or one rank's own folder of either."""
+    return _SPLIT.fullmatch(text) is not None
+
+
+_NUMBERS: Final = ("batch_size", "num_batches", "file_idx", "produced_at")
+
+
+@dataclass(frozen=True, slots=True)
+class Metadata:
+    """Hold the metadata of a batch file; `file_idx` is its seq, `produced_at` in UTC milliseconds."""
+
+    batch_size: int
+    num_batches: int
+    file_idx: int
+    split: str
+    produced_at: int
+    schema: tuple[FieldSpec, ...]
+
+    def as_map(self) -> dict[str, Any]:
+        """Return the map that stands in the file, its keys in the seed's order."""
+        return {
+            "batch_size": self.batch_size,
+            "num_batches": self.num_batches,
+            "file_idx": self.file_idx,
+            "split": self.split,
+            "produced_at": self.produced_at,
+            "schema": [field.as_map() for field in self.schema],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class BatchFile:
+    """Hold a whole batch file; what a legacy file says of itself is not looked at."""
+
+    metadata: Metadata | None
+    tensors: Mapping[str, Tensor]
+
+
+class Codec(Protocol):
+    """Turn batch files into bytes and back; reading raises Corrupt and runs nothing that stands in the bytes."""
+
+    ending: str
+
+    def judge_end(self, tail: bytes) -> None:
+        """Raise Corrupt where no file of this codec ends so: a large one is not read for nothing."""
+
+    def encode(self, file: BatchFile) -> bytes:
+        """Return the bytes of a file, its tensors in schema order."""
+
+    def decode(self, content: bytes) -> BatchFile:
+        """Read the bytes of a file."""
+
+    def decode_legacy(self, content: bytes) -> BatchFile:
+        """Read the tensors of a file of the baseline, whatever else stands in it."""
+
+
+def metadata_of(described: object) -> Metadata:
+    """Read a metadata map of exactly the seed's keys; Corrupt (ruling QA33)."""
+    if not isinstance(described, dict) or described.keys() != {*_NUMBERS, "split", "schema"}:
+        raise Corrupt("the metadata has other keys")
+    for key in _NUMBERS:
+        if type(described[key]) is not int or described[key] < 0:
+            raise Corrupt(f"the metadata's {key} is no count")
+    if not is_text(described["split"]):
+        raise Corrupt("the metadata's split is no text")
+    try:
+        schema = schema_of(described["schema"])
+    except NotASchema as reason:
+        raise Corrupt(str(reason)) from None
+    return Metadata(**{**described, "schema": schema})
+
 
 QUEUE: Final = "queue"
 QUARANTINE: Final = "quarantine"

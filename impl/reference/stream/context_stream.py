@@ -1,15 +1,151 @@
 """The context stream: chunks of consecutive tokens for one rank, and the cursor from which it goes on."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import asdict, dataclass, fields
+from typing import Final, Literal, TypeAlias
 
 from impl.failure import default_failure
-from impl.reference.stream.chunk_size import is_schedule, is_too_small
-from impl.reference.stream.content_hash import content_hash
-from impl.reference.stream.stream_cursor import MAX_UINT64, StreamCursor
-from impl.reference.stream.token_chunk import TokenChunk
-from impl.reference.stream.token_source import TokenSource
+from impl.reference.stream.token_sources import TokenSource
+from impl.types import uint32, uint64
+
+
+@dataclass(frozen=True, slots=True)
+class TokenChunk:
+    """Hold consecutive tokens; `document_boundary` is for the Conductor, never for the model (S01, S06, S07)."""
+
+    tokens: list[uint32]
+    chunk_id: uint64
+    document_boundary: bool
+
+
+Warning: TypeAlias = Literal["CHUNK_BELOW_MAX_FREQUENCY", "CHUNK_NOT_MULTIPLE"]
+
+
+def is_schedule(cms_frequencies: Sequence[int]) -> bool:
+    """Tell whether there is a level, and every level fires after some number of tokens."""
+    return len(cms_frequencies) > 0 and min(cms_frequencies) > 0
+
+
+def is_too_small(chunk_size: int, cms_frequencies: Sequence[int]) -> bool:
+    """Tell whether not even level 0 fires within a chunk (requirement S10; ruling SA20)."""
+    return chunk_size == 0 or chunk_size < cms_frequencies[0]
+
+
+def warnings_of(chunk_size: int, cms_frequencies: Sequence[int]) -> list[Warning]:
+    """Return what is legal and changes how the levels fire (requirements S11, S12)."""
+    slowest = max(cms_frequencies)
+    warnings: list[Warning] = []
+    if chunk_size < slowest:
+        warnings.append("CHUNK_BELOW_MAX_FREQUENCY")
+    if chunk_size % slowest:
+        warnings.append("CHUNK_NOT_MULTIPLE")
+    return warnings
+
+
+OFFSET_BASIS: Final = 0xCBF29CE484222325
+PRIME: Final = 0x100000001B3
+WORD: Final = 4  # bytes of a token
+
+
+def content_hash(tokens: Sequence[int]) -> int:
+    """Return FNV-1a-64 over the tokens as little-endian u32, 0 for none (requirement S31; rulings SA10, SA11)."""
+    if not tokens:
+        return 0
+    digest = OFFSET_BASIS
+    for token in tokens:
+        for byte in token.to_bytes(WORD, "little"):
+            digest = (digest ^ byte) * PRIME % 2**64
+    return digest
+
+
+OPERATOR: Final = "Stream.FiringCounts"
+MAX_CLOCK: Final = 2**64 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class FiringCounts:
+    """Hold one count for each level, in the order of the frequencies."""
+
+    counts: list[uint64]
+
+
+def firing_counts(
+    *,
+    clock: uint64,
+    chunk_size: uint64,
+    cms_frequencies: list[uint64],
+    variant: Literal["token_clock", "step"] | None = None,
+) -> FiringCounts:
+    """Count the firings of each level in a chunk (requirements S13, S14; ruling SA20).
+
+    token_clock: `clock` is the number of tokens since open, and level C fires after every C-th. step: `clock` is the
+    step, and a level counts 1 iff the step is a multiple of C or the chunk has C tokens or more. No level or a level 0
+    is CONTRACT_VIOLATION, an empty chunk CHUNK_TOO_SMALL, a clock beyond 64 bits COUNTER_OVERFLOW.
+    """
+    if not is_schedule(cms_frequencies):
+        raise default_failure("CONTRACT_VIOLATION", OPERATOR)
+    if chunk_size == 0:
+        raise default_failure("CHUNK_TOO_SMALL", OPERATOR)
+    if variant == "step":
+        return FiringCounts([1 if clock % c == 0 or chunk_size >= c else 0 for c in cms_frequencies])
+    if clock + chunk_size > MAX_CLOCK:
+        raise default_failure("COUNTER_OVERFLOW", OPERATOR)
+    return FiringCounts([(clock + chunk_size) // c - clock // c for c in cms_frequencies])
+
+
+MAX_UINT64: Final = 2**64 - 1
+MAX_UINT32: Final = 2**32 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class StreamCursor:
+    """Hold the place of one rank between two calls (seed 003 §Coupling; rulings SA01, SA02, SA12, SA13, SA18).
+
+    `dataset_index` is where the next round begins, `chunk_id` the last one served, `last_chunk_start` and
+    `last_chunk_len` say which tokens `content_hash` is of.
+    """
+
+    dataset_index: uint64
+    chunk_id: uint64
+    pulse_id: uint64
+    content_hash: uint64
+    last_chunk_start: uint64
+    last_chunk_len: uint64
+    rank: uint32
+    world_size: uint32
+    rng_state: bytes | None = None
+    total_tokens: uint64 | None = None
+
+
+OPTIONAL: Final = frozenset({"rng_state", "total_tokens"})
+SMALL: Final = frozenset({"rank", "world_size"})
+
+
+def cursor_item(cursor: StreamCursor) -> dict[str, object]:
+    """Return the cursor as a map, without what it does not have."""
+    return {name: content for name, content in asdict(cursor).items() if content is not None}
+
+
+def read_cursor(item: object) -> StreamCursor | None:
+    """Return the cursor that a map holds, None for anything that is none."""
+    if not isinstance(item, dict):
+        return None
+    names = {field.name for field in fields(StreamCursor)}
+    if not names - OPTIONAL <= item.keys() <= names:
+        return None
+    if not all(_is_typed(name, content) for name, content in item.items()):
+        return None
+    return StreamCursor(**item)
+
+
+def _is_typed(name: str, content: object) -> bool:
+    if name == "rng_state":
+        return isinstance(content, bytes)
+    most = MAX_UINT32 if name in SMALL else MAX_UINT64
+    return type(content) is int and 0 <= content <= most
+
 
 NEXT_CHUNK: Final = "Stream.NextChunk"
 

@@ -1,11 +1,14 @@
-"""Tokens that only come one after the other: any Python iterator, or a HuggingFace dataset in streaming mode."""
+"""Documents read ahead in a thread, within a bound of tokens."""
+
+from __future__ import annotations
 
 import importlib
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from threading import Condition, Thread
 from typing import Any, TypeAlias
 
-from impl.reference.stream.held_tokens import HeldTokens
-from impl.reference.stream.token_source import OnEnd
+from impl.reference.stream.token_sources import HeldTokens, OnEnd
 
 # A call begins anew and yields documents, each a sequence of tokens.
 OpenDocuments: TypeAlias = Callable[[], Iterable[Sequence[int]]]
@@ -106,3 +109,134 @@ def huggingface_documents(path: str, *, column: str = "input_ids", **options: An
             yield row[column]
 
     return documents
+
+
+class InputEnded(Exception):
+    """Tokens are pushed into an input that has ended."""
+
+
+class InteractiveTokens:
+    """Serve pushed tokens once; what has been read is forgotten (requirement S18)."""
+
+    is_seekable = False
+    total_tokens = None
+
+    def __init__(self) -> None:
+        self.on_end: OnEnd = "stop"
+        self._waiting = HeldTokens()
+        self._has_ended = False
+
+    def push(self, tokens: Sequence[int], boundary: bool) -> None:
+        """Add tokens; `boundary` says that the conversation breaks after the last one; InputEnded."""
+        if self._has_ended:
+            raise InputEnded
+        self._waiting.add(tokens, boundary)
+
+    def end_input(self) -> None:
+        """Say that no token follows; saying it again changes nothing."""
+        self._has_ended = True
+
+    def is_ready(self, wanted: int) -> bool:
+        """Tell whether so many tokens were pushed, or the input has ended."""
+        return self._has_ended or wanted <= self._waiting.end
+
+    def reach(self, pass_number: int, wanted: int) -> int:
+        """Return how many tokens were pushed, counting no further than `wanted`."""
+        return min(wanted, self._waiting.end)
+
+    def is_over(self, pass_number: int, index: int) -> bool:
+        """Tell whether the input has ended before an index."""
+        return self._has_ended and index >= self._waiting.end
+
+    def read(self, pass_number: int, start: int, end: int) -> list[int]:
+        """Return the tokens in [start, end) and forget all before `end`."""
+        tokens = self._waiting.between(start, end)
+        self._waiting.forget(end)
+        return tokens
+
+    def crosses(self, pass_number: int, start: int, end: int) -> bool:
+        """Tell whether the conversation breaks after a token in [start, end)."""
+        return (start < end and self.is_over(pass_number, end)) or self._waiting.breaks(start, end)
+
+    def rng_state(self, pass_number: int) -> None:
+        """Return nothing: nothing is drawn."""
+        return
+
+    def restart(self, index: int) -> None:
+        """Give the first token that was not served the index 0."""
+        self._waiting.forget(index)
+        self.resume(0, 0)
+
+    def resume(self, pass_number: int, index: int) -> bool:
+        """Give the first token that waits an index, and so all those behind it."""
+        self._waiting.renumber(index)
+        return True
+
+
+def prefetched(open_documents: OpenDocuments, most_tokens: int) -> OpenDocuments:
+    """Return the same documents, read ahead in a thread of their own (requirement S34).
+
+    The thread rests while it holds `most_tokens` or more, so that it never holds more than that and one document. An
+    error of the iterator is raised where its document would have come.
+    """
+
+    def documents() -> Iterator[Sequence[int]]:
+        reader = _Reader(open_documents, most_tokens)
+        try:
+            yield from iter(reader.next_document, None)
+        finally:
+            reader.stop()
+
+    return documents
+
+
+class _Reader:
+    def __init__(self, open_documents: OpenDocuments, most_tokens: int) -> None:
+        self._open = open_documents
+        self._most = most_tokens
+        self._ready: deque[Sequence[int]] = deque()
+        self._tokens = 0
+        self._error: BaseException | None = None
+        self._is_over = self._is_stopped = False
+        self._changed = Condition()
+        Thread(target=self._run, name="stream-prefetch", daemon=True).start()
+
+    def next_document(self) -> Sequence[int] | None:
+        """Return the next document, None after the last; waits for the thread."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._ready or self._is_over)
+            if self._ready:
+                document = self._ready.popleft()
+                self._tokens -= len(document)
+                self._changed.notify_all()
+                return document
+            if self._error is not None:
+                raise self._error
+            return None
+
+    def stop(self) -> None:
+        """Let the thread end and forget what it holds."""
+        with self._changed:
+            self._is_stopped = True
+            self._ready.clear()
+            self._changed.notify_all()
+
+    def _run(self) -> None:
+        error: BaseException | None = None
+        try:
+            for document in self._open():
+                if not self._take(document):
+                    return
+        except BaseException as raised:  # SystemExit, too: whoever waits would wait for ever
+            error = raised
+        with self._changed:
+            self._error, self._is_over = error, True
+            self._changed.notify_all()
+
+    def _take(self, document: Sequence[int]) -> bool:
+        with self._changed:
+            self._ready.append(document)
+            self._tokens += len(document)
+            self._changed.notify_all()
+            self._changed.wait_for(lambda: self._tokens < self._most or self._is_stopped)
+            return not self._is_stopped

@@ -4,17 +4,18 @@ from dataclasses import dataclass
 from typing import Final
 
 from impl.failure import default_failure
-from impl.reference.stream.chunk_size import Warning, is_schedule, warnings_of
-from impl.reference.stream.context_stream import ContextStream
-from impl.reference.stream.declaration import SourceDeclaration, is_complete
-from impl.reference.stream.interactive_tokens import InputEnded, InteractiveTokens
-from impl.reference.stream.open_source import open_source
-from impl.reference.stream.restore import restore_checkpoint
-from impl.reference.stream.save_checkpoint import save_checkpoint
-from impl.reference.stream.stream_checkpoint import Model
-from impl.reference.stream.stream_cursor import StreamCursor
-from impl.reference.stream.token_chunk import TokenChunk
-from impl.reference.stream.token_file import UnusableFile
+from impl.reference.stream.context_stream import (
+    ContextStream,
+    StreamCursor,
+    TokenChunk,
+    Warning,
+    is_schedule,
+    warnings_of,
+)
+from impl.reference.stream.iterator_tokens import InputEnded, InteractiveTokens
+from impl.reference.stream.restore import open_source, restore_checkpoint
+from impl.reference.stream.stream_checkpoint import Model, save_checkpoint
+from impl.reference.stream.token_file import SourceDeclaration, UnusableFile, is_complete
 from impl.types import uint32, uint64
 
 VIOLATION: Final = "CONTRACT_VIOLATION"

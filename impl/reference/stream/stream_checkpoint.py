@@ -1,11 +1,15 @@
-"""Model and stream in one file: the bytes of a checkpoint, and what they say."""
+"""Model and stream, saved together between two steps."""
+
+from __future__ import annotations
 
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Final
 
+from impl.failure import default_failure
 from impl.reference.canonical_cbor import NotCanonical, decode_canonical, encode_canonical
-from impl.reference.stream.stream_cursor import MAX_UINT64, StreamCursor, cursor_item
+from impl.reference.stream.context_stream import MAX_UINT64, ContextStream, StreamCursor, cursor_item
+from impl.reference.stream.token_file import UnusablePlace, write_durably
 from impl.types import uint64
 
 FORMAT: Final = "stream_checkpoint_v1"
@@ -62,3 +66,20 @@ def open_checkpoint(data: bytes) -> OpenedCheckpoint:
     if type(pulse_id) is not int or not 0 <= pulse_id <= MAX_UINT64 or not isinstance(state, bytes):
         raise Unreadable("no model")
     return OpenedCheckpoint(Model(pulse_id, state), content.get("stream_cursor"))
+
+
+OPERATOR: Final = "Stream.Checkpoint"
+
+
+def save_checkpoint(stream: ContextStream, root: str, name: str, model: Model) -> None:
+    """Write the model's state and the stream's cursor as one file, in one atomic operation.
+
+    CHECKPOINT_MID_STEP between a chunk and its advance, CONTRACT_VIOLATION where the root or the name cannot hold a
+    file (requirements S23, S24; ruling SA15).
+    """
+    if stream.is_mid_step:
+        raise default_failure("CHECKPOINT_MID_STEP", OPERATOR)
+    try:
+        write_durably(root, name, encode_checkpoint(model, stream.cursor()))
+    except UnusablePlace:
+        raise default_failure("CONTRACT_VIOLATION", OPERATOR) from None

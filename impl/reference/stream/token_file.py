@@ -1,4 +1,6 @@
-"""Tokens in a file: raw little-endian words, or a one-dimensional `.npy` array of them."""
+"""One file, replaced as a whole: after a crash it is the old one or the new one."""
+
+from __future__ import annotations
 
 import mmap
 import os
@@ -7,14 +9,16 @@ import stat
 import sys
 from array import array
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final, Literal, TypeAlias
 
-from impl.reference.open_flags import NONBLOCK, PRIVATE
-from impl.reference.stream.fixed_tokens import FixedTokens
-from impl.reference.stream.token_source import OnEnd
+from impl.reference.open_flags import FOLDER, NOFOLLOW, NONBLOCK, PRIVATE
+from impl.reference.stream.token_sources import FixedTokens, OnEnd
+from impl.types import bytes16, uint32, uint64
 
 DType: TypeAlias = Literal["u16", "u32"]
 
@@ -132,3 +136,131 @@ def _npy_header(header: bytes) -> tuple[str, int]:
         raise UnusableFile("not a .npy file of one dimension of u16 or u32")
     (descr,), _, (count,) = found
     return NPY_DTYPES[descr.decode()], int(count)
+
+
+@dataclass(frozen=True, slots=True)
+class PartDeclaration:
+    """Declare a source that may stand within another one."""
+
+    kind: Literal["file", "tokens"]
+    path: str | None = None
+    dtype: DType | None = None
+    tokens: list[uint32] | None = None
+    boundaries: list[uint64] | None = None
+    on_end: OnEnd | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SourceDeclaration:
+    """Declare a source; `on_end` is `wrap` where it is absent (ruling SA04)."""
+
+    kind: Literal["file", "tokens", "interleaved", "interactive", "shuffled"]
+    seed: bytes16 | None = None
+    path: str | None = None
+    dtype: DType | None = None
+    tokens: list[uint32] | None = None
+    boundaries: list[uint64] | None = None
+    on_end: OnEnd | None = None
+    parts: list[PartDeclaration] | None = None
+    pattern: list[uint32] | None = None
+
+
+AnyDeclaration: TypeAlias = SourceDeclaration | PartDeclaration
+
+
+def is_complete(source: SourceDeclaration) -> bool:
+    """Tell whether a source has what its kind needs, and every part of it too."""
+    parts = source.parts or []
+    match source.kind:
+        case "interleaved":
+            if not parts or not source.pattern or max(source.pattern) >= len(parts):
+                return False
+        case "shuffled":
+            if len(parts) != 1 or source.seed is None:
+                return False
+        case "interactive":
+            # Nobody can say again what was said, and its boundaries come with it.
+            return source.on_end == "stop" and not source.boundaries
+        case _:
+            return _has_data(source)
+    return all(_has_data(part) for part in parts)
+
+
+def _has_data(source: AnyDeclaration) -> bool:
+    if source.kind == "file":
+        return source.path is not None and _is_sorted(source.boundaries or [])
+    return source.tokens is not None and _is_sorted(source.boundaries or [])
+
+
+def _is_sorted(boundaries: Sequence[int]) -> bool:
+    return all(earlier <= later for earlier, later in pairwise(boundaries))
+
+
+MAX_NAME_BYTES: Final = 240  # leaves room for the temporary name
+
+
+class UnusablePlace(Exception):
+    """The root or the name cannot hold a file, or no regular file is there."""
+
+
+def write_durably(root: str, name: str, content: bytes) -> None:
+    """Write a file beside its name, make it durable and rename it; UnusablePlace (requirement S24).
+
+    After an error of the disk nothing is deleted, and the old file, if there was one, stands.
+    """
+    final = _place(root, name)
+    temporary = final.with_name(f".{name}.tmp")
+    if _is_folder(temporary):
+        raise UnusablePlace("a folder stands there")
+    with suppress(FileNotFoundError):
+        temporary.unlink()
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | NOFOLLOW | PRIVATE, 0o644)
+    try:
+        view = memoryview(content)
+        while view:
+            view = view[os.write(descriptor, view) :]
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+    temporary.replace(final)
+    _sync_folder(final.parent)
+
+
+def read_file(root: str, name: str) -> bytes:
+    """Return the content of a regular file; UnusablePlace where there is none."""
+    place = _place(root, name)
+    try:
+        # Without O_NONBLOCK a pipe under the file's name would hold the reader for ever.
+        descriptor = os.open(place, os.O_RDONLY | NOFOLLOW | NONBLOCK | PRIVATE)
+    except OSError as error:
+        raise UnusablePlace(str(error)) from None
+    with os.fdopen(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise UnusablePlace("not a regular file")
+        return file.read()
+
+
+def _place(root: str, name: str) -> Path:
+    if not name or name in (".", "..") or "/" in name or "\x00" in name or not root.startswith("/") or "\x00" in root:
+        raise UnusablePlace("not a name in a root")
+    try:
+        if len(name.encode()) > MAX_NAME_BYTES or not Path(root).is_dir() or _is_folder(Path(root, name)):
+            raise UnusablePlace("not a name in a root")
+    except UnicodeEncodeError:
+        raise UnusablePlace("not a name in a root") from None
+    return Path(root, name)
+
+
+def _is_folder(path: Path) -> bool:
+    """Tell whether a folder stands there; a link to one is a link, which is replaced."""
+    return path.is_dir() and not path.is_symlink()
+
+
+def _sync_folder(folder: Path) -> None:
+    if FOLDER is None:
+        return
+    descriptor = os.open(folder, os.O_RDONLY | FOLDER | PRIVATE)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

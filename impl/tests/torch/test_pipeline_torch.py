@@ -12,13 +12,11 @@ import pytest
 import torch
 
 from impl.reference import backend
-from impl.reference.pipeline.batch_file import BatchFile, Metadata
+from impl.reference.pipeline.codecs import PtCodec
 from impl.reference.pipeline.consumer import DatasetConsumer
-from impl.reference.pipeline.field_spec import FieldSpec
-from impl.reference.pipeline.file_seed import FileRandom
-from impl.reference.pipeline.meta_file import write_meta
-from impl.reference.pipeline.provider import DataProviderBase
-from impl.reference.pipeline.pt_codec import PtCodec
+from impl.reference.pipeline.metadata import FieldSpec, write_meta
+from impl.reference.pipeline.provider import DataProviderBase, FileRandom
+from impl.reference.pipeline.queue_folder import BatchFile, Metadata
 from impl.reference.pipeline.refusal import Corrupt, Refusal
 from impl.reference.pipeline.tensors import WIDTHS, packed
 from impl.tests.pipeline_queue import ROW, XY, meta_of, names_in, provider_of
@@ -194,12 +192,12 @@ def test_the_machines_speak_pt_as_well(tmp_path: Path) -> None:
 
 
 def test_without_torch_the_codec_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from impl.reference.pipeline import pt_codec
+    from impl.reference.pipeline import codecs
 
     def absent(name: str) -> Any:
         raise ModuleNotFoundError(name)
 
-    monkeypatch.setattr(pt_codec, "library", absent)
+    monkeypatch.setattr(codecs, "library", absent)
     with pytest.raises(Refusal) as caught:
         provider_of(tmp_path, codec="pt")
     assert caught.value.code == "CONFIG_INVALID"

@@ -9,11 +9,10 @@ from impl.vectorized.batch.adjacency import edges_of
 from impl.vectorized.batch.arrays import AnyArray, Flags, Indices
 from impl.vectorized.batch.collect import Limits, lay_end_to_end, moments
 from impl.vectorized.batch.crowd import Crowd
-from impl.vectorized.batch.faults import Refused
 from impl.vectorized.batch.flat import Flat
-from impl.vectorized.batch.linearize import Sequences, linearize
+from impl.vectorized.batch.linearize import Sequences, linearize, remap, text_cells
+from impl.vectorized.batch.model import Refused
 from impl.vectorized.batch.orders import Orders, orders
-from impl.vectorized.batch.texts import remap, text_cells
 
 __all__ = ["Builder", "Limits", "TrainingBatch"]
 
@@ -65,9 +64,7 @@ class Builder:
                 return Target(int(first_row), held.row_count, kept.index(column) if column in kept else derived)
         raise Refused("UNKNOWN_TABLE")
 
-    def batch(
-        self, target: Target, rows: Sequence[int], times: Sequence[int | None], limits: Limits
-    ) -> TrainingBatch:
+    def batch(self, target: Target, rows: Sequence[int], times: Sequence[int | None], limits: Limits) -> TrainingBatch:
         """Return the batch of seed rows of the target's table, each seen at its time in microseconds UTC, or always.
 
         Raises Refused with CONTRACT_VIOLATION, LIMIT_EXCEEDED, ROW_NOT_FOUND or TARGET_TRUNCATED.

@@ -8,8 +8,8 @@ from typing import Final
 import numpy as np
 
 from impl.vectorized.batch.arrays import Indices
-from impl.vectorized.batch.faults import MOST, Refused
 from impl.vectorized.batch.flat import Keys
+from impl.vectorized.batch.model import MOST, Refused
 
 FOREVER: Final = np.iinfo(np.int64).max
 BLOCK: Final = 64  # children looked at together; most parents have fewer, and a walk seldom needs more

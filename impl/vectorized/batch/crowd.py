@@ -12,8 +12,8 @@ import numpy as np
 
 from impl.vectorized.batch.arrays import Flags, Indices, first_of_run, first_places, spread
 from impl.vectorized.batch.collect import FOREVER, Limits, Walker
-from impl.vectorized.batch.faults import MOST
 from impl.vectorized.batch.flat import Keys
+from impl.vectorized.batch.model import MOST
 
 # Beyond these a graph is a chain, and going row by row is faster.
 DEEPEST: Final = 64

@@ -5,10 +5,9 @@ from typing import Final
 
 import numpy as np
 
-from impl.vectorized.batch.arrays import AnyArray, Codes, Flags, Indices, Singles, Words, spread
+from impl.vectorized.batch.arrays import AnyArray, Codes, Flags, Indices, Singles, Words, scores, spread
 from impl.vectorized.batch.model import Column, Database, Table
 from impl.vectorized.batch.records import SEMANTIC_TYPES
-from impl.vectorized.batch.scores import scores
 
 ALWAYS: Final = np.iinfo(np.int64).min  # the time of a row that has none: before every cutoff
 IDENTIFIER, NUMERICAL, TIMESTAMP, BOOLEAN, CATEGORICAL, TEXT, IGNORED = range(7)

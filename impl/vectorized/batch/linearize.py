@@ -1,13 +1,38 @@
 """The cells of many sequences at once."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 import numpy as np
 
-from impl.vectorized.batch.arrays import AnyArray, Flags, Singles
+from impl.vectorized.batch.arrays import WIDTH, AnyArray, Flags, Indices, Singles, cyclic, scores
 from impl.vectorized.batch.collect import Rows
 from impl.vectorized.batch.flat import BOOLEAN, CATEGORICAL, NUMERICAL, TEXT, TIMESTAMP, Cells
-from impl.vectorized.batch.scores import WIDTH, cyclic, scores
+from impl.vectorized.batch.model import Refused
+
+
+def remap(global_ids: AnyArray, is_text: Flags, table: AnyArray) -> tuple[AnyArray, AnyArray]:
+    """Return the batch-local ids, uint32 [B, S], and the rows of the table they index; linear in the cells."""
+    local = np.zeros(global_ids.shape, np.uint32)
+    texts: Indices = global_ids[is_text].astype(np.int64)
+    if texts.max(initial=-1) >= len(table):
+        raise Refused("CONTRACT_VIOLATION")
+    places = np.arange(len(texts))
+    # Written back to front, so that the first appearance stays; nothing else in the array is ever read.
+    first = np.empty(len(table), np.int64)
+    first[texts[::-1]] = places[::-1]
+    appearance = first[texts]
+    fresh = appearance == places
+    ids = np.cumsum(fresh) - 1
+    local[is_text] = ids[appearance]
+    return local, np.ascontiguousarray(table[texts[fresh]])
+
+
+def text_cells(semantic_types: AnyArray, is_null: Flags, is_padding: Flags) -> Flags:
+    """Return which positions refer to a text."""
+    found: Flags = (semantic_types == TEXT) & ~is_null & ~is_padding
+    return found
 
 
 @dataclass(frozen=True, slots=True)

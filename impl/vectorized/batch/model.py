@@ -1,10 +1,14 @@
-"""A database in memory, column by column, as the fronts and the wire hand it over."""
+"""What the batch operators refuse."""
 
-from collections.abc import Sequence
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from impl.vectorized.batch import records
-from impl.vectorized.batch.arrays import AnyArray, Flags, Indices, array_of, tensor_of
+from impl.vectorized.batch.arrays import AnyArray, Flags, Indices, array_of, scores, tensor_of
 from impl.vectorized.batch.records import SemanticType
 
 
@@ -45,7 +49,7 @@ class Table:
         """Return the place of a column in the declared order; ValueError where there is none."""
         return [held.name for held in self.columns].index(column)
 
-    def ordered_keys(self) -> list["ForeignKey"]:
+    def ordered_keys(self) -> list[ForeignKey]:
         """Return the keys by the place of their column (ruling BA02)."""
         return sorted(self.foreign_keys, key=lambda key: self.place(key.column))
 
@@ -111,3 +115,108 @@ def to_records(database: Database) -> records.Database:
         ],
         text_embeddings=tensor_of(database.text_embeddings),
     )
+
+
+MOST = 1 << 16  # what a uint16 can number
+WORDS = 1 << 32
+DTYPES = {
+    "identifier": "int64", "numerical": "float64", "timestamp": "int64", "boolean": "bool", "categorical": "uint32",
+    "text": "uint32", "ignored": "uint8",
+}  # fmt: skip
+
+
+class Refused(Exception):
+    """A call is refused with the code; the operator makes the failure of it."""
+
+    def __init__(self, code: str) -> None:
+        super().__init__(code)
+        self.code = code
+
+
+def judge_database(database: Database) -> None:
+    """Raise Refused for the first of the kinds of fault: names, forms, numbers, keys."""
+    sizes = {table.name: table.row_count for table in database.tables}
+    for table in database.tables:
+        names = {column.name for column in table.columns} | {None}
+        keys_known = all(key.column in names and key.table in sizes for key in table.foreign_keys)
+        if table.time_column not in names or not keys_known:
+            raise Refused("UNKNOWN_TABLE")
+    embeddings = database.text_embeddings
+    formed = embeddings.ndim == 2 and embeddings.dtype == np.float16 and len(sizes) == len(database.tables)
+    if not formed or not all(_well_formed(table, len(embeddings)) for table in database.tables):
+        raise Refused("CONTRACT_VIOLATION")
+    if not all(_finite(column) for table in database.tables for column in table.columns):
+        raise Refused("NON_FINITE")
+    for table in database.tables:
+        for key in table.foreign_keys:
+            if len(key.rows) and not (key.rows.min() >= -1 and key.rows.max() < sizes[key.table]):
+                raise Refused("DANGLING_KEY")
+
+
+def _well_formed(table: Table, texts: int) -> bool:
+    shape = (table.row_count,)
+    return (
+        len({column.name for column in table.columns}) == len(table.columns)
+        and all(key.rows.dtype == np.int64 and key.rows.shape == shape for key in table.foreign_keys)
+        and all(_well_formed_column(column, shape, texts) for column in table.columns)
+        and (table.time_column is None or table.columns[table.place(table.time_column)].semantic_type == "timestamp")
+    )
+
+
+def _well_formed_column(column: Column, shape: tuple[int], texts: int) -> bool:
+    for array, dtype in ((column.values, DTYPES[column.semantic_type]), (column.is_null, "bool")):
+        if array.dtype.name != dtype or array.shape != shape:
+            return False
+    kind = column.semantic_type
+    if kind in ("numerical", "timestamp"):
+        return column.mean is not None and column.deviation is not None and not column.deviation < 0
+    if kind == "categorical":
+        if column.cat_emb_start is None or column.categories is None:
+            return False
+        return column.cat_emb_start + len(column.categories) <= WORDS and _below(column, len(column.categories))
+    return kind != "text" or _below(column, texts)
+
+
+def _below(column: Column, limit: int) -> bool:
+    return not np.any(~column.is_null & (column.values >= limit))
+
+
+def _finite(column: Column) -> bool:
+    if column.mean is None or column.deviation is None:
+        return True
+    if not (np.isfinite(column.mean) and np.isfinite(column.deviation)):
+        return False
+    if column.semantic_type not in ("numerical", "timestamp"):
+        return True
+    found = np.isfinite(scores(column.values, column.mean, column.deviation)) & np.isfinite(column.values)
+    return bool(np.all(found | column.is_null))
+
+
+def judge_length(sequence_length: int) -> None:
+    """Raise Refused for a sequence length outside 1 to 65,536."""
+    if not 0 < sequence_length <= MOST:
+        raise Refused("LIMIT_EXCEEDED" if sequence_length else "CONTRACT_VIOLATION")
+
+
+def judge_sequences(row_count: int, row_ids: Iterable[list[int]]) -> None:
+    """Raise Refused for rows that do not exist, that come twice in a sequence, or that are too many."""
+    sequences = list(row_ids)
+    if any(max(ids, default=-1) >= row_count for ids in sequences):
+        raise Refused("ROW_NOT_FOUND")
+    if any(len(set(ids)) < len(ids) for ids in sequences):
+        raise Refused("CONTRACT_VIOLATION")
+    if any(len(ids) > MOST for ids in sequences):
+        raise Refused("LIMIT_EXCEEDED")
+
+
+def judge_shapes(cells: Iterable[AnyArray], rows: AnyArray, padding: AnyArray, fk_adj: AnyArray) -> None:
+    """Raise Refused where the tensors of a batch do not fit together or are too long."""
+    if padding.ndim != 2 or any(array.shape != padding.shape for array in cells):
+        raise Refused("CONTRACT_VIOLATION")
+    sequences, length = padding.shape
+    if fk_adj.ndim != 3 or fk_adj.shape != (sequences, fk_adj.shape[1], fk_adj.shape[1]):
+        raise Refused("CONTRACT_VIOLATION")
+    if max(length, fk_adj.shape[1]) > MOST:
+        raise Refused("LIMIT_EXCEEDED")
+    if np.any(rows[~padding] >= fk_adj.shape[1]):
+        raise Refused("CONTRACT_VIOLATION")

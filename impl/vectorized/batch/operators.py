@@ -10,17 +10,22 @@ import numpy as np
 
 from impl.failure import default_failure
 from impl.types import Tensor, uint32, uint64
-from impl.vectorized.batch.adjacency import edges_in, edges_of
+from impl.vectorized.batch.adjacency import edges_in, edges_of, masks
 from impl.vectorized.batch.arrays import array_of, tensor_of
 from impl.vectorized.batch.builder import Builder
 from impl.vectorized.batch.collect import Limits, lay_end_to_end, moments
 from impl.vectorized.batch.crowd import Crowd
-from impl.vectorized.batch.faults import Refused, judge_database, judge_length, judge_sequences, judge_shapes
 from impl.vectorized.batch.flat import ALWAYS, Flat, Keys, flatten, graph_keys
-from impl.vectorized.batch.front.operator import load_database
-from impl.vectorized.batch.linearize import linearize
-from impl.vectorized.batch.masks import masks
-from impl.vectorized.batch.model import from_records
+from impl.vectorized.batch.front.open import load_database
+from impl.vectorized.batch.linearize import linearize, remap, text_cells
+from impl.vectorized.batch.model import (
+    Refused,
+    from_records,
+    judge_database,
+    judge_length,
+    judge_sequences,
+    judge_shapes,
+)
 from impl.vectorized.batch.orders import orders
 from impl.vectorized.batch.records import (
     AdjacencyTensor,
@@ -38,7 +43,6 @@ from impl.vectorized.batch.records import (
     Task,
     TextTensors,
 )
-from impl.vectorized.batch.texts import remap, text_cells
 
 
 @contextmanager
@@ -103,9 +107,7 @@ def build_adjacency(*, rows: list[GraphRow], row_ids: list[list[uint64]]) -> Adj
         return AdjacencyTensor(tensor_of(edges_of(keys.parents, lay_end_to_end(row_ids)).matrix()))
 
 
-def permutations(
-    *, column_ids: Tensor, seq_row_ids: Tensor, is_padding: Tensor, fk_adj: Tensor
-) -> PermutationTensors:
+def permutations(*, column_ids: Tensor, seq_row_ids: Tensor, is_padding: Tensor, fk_adj: Tensor) -> PermutationTensors:
     """Return the orders of positions and rows."""
     columns, rows, padding, matrix = map(array_of, (column_ids, seq_row_ids, is_padding, fk_adj))
     with refusing("Batch.Permutations"):

@@ -4,8 +4,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
-from impl.reference.batch.load.refusal import refusal
-from impl.reference.batch.load.source import Kind, SourceColumn, SourceKey, SourceTable, order_key
+from impl.reference.batch.load.source import Kind, SourceColumn, SourceKey, SourceTable, order_key, refusal
 from impl.reference.batch.load.sqlite_source import quoted
 
 TABLES: Final = """

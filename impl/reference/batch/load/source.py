@@ -1,8 +1,22 @@
 """A table as a database file holds it."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
+
+from impl.failure import ContractFailure, default_failure
+
+OPERATOR: Final = "Batch.LoadDatabase"
+
+
+def refusal(code: str, why: str) -> ContractFailure:
+    """Return a failure with the default record; the reason is a note on the exception, not part of the record."""
+    failure = default_failure(code, OPERATOR)
+    failure.add_note(why)
+    return failure
+
 
 Stored: TypeAlias = int | float | str | bytes | None
 

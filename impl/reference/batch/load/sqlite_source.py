@@ -5,8 +5,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Final
 
-from impl.reference.batch.load.refusal import refusal
-from impl.reference.batch.load.source import Kind, SourceColumn, SourceKey, SourceTable, fold, order_key
+from impl.reference.batch.load.source import Kind, SourceColumn, SourceKey, SourceTable, fold, order_key, refusal
 
 TABLES: Final = """
     SELECT name, wr, strict FROM pragma_table_list

@@ -7,8 +7,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from impl.vectorized.batch.front.faults import refuse
-from impl.vectorized.batch.front.schema import Cursor, Field, Key, Schema, quote
+from impl.vectorized.batch.front.schema import Cursor, Field, Key, Schema, quote, refuse
 
 # Type -> class and the SQL around the column.
 CLASSES = (

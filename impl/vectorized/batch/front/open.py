@@ -1,4 +1,6 @@
-"""A database file as a database in memory."""
+"""LoadDatabase of the vectorized backend."""
+
+from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
@@ -9,12 +11,11 @@ import numpy as np
 
 from impl.vectorized.batch.arrays import Indices
 from impl.vectorized.batch.front import duck, sqlite
-from impl.vectorized.batch.front.columns import column_of, number_texts
-from impl.vectorized.batch.front.embedding import Embedder, HashEmbedder
-from impl.vectorized.batch.front.faults import refuse
-from impl.vectorized.batch.front.schema import Cursor, Key, Schema, chunks, same, select
+from impl.vectorized.batch.front.columns import Embedder, HashEmbedder, column_of, number_texts
+from impl.vectorized.batch.front.schema import Cursor, Key, Schema, chunks, refuse, same, select
 from impl.vectorized.batch.front.types import Declaration, dating_column, judge, semantic_types
-from impl.vectorized.batch.model import Column, Database, ForeignKey, Table
+from impl.vectorized.batch.model import Column, Database, ForeignKey, Table, to_records
+from impl.vectorized.batch.records import Loaded
 
 # Told the table and how many of its rows have been read.
 Progress = Callable[[str, int], None]
@@ -123,3 +124,11 @@ def _rows(place: str, values: list[Any], targets: list[Any]) -> Indices:
         return np.array([row_of[value] for value in values], np.int64)
     except KeyError as missing:
         raise refuse("DANGLING_KEY", f"{place}: {missing} refers to no row") from None
+
+
+def load_database(*, root: str, path: str, declaration: dict[str, dict[str, str]]) -> Loaded:
+    """Return the database of a file below the root."""
+    file = Path(root) / path
+    if not file.resolve().is_relative_to(Path(root).resolve()):
+        raise refuse("CONTRACT_VIOLATION", f"{path}: outside the root")
+    return Loaded(to_records(open_database(file, declaration)))

@@ -1,8 +1,20 @@
 """What a file says about its tables, and how to read their rows in order."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
+
+from impl.failure import ContractFailure, default_failure
+
+
+def refuse(code: str, why: str) -> ContractFailure:
+    """Return the failure of LoadDatabase; the note is for people."""
+    failure = default_failure(code, "Batch.LoadDatabase")
+    failure.add_note(why)
+    return failure
+
 
 ROWS_AT_ONCE = 16_384
 

@@ -8,8 +8,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from impl.vectorized.batch.front.faults import refuse
-from impl.vectorized.batch.front.schema import Cursor, Field, Key, Schema, quote, same
+from impl.vectorized.batch.front.schema import Cursor, Field, Key, Schema, quote, refuse, same
 
 # The rules of affinity in their order, and two names that numeric columns go by.
 CLASSES = (
@@ -55,9 +54,7 @@ def _keys(connection: sqlite3.Connection, name: str) -> list[Key]:
     keys = []
     for _, group in groupby(listed, key=lambda row: row[0]):
         parts = list(group)
-        keys.append(
-            Key([row[3] for row in parts], parts[0][2], [row[4] for row in parts if row[4] is not None])
-        )
+        keys.append(Key([row[3] for row in parts], parts[0][2], [row[4] for row in parts if row[4] is not None]))
     return keys
 
 

@@ -1,0 +1,280 @@
+"""A column's stored values as the values of its semantic type."""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta, timezone
+from hashlib import shake_256
+from math import fsum, isfinite, sqrt
+from typing import Final, Protocol, get_args
+
+from impl.reference.batch.database import SemanticType
+from impl.reference.batch.load.source import Kind, SourceTable, Stored, refusal
+
+FORM: Final = re.compile(
+    r"(\d{4})-(\d{2})-(\d{2})"
+    r"(?:[ T]([01]\d|2[0-3]):([0-5]\d)(?::([0-5]\d)(?:\.(\d{1,6}))?)?(Z|[+-]\d{2}:[0-5]\d)?)?",
+    re.ASCII,
+)
+EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+MICROSECOND: Final = timedelta(microseconds=1)
+
+
+def parse_time(text: str) -> int | None:
+    """Return the microseconds of a date or of a date and time, None where the text is none or there is no such day.
+
+    A time without an offset is UTC. Seconds may be missing; a fraction has one to six digits.
+    """
+    match = FORM.fullmatch(text)
+    if match is None:
+        return None
+    year, month, day, hour, minute, second, fraction, offset = match.groups("")
+    try:
+        on = date(int(year), int(month), int(day))
+        at = time(int(hour or 0), int(minute or 0), int(second or 0), int(fraction.ljust(6, "0")))
+        moment = datetime.combine(on, at, zone_of(offset))
+    except ValueError:
+        return None
+    return (moment - EPOCH) // MICROSECOND
+
+
+def zone_of(offset: str) -> timezone:
+    """Return the zone of an offset; ValueError for a day or more."""
+    if offset in ("", "Z"):
+        return UTC
+    shift = timedelta(hours=int(offset[1:3]), minutes=int(offset[4:6]))
+    return timezone(-shift if offset[0] == "-" else shift)
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """Hold the mean and the standard deviation of the values that are not NULL; both 0 where there are none."""
+
+    mean: float
+    deviation: float
+
+
+def statistics_of(values: Sequence[float], column: str) -> Statistics:
+    """Return mean = fsum(x) / n and deviation = sqrt(fsum((x - mean)^2) / n), in binary64.
+
+    NON_FINITE where a value or a result is not finite.
+    """
+    if not all(isfinite(value) for value in values):
+        raise refusal("NON_FINITE", f"{column}: a value is not finite")
+    count = len(values)
+    if count == 0:
+        return Statistics(0.0, 0.0)
+    try:
+        mean = fsum(values) / count
+        deviation = sqrt(fsum((value - mean) * (value - mean) for value in values) / count)
+    except OverflowError:
+        raise refusal("NON_FINITE", f"{column}: the sum of its values is not finite") from None
+    if not (isfinite(mean) and isfinite(deviation)):
+        raise refusal("NON_FINITE", f"{column}: its deviation is not finite")
+    return Statistics(mean, deviation)
+
+
+DOMAIN: Final = b"tallystick.text_embedding_v1\0"
+DIMENSION: Final = 256
+
+
+class Embedder(Protocol):
+    """Turn texts into vectors; the same text must always give the same bytes."""
+
+    dimension: int
+
+    def embed(self, texts: Sequence[str]) -> bytes:
+        """Return the float16 numbers of each text, one after the other, little-endian."""
+
+
+class HashEmbedder:
+    """Embed a text by its hash: deterministic and without meaning, for tests and first use.
+
+    Number k is (u >> 5) / 1024 - 1, u being the k-th little-endian 16-bit word of SHAKE-256 over the domain and the
+    text's UTF-8 bytes: eleven bits, exact in float16, in [-1, 1).
+    """
+
+    def __init__(self, dimension: int = DIMENSION) -> None:
+        self.dimension = dimension
+
+    def embed(self, texts: Sequence[str]) -> bytes:
+        """Return the float16 numbers of each text, one after the other, little-endian."""
+        return b"".join(self._vector(text) for text in texts)
+
+    def _vector(self, text: str) -> bytes:
+        digest = shake_256(DOMAIN + text.encode("utf-8")).digest(2 * self.dimension)
+        words = struct.unpack(f"<{self.dimension}H", digest)
+        return struct.pack(f"<{self.dimension}e", *((word >> 5) / 1024 - 1 for word in words))
+
+
+Declaration = Mapping[str, Mapping[str, str]]
+
+# What a declaration may say: a semantic type, or `time` for the timestamp that dates the table's rows.
+TIME: Final = "time"
+WORDS: Final = frozenset((*get_args(SemanticType), TIME))
+MOST_CATEGORIES: Final = 100
+LEAST_REPEATS: Final = 10
+
+
+def check_declaration(tables: Sequence[SourceTable], declaration: Declaration) -> None:
+    """Refuse a declaration of what does not exist (UNKNOWN_TABLE), or with other words (CONTRACT_VIOLATION)."""
+    held = {table.name: {column.name for column in table.columns} for table in tables}
+    for table, columns in declaration.items():
+        if table not in held:
+            raise refusal("UNKNOWN_TABLE", f"the declaration names a table {table!r}")
+        for column in columns:
+            if column not in held[table]:
+                raise refusal("UNKNOWN_TABLE", f"the declaration names a column {column!r} of table {table!r}")
+    for table, columns in declaration.items():
+        for column, word in columns.items():
+            if word not in WORDS:
+                raise refusal("CONTRACT_VIOLATION", f"{table}.{column}: {word!r} is none of {sorted(WORDS)}")
+
+
+def resolve_types(table: SourceTable, declared: Mapping[str, str]) -> list[SemanticType]:
+    """Return the semantic type of each column; CONTRACT_VIOLATION where it is in doubt."""
+    types: list[SemanticType] = []
+    for place, column in enumerate(table.columns):
+        word = declared.get(column.name)
+        if word is None:
+            found = obvious_type(table, place)
+            if found is None:
+                raise refusal("CONTRACT_VIOLATION", f"{table.name}.{column.name}: the semantic type must be declared")
+            types.append(found)
+        else:
+            types.append("timestamp" if word == TIME else semantic_type(word))
+    return types
+
+
+def semantic_type(word: str) -> SemanticType:
+    """Return a checked word as a semantic type."""
+    return next(kind for kind in get_args(SemanticType) if kind == word)
+
+
+def time_column(table: SourceTable, types: Sequence[SemanticType], declared: Mapping[str, str]) -> str | None:
+    """Return the column that dates the rows: the one declared `time`, else the only timestamp.
+
+    Several declared, or several timestamps and none declared, are CONTRACT_VIOLATION.
+    """
+    named = [column.name for column in table.columns if declared.get(column.name) == TIME]
+    pairs = zip(table.columns, types, strict=True)
+    stamps = named or [column.name for column, kind in pairs if kind == "timestamp"]
+    if len(stamps) > 1:
+        raise refusal("CONTRACT_VIOLATION", f"{table.name}: which of {stamps} dates the rows must be declared")
+    return stamps[0] if stamps else None
+
+
+def obvious_type(table: SourceTable, place: int) -> SemanticType | None:
+    """Return the type of a column that nobody declared, None where it is in doubt."""
+    column = table.columns[place]
+    keys = {table.place(name) for key in table.foreign_keys for name in key.columns}
+    if column.name in table.primary_key or place in keys:
+        return "identifier"
+    values = [value for value in table.values(place) if value is not None]
+    match column.kind:
+        case "boolean":
+            return "boolean"
+        case "microseconds":
+            return "timestamp"
+        case "real" | "numeric":
+            return "numerical"
+        case "enum":
+            return "categorical"
+        case "integer":
+            # Nothing but 0 and 1 may as well be a boolean.
+            return None if values and set(values) <= {0, 1} else "numerical"
+        case "temporal":
+            return "timestamp" if are_times(values) else None
+        case "text":
+            return "timestamp" if are_times(values) else obvious_text(values)
+    return None
+
+
+def are_times(values: Sequence[Stored]) -> bool:
+    """Return whether there are values and all are dates or times in ISO 8601."""
+    return bool(values) and all(isinstance(value, str) and parse_time(value) is not None for value in values)
+
+
+def obvious_text(values: Sequence[Stored]) -> SemanticType | None:
+    """Return whether texts are categories, few and often repeated, or prose, mostly different and of several words."""
+    distinct = len(set(values))
+    if 0 < distinct <= MOST_CATEGORIES and len(values) >= LEAST_REPEATS * distinct:
+        return "categorical"
+    if 2 * distinct > len(values) and any(isinstance(value, str) and " " in value.strip() for value in values):
+        return "text"
+    return None
+
+
+MIN_INT64, MAX_INT64 = -(2**63), 2**63 - 1
+
+
+def check_kind(values: Sequence[Stored], kind: Kind, column: str) -> None:
+    """Refuse values that do not fit the declared type, which a table that is not STRICT may hold."""
+    for value in values:
+        if value is not None and not fits(value, kind):
+            raise refusal("CONTRACT_VIOLATION", f"{column}: {value!r} does not fit its declared type ({kind})")
+
+
+def fits(value: Stored, kind: Kind) -> bool:
+    """Return whether a value fits its column's declared type."""
+    match kind:
+        case "integer" | "boolean" | "microseconds":
+            return isinstance(value, int)
+        case "real" | "numeric":
+            return isinstance(value, int | float)
+        case "text" | "enum":
+            return isinstance(value, str)
+        case "temporal":
+            return isinstance(value, int | float | str)
+    return True
+
+
+def identifiers(values: Sequence[Stored]) -> list[int]:
+    """Return integers as they are; where there is anything else, each value's number by first occurrence."""
+    present = [value for value in values if value is not None]
+    if all(isinstance(value, int) and MIN_INT64 <= value <= MAX_INT64 for value in present):
+        return [value if isinstance(value, int) else 0 for value in values]
+    numbers: dict[Stored, int] = {}
+    for value in present:
+        numbers.setdefault(value, len(numbers))
+    return [0 if value is None else numbers[value] for value in values]
+
+
+def numbers(values: Sequence[Stored], column: str) -> list[float]:
+    """Return numbers in binary64, 0 at a NULL."""
+    if any(isinstance(value, str | bytes) for value in values):
+        raise refusal("CONTRACT_VIOLATION", f"{column}: a value is no number")
+    return [float(value or 0) for value in values]
+
+
+def times(values: Sequence[Stored], column: str) -> list[int]:
+    """Return microseconds UTC, 0 at a NULL: texts in ISO 8601, or integers that are microseconds already."""
+    found = [parse_time(value) if isinstance(value, str) else value for value in values]
+    for value, micros in zip(values, found, strict=True):
+        if value is not None and not (isinstance(micros, int) and MIN_INT64 <= micros <= MAX_INT64):
+            raise refusal("CONTRACT_VIOLATION", f"{column}: {value!r} is no time")
+    return [time if isinstance(time, int) else 0 for time in found]
+
+
+def flags(values: Sequence[Stored], column: str) -> list[bool]:
+    """Return booleans stored as 0 and 1, false at a NULL."""
+    if any(value is not None and not (isinstance(value, int) and value in (0, 1)) for value in values):
+        raise refusal("CONTRACT_VIOLATION", f"{column}: a value is neither 0 nor 1")
+    return [value == 1 for value in values]
+
+
+def categories_of(values: Sequence[Stored], column: str) -> list[str]:
+    """Return the distinct categories in the order of their UTF-8 bytes; an integer counts as its decimal digits."""
+    if any(isinstance(value, float | bytes) for value in values):
+        raise refusal("CONTRACT_VIOLATION", f"{column}: a category is neither a text nor an integer")
+    return sorted({str(value) for value in values if value is not None}, key=lambda name: name.encode("utf-8"))
+
+
+def texts(values: Sequence[Stored], column: str) -> list[str | None]:
+    """Return texts, None at a NULL."""
+    if any(value is not None and not isinstance(value, str) for value in values):
+        raise refusal("CONTRACT_VIOLATION", f"{column}: a value is no text")
+    return [value if isinstance(value, str) else None for value in values]

@@ -1,0 +1,365 @@
+"""The files of the baseline, `{split}_batches_*` in the root: read round and round, never deleted."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal, Protocol
+
+from impl.reference.checkpoint import disk
+from impl.reference.pipeline.metadata import FieldSpec
+from impl.reference.pipeline.queue_folder import MAX_BYTES, BatchFile, BatchName, Codec, QueueFolder, Unreadable
+from impl.reference.pipeline.refusal import Corrupt, Refusal
+from impl.reference.pipeline.tensors import cut_rows, row_bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Hold the rows of one field, `count` of them, in C order; the memory is the file's or the padding's."""
+
+    field: FieldSpec
+    count: int
+    data: memoryview
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedFile:
+    """Hold a file's name, its number of rows and its fields in the order of the schema."""
+
+    name: str
+    row_count: int
+    columns: tuple[tuple[FieldSpec, int, memoryview], ...]
+
+    def batch(self, start: int, batch_size: int) -> tuple[list[Rows], int]:
+        """Return batch_size rows from `start` on and where the next batch begins; a short batch is repeated."""
+        stop = min(start + batch_size, self.row_count)
+        rows = [
+            Rows(field, batch_size, cut_rows(data, width, start, stop, batch_size))
+            for field, width, data in self.columns
+        ]
+        return rows, stop
+
+
+def load(name: str, file: BatchFile, schema: Sequence[FieldSpec]) -> LoadedFile:
+    """Hold a decoded file to the schema; Corrupt where it has no rows to give, SCHEMA_MISMATCH where other ones."""
+    counts = {tensor.shape[0] for tensor in file.tensors.values()}
+    if len(counts) != 1 or counts == {0}:
+        raise Corrupt("it has no tensors" if not counts else f"its tensors have {sorted(counts)} rows")
+    described = schema if file.metadata is None else file.metadata.schema
+    if len(described) != len(schema) or not all(a.same_rows(b) for a, b in zip(described, schema, strict=True)):
+        raise _mismatch(name, f"it declares {_shown(described)}, meta.pkl {_shown(schema)}")
+    if file.tensors.keys() != {field.name for field in schema}:
+        raise _mismatch(name, f"it holds {sorted(file.tensors)}, meta.pkl declares {_shown(schema)}")
+    columns = []
+    for field in schema:
+        tensor = file.tensors[field.name]
+        if (tensor.dtype, tensor.shape[1:]) != (field.dtype, field.shape):
+            raise _mismatch(name, f"{field.name} is {tensor.dtype} of shape {tensor.shape[1:]}, not {_shown([field])}")
+        # torch takes memory that it cannot write to only with a warning.
+        columns.append((field, row_bytes(field.dtype, field.shape), memoryview(bytearray(tensor.data))))
+    return LoadedFile(name=name, row_count=counts.pop(), columns=tuple(columns))
+
+
+def _mismatch(name: str, what: str) -> Refusal:
+    return Refusal("SCHEMA_MISMATCH", f"{name} does not fit meta.pkl: {what}")
+
+
+def _shown(schema: Sequence[FieldSpec]) -> str:
+    return ", ".join(f"{field.name}: {field.dtype}{list(field.shape)}" for field in schema)
+
+
+Kind = Literal["BATCH_SIZE_MISMATCH", "NUM_BATCHES_MISMATCH", "NAME_IGNORED", "DELETE_FAILED", "QUARANTINE_FAILED"]
+
+log: Final = logging.getLogger("tallystick.pipeline.consumer")
+
+
+class Warnings:
+    """Log the first warning of each kind."""
+
+    def __init__(self) -> None:
+        self._said: set[Kind] = set()
+
+    def say(self, kind: Kind, sentence: str) -> None:
+        """Warn, unless it was said before."""
+        if kind not in self._said:
+            self._said.add(kind)
+            log.warning("%s", sentence)
+
+    def said(self) -> list[Kind]:
+        """Return the kinds that were said, by name."""
+        return sorted(self._said)
+
+
+@dataclass(slots=True)
+class Counters:
+    """Count what happened to the files of one split since the consumer was opened."""
+
+    files_loaded: int = 0
+    files_finished: int = 0
+    files_quarantined: int = 0
+
+
+class Source(Protocol):
+    """Give the files of one split, one after the other."""
+
+    counters: Counters
+
+    def ready(self) -> bool:
+        """Tell whether `take` would give a file; that file may be kept in memory, and changes nothing in the order."""
+
+    def take(self) -> LoadedFile | None:
+        """Give the next file, None where there is none yet."""
+
+    def finish(self, file: LoadedFile) -> None:
+        """Let go of a file whose batches were all handed out."""
+
+    def tidy(self) -> None:
+        """Try again what could not be done about earlier files."""
+
+    def reset(self) -> bool:
+        """Start over; tell whether the file in hand is to be let go."""
+
+    def backlog(self) -> int:
+        """Count the files that stand there."""
+
+    def held(self, in_hand: LoadedFile | None) -> int:
+        """Count the files in memory, the one in hand included."""
+
+    def undeleted(self) -> int:
+        """Count the files that were handed out and could not be deleted."""
+
+
+class QueueSource:
+    """Give the files of `queue/{split}`, at most `cache_files` of them in memory, the one in hand included."""
+
+    def __init__(
+        self, folder: QueueFolder, codec: Codec, schema: Sequence[FieldSpec], cache_files: int, warnings: Warnings
+    ) -> None:
+        self.counters = Counters()
+        self._folder = folder
+        self._codec = codec
+        self._schema = schema
+        self._cache_files = cache_files
+        self._warnings = warnings
+        self._cached: dict[str, LoadedFile] = {}
+        self._undeleted: set[str] = set()
+        self._unmoved: set[str] = set()
+
+    def ready(self) -> bool:
+        """Tell whether a file is there that can be read."""
+        return any(name.text in self._cached or self._keep(name) for name in self._waiting())
+
+    def take(self) -> LoadedFile | None:
+        """Give the first file of the queue; one that is no batch file is moved away; SCHEMA_MISMATCH.
+
+        The folder is looked at anew for every file, so that reading ahead never changes the order (ruling QA23).
+        """
+        waiting = self._waiting()
+        for index, name in enumerate(waiting):
+            file = self._cached.pop(name.text, None)
+            if file is None:
+                self._make_room()
+                file = self._read(name)
+            if file is not None:
+                self._read_ahead(waiting[index + 1 :])
+                return file
+        return None
+
+    def finish(self, file: LoadedFile) -> None:
+        """Delete the file, now that all of its rows were handed out (ruling QA10)."""
+        self.counters.files_finished += 1
+        self._undeleted.add(file.name)
+        self.tidy()
+
+    def tidy(self) -> None:
+        """Delete what was handed out; what cannot be deleted is tried again, and not handed out again (Q32)."""
+        for name in sorted(self._undeleted):
+            try:
+                self._folder.delete(name)
+            except OSError as error:
+                self._warnings.say("DELETE_FAILED", f"{name} cannot be deleted and is tried again: {error}")
+            else:
+                self._undeleted.discard(name)
+
+    def reset(self) -> bool:
+        """Keep the file in hand: it begins again at its first row (ruling QA26)."""
+        return False
+
+    def backlog(self) -> int:
+        """Count the visible files."""
+        return self._folder.backlog()
+
+    def held(self, in_hand: LoadedFile | None) -> int:
+        """Count the file in hand and the files read ahead."""
+        return len(self._cached) + (in_hand is not None)
+
+    def undeleted(self) -> int:
+        """Count the finished files that still stand there."""
+        return len(self._undeleted)
+
+    def _waiting(self) -> list[BatchName]:
+        for name in self._folder.foreign():
+            self._warnings.say("NAME_IGNORED", f"{name} is no name of a batch file and is ignored")
+        visible = self._folder.visible()
+        # A name that is gone may come back as another file.
+        names = {name.text for name in visible}
+        self._undeleted &= names
+        self._unmoved &= names
+        self._cached = {name: file for name, file in self._cached.items() if name in names}
+        return [name for name in visible if name.text not in self._undeleted | self._unmoved]
+
+    def _keep(self, name: BatchName) -> bool:
+        self._make_room()
+        file = self._read(name)
+        if file is None:
+            return False
+        self._cached[file.name] = file
+        return True
+
+    def _make_room(self) -> None:
+        while len(self._cached) >= self._cache_files:
+            self._cached.popitem()
+
+    def _read_ahead(self, names: Sequence[BatchName]) -> None:
+        for name in names:
+            if 1 + len(self._cached) >= self._cache_files:
+                return
+            if name.text in self._cached:
+                continue
+            try:
+                file = self._load(name)
+            except (Corrupt, Unreadable, Refusal):
+                return  # judged when its turn comes
+            if file is not None:
+                self._cached[file.name] = file
+
+    def _read(self, name: BatchName) -> LoadedFile | None:
+        try:
+            return self._load(name)
+        except (Corrupt, Unreadable) as reason:
+            self._quarantine(name, reason)
+            return None
+
+    def _load(self, name: BatchName) -> LoadedFile | None:
+        content = self._folder.read(name.text, self._codec.judge_end)
+        if content is None:
+            return None
+        try:
+            decoded = self._codec.decode(content)
+            file = load(name.text, decoded, self._schema)
+        except MemoryError:
+            raise Unreadable("memory has no room for what it holds") from None
+        self._compare(name, decoded)
+        self.counters.files_loaded += 1
+        log.info("loaded %s, %d rows", name.text, file.row_count)
+        return file
+
+    def _compare(self, name: BatchName, decoded: BatchFile) -> None:
+        metadata = decoded.metadata
+        if metadata is not None and metadata.num_batches != name.num_batches:
+            said = f"{name.text} holds {metadata.num_batches} batches, its name says {name.num_batches}"
+            self._warnings.say("NUM_BATCHES_MISMATCH", said)
+
+    def _quarantine(self, name: BatchName, reason: Exception) -> None:
+        try:
+            moved = self._folder.quarantine(name.text)
+        except OSError as error:
+            self._unmoved.add(name.text)
+            self._warnings.say("QUARANTINE_FAILED", f"{name.text} is no batch file and cannot be moved: {error}")
+            return
+        self.counters.files_quarantined += 1
+        log.warning("quarantined %s as %s: %s", name.text, moved, reason)
+
+
+def legacy_names(root: Path, split: str, ending: str) -> list[str]:
+    """Return the names of a split's legacy files, sorted; there are none where there is no root."""
+    try:
+        names = disk.names(root)
+    except FileNotFoundError:
+        return []
+    return sorted(name for name in names if name.startswith(f"{split}_batches_") and name.endswith(ending))
+
+
+class LegacySource:
+    """Give the legacy files of a split by name, and after the last the first again (ruling QA22)."""
+
+    def __init__(self, root: Path, split: str, codec: Codec, schema: Sequence[FieldSpec], cache_files: int) -> None:
+        self.counters = Counters()
+        self._root = root
+        self._split = split
+        self._codec = codec
+        self._schema = schema
+        self._cache_files = cache_files
+        self._last: str | None = None
+        self._cached: dict[str, LoadedFile] = {}
+
+    def ready(self) -> bool:
+        """Tell whether a file comes next, one that cannot be read included; it is read now: SCHEMA_MISMATCH."""
+        name = self._following()
+        if name is None:
+            return False
+        try:
+            self._loaded(name)
+        except Refusal as refusal:
+            if refusal.code != "LEGACY_INVALID":
+                raise
+        return True
+
+    def take(self) -> LoadedFile | None:
+        """Give the next file round; LEGACY_INVALID for one that cannot be read, SCHEMA_MISMATCH."""
+        name = self._following()
+        if name is None:
+            return None
+        file = self._loaded(name)
+        self._last = name
+        return file
+
+    def finish(self, file: LoadedFile) -> None:
+        """Leave the file where it is: it comes round again."""
+        self.counters.files_finished += 1
+
+    def tidy(self) -> None:
+        """Do nothing: nothing is ever deleted."""
+
+    def reset(self) -> bool:
+        """Begin at the first file again."""
+        self._last = None
+        return True
+
+    def backlog(self) -> int:
+        """Count the files."""
+        return len(self._names())
+
+    def held(self, in_hand: LoadedFile | None) -> int:
+        """Count the files in memory; the one in hand is the last of them."""
+        return len(self._cached)
+
+    def undeleted(self) -> int:
+        """Answer 0."""
+        return 0
+
+    def _following(self) -> str | None:
+        """Return the name behind the last one, the first one again after them all."""
+        names = self._names()
+        following = [name for name in names if self._last is not None and name > self._last]
+        return next(iter(following or names), None)
+
+    def _loaded(self, name: str) -> LoadedFile:
+        return self._cached.get(name) or self._read(name)
+
+    def _names(self) -> list[str]:
+        return legacy_names(self._root, self._split, self._codec.ending)
+
+    def _read(self, name: str) -> LoadedFile:
+        while len(self._cached) >= self._cache_files:
+            self._cached.pop(next(iter(self._cached)))
+        try:
+            content = disk.read(self._root / name, MAX_BYTES, self._codec.judge_end)
+            file = load(name, self._codec.decode_legacy(content), self._schema)
+        except (Corrupt, OSError, MemoryError, disk.LimitExceeded) as reason:
+            raise Refusal("LEGACY_INVALID", f"{name} is no legacy batch file: {reason}") from None
+        self._cached[name] = file
+        self.counters.files_loaded += 1
+        return file
