@@ -1,3 +1,5 @@
+
+
 /**
  * CBOR (RFC 8949): one encoder, canonical or as given, and one decoder.
  *

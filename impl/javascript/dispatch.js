@@ -1,7 +1,7 @@
 /** From one message to its answer: hello, bye, the operators, and JSON-RPC's own errors. */
 import { ContractFailure } from "./errors.js";
 import { ANNOUNCED, OPERATORS } from "./operators.js";
-import { int32, list, string, struct, uint32 } from "./types.js";
+import { int32, list, string, struct, uint32 } from "./wire.js";
 
 const HELLO = struct({
   protocol: uint32,

@@ -1,6 +1,6 @@
 /** A contract failure: the code, and the failure record that travels beside it. */
 import { REGISTRY } from "./error/registry.js";
-import { string, struct } from "./types.js";
+import { string, struct } from "./wire.js";
 
 /** The default failure record; an operator with another one declares it. */
 export const DEFAULT_FAILURE = struct({ failure_code: string, failure_operator: string });

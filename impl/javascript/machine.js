@@ -1,6 +1,6 @@
 /** A machine: what it keeps between calls, by handle, and how its methods are declared. */
 import { DEFAULT_FAILURE, defaultFailure } from "./errors.js";
-import { string, struct } from "./types.js";
+import { string, struct } from "./wire.js";
 
 /** The type of what opens something. */
 export const HANDLE = { handle: string };

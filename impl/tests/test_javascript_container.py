@@ -73,7 +73,7 @@ def test_a_container_is_written_or_refused_as_the_reference_does_it(
 @pytest.mark.usefixtures("javascript")
 def test_paths_are_sorted_as_whole_bytes() -> None:
     paths = ["a-b/x", "a.b/x", "a/B", "a/b", "a/x", "b/shard=10", "b/shard=2", "b/\uffff", "b/\U0001f600"]
-    script = f"""import {{ sortedShards }} from "./checkpoint/merkle.js";
+    script = f"""import {{ sortedShards }} from "./checkpoint/manifest.js";
         const shards = {list(reversed(paths))}.map((path) => ({{ path }}));
         console.log(JSON.stringify(sortedShards(shards).map(({{ path }}) => path)));"""
     assert evaluate(script) == paths

@@ -1,9 +1,8 @@
 /** Batch.AttentionMasks: which position attends to which, by column and along keys (seed 004 §4; B29, B30). */
 import { DEFAULT_FAILURE } from "../errors.js";
-import { struct, tensor } from "../types.js";
-import { sequencesOf } from "./placed_cells.js";
-import { tensorOf } from "./tensors.js";
-import { PLACED_CELLS } from "./types.js";
+import { struct, tensor } from "../wire.js";
+import { sequencesOf } from "./cells.js";
+import { PLACED_CELLS, tensorOf } from "./tensors.js";
 
 const NAME = "Batch.AttentionMasks";
 

@@ -1,17 +1,14 @@
 /** Batch.Build: a whole batch, from seeds to tensors (seed 004; rulings BA16 to BA18, BA28). */
 import { DEFAULT_FAILURE, defaultFailure } from "../errors.js";
-import { int64, list, optional, string, struct, tensor, uint64 } from "../types.js";
+import { int64, list, optional, string, struct, tensor, uint64 } from "../wire.js";
 import { adjacencyOf } from "./build_adjacency.js";
 import { Cells } from "./cells.js";
 import { childrenOf, walk } from "./collect_rows.js";
-import { databaseFault } from "./database_fault.js";
-import { MOST, configFault } from "./faults.js";
+import { MOST, configFault, databaseFault } from "./faults.js";
 import { CELL_TENSORS } from "./linearize_cells.js";
-import { graphRows, numberedTables } from "./numbering.js";
-import { ordersOf } from "./permutations.js";
+import { graphRows, numberedTables, ordersOf } from "./permutations.js";
 import { remap } from "./remap_text.js";
-import { tensorOf } from "./tensors.js";
-import { CONFIG, DATABASE } from "./types.js";
+import { CONFIG, DATABASE, tensorOf } from "./tensors.js";
 
 const NAME = "Batch.Build";
 const TASK = struct({ table: string, column: string });

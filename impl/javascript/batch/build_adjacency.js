@@ -1,9 +1,8 @@
 /** Batch.BuildAdjacency: which row of a sequence refers to which (seed 004 §4; rulings BA11, BA13, BA28). */
 import { DEFAULT_FAILURE, defaultFailure } from "../errors.js";
-import { list, struct, tensor, uint64List } from "../types.js";
+import { list, struct, tensor, uint64List } from "../wire.js";
 import { graphFault, sequencesFault } from "./faults.js";
-import { tensorOf } from "./tensors.js";
-import { GRAPH_ROW } from "./types.js";
+import { GRAPH_ROW, tensorOf } from "./tensors.js";
 
 const NAME = "Batch.BuildAdjacency";
 

@@ -1,9 +1,9 @@
 /** Batch.BuildGraph: every row of a database with its keys, its time and its cells (seed 004 §4; BA02, BA08). */
 import { DEFAULT_FAILURE, defaultFailure } from "../errors.js";
-import { list, struct } from "../types.js";
-import { databaseFault } from "./database_fault.js";
-import { graphRows, numberedTables } from "./numbering.js";
-import { DATABASE, GRAPH_ROW } from "./types.js";
+import { list, struct } from "../wire.js";
+import { databaseFault } from "./faults.js";
+import { graphRows, numberedTables } from "./permutations.js";
+import { DATABASE, GRAPH_ROW } from "./tensors.js";
 
 const NAME = "Batch.BuildGraph";
 

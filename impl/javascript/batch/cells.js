@@ -1,7 +1,67 @@
 /** The cells of a batch, position by position, in the tensors of the seed (seed 004 §1 to §3; BA15, BA17, BA19). */
-import { score } from "./numbers.js";
-import { tensorOf } from "./tensors.js";
-import { WIDTH, encodeTimestamp } from "./timestamps.js";
+import { existsSync, readFileSync } from "node:fs";
+import { defaultFailure } from "../errors.js";
+import { MOST } from "./faults.js";
+import { isShapedLike, partsOf, tensorOf } from "./tensors.js";
+
+/** The z-score of a number in binary32, 0 where nothing deviates; each step before is one of binary64 (seed 004 §2). */
+export function score(value, mean, deviation) {
+  return deviation === 0 ? 0 : Math.fround((value - mean) / deviation);
+}
+
+export const WIDTH = 15;
+const SECOND = 1_000_000n;
+const DAY = 86_400n;
+const ERA = 146_097; // days in 400 years
+const TO_ERA = 719_468; // days from 0000-03-01 to 1970-01-01
+const PLACES = ["../../../spec/batch/tables/cyclic.json", "../../../conformance/_data/spec/batch/tables/cyclic.json"];
+
+let tables;
+
+/** The contract's sines and cosines, which no library may compute; read when the first time is encoded. */
+function cyclicTables() {
+  tables ??= JSON.parse(readFileSync(PLACES.map((place) => new URL(place, import.meta.url)).find(existsSync))).tables
+    .map(({ field, sin, cos }) => ({ field, sin: sin.map(binary32), cos: cos.map(binary32) }));
+  return tables;
+}
+
+const binary32 = (digits) => Buffer.from(digits, "hex").readFloatBE();
+
+/** The quotient and the remainder of a floor division. */
+function floorDivide(value, divisor) {
+  const remainder = ((value % divisor) + divisor) % divisor;
+  return [(value - remainder) / divisor, remainder];
+}
+
+/** The seven fields of a time in microseconds, each counted from zero; Monday is 0. */
+function fieldsOf(microseconds) {
+  const [seconds] = floorDivide(microseconds, SECOND);
+  const [days, secondOfDay] = floorDivide(seconds, DAY).map(Number);
+  // Years that begin in March: their leap day is their last.
+  const [, day] = floorDivide(days + TO_ERA, ERA);
+  const yearOfEra = Math.floor((day - Math.floor(day / 1460) + Math.floor(day / 36_524) - Math.floor(day / 146_096)) / 365);
+  const sinceMarch = day - (365 * yearOfEra + Math.floor(yearOfEra / 4) - Math.floor(yearOfEra / 100));
+  const marchMonth = Math.floor((5 * sinceMarch + 2) / 153);
+  const year = yearOfEra + (marchMonth >= 10 ? 1 : 0);
+  const isLeap = year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);
+  const toMarch = isLeap ? 60 : 59;
+  return {
+    second: secondOfDay % 60,
+    minute: Math.floor(secondOfDay / 60) % 60,
+    hour: Math.floor(secondOfDay / 3600),
+    weekday: floorDivide(days + 3, 7)[1],
+    day_of_month: sinceMarch - Math.floor((153 * marchMonth + 2) / 5),
+    month: (marchMonth + 2) % 12,
+    day_of_year: marchMonth >= 10 ? sinceMarch - 306 : sinceMarch + toMarch,
+  };
+}
+
+/** The fifteen numbers of a time. */
+export function encodeTimestamp(microseconds, { mean, deviation }) {
+  const fields = fieldsOf(microseconds);
+  const pairs = cyclicTables().flatMap(({ field, sin, cos }) => [sin[fields[field]], cos[fields[field]]]);
+  return [...pairs, score(Number(microseconds), mean, deviation)];
+}
 
 /** All positions of all sequences; one that nothing was written to is padding. */
 export class Cells {
@@ -72,4 +132,22 @@ export class Cells {
       of("bool", "is_padding"),
     ]);
   }
+}
+
+/** One object per sequence: its positions, its rows, and whether one of its rows refers to another. */
+export function sequencesOf({ column_ids: columns, seq_row_ids: rows, is_padding: padding, fk_adj: edges }, operator) {
+  const [count, length] = columns.shape;
+  const isOneShape = columns.shape.length === 2 && isShapedLike(rows, columns) && isShapedLike(padding, columns);
+  const isSquare = edges.shape.length === 3 && edges.shape[0] === count && edges.shape[1] === edges.shape[2];
+  if (!isOneShape || !isSquare) throw defaultFailure("CONTRACT_VIOLATION", operator);
+  const size = edges.shape[1];
+  if (length > MOST || size > MOST) throw defaultFailure("LIMIT_EXCEEDED", operator);
+  const parts = [columns, rows, padding, edges].map(partsOf);
+  const sequences = Array.from({ length: count }, (_, sequence) => {
+    const [columnIds, rowIds, paddings, flags] = parts.map((part) => part[sequence]);
+    return { length, columnIds, rowIds, paddings, refers: (from, to) => flags[from * size + to] === 1 };
+  });
+  const isOutside = ({ rowIds, paddings }) => rowIds.some((row, position) => !paddings[position] && row >= size);
+  if (sequences.some(isOutside)) throw defaultFailure("CONTRACT_VIOLATION", operator);
+  return sequences;
 }

@@ -1,8 +1,8 @@
 /** Batch.CollectRows: the walk from each seed row over foreign keys, in both directions (seed 004 §1; BA01 to BA12). */
 import { DEFAULT_FAILURE, defaultFailure } from "../errors.js";
-import { list, struct, uint32List, uint64List } from "../types.js";
+import { list, struct, uint32List, uint64List } from "../wire.js";
 import { MOST, configFault, graphFault } from "./faults.js";
-import { CONFIG, GRAPH_ROW, GRAPH_SEED } from "./types.js";
+import { CONFIG, GRAPH_ROW, GRAPH_SEED } from "./tensors.js";
 
 const NAME = "Batch.CollectRows";
 

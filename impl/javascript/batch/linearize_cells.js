@@ -1,11 +1,10 @@
 /** Batch.LinearizeCells: the rows of each sequence as cells, row by row, cut or padded to one length (BA09, BA15). */
 import { DEFAULT_FAILURE, defaultFailure } from "../errors.js";
-import { list, struct, tensor, uint32, uint64List } from "../types.js";
+import { list, struct, tensor, uint32, uint64List } from "../wire.js";
 import { Cells } from "./cells.js";
-import { databaseFault } from "./database_fault.js";
-import { lengthFault, sequencesFault } from "./faults.js";
-import { numberedTables } from "./numbering.js";
-import { DATABASE } from "./types.js";
+import { databaseFault, lengthFault, sequencesFault } from "./faults.js";
+import { numberedTables } from "./permutations.js";
+import { DATABASE } from "./tensors.js";
 
 const NAME = "Batch.LinearizeCells";
 

@@ -1,10 +1,35 @@
 /** Batch.Permutations: orders in which what attends to each other stands together (seed 004 §4; BA23 to BA27). */
+import { compareBytewise } from "../digest.js";
 import { DEFAULT_FAILURE } from "../errors.js";
-import { list, struct, tensor, uint32List } from "../types.js";
-import { sequencesOf } from "./placed_cells.js";
-import { rowOrder } from "./row_order.js";
-import { tensorOf } from "./tensors.js";
-import { PLACED_CELLS } from "./types.js";
+import { list, struct, tensor, uint32List } from "../wire.js";
+import { sequencesOf } from "./cells.js";
+import { PLACED_CELLS, elements, tensorOf } from "./tensors.js";
+
+/** The reverse Cuthill-McKee order of rows that refer to each other (requirement B28; rulings BA24 to BA26). */
+
+/** The rows, ordered so that neighbours stand close together; a key counts in both directions, one to itself never. */
+export function rowOrder(rows, refers) {
+  const neighbours = new Map(
+    rows.map((row) => [row, rows.filter((other) => other !== row && (refers(row, other) || refers(other, row)))]),
+  );
+  const byDegree = (one, other) => neighbours.get(one).length - neighbours.get(other).length || one - other;
+  const marked = new Set();
+  const order = [];
+  for (const start of rows.toSorted(byDegree)) {
+    if (marked.has(start)) continue;
+    marked.add(start);
+    const queue = [start];
+    for (const row of queue) {
+      order.push(row);
+      for (const neighbour of neighbours.get(row).toSorted(byDegree)) {
+        if (marked.has(neighbour)) continue;
+        marked.add(neighbour);
+        queue.push(neighbour);
+      }
+    }
+  }
+  return order.reverse();
+}
 
 const NAME = "Batch.Permutations";
 
@@ -45,3 +70,49 @@ export const permutations = {
   failure: DEFAULT_FAILURE,
   run: (inputs) => ordersOf(inputs, NAME),
 };
+
+const NULL = -1;
+export const CODES = ["identifier", "numerical", "timestamp", "boolean", "categorical", "text", "ignored"];
+
+/** The tables in order; each column has its `id`, its `code`, its values and its nulls at hand. */
+export function numberedTables({ tables }) {
+  let [firstRow, firstColumn] = [0, 0];
+  return tables.toSorted((one, other) => compareBytewise(one.name, other.name)).map((table) => {
+    const columns = table.columns.map((column, place) => ({
+      ...column,
+      id: firstColumn + place,
+      code: CODES.indexOf(column.semantic_type),
+      values: elements(column.values),
+      nulls: elements(column.is_null),
+    }));
+    const cellColumns = columns.filter(({ semantic_type: type }) => type !== "ignored");
+    const numbered = { ...table, columns, cellColumns, firstRow, rowCount: Number(table.row_count) };
+    firstRow += numbered.rowCount;
+    firstColumn += columns.length;
+    return numbered;
+  });
+}
+
+/** Every row by RowIdx: where its keys lead, its time, its number of cells (rulings BA02, BA08). */
+export function graphRows(tables) {
+  const firstRows = new Map(tables.map(({ name, firstRow }) => [name, firstRow]));
+  return tables.flatMap((table) => rowsOf(table, firstRows));
+}
+
+/** For each foreign key, by the place of its column, the RowIdx that each row refers to. */
+function keysOf(table, firstRows) {
+  const places = new Map(table.columns.map(({ name }, place) => [name, place]));
+  const ordered = table.foreign_keys.toSorted((one, other) => places.get(one.column) - places.get(other.column));
+  const indexOf = (key) => (row) => (row === -1n ? NULL : firstRows.get(key.table) + Number(row));
+  return ordered.map((key) => Array.from(elements(key.rows), indexOf(key)));
+}
+
+function rowsOf(table, firstRows) {
+  const keys = keysOf(table, firstRows);
+  const dated = table.columns.find(({ name }) => name === table.time_column);
+  const cells = BigInt(table.cellColumns.length);
+  return Array.from({ length: table.rowCount }, (_, row) => {
+    const found = { parents: keys.map((key) => key[row]), cells };
+    return dated === undefined || dated.nulls[row] ? found : { ...found, time: dated.values[row] };
+  });
+}

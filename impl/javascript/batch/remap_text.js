@@ -1,6 +1,6 @@
 /** Batch.RemapText: the texts of a batch under dense ids, each embedding once (seed 004 §6; rulings BA20 to BA22). */
 import { DEFAULT_FAILURE, defaultFailure } from "../errors.js";
-import { struct, tensor } from "../types.js";
+import { struct, tensor } from "../wire.js";
 import { elements, isShapedLike, partsOf, tensorOf } from "./tensors.js";
 
 const NAME = "Batch.RemapText";

@@ -1,9 +1,8 @@
 /** UML_OS.Checkpoint.CommitRun_v1: four objects become visible at once, or not at all (seed 002 §II.J; C35, C40). */
-import { bytes, bytes32, string, struct } from "../types.js";
+import { bytes, bytes32, string, struct } from "../wire.js";
 import { isFolder } from "./durable.js";
 import { FAILURE, Findings, failureOf } from "./reasons.js";
-import { COMMITTED, planCommit } from "./run_plan.js";
-import { RunStore } from "./run_store.js";
+import { COMMITTED, RunStore, planCommit } from "./run_store.js";
 import { IS_OF_TYPE } from "./subject.js";
 
 const NAME = "UML_OS.Checkpoint.CommitRun_v1";

@@ -4,10 +4,25 @@
  * An error of any of them ends the operation as it is: nothing is deleted, and no descriptor is synced twice.
  */
 import {
-  closeSync, constants, fstatSync, fsyncSync, linkSync, lstatSync, mkdirSync, openSync, readSync, readdirSync,
-  renameSync, rmdirSync, statSync, unlinkSync, writeSync,
+  closeSync,
+  constants,
+  fstatSync,
+  fsyncSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readSync,
+  readdirSync,
+  renameSync,
+  rmdirSync,
+  statSync,
+  unlinkSync,
+  writeSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
+import { LINK } from "./container.js";
+import { fieldOf, isNamedMap, isSame } from "./subject.js";
 
 const { O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants;
 const WRITE_BYTES = 1 << 24;
@@ -129,4 +144,21 @@ function readAll(descriptor, size) {
     length += count;
   }
   return content.subarray(0, length);
+}
+
+const NAMES = ["run_id", "t", "trace_root_hash", "trace_tail_hash_at_checkpoint", "checkpoint_hash_prev"];
+
+/** Adds a finding for each field of the link that is not the header's, or that is no field of a link. */
+export function judgeLink(item, header, findings) {
+  if (!isNamedMap(item)) {
+    findings.add(LINK, "LINK_MISMATCH");
+    return;
+  }
+  for (const name of NAMES) {
+    const held = fieldOf(item, name);
+    const stated = fieldOf(header, name);
+    const isEqual = held === undefined ? stated === undefined : isSame(held, stated);
+    if (!isEqual) findings.add(`${LINK}.${name}`, "LINK_MISMATCH");
+  }
+  for (const [name] of item.entries) if (!NAMES.includes(name)) findings.add(`${LINK}.${name}`, "LINK_MISMATCH");
 }

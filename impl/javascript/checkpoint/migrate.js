@@ -1,13 +1,10 @@
 /** UML_OS.Checkpoint.Migrate_v1: a header in another version of the schema, and the signed certificate of that. */
 import { Pairs, decode, encodeCanonical } from "../cbor.js";
 import { sha256 } from "../digest.js";
-import { bytes, bytes32, string, struct, value } from "../types.js";
-import { headerBytesOf, judgeHeader } from "./header.js";
+import { bytes, bytes32, string, struct, value } from "../wire.js";
+import { MIGRATION_OPERATOR, SCHEMAS, headerBytesOf, judgeHeader, parseVersion } from "./schema.js";
 import { FAILURE, Findings } from "./reasons.js";
-import { MIGRATION_OPERATOR, SCHEMAS } from "./schema.js";
-import { signItem } from "./signature.js";
-import { fieldOf } from "./subject.js";
-import { parseVersion } from "./versions.js";
+import { fieldOf, signItem } from "./subject.js";
 
 const NAME = MIGRATION_OPERATOR;
 const VERSION_FIELD = "checkpoint_schema_version";

@@ -1,23 +1,26 @@
 /** UML_OS.Checkpoint.ReadContainer_v1: a container's header and files, all of it verified (seed 002 §II.G, §II.H). */
 import { join } from "node:path";
 import { sha256 } from "../digest.js";
-import { bytes, list, mapOf, optional, string, struct, value } from "../types.js";
-import { readCanonical } from "./canonical_item.js";
-import { judgeComponents, requiredComponents, restoreProfileId } from "./components.js";
-import { judgeContents } from "./contents.js";
+import { bytes, list, mapOf, optional, string, struct, value } from "../wire.js";
+import { isSame, readCanonical } from "./subject.js";
+import {
+  HEADER,
+  MANIFEST,
+  containerNameFault,
+  judgeComponents,
+  judgeContents,
+  judgeRoots,
+  listTree,
+  requiredComponents,
+  restoreProfileId,
+  shardPathFault,
+} from "./container.js";
 import { isFolder, kindAt, readRegularFile } from "./durable.js";
-import { MAX_HEADER_BYTES, judgeHeader } from "./header.js";
-import { judgeDigests, judgeExpected, judgeIdentity } from "./identity.js";
-import { HEADER, MANIFEST, containerNameFault, shardPathFault } from "./layout.js";
+import { MAX_HEADER_BYTES, NEWEST, judgeDigests, judgeExpected, judgeHeader, judgeIdentity } from "./schema.js";
 import {
   MAX_MANIFEST_BYTES, MAX_SHARDS, judgeAccountant, judgePaths, judgePolicy, readManifest, repeatedOf,
 } from "./manifest.js";
-import { FAILURE, Findings } from "./reasons.js";
-import { REPORT, reportOf } from "./report.js";
-import { judgeRoots } from "./roots.js";
-import { NEWEST } from "./schema.js";
-import { isSame } from "./subject.js";
-import { listTree } from "./tree.js";
+import { FAILURE, Findings, REPORT, reportOf } from "./reasons.js";
 
 const NAME = "UML_OS.Checkpoint.ReadContainer_v1";
 

@@ -1,8 +1,9 @@
 /** Why a checkpoint is refused: the closed list of reasons, and the failure record that carries one. */
+import { compareBytewise, sha256OfCbor } from "../digest.js";
 import { ContractFailure } from "../errors.js";
-import { compareBytewise } from "../text_order.js";
-import { bytes32, string, struct, uint64 } from "../types.js";
-import { stateOf } from "./subject.js";
+import { bytes32, optional, string, struct, uint64 } from "../wire.js";
+import { NEWEST, isNewerMinor, isSameMinor, parseVersion } from "./schema.js";
+import { fieldOf, stateOf } from "./subject.js";
 
 /** The closed list; of several findings the first in this order decides the failure (INTERFACES, checkpoint). */
 const REASONS = [
@@ -84,4 +85,48 @@ export function failureOf(operator, { field_path: fieldPath, reason }, header) {
     reason,
     field_path: fieldPath,
   });
+}
+
+export const REPORT = struct({
+  status: string,
+  restore_profile_id: optional(string),
+  compatibility_level: string,
+  checkpoint_size_bytes: uint64,
+  trace_record: struct({
+    schema_version: string,
+    source_hash: bytes32,
+    step: string,
+    status: string,
+    checkpoint_hash: bytes32,
+    restore_status: string,
+  }),
+  restore_time_ms: uint64,
+});
+
+/** How the header's version stands to the newest that this reader knows; an older one is read through its migration. */
+function compatibilityLevel(versionText) {
+  const version = parseVersion(versionText);
+  if (isSameMinor(version, NEWEST)) return "exact";
+  return isNewerMinor(version, NEWEST) ? "minor_newer" : "migrated";
+}
+
+/** The report on a restored header; `started` is the moment, in ms, at which the restore began. */
+export function reportOf(header, { checkpointHash, size, started, profileId }) {
+  const of = (name) => fieldOf(header, name);
+  const sourceHash = sha256OfCbor(["source_run", of("tenant_id"), of("run_id"), of("manifest_hash")]);
+  return {
+    status: "success",
+    ...(profileId === undefined ? {} : { restore_profile_id: profileId }),
+    compatibility_level: compatibilityLevel(of("checkpoint_schema_version")),
+    checkpoint_size_bytes: BigInt(size),
+    trace_record: {
+      schema_version: of("checkpoint_schema_version"),
+      source_hash: sourceHash,
+      step: "restore",
+      status: "success",
+      checkpoint_hash: checkpointHash,
+      restore_status: "success",
+    },
+    restore_time_ms: BigInt(Math.round(performance.now() - started)),
+  };
 }

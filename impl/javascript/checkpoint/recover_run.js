@@ -1,10 +1,8 @@
 /** UML_OS.Checkpoint.RecoverRun_v1: ends what a crash left open, forward or back (seed 002 §II.J; CA27). */
-import { bytes32, optional, string, struct } from "../types.js";
+import { bytes32, optional, string, struct } from "../wire.js";
 import { isFolder } from "./durable.js";
 import { FAILURE, Findings, failureOf } from "./reasons.js";
-import { COMMITTED, nextRecord } from "./run_plan.js";
-import { SIGNED_LENGTH, verifyPointer } from "./run_pointer.js";
-import { RunStore, recordPath } from "./run_store.js";
+import { COMMITTED, RunStore, SIGNED_LENGTH, nextRecord, recordPath, verifyPointer } from "./run_store.js";
 import { readLog } from "./wal.js";
 
 const NAME = "UML_OS.Checkpoint.RecoverRun_v1";

@@ -1,15 +1,11 @@
 /** UML_OS.Checkpoint.Restore_v1: the header of a blob, once everything about it has been verified (seed 002 §5). */
 import { encodeCanonical } from "../cbor.js";
 import { sha256 } from "../digest.js";
-import { bytes, struct, value } from "../types.js";
-import { readCanonical } from "./canonical_item.js";
-import { MAX_HEADER_BYTES, judgeHeader } from "./header.js";
-import { judgeDigests, judgeExpected, judgeIdentity } from "./identity.js";
-import { FAILURE, Findings } from "./reasons.js";
-import { REPORT, reportOf } from "./report.js";
-import { NEWEST } from "./schema.js";
+import { bytes, struct, value } from "../wire.js";
+import { IS_OF_TYPE, readCanonical } from "./subject.js";
+import { MAX_HEADER_BYTES, NEWEST, judgeDigests, judgeExpected, judgeHeader, judgeIdentity } from "./schema.js";
+import { FAILURE, Findings, REPORT, reportOf } from "./reasons.js";
 import { BLOB_DOMAIN } from "./serialize.js";
-import { IS_OF_TYPE } from "./subject.js";
 
 const NAME = "UML_OS.Checkpoint.Restore_v1";
 

@@ -1,10 +1,9 @@
 /** UML_OS.Checkpoint.Serialize_v1: the checkpoint in one piece (seed 002 §II.F, §5; rulings CA02, CA23). */
 import { encodeCanonical } from "../cbor.js";
 import { sha256 } from "../digest.js";
-import { bytes, bytes32, struct, value } from "../types.js";
-import { headerBytesOf, judgeHeader } from "./header.js";
+import { bytes, bytes32, struct, value } from "../wire.js";
+import { NEWEST, headerBytesOf, judgeHeader } from "./schema.js";
 import { FAILURE, Findings } from "./reasons.js";
-import { NEWEST } from "./schema.js";
 
 const NAME = "UML_OS.Checkpoint.Serialize_v1";
 

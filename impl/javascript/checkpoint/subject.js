@@ -1,5 +1,7 @@
 /** Reads single fields of a header or another text-keyed map that may be anything at all. */
-import { Pairs } from "../cbor.js";
+import { createPrivateKey, createPublicKey, sign, verify } from "node:crypto";
+import { Pairs, decode, encodeCanonical } from "../cbor.js";
+import { violationOf } from "../serialization/profile.js";
 
 const MAX_UINT64 = (1n << 64n) - 1n;
 const NO_TOKEN = Buffer.alloc(32);
@@ -40,4 +42,32 @@ export function stateOf(header) {
 export function isSame(left, right) {
   if (left instanceof Uint8Array && right instanceof Uint8Array) return Buffer.compare(left, right) === 0;
   return left === right && typeof left !== "object";
+}
+
+// The DER wrappings of RFC 8410; node:crypto takes raw keys only inside them.
+const PRIVATE_PREFIX = Buffer.from("302e020100300506032b657004220420", "hex");
+const PUBLIC_PREFIX = Buffer.from("302a300506032b6570032100", "hex");
+
+/** The canonical bytes of [domain, payload, signature over the payload's canonical bytes]. */
+export function signItem(domain, payload, signingKey) {
+  const key = createPrivateKey({ key: Buffer.concat([PRIVATE_PREFIX, signingKey]), format: "der", type: "pkcs8" });
+  return encodeCanonical([domain, payload, sign(null, encodeCanonical(payload), key)]);
+}
+
+/** Whether the signature of a payload is the key's; a key that is no point of the curve signs nothing. */
+export function isSigned(payload, signature, publicKey) {
+  try {
+    const key = createPublicKey({ key: Buffer.concat([PUBLIC_PREFIX, publicKey]), format: "der", type: "spki" });
+    return verify(null, encodeCanonical(payload), key, signature);
+  } catch {
+    return false;
+  }
+}
+
+/** The item that the bytes hold; undefined, with a finding, where they are not canonical. */
+export function readCanonical(content, fieldPath, findings) {
+  const violation = violationOf(content);
+  if (violation === undefined) return decode(content);
+  findings.add(fieldPath, "NON_CANONICAL");
+  return undefined;
 }

@@ -1,9 +1,7 @@
 /** UML_OS.Checkpoint.ValidateSchema_v1: the full report on a header, which it never fails (seed 002 §5; C45). */
-import { bool, list, string, struct, value } from "../types.js";
-import { judgeHeader } from "./header.js";
+import { bool, list, string, struct, value } from "../wire.js";
+import { NEWEST, isCompatible, judgeHeader, parseVersion } from "./schema.js";
 import { FAILURE, Findings } from "./reasons.js";
-import { NEWEST } from "./schema.js";
-import { isCompatible, parseVersion } from "./versions.js";
 
 function run({ header, schema_version: schemaVersion }) {
   const findings = new Findings();

@@ -2,18 +2,21 @@
 import { mkdirSync, renameSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { sha256 } from "../digest.js";
-import { bool, bytes, bytes32, list, mapOf, optional, string, struct, value } from "../types.js";
-import { judgeContents } from "./contents.js";
+import { bool, bytes, bytes32, list, mapOf, optional, string, struct, value } from "../wire.js";
+import { HEADER, MANIFEST, containerNameFault, judgeContents, judgeRoots, temporaryName } from "./container.js";
 import { isFolder, kindAt, removeTree, syncDirectory, writeNewFile } from "./durable.js";
-import { headerBytesOf, judgeHeader } from "./header.js";
-import { HEADER, MANIFEST, containerNameFault, temporaryName } from "./layout.js";
+import { NEWEST, headerBytesOf, judgeHeader } from "./schema.js";
 import {
-  MAX_MANIFEST_BYTES, MAX_SHARDS, encodeManifest, judgeAccountant, judgePaths, judgePolicy,
+  MAX_MANIFEST_BYTES,
+  MAX_SHARDS,
+  encodeManifest,
+  judgeAccountant,
+  judgePaths,
+  judgePolicy,
+  merkleRoot,
+  sortedShards,
 } from "./manifest.js";
-import { merkleRoot, sortedShards } from "./merkle.js";
 import { FAILURE, Findings } from "./reasons.js";
-import { judgeRoots } from "./roots.js";
-import { NEWEST } from "./schema.js";
 
 const NAME = "UML_OS.Checkpoint.WriteContainer_v1";
 

@@ -1,7 +1,7 @@
 /** UML_OS.Data.DecodeCursors_v1: the cursors that canonical bytes hold, and no others (seed 000 §10). */
 import { CborError, Pairs, decode, encodeCanonical } from "../cbor.js";
 import { DEFAULT_FAILURE, defaultFailure } from "../errors.js";
-import { bytes, mapOf, struct } from "../types.js";
+import { bytes, mapOf, struct } from "../wire.js";
 import { cursor } from "./types.js";
 
 const NAME = "UML_OS.Data.DecodeCursors_v1";

@@ -1,7 +1,7 @@
 /** UML_OS.Data.EncodeCursors_v1: the canonical bytes of the cursors of a checkpoint (seed 000 §10). */
 import { encodeCanonical } from "../cbor.js";
 import { DEFAULT_FAILURE } from "../errors.js";
-import { bytes, mapOf, struct } from "../types.js";
+import { bytes, mapOf, struct } from "../wire.js";
 import { cursor } from "./types.js";
 
 export const encodeCursors = {

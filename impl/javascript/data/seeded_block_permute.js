@@ -1,7 +1,7 @@
 /** UML_OS.Data.SeededBlockPermute_v1: the order in which an epoch visits its full blocks. */
 import { DEFAULT_FAILURE, defaultFailure } from "../errors.js";
 import { DrawStream } from "../philox.js";
-import { bytes16, struct, uint64, uint64List } from "../types.js";
+import { bytes16, struct, uint64, uint64List } from "../wire.js";
 
 const NAME = "UML_OS.Data.SeededBlockPermute_v1";
 

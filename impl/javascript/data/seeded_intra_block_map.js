@@ -1,7 +1,7 @@
 /** UML_OS.Data.SeededIntraBlockMap_v1: an affine bijection of the positions inside one block. */
 import { DEFAULT_FAILURE, defaultFailure } from "../errors.js";
 import { philox4x32, remainder64, seedWords } from "../philox.js";
-import { bytes16, struct, uint64 } from "../types.js";
+import { bytes16, struct, uint64 } from "../wire.js";
 
 const NAME = "UML_OS.Data.SeededIntraBlockMap_v1";
 

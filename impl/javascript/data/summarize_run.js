@@ -1,6 +1,6 @@
 /** UML_OS.Data.SummarizeRun_v1: the header and the totals of a run's trace (seed 000 §7). */
 import { DEFAULT_FAILURE, defaultFailure } from "../errors.js";
-import { bool, list, mapOf, string, struct, uint64 } from "../types.js";
+import { bool, list, mapOf, string, struct, uint64 } from "../wire.js";
 import { traceRecord } from "./types.js";
 
 const NAME = "UML_OS.Data.SummarizeRun_v1";

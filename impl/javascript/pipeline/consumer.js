@@ -2,13 +2,73 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { kindAt } from "../checkpoint/durable.js";
-import { compareBytewise } from "../text_order.js";
-import { LegacySource } from "./legacy_source.js";
+import { compareBytewise } from "../digest.js";
 import { metadataOf, readMetadataItem } from "./metadata.js";
 import { QUEUE, SPLITS, isLegacyName, isSplit } from "./names.js";
-import { QueueSource } from "./queue_source.js";
-import { Refusal } from "./refusal.js";
-import { SplitReader } from "./split_reader.js";
+import { LegacySource, QueueSource } from "./sources.js";
+import { Refusal } from "./types.js";
+
+/** Where one split stands: the file in hand, its next row, and what was handed out (requirements Q29, Q31, Q39). */
+export class SplitReader {
+  #file;
+  #row = 0;
+  #batch = 0;
+  #handedOut = 0n;
+
+  constructor(source) {
+    this.source = source;
+  }
+
+  /** Whether the next batch does not wait. */
+  isReady() {
+    this.source.tidy();
+    return this.#file !== undefined || this.source.isThere();
+  }
+
+  /** The fields of the next batch; undefined where no file is there. */
+  next(size) {
+    this.source.tidy();
+    this.#file ??= this.source.take();
+    if (this.#file === undefined) return undefined;
+    const { fields, stop } = this.#file.batch(this.#row, size);
+    this.#handedOut += 1n;
+    this.#batch += 1;
+    this.#row = stop;
+    if (stop === this.#file.rowCount) {
+      const finished = this.#file;
+      this.#begin(undefined);
+      this.source.finish(finished);
+    }
+    return fields;
+  }
+
+  #begin(file) {
+    this.#file = file;
+    this.#row = this.#batch = 0;
+  }
+
+  reset() {
+    this.#begin(this.source.reset() ? undefined : this.#file);
+  }
+
+  stats({ high, low }) {
+    const backlog = BigInt(this.source.backlog());
+    const stats = {
+      batches: this.#handedOut,
+      files_loaded: this.source.counts.loaded,
+      files_finished: this.source.counts.finished,
+      files_quarantined: this.source.counts.quarantined,
+      files_held: BigInt(this.source.held(this.#file)),
+      files_undeleted: BigInt(this.source.undeleted),
+      backlog,
+      above_high: backlog > high,
+      below_low: backlog <= low,
+      current_batch: BigInt(this.#batch),
+      current_row: BigInt(this.#row),
+    };
+    return this.#file === undefined ? stats : { ...stats, current_file: this.#file.name };
+  }
+}
 
 const DEFAULTS = { prefer_queue: true, cache_files: 1n, high_watermark: 2n, low_watermark: 0n };
 
@@ -86,5 +146,37 @@ export class Consumer {
     const splits = new Map([...this.#readers].map(([split, reader]) => [split, reader.stats({ high, low })]));
     const warnings = [...this.#warnings].sort(compareBytewise);
     return { mode: this.mode, batch_size: this.batchSize, warnings, splits };
+  }
+}
+
+/** Looks again and again, with pauses that double (requirements Q26, Q27; ruling QA24). */
+const FIRST_PAUSE_MS = 10;
+const LONGEST_PAUSE_MS = 1000;
+
+/** Sleeps without keeping a process alive that has nothing else to do. */
+function pause(milliseconds) {
+  return new Promise((resolve) => {
+    setTimeout(resolve, milliseconds).unref();
+  });
+}
+
+/**
+ * What the first look that finds something finds, or a promise of it; undefined where the time is over.
+ *
+ * Without a timeout it waits for ever; the first look is made at once, so that 0 is one look.
+ */
+export function lookUntil(look, timeoutMs) {
+  const begun = performance.now();
+  const found = look();
+  return found !== undefined || timeoutMs === 0n ? found : lookAgain(look, begun + Number(timeoutMs ?? Infinity));
+}
+
+async function lookAgain(look, deadline) {
+  for (let longest = FIRST_PAUSE_MS; ; longest = Math.min(2 * longest, LONGEST_PAUSE_MS)) {
+    const left = deadline - performance.now();
+    if (left <= 0) return undefined;
+    await pause(Math.min(longest, left));
+    const found = look();
+    if (found !== undefined) return found;
   }
 }

@@ -1,5 +1,5 @@
 /** JSON as batch files hold it: ASCII without blanks, integers of any size (requirement Q05). */
-import { Damaged } from "./refusal.js";
+import { Damaged } from "./types.js";
 
 const TOKEN = /"(?:[^"\\]|\\.)*"|-?[0-9][-+.0-9eE]*/gs;
 const INTEGER = /^-?(?:0|[1-9][0-9]*)$/;

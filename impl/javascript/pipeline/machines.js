@@ -1,12 +1,10 @@
 /** The machines `Pipeline.Provider` and `Pipeline.Consumer`: every method of both. */
 import { defaultFailure } from "../errors.js";
 import { HANDLE, Machine } from "../machine.js";
-import { bool, list, mapOf, optional, string, uint64 } from "../types.js";
-import { Consumer } from "./consumer.js";
+import { bool, list, mapOf, optional, string, uint64 } from "../wire.js";
+import { Consumer, lookUntil } from "./consumer.js";
 import { Provider } from "./provider.js";
-import { Refusal } from "./refusal.js";
-import { BATCH_FIELD, CONSUMER_CONFIG, FIELD_SPEC, PROVIDER_CONFIG, SPLIT_STATS } from "./types.js";
-import { lookUntil } from "./waiting.js";
+import { BATCH_FIELD, CONSUMER_CONFIG, FIELD_SPEC, PROVIDER_CONFIG, Refusal, SPLIT_STATS } from "./types.js";
 
 /** Turns a refusal, also one that comes later, into the failure of the method that is called. */
 function refusing(run) {

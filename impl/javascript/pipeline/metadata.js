@@ -2,12 +2,140 @@
 import { join } from "node:path";
 import { Pairs } from "../cbor.js";
 import { kindAt, publish, readRegularFile, removeTree } from "../checkpoint/durable.js";
-import { IS_OF_TYPE, fieldOf } from "../checkpoint/subject.js";
-import { isPlain } from "./plain_value.js";
-import { readPickle } from "./read_pickle.js";
-import { Damaged, Refusal } from "./refusal.js";
-import { isSize, schemaOf } from "./schema.js";
-import { writePickle } from "./write_pickle.js";
+import { IS_OF_TYPE, fieldOf, isNamedMap } from "../checkpoint/subject.js";
+import { readPickle, writePickle } from "./pickle.js";
+import { Damaged, Refusal } from "./types.js";
+
+/** What tells the keys of a dict apart: numbers that are equal are one key, whatever their types. */
+function identityOf(key) {
+  if (key === null) return "null";
+  if (typeof key === "string") return `t${key}`;
+  const isWhole = typeof key === "boolean" || Number.isInteger(key);
+  return `n${isWhole ? BigInt(key) : key}`;
+}
+
+function isScalar(item) {
+  if (typeof item === "string") return item.isWellFormed();
+  return item === null || ["boolean", "bigint", "number"].includes(typeof item);
+}
+
+/** A dict that grows key by key; a key that comes again gets the later value. */
+export class Dict extends Pairs {
+  #at = new Map();
+
+  constructor() {
+    super([]);
+  }
+
+  /** Sets a key; false for one that no dict of plain values can have. */
+  set(key, value) {
+    if (!isScalar(key)) return false;
+    const identity = identityOf(key);
+    if (!this.#at.has(identity)) {
+      this.#at.set(identity, this.entries.length);
+      this.entries.push([key, value]);
+    }
+    this.entries[this.#at.get(identity)][1] = value;
+    return true;
+  }
+}
+
+function hasDistinctKeys({ entries }) {
+  if (!entries.every(([key]) => isScalar(key))) return false;
+  return new Set(entries.map(([key]) => identityOf(key))).size === entries.length;
+}
+
+/** The containers' children; undefined for what is no container of plain values. */
+function childrenOf(item) {
+  if (Array.isArray(item)) return item;
+  return item instanceof Pairs && hasDistinctKeys(item) ? item.entries.map(([, value]) => value) : undefined;
+}
+
+/** Levels of things below the whole, at most (ruling QA21). */
+const MOST_LEVELS = 64;
+
+/** Whether an item is plain through and through, not too deep, and no container holds itself; each is looked at once. */
+export function isPlain(root) {
+  const settled = new Map();
+  const levelsBelow = (item) => childrenOf(item).reduce((most, child) => Math.max(most, 1 + (settled.get(child) ?? 0)), 0);
+  const above = new Set();
+  const pending = [{ item: root }];
+  while (pending.length > 0) {
+    const { item, isLeft } = pending.pop();
+    if (isLeft) {
+      above.delete(item);
+      settled.set(item, levelsBelow(item));
+      if (settled.get(item) > MOST_LEVELS) return false;
+    } else if (!isScalar(item) && !settled.has(item)) {
+      const children = above.has(item) ? undefined : childrenOf(item);
+      if (children === undefined) return false;
+      above.add(item);
+      pending.push({ item, isLeft: true });
+      for (const child of children) pending.push({ item: child });
+    }
+  }
+  return true;
+}
+
+/** Whether two plain values are the same: of the same types; the order of a dict's keys means nothing. */
+export function isSamePlain(left, right) {
+  if (Array.isArray(left) && Array.isArray(right)) {
+    return left.length === right.length && left.every((item, at) => isSamePlain(item, right[at]));
+  }
+  if (left instanceof Pairs && right instanceof Pairs) {
+    if (left.entries.length !== right.entries.length) return false;
+    const others = new Map(right.entries.map((entry) => [identityOf(entry[0]), entry]));
+    return left.entries.every(([key, value]) => {
+      const other = others.get(identityOf(key));
+      return other !== undefined && Object.is(key, other[0]) && isSamePlain(value, other[1]);
+    });
+  }
+  return Object.is(left, right);
+}
+
+const FIELD_NAME = /^[0-9A-Za-z_][-.0-9A-Za-z_]{0,127}$/;
+const KEYS = ["name", "dtype", "shape", "role"];
+const SIDES_END = 2n ** 32n;
+const DTYPES = [
+  "bool", "uint8", "uint16", "uint32", "uint64", "int8", "int16", "int32", "int64", "float16", "float32", "float64",
+];
+
+/** Whether an item can be the name of a field: with an ending it must name a file, wherever an archive is unpacked. */
+export function isFieldName(item) {
+  return typeof item === "string" && FIELD_NAME.test(item);
+}
+
+/** Whether an item is an integer above zero. */
+export function isSize(item) {
+  return IS_OF_TYPE.uint64(item) && item > 0n;
+}
+
+/** Whether an item can be a side of a sample. */
+function isSide(item) {
+  return isSize(item) && item < SIDES_END;
+}
+
+function fieldSpecOf(item) {
+  if (!isNamedMap(item) || !item.entries.every(([key]) => KEYS.includes(key))) return undefined;
+  const [name, dtype, shape, role] = KEYS.map((key) => fieldOf(item, key));
+  if (!isFieldName(name) || !DTYPES.includes(dtype) || !Array.isArray(shape) || !shape.every(isSide)) return undefined;
+  if (role === undefined) return { name, dtype, shape };
+  return IS_OF_TYPE.string(role) ? { name, dtype, shape, role } : undefined;
+}
+
+/** The fields that an item declares; undefined where it is no schema. */
+export function schemaOf(item) {
+  if (!Array.isArray(item) || item.length === 0) return undefined;
+  const fields = item.map(fieldSpecOf);
+  const names = new Set(fields.map((field) => field?.name));
+  return fields.includes(undefined) || names.size < fields.length ? undefined : fields;
+}
+
+/** Whether two declarations are of one field; the role is only a hint (ruling QA15). */
+export function isSameField(left, right) {
+  if (left.name !== right.name || left.dtype !== right.dtype || left.shape.length !== right.shape.length) return false;
+  return left.shape.every((side, at) => side === right.shape[at]);
+}
 
 const FILE = "meta.pkl";
 const TEMPORARY = ".tmp-meta.pkl";

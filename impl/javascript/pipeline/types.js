@@ -1,5 +1,5 @@
 /** The shapes that the methods of the pipeline exchange. */
-import { bool, float64, list, optional, string, struct, tensor, uint64, value } from "../types.js";
+import { bool, float64, list, optional, string, struct, tensor, uint64, value } from "../wire.js";
 
 export const PROVIDER_CONFIG = struct({
   batch_size: uint64,
@@ -43,3 +43,16 @@ export const SPLIT_STATS = struct({
   current_batch: uint64,
   current_row: uint64,
 });
+
+/** What stops a step of the queue: a code of the contract, or a file that is none. */
+
+/** The step is refused with a code; the machine adds the name of the operation. */
+export class Refusal extends Error {
+  constructor(code) {
+    super(code);
+    this.code = code;
+  }
+}
+
+/** The bytes are no batch file, no archive or no metadata (rulings QA14, QA21). */
+export class Damaged extends Error {}

@@ -2,7 +2,7 @@
 import { encodeCanonical as encode } from "../cbor.js";
 import { sha256 } from "../digest.js";
 import { DEFAULT_FAILURE, defaultFailure } from "../errors.js";
-import { bytes, bytes32, struct, value } from "../types.js";
+import { bytes, bytes32, struct, value } from "../wire.js";
 import { itemFault } from "./profile.js";
 
 const NAME = "UML_OS.Serialization.EncodeCanonical_v1";

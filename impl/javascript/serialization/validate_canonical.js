@@ -1,7 +1,7 @@
 /** UML_OS.Serialization.ValidateCanonical_v1: whether bytes are canonical, or where they first are not (C07). */
 import { sha256 } from "../digest.js";
 import { DEFAULT_FAILURE } from "../errors.js";
-import { bool, bytes, bytes32, optional, string, struct, uint64 } from "../types.js";
+import { bool, bytes, bytes32, optional, string, struct, uint64 } from "../wire.js";
 import { violationOf } from "./profile.js";
 
 function run({ candidate }) {

@@ -1,6 +1,6 @@
 /** Chunk sizes against the CMS schedule: which levels fire, and how often (requirements S10-S14; ruling SA20). */
 import { DEFAULT_FAILURE, defaultFailure } from "../errors.js";
-import { string, struct, optional, uint64, uint64List } from "../types.js";
+import { string, struct, optional, uint64, uint64List } from "../wire.js";
 
 const NAME = "Stream.FiringCounts";
 const MAX_UINT64 = (1n << 64n) - 1n;

@@ -1,12 +1,10 @@
 /** The machine `Stream`: every method, over the streams that are open in this process. */
 import { defaultFailure } from "../errors.js";
 import { HANDLE, Machine } from "../machine.js";
-import { bool, list, optional, string, uint32, uint64, uint64List } from "../types.js";
-import { writeCheckpoint } from "./checkpoint.js";
+import { bool, list, optional, string, uint32, uint64, uint64List } from "../wire.js";
+import { restore, writeCheckpoint } from "./checkpoint.js";
 import { isSchedule, warningsFor } from "./frequencies.js";
-import { InteractiveSource } from "./interactive_source.js";
-import { isComplete, openSource } from "./open_source.js";
-import { restore } from "./restore.js";
+import { InteractiveSource, isComplete, openSource } from "./sources.js";
 import { Stream } from "./stream.js";
 import { UnusableFile } from "./token_file.js";
 import { CHUNK, CURSOR, FAILURE, MODEL, SOURCE, tokenList } from "./types.js";

@@ -1,8 +1,47 @@
 /** One rank's stream: chunk after chunk, and the cursor from which it goes on (seed 003 §Stream, §Coupling). */
 import { defaultFailure } from "../errors.js";
-import { contentHash } from "./content_hash.js";
 import { isBelowFirst } from "./frequencies.js";
-import { endOfChunk, placeAfter } from "./place.js";
+
+/** FNV-1a with 64 bits over token ids as little-endian u32 (requirement S31; ruling SA10). */
+
+const BASIS = 14695981039346656037n;
+const PRIME = 1099511628211n;
+
+/** The hash of a chunk's tokens; zero where there are none (ruling SA11). */
+export function contentHash(tokens) {
+  if (tokens.length === 0) return 0n;
+  const words = Buffer.alloc(4 * tokens.length);
+  tokens.forEach((token, at) => words.writeUInt32LE(token, 4 * at));
+  let hash = BASIS;
+  for (const byte of words) hash = BigInt.asUintN(64, (hash ^ BigInt(byte)) * PRIME);
+  return hash;
+}
+
+/**
+ * Where a stream stands: `{ pass, index }`, the pass over the data and the next unread token of it (ruling SA01).
+ *
+ * A source says its `length`, undefined where it has no end, and whether it `wraps`.
+ */
+
+const least = (left, right) => (left < right ? left : right);
+const chunksIn = (tokens, size) => (tokens + size - 1n) / size;
+
+/** Where the chunk at a place ends; it never spans the end of the data (ruling SA05). */
+export function endOfChunk(source, { index }, size) {
+  return source.length === undefined ? index + size : least(index + size, source.length);
+}
+
+/** The place behind `count` chunks of one size. */
+export function placeAfter(source, { pass, index }, size, count) {
+  const { length, wraps } = source;
+  if (length === undefined) return { pass, index: index + size * count };
+  if (!wraps || length === 0n) return { pass, index: least(index + size * count, length) };
+  const left = chunksIn(length - index, size);
+  if (count < left) return { pass, index: index + size * count };
+  const whole = chunksIn(length, size);
+  const beyond = count - left;
+  return { pass: pass + 1n + beyond / whole, index: (beyond % whole) * size };
+}
 
 const NEXT_CHUNK = "Stream.NextChunk";
 const MAX_UINT64 = (1n << 64n) - 1n;
@@ -86,4 +125,58 @@ export class Stream {
     this.pulseId = cursor.pulse_id;
     this.last = { start: cursor.last_chunk_start, length: cursor.last_chunk_len, hash: cursor.content_hash };
   }
+}
+
+/** Slices of 256 tokens of parts, one behind the other: what interleaved and shuffled sources are made of. */
+
+export const SLICE = 256n;
+
+/** What a range of a sliced source holds, from `slicesOver(pass, from, to)`: `{ source, pass, from, to }` each. */
+export class SlicedSource {
+  isSeekable = true;
+
+  constructor(length, declaration) {
+    this.length = length;
+    this.wraps = declaration.on_end !== "stop";
+  }
+
+  tokens(pass, from, to) {
+    const pieces = this.slicesOver(pass, from, to).map((slice) => slice.source.tokens(slice.pass, slice.from, slice.to));
+    const tokens = new Uint32Array(Number(to - from));
+    let filled = 0;
+    for (const piece of pieces) {
+      tokens.set(piece, filled);
+      filled += piece.length;
+    }
+    return tokens;
+  }
+
+  /** A document that ends in a part ends wherever that token comes to stand, and the last one with the data. */
+  breaks(pass, from, to) {
+    if (to > from && to === this.length) return true;
+    return this.slicesOver(pass, from, to).some((slice) => slice.source.breaks(slice.pass, slice.from, slice.to));
+  }
+
+  randomState() {
+    return undefined;
+  }
+
+  isReady() {
+    return true;
+  }
+
+  restart() {}
+
+  resume() {}
+}
+
+/** The part of a slice, standing at `start` of the whole, that lies in [from, to). */
+export function cut({ source, pass, from: first, to: last }, start, from, to) {
+  const end = start + last - first;
+  return {
+    source,
+    pass,
+    from: first + (from > start ? from - start : 0n),
+    to: last - (end > to ? end - to : 0n),
+  };
 }

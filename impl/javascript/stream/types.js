@@ -1,5 +1,5 @@
 /** The shapes that the stream's methods exchange. */
-import { bool, bytes, bytes16, list, optional, string, struct, uint32, uint64, uint64List } from "../types.js";
+import { bool, bytes, bytes16, list, optional, string, struct, uint32, uint64, uint64List } from "../wire.js";
 
 /** A list of token ids, held as 32-bit words: a BigInt for each token would cost ten times the memory. */
 export const tokenList = {

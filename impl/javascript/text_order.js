@@ -1,4 +1,0 @@
-/** Compares two texts by their UTF-8 bytes. */
-export function compareBytewise(left, right) {
-  return Buffer.compare(Buffer.from(left), Buffer.from(right));
-}
