@@ -45,7 +45,7 @@ def outcome_of(library: Library, corpus: Corpus, with_evidence: bool = True) -> 
 
 
 def require_clean_contracts(library: Library, corpus: Corpus) -> None:
-    """What `tally run` begins with: nobody is judged by contracts that lint finds fault with; raises Complaint."""
+    """Check the contracts before `tally run` judges a backend by them; raises Complaint where lint finds anything."""
     if found := outcome_of(library, corpus, with_evidence=False).findings:
         from conformance.lint.output import as_text
 

@@ -112,7 +112,7 @@ def test_solo_names_the_operator_that_is_enough(capsys: Capture) -> None:
     assert status_of(["mutants", "--solo", TAGS]) == 0
     page = capsys.readouterr().out
     assert f"{TAGS}  dies with {DECODE} alone" in page
-    assert "1 mutants: 1 die with one operator declared alone, 0 say why not" in page
+    assert "1 mutants: 1 die with one operator declared alone, 0 give a reason why not" in page
 
 
 @pytest.mark.usefixtures("written")
@@ -126,7 +126,7 @@ def test_a_mutant_that_survives_alone_is_red(monkeypatch: pytest.MonkeyPatch, ca
 @pytest.mark.parametrize("option", ["--write", "--changed", "--by=laws"])
 def test_solo_goes_with_no_other_option(option: str, capsys: Capture) -> None:
     assert status_of(["mutants", "--solo", option]) == 2
-    assert "--solo tries the vectors and writes nothing" in capsys.readouterr().err
+    assert "--solo runs the vectors and writes nothing" in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("written")

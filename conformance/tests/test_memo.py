@@ -141,7 +141,7 @@ def test_an_entry_hangs_on_the_source_of_the_harness_and_not_on_its_tests(tmp_pa
     before = digest_of_files(source_files(package))
     (package / "tests" / "test_memo.py").write_text("changed")
     assert digest_of_files(source_files(package)) == before
-    changed = package / "lint" / "run.py"
+    changed = package / "lint" / "catalogue.py"
     changed.write_text(changed.read_text("utf-8") + "\n", "utf-8")
     assert digest_of_files(source_files(package)) != before
 
@@ -156,12 +156,12 @@ def test_a_changed_module_makes_what_its_room_and_those_to_its_right_know_anew(m
     assert {"contract/memo.py", "cli/main.py", "lint/catalogue.py", "trial/laws/law.py", "__init__.py"} <= files.keys()
     before = makers()
     found = {}
-    for name in ("lint/run.py", "contract/types.py", "pytest_plugin.py", "__init__.py"):
+    for name in ("lint/catalogue.py", "contract/types.py", "pytest_plugin.py", "__init__.py"):
         with monkeypatch.context() as patch:
             patch.setattr(module, "source_files", lambda package, name=name: {**files, name: b"changed"})
             found[name] = [room for room, old, new in zip(ROOMS, before, makers(), strict=True) if old != new]
     assert found == {
-        "lint/run.py": ["lint", "trial", "report", "cli"],
+        "lint/catalogue.py": ["lint", "trial", "report", "cli"],
         "contract/types.py": list(ROOMS),
         "pytest_plugin.py": ["cli"],
         "__init__.py": list(ROOMS),
