@@ -78,7 +78,7 @@ AXES = "".join(
 )
 
 
-AXES = AXES.replace("    axis: size\n", '    axis: size\n    except: [sizes, note]\n')  # what costs most
+AXES = AXES.replace("    axis: size\n", "    axis: size\n    except: [sizes, note]\n")  # what costs most
 
 
 def frozen(library: Library) -> tuple[Case, ...]:
@@ -253,3 +253,15 @@ def test_a_map_gets_a_member_for_every_odd_value_that_no_guard_refuses(tmp_path:
     assert {"array": []} in held
     assert {"float": "7ff8000000000000"} not in held
     assert len({key["text"] for key, _ in pairs}) == len(pairs)
+
+
+def test_odd_ends_are_put_around_what_stands_there(tmp_path: Path) -> None:
+    group = NEAR.replace("near", "ends").replace("a careless reader takes for", "have something odd at the ends of")
+    found = frozen(load(tmp_path, PLAIN + group))
+    (text,) = (one for one in found if one.id.endswith("ends::text"))
+    (data,) = (one for one in found if one.id.endswith("ends::data"))
+    texts = {step.inputs["text"] for step in text.steps}  # type: ignore[union-attr]
+    assert {"Ab1\n", "Ab1\r\n", "Ab1 ", "Ab1\u00a0", "Ab1\0", "Ab1\x1a", "\tAb1", "0Ab1", '"Ab1"'} <= texts
+    bytes_ = {step.inputs["data"] for step in data.steps}  # type: ignore[union-attr]
+    assert {"61000a", "61000d0a", "610020", "61000000", "206100", "ff6100", "226100" + "22"} <= bytes_
+    assert not [one for one in found if one.id.endswith("ends::count")]

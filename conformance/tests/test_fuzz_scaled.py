@@ -11,6 +11,7 @@ from conformance.contract.types import Field, ListOf, MapOf, Scalar, Struct, Ten
 from conformance.tests.shipped import shipped_library
 from conformance.trial.fuzz.draw import large, related
 from conformance.trial.fuzz.near_bytes import degenerate_items
+from conformance.trial.fuzz.neighbours import neighbours
 from conformance.trial.fuzz.operator import calls_for
 from conformance.vectors.corpus import load_corpus
 from conformance.vectors.degenerate import degenerates
@@ -78,6 +79,29 @@ def test_a_cardinality_beside_2_to_63_is_held_against_the_registered_one() -> No
         and "d" in call.native["manifest"]["datasets"]
     }  # fmt: skip
     assert {(2**63 + 1, 2**63), (2**63, 2**63 + 1)} <= registered
+
+
+def test_two_elements_of_a_tensor_and_two_of_a_list_become_one_number_in_fewer_bits() -> None:
+    type_ = Struct(
+        (Field("ids", Tensor("int32")), Field("rates", Tensor("float64")), Field("levels", ListOf(Scalar("uint64"))))
+    )
+    native: dict[str, Any] = {"ids": np.arange(3, dtype="int32"), "rates": np.zeros(2), "levels": [1, 2, 3, 4]}
+    found = list(neighbours(type_, [native]))
+    ids = {tuple(one["ids"].tolist()) for one in found}
+    assert {(2**24 + 1, 2**24, 2), (2**24, 2**24 + 1, 2), (0, 2**24 + 1, 2**24), (2**16, 0, 2), (0, 2**16, 2)} <= ids
+    assert any(one["rates"][0] > one["rates"][1] == 1.0 for one in found)
+    levels = {tuple(one["levels"]) for one in found}
+    assert {(2**53 + 1, 2**53, 3, 4), (1, 2, 2**53, 2**53 + 1)} <= levels
+    assert native["ids"].tolist() == [0, 1, 2]
+
+
+def test_columns_that_a_small_float_makes_one_are_asked_about() -> None:
+    shipped = shipped_library()
+    forms = codebook_of(shipped)["Batch.Permutations"]
+    calls = calls_for(forms, load_corpus(shipped.layout).cases[forms.contract.operator], 1)
+    pairs = [call.native["column_ids"].reshape(-1)[:2].tolist() for call in calls if call.native["column_ids"].size > 1]
+    assert [2**24 + 1, 2**24] in pairs
+    assert [2**24, 2**24 + 1] in pairs
 
 
 def values(type_: Any, value: Any) -> list[Any]:

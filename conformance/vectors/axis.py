@@ -18,6 +18,7 @@ from conformance.contract.model import Contract
 from conformance.contract.types import is_place
 from conformance.vectors.case import Asked, Question, slug
 from conformance.vectors.compact import expanded, holds_recipe, is_recipe
+from conformance.vectors.ends import ENDS
 from conformance.vectors.group import Expansion
 from conformance.vectors.leaf import Optional, Spot, is_placeholder, put, spots
 from conformance.vectors.notable import NEAR, notable, odd_members, straddling
@@ -122,7 +123,7 @@ def _line(expansion: Expansion, asked: Asked, spot: Spot) -> Line:
         elif judged is not None and asked.operator == expansion.contract.operator:
             refused.setdefault(judged, []).append(variant)
     # Of what one guard refuses two values tell enough, unless each of them looks like the right one.
-    whole = expansion.body["axis"] == NEAR
+    whole = expansion.body["axis"] in (NEAR, ENDS)
     thinned = [
         one for some in refused.values() for one in (some if whole or len(some) <= _REFUSED else (some[0], some[-1]))
     ]

@@ -182,10 +182,16 @@ def another(value: Any) -> Any:
     return 0
 
 
+def emptied(value: Any) -> Any:
+    """What a value of its type is that holds nothing: zero, false, no letter, no byte, no element, no key."""
+    return type(value)()
+
+
 _CHANGES: Final[Mapping[str, Callable[[Any], Any]]] = {
     "changed": another,
     "cased": str.swapcase,
     "null": lambda value: None,
+    "empty": emptied,  # there, and nothing in it: who asks for truth takes it for absent
     "float": float,  # a whole number as a float
     "bool": bool,
     "number": int,  # a bool as 0 or 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, TypeGuard
 
 import numpy as np
@@ -23,6 +23,7 @@ from conformance.contract.types import (
 )
 from conformance.vectors.compact import recipe
 from conformance.vectors.distortion import empty_of
+from conformance.vectors.ends import ENDS, ends
 from conformance.vectors.leaf import INTEGER, Optional, Spot
 
 NEAR: Final = "near"
@@ -144,7 +145,7 @@ _FLOATS: Final[Mapping[str, Mapping[str, str]]] = {
 
 def notable(axis: str, spot: Spot) -> Iterator[Named]:
     """The values of an axis for one leaf occurrence, each with a short name; none equals what stands there."""
-    made = near(spot) if axis == NEAR else _representation(spot) if axis == REPRESENTATION else _sizes(spot)
+    made = _MAKERS[axis](spot)
     return ((name, value) for name, value in made if value != spot.value)
 
 
@@ -311,3 +312,11 @@ def _map(wire: Any, count: int) -> Any:
     if isinstance(wire, Mapping):
         return recipe("map", count - len(wire), key="k{k}", of=wire[min(wire)], **{"with": dict(wire)})
     return recipe("pairs", count - len(wire), key="k{k}", of={"int": "{k}"}, **{"with": list(wire)})
+
+
+_MAKERS: Final[Mapping[str, Callable[[Spot], Iterator[Named]]]] = {
+    REPRESENTATION: _representation,
+    SIZE: _sizes,
+    NEAR: near,
+    ENDS: ends,
+}

@@ -12,6 +12,7 @@ from conformance.codec.codebook import OperatorForms
 from conformance.contract.types import INTEGER_RANGES, Scalar, Struct, Value
 from conformance.trial.fuzz.mutation import mutated
 from conformance.trial.fuzz.near_bytes import degenerate_items
+from conformance.trial.fuzz.neighbours import neighbours
 from conformance.trial.fuzz.seed import ACCEPTED, LONGEST, Native, Seeds, Vocabulary, is_cheap, side_of, vocabulary_of
 from conformance.trial.generators.generator import generator_of
 from conformance.vectors.degenerate import degenerates
@@ -142,6 +143,7 @@ _TRIES: Final = 10  # candidates for one call
 _GENERATED: Final = 0.5  # share of the accepted calls that start from a made input, where there is a generator
 _MOST_DEGENERATE: Final = 600  # calls
 _MOST_RELATED: Final = 150
+_MOST_NEIGHBOURS: Final = 120
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,12 +157,12 @@ class Drawn:
 
 def drawn_calls(forms: OperatorForms, seeds: Seeds, wanted: int, number: int) -> tuple[Drawn, ...]:
     """The calls, no two alike: the smallest example of every side, degenerate values leaf by leaf, numbers that meet
-    far up, one leaf or what the contract's generator makes large, then `wanted` drawn.
+    far up or in fewer bits, one leaf or what the contract's generator makes large, then `wanted` drawn.
 
     The drawn ones are no frozen calls. Fewer are drawn where the contract has no more.
     """
     hand = _Hand(forms, seeds, Random(number))  # noqa: S311
-    calls = [*hand.opening(), *hand.degenerate(), *hand.related(), *hand.grown()]
+    calls = [*hand.opening(), *hand.degenerate(), *hand.related(), *hand.neighbours(), *hand.grown()]
     return (*calls, *hand.drawn(wanted))
 
 
@@ -197,6 +199,12 @@ class _Hand:
             if len(found) >= _MOST_RELATED:
                 break
         yield from found[:_MOST_RELATED]
+
+    def neighbours(self) -> Iterator[Drawn]:
+        """Two numbers of one leaf that fewer bits make one, where no guard refuses them."""
+        natives = neighbours(self.contract.inputs, self.seeds.by_side.get(ACCEPTED, ()))
+        calls = (self.call(native, DEGENERATE) for native in islice(natives, _MOST_NEIGHBOURS))
+        yield from (call for call in calls if call is not None and call.side == ACCEPTED)
 
     def grown(self) -> Iterator[Drawn]:
         natives = large(self.contract.inputs, self.seeds.by_side.get(ACCEPTED, ()))
