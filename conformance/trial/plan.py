@@ -145,7 +145,7 @@ class Plan:
                 if not self.options.includes(use.profile):
                     continue
                 law = _known_law(use)
-                for instance in law.instances(tools, contract, use):
+                for instance in law.instances(tools, use):
                     id_ = f"{contract.operator}#{law.name}::{instance.slug}"
                     kind, operator = Kind.LAW, contract.operator
                     check = Check(id_, kind, operator, law.name, law.sentence, use.requirements, use.rulings)
