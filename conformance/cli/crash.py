@@ -22,7 +22,7 @@ from conformance.trial.crash.report import CrashReport, Tally, listing
 from conformance.trial.crash.states import Model
 from conformance.trial.crash.strace import NotRun
 from conformance.trial.crash.trial import SOME_STATES, CrashOptions, operators_of, try_workload
-from conformance.trial.crash.workload import Plan, plans
+from conformance.trial.crash.workload import CrashWorkload, crash_workloads
 from conformance.trial.options import DEFAULT_TIMEOUT
 from conformance.vectors.draft import Unusable
 from conformance.vectors.jsontext import write_whole
@@ -48,7 +48,7 @@ def try_all(
     library = specification()
     codebook = codebook_of(library)
     try:
-        known = list(plans(library, codebook))
+        known = list(crash_workloads(library, codebook))
     except Unusable as error:
         problem = error.problem
         raise Complaint(str(problem.position), problem.code, problem.message, problem.hint) from None
@@ -82,13 +82,13 @@ def try_all(
     return BAD if BAD in statuses else max(statuses)
 
 
-def _chosen(known: Sequence[Plan], wanted: Sequence[str]) -> list[Plan]:
+def _chosen(known: Sequence[CrashWorkload], wanted: Sequence[str]) -> list[CrashWorkload]:
     if not known:
         hint = "docs/crash-testing.md says how to write one"
         raise Complaint("--workload", "T003", "no contract has a workload", hint)
     if not wanted:
         return list(known)
-    chosen: dict[str, Plan] = {}
+    chosen: dict[str, CrashWorkload] = {}
     for name in wanted:
         found = [plan for plan in known if plan.id.endswith(f"%{name}")]
         found = found or [plan for plan in known if name in plan.id or fnmatchcase(plan.id, name)]
@@ -109,7 +109,9 @@ def _operators(options: CrashOptions, codebook: Codebook) -> frozenset[str]:
         raise Complaint(f"--backend {options.backend!r}", "T002", str(error), status=status) from None
 
 
-def _applicable(chosen: Sequence[Plan], options: CrashOptions, operators: frozenset[str]) -> Iterator[Plan]:
+def _applicable(
+    chosen: Sequence[CrashWorkload], options: CrashOptions, operators: frozenset[str]
+) -> Iterator[CrashWorkload]:
     for plan in chosen:
         if plan.operators <= operators:
             yield plan
@@ -118,7 +120,7 @@ def _applicable(chosen: Sequence[Plan], options: CrashOptions, operators: frozen
             say(f"{plan.id}: not applicable to {options.backend}, which does not declare {missing}")
 
 
-def _tried(plan: Plan, codebook: Codebook, options: CrashOptions) -> tuple[CrashReport | None, int]:
+def _tried(plan: CrashWorkload, codebook: Codebook, options: CrashOptions) -> tuple[CrashReport | None, int]:
     place = f"{plan.id} ({options.backend})"
     try:
         with shown_progress(plan.id) as progress:
@@ -164,7 +166,7 @@ def verdict_line(report: CrashReport) -> str:
 
 
 def _counted(tally: Tally) -> str:
-    why = ", ".join(f"{count} {verdict}" for verdict, count in sorted(tally.bad.items()))
+    why = ", ".join(f"{count} {damage}" for damage, count in sorted(tally.bad.items()))
     return f"{tally.bad_count} bad of {tally.tried} states tried, of {tally.total}{f': {why}' if why else ''}"
 
 

@@ -16,7 +16,7 @@ from conformance.tests import small_spec
 from conformance.tests.processes import ROOT
 from conformance.trial.crash.report import CrashReport
 from conformance.trial.crash.trial import CrashOptions, try_workload
-from conformance.trial.crash.workload import Plan, plans
+from conformance.trial.crash.workload import CrashWorkload, crash_workloads
 
 WRITERS = Path(__file__).with_name("crash_writers")
 ERRORS = """\
@@ -125,9 +125,9 @@ def codebook() -> Codebook:
 
 
 @cache
-def plan(name: str) -> Plan:
+def plan(name: str) -> CrashWorkload:
     """A workload by its name."""
-    (found,) = [one for one in plans(library(), codebook()) if one.id.endswith(f"%{name}")]
+    (found,) = [one for one in crash_workloads(library(), codebook()) if one.id.endswith(f"%{name}")]
     return found
 
 

@@ -17,7 +17,7 @@ from conformance.codec.framing import DIALECTS
 from conformance.contract.library import load_library
 from conformance.tests import crash_store, small_spec
 from conformance.tests.crash_store import CONTRACTS, ERRORS, writer
-from conformance.trial.crash.workload import Kind, Questioner, Step, plans
+from conformance.trial.crash.workload import AnswerKind, Questioner, Step, crash_workloads
 from conformance.vectors.draft import Unusable
 
 Capture = pytest.CaptureFixture[str]
@@ -126,7 +126,7 @@ def test_full_and_a_number_of_states_exclude_each_other(store: Path, capsys: Cap
         ("path: kept.tmp", "path: ../kept.tmp", "leaves its root"),
         ("path: kept.tmp", "path: /kept.tmp", "leaves its root"),
         ('bytes: "ff"', 'bytes: "fg"', "not hexadecimal"),
-        ("{step: second, ", "{step: first, ", "the step 'first' stands twice"),
+        ("{step: second, ", "{step: first, ", "the step 'first' occurs twice"),
         ("set: {root: {root: store}, name", "set: {root: {root: /tmp}, name", "the name of a root"),
         ("{root: store, files: kept}", "{root: store, files: kept, where: lode}", "names no earlier step"),
         ("step: second, ", "step: second, use: {content: third.size}, ", "names no earlier step"),
@@ -141,7 +141,7 @@ def test_a_mistake_in_a_workload_is_found_at_its_place(old: str, new: str, said:
     others |= {"errors.yaml": ERRORS, "store/Store.Save_v1.yaml": text.replace(old, new, 1)}
     library = load_library(small_spec.write_spec(tmp_path, others=others))
     with pytest.raises(Unusable) as caught:
-        list(plans(library, codebook_of(library)))
+        list(crash_workloads(library, codebook_of(library)))
     assert said in caught.value.problem.message
     assert caught.value.problem.position.line > text.count("\n", 0, text.index("workloads:"))
 
@@ -161,14 +161,14 @@ def test_nothing_there_is_said_by_a_code_or_by_fields_of_the_answer() -> None:
     record = {"failure_code": "META_MISSING", "failure_operator": "Store.Load_v1"}
     missing = Failure(1202, "META_MISSING", record)
 
-    def kind(*absent: str | Mapping[str, str], outcome: Outcome = missing) -> Kind:
+    def kind(*absent: str | Mapping[str, str], outcome: Outcome = missing) -> AnswerKind:
         return questioner.answer(replace(step, absent=absent), outcome).kind
 
-    assert kind("META_MISSING") is Kind.ABSENT
-    assert kind({"failure_operator": "Store.Load_v1"}) is Kind.ABSENT
-    assert kind({"failure_operator": "Store.Save_v1"}) is Kind.FAILURE
-    assert kind("CONTRACT_VIOLATION") is Kind.FAILURE
-    assert kind() is Kind.FAILURE
-    assert kind({"content": ""}, outcome=Result({"content": ""})) is Kind.ABSENT
-    assert kind({"content": "00"}, outcome=Result({"content": ""})) is Kind.RESULT
-    assert kind({"content": ""}, outcome=Result({"content": 7})) is Kind.BAD
+    assert kind("META_MISSING") is AnswerKind.ABSENT
+    assert kind({"failure_operator": "Store.Load_v1"}) is AnswerKind.ABSENT
+    assert kind({"failure_operator": "Store.Save_v1"}) is AnswerKind.FAILURE
+    assert kind("CONTRACT_VIOLATION") is AnswerKind.FAILURE
+    assert kind() is AnswerKind.FAILURE
+    assert kind({"content": ""}, outcome=Result({"content": ""})) is AnswerKind.ABSENT
+    assert kind({"content": "00"}, outcome=Result({"content": ""})) is AnswerKind.RESULT
+    assert kind({"content": ""}, outcome=Result({"content": 7})) is AnswerKind.BAD

@@ -26,9 +26,9 @@ from conformance.trial.crash.operation import (
     materialise,
     snapshot,
 )
-from conformance.trial.crash.report import BadState, Judgement, Reading, Verdict, judge, listing
+from conformance.trial.crash.report import BadState, Damage, Judgement, Reading, judge, listing
 from conformance.trial.crash.states import CrashState, Model, Replay, Tier, crash_points, crash_states, first_states
-from conformance.trial.crash.workload import Answer, Kind
+from conformance.trial.crash.workload import Answer, AnswerKind
 
 EMPTY = Volume({TOP: {}}, {})
 
@@ -43,7 +43,7 @@ def trees(operations: Sequence[Operation], model: Model, initial: Volume = EMPTY
     """Every tree that a crash can leave, path to content."""
     replay = Replay(initial, operations)
     models = [one for one in Model if one <= model]
-    volumes = [state.volume(replay) for state in crash_states(replay, operations, models)]
+    volumes = [state.volume(replay) for state in crash_states(replay, models)]
     return [{path: v.files.get(inode, b"/") for path, inode in v.paths()} for v in volumes]
 
 
@@ -135,7 +135,7 @@ def test_beyond_ten_the_subsets_are_bounded_and_always_the_same() -> None:
 
 def test_prefixes_come_first_then_all_but_one() -> None:
     operations = (*SAVE, Create(TOP, "other", 2), Acknowledge(1))
-    states = crash_states(Replay(EMPTY, operations), operations, list(Model))
+    states = crash_states(Replay(EMPTY, operations), list(Model))
     tiers = [state.tier for state in first_states(states, None)]
     assert tiers == sorted(tiers)
     assert tiers[0] is Tier.PREFIX
@@ -144,15 +144,15 @@ def test_prefixes_come_first_then_all_but_one() -> None:
 
 
 def test_the_same_tree_before_and_after_an_answer_is_two_states() -> None:
-    before = crash_states(Replay(EMPTY, SAVE), SAVE, [Model.KILL])
+    before = crash_states(Replay(EMPTY, SAVE), [Model.KILL])
     answered = (*SAVE, Acknowledge(1))
-    after = crash_states(Replay(EMPTY, answered), answered, [Model.KILL])
+    after = crash_states(Replay(EMPTY, answered), [Model.KILL])
     assert [state.answers for state in after] == [*(state.answers for state in before), 1]
 
 
 def test_a_state_belongs_to_the_weakest_model_that_has_it() -> None:
     operations = (*SAVE, Create(TOP, "other", 2))
-    states = crash_states(Replay(EMPTY, operations), operations, list(Model))
+    states = crash_states(Replay(EMPTY, operations), list(Model))
     assert sum(state.model is Model.KILL for state in states) == 5
     assert {state.model for state in states} == set(Model)
     assert len({state.digest for state in states}) == len(states)
@@ -200,46 +200,46 @@ def test_a_tree_is_written_and_read_back_with_its_links(tmp_path: Path) -> None:
 
 def text(content: str, **more: str) -> Answer:
     """A result."""
-    return Answer(Kind.RESULT, {"content": content, **more})
+    return Answer(AnswerKind.RESULT, {"content": content, **more})
 
 
-ABSENT = Answer(Kind.ABSENT)
+ABSENT = Answer(AnswerKind.ABSENT)
 VERSIONS = ((ABSENT,), (text("1111"),), (text("2222"),), (text("3333"),))
 
 
 @pytest.mark.parametrize(
-    ("answer", "floor", "ceiling", "verdict"),
+    ("answer", "floor", "ceiling", "damage"),
     [
-        (ABSENT, 0, 1, Verdict.OK),
-        (text("1111"), 0, 1, Verdict.OK),
-        (text("2222"), 1, 2, Verdict.OK),
-        (ABSENT, 1, 2, Verdict.LOST),
-        (text("1111"), 2, 3, Verdict.STALE),
-        (text("1122"), 1, 2, Verdict.MIXED),
-        (text("11"), 1, 2, Verdict.TORN),
-        (text("1155"), 1, 2, Verdict.TORN),
-        (Answer(Kind.FAILURE, {"code": "X"}), 1, 2, Verdict.TORN),
-        (Answer(Kind.BAD, "a crash"), 0, 1, Verdict.TORN),
-        (Answer(Kind.UNASKED), 0, 1, Verdict.TORN),
+        (ABSENT, 0, 1, Damage.NONE),
+        (text("1111"), 0, 1, Damage.NONE),
+        (text("2222"), 1, 2, Damage.NONE),
+        (ABSENT, 1, 2, Damage.LOST),
+        (text("1111"), 2, 3, Damage.STALE),
+        (text("1122"), 1, 2, Damage.MIXED),
+        (text("11"), 1, 2, Damage.TORN),
+        (text("1155"), 1, 2, Damage.TORN),
+        (Answer(AnswerKind.FAILURE, {"code": "X"}), 1, 2, Damage.TORN),
+        (Answer(AnswerKind.BAD, "a crash"), 0, 1, Damage.TORN),
+        (Answer(AnswerKind.UNASKED), 0, 1, Damage.TORN),
     ],
 )
 def test_an_answer_is_held_to_the_versions_between_what_was_acknowledged_and_what_was_begun(
-    answer: Answer, floor: int, ceiling: int, verdict: Verdict
+    answer: Answer, floor: int, ceiling: int, damage: Damage
 ) -> None:
     reading = Reading((), (answer,), stable=True, changed=False)
-    assert judge(reading, ["load"], VERSIONS, floor, ceiling).verdict is verdict
+    assert judge(reading, ["load"], VERSIONS, floor, ceiling).damage is damage
 
 
 def test_parts_of_two_versions_are_mixed_even_where_each_is_right_alone() -> None:
     versions = [(text("1"), text("a")), (text("2"), text("b"))]
     reading = Reading((), (text("1"), text("b")), stable=True, changed=False)
-    assert judge(reading, ["one", "two"], versions, 0, 1).verdict is Verdict.MIXED
+    assert judge(reading, ["one", "two"], versions, 0, 1).damage is Damage.MIXED
 
 
 def test_a_part_that_is_missing_is_torn_not_mixed() -> None:
     versions = [(text("1", extra="x"),), (text("2", extra="y"),)]
     reading = Reading((), (text("1"),), stable=True, changed=False)
-    assert judge(reading, ["one"], versions, 0, 1).verdict is Verdict.TORN
+    assert judge(reading, ["one"], versions, 0, 1).damage is Damage.TORN
 
 
 def test_of_two_results_the_first_difference_to_the_likest_is_told() -> None:
@@ -254,19 +254,19 @@ def test_of_two_results_the_first_difference_to_the_likest_is_told() -> None:
 
 def test_a_second_recovery_that_differs_is_not_idempotent() -> None:
     reading = Reading((), (ABSENT,), stable=False, changed=True)
-    assert judge(reading, ["load"], VERSIONS, 0, 1).verdict is Verdict.NOT_IDEMPOTENT
+    assert judge(reading, ["load"], VERSIONS, 0, 1).damage is Damage.NOT_IDEMPOTENT
 
 
 def test_a_recovery_that_refuses_is_torn() -> None:
-    reading = Reading((Answer(Kind.FAILURE, {"code": "WAL_CORRUPTION"}),), (ABSENT,), stable=True, changed=False)
-    assert judge(reading, ["load"], VERSIONS, 0, 1).verdict is Verdict.TORN
+    reading = Reading((Answer(AnswerKind.FAILURE, {"code": "WAL_CORRUPTION"}),), (ABSENT,), stable=True, changed=False)
+    assert judge(reading, ["load"], VERSIONS, 0, 1).damage is Damage.TORN
 
 
 def test_a_long_list_keeps_what_was_lost_and_counts_the_rest() -> None:
     operations: list[Operation] = [Create(TOP, f"{k:02}", k + 1) for k in range(60)]
     traced = [Traced(one, f"create {k:02}", "openat", k + 1) for k, one in enumerate(operations)]
     state = CrashState(Model.POSIX, Tier.OTHER, 50, (3, 7), tuple(range(50)), None, 0, b"")
-    lines = list(listing(BadState(Model.POSIX, state, Judgement(Verdict.TORN), traced), ("save",)))
+    lines = list(listing(BadState(Model.POSIX, state, Judgement(Damage.TORN), traced), ("save",)))
     assert lines[:6] == [
         "crash at operation 50 of 60, before any answer (model posix)",
         "        ... 3 operations",

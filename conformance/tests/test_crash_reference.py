@@ -22,7 +22,7 @@ from conformance.tests.shipped import shipped_library
 from conformance.trial.crash.report import CrashReport
 from conformance.trial.crash.states import Model
 from conformance.trial.crash.trial import CrashOptions, try_workload
-from conformance.trial.crash.workload import plans
+from conformance.trial.crash.workload import crash_workloads
 
 FULL = os.environ.get("TALLY_CRASH_FULL") == "1"
 MISTAKES: dict[str, dict[str, Any]] = {
@@ -41,8 +41,9 @@ def tried(identity: str, folder: Path) -> CrashReport:
     command = shlex.join(["env", f"TALLY_SPEC_DIR={folder}", f"PYTHONPATH={ROOT}", *serve])
     library = shipped_library()
     codebook = codebook_of(library)
-    (plan,) = [one for one in plans(library, codebook) if one.id.endswith(f"%{MISTAKES[identity]['workload']}")]
-    return try_workload(plan, codebook, CrashOptions(command, states=ALL))
+    known = crash_workloads(library, codebook)
+    (workload,) = [one for one in known if one.id.endswith(f"%{MISTAKES[identity]['workload']}")]
+    return try_workload(workload, codebook, CrashOptions(command, states=ALL))
 
 
 @pytest.mark.parametrize("identity", TRIED)

@@ -13,7 +13,7 @@ from conformance.codec.codebook import codebook_of
 from conformance.contract.finder import find_layout
 from conformance.contract.library import load_library
 from conformance.trial.crash.trial import SOME_STATES, CrashOptions, operators_of, try_workload
-from conformance.trial.crash.workload import plans
+from conformance.trial.crash.workload import crash_workloads
 
 
 @pytest.mark.parametrize("backend", ["reference", "javascript"])
@@ -27,7 +27,7 @@ def test_a_bundled_backend_survives_a_crash_at_every_point(backend: str, tool: C
         backend, states=SOME_STATES if backend == "reference" else SOME_STATES // 40, sweeps=("order",)
     )
     declared = operators_of(options, codebook)
-    every = tuple(plans(library, codebook))
+    every = tuple(crash_workloads(library, codebook))
     chosen = [plan for plan in every if plan.operators <= declared]
     assert len(chosen) == len(every) if backend == "reference" else chosen
     for plan in chosen:

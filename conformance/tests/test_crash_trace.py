@@ -33,7 +33,7 @@ def read(*lines: str) -> list[Event]:
 
 def done(lines: Iterable[str], initial: Volume = KEPT) -> list[str]:
     """The operations of a log, as they are shown."""
-    return [one.text for one in reconstruct(read(*lines), ROOT, initial, "/elsewhere", lambda _: None)]
+    return [one.text for one in reconstruct(read(*lines), ROOT, initial, "/elsewhere", {})]
 
 
 def opened(number: int, path: str, flags: str = "O_RDWR", process: int = 1) -> str:
@@ -120,7 +120,7 @@ def test_relative_paths_follow_the_working_folder_and_folder_descriptors() -> No
 def test_names_are_exchanged_in_one_operation() -> None:
     both = Volume({TOP: {"a": 1, "b": 2}}, {1: b"a", 2: b"b"})
     line = f'1 renameat2(AT_FDCWD<{x(ROOT)}>, "{x("a")}", AT_FDCWD<{x(ROOT)}>, "{x("b")}", RENAME_EXCHANGE) = 0'
-    (one,) = reconstruct(read(line), ROOT, both, "/", lambda _: None)
+    (one,) = reconstruct(read(line), ROOT, both, "/", {})
     assert one.operation == Rename(TOP, "a", TOP, "b", 1, swapped=2)
 
 

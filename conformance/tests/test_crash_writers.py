@@ -9,7 +9,7 @@ import pytest
 from conformance.tests.crash_store import tried, writer
 from conformance.trial.crash.reconstruction import Untraceable
 from conformance.trial.crash.recording import BrokenWorkload
-from conformance.trial.crash.report import Verdict, listing
+from conformance.trial.crash.report import Damage, listing
 from conformance.trial.crash.states import Model
 
 pytestmark = pytest.mark.usefixtures("strace")
@@ -92,7 +92,7 @@ def test_each_way_to_be_wrong_has_its_word() -> None:
         ("one-run", "committed_run", "recovery-leaves-a-mark"),
     ):
         seen |= set(tried(workload, writer(program, style), states=ALL).states[Model.POSIX].bad)
-    assert seen == {Verdict.LOST, Verdict.STALE, Verdict.TORN, Verdict.MIXED, Verdict.NOT_IDEMPOTENT}
+    assert seen == {Damage.LOST, Damage.STALE, Damage.TORN, Damage.MIXED, Damage.NOT_IDEMPOTENT}
 
 
 def test_a_crash_inside_recovery_is_found_where_recovery_alone_is_fine() -> None:

@@ -12,16 +12,16 @@ from conformance.cli.console import Complaint
 from conformance.cli.interview import Interview
 from conformance.codec.codebook import codebook_of
 from conformance.tests.shipped import shipped_library
-from conformance.trial.laws import law as roots
-from conformance.trial.laws.checkpoint_container import READ
-from conformance.trial.laws.law import LawBroken, law_roots
+from conformance.trial.laws import law
+from conformance.trial.laws.checkpoint import READ
+from conformance.trial.laws.law import LawBroken, law_root
 
 RECOVER = "UML_OS.Checkpoint.RecoverRun_v1"
 
 
 def a_broken_relation() -> None:
-    with law_roots() as rooms:
-        path = str(rooms.path("a"))
+    with law_root() as root:
+        path = str(root)
         call = Call(READ, {"root": path, "name": "c", "stage": "eval", "expected": {"text": f"{path}/c"}})
         raise LawBroken(f"nothing is below {path}", call)
 
@@ -37,8 +37,8 @@ def test_a_relation_that_breaks_names_its_roots_and_no_path() -> None:
 
 
 def test_a_relation_may_break_without_a_call() -> None:
-    with pytest.raises(LawBroken, match="nothing holds") as broken, law_roots():
-        raise LawBroken("nothing holds")
+    with pytest.raises(LawBroken, match="no relation") as broken, law_root():
+        raise LawBroken("no relation")
     assert broken.value.call is None
 
 
@@ -55,5 +55,5 @@ def test_a_recorded_call_that_hangs_on_another_is_not_asked_alone() -> None:
 
 
 def test_every_law_that_needs_directories_takes_them_from_one_place() -> None:
-    laws = Path(roots.__file__).parent
+    laws = Path(law.__file__).parent
     assert [file.name for file in sorted(laws.glob("*.py")) if "Rooms()" in file.read_text("utf-8")] == ["law.py"]

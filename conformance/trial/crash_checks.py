@@ -14,7 +14,7 @@ from conformance.trial.crash.reconstruction import Untraceable
 from conformance.trial.crash.recording import BrokenWorkload
 from conformance.trial.crash.strace import NotRun
 from conformance.trial.crash.trial import CrashOptions, try_workload
-from conformance.trial.crash.workload import Plan, plans
+from conformance.trial.crash.workload import CrashWorkload, crash_workloads
 from conformance.trial.options import Progress
 from conformance.vectors.draft import Unusable
 
@@ -28,21 +28,21 @@ class Crashed:
     obstacle: str = ""
 
 
-def workloads(library: Library, codebook: Codebook) -> tuple[Plan, ...]:
+def workloads(library: Library, codebook: Codebook) -> tuple[CrashWorkload, ...]:
     """Every workload of a library; raises MalformedContract."""
     try:
-        return tuple(plans(library, codebook))
+        return tuple(crash_workloads(library, codebook))
     except Unusable as error:
         raise MalformedContract([error.problem]) from None
 
 
-def crash_check(plan: Plan) -> Check:
+def crash_check(plan: CrashWorkload) -> Check:
     """The check that a workload is."""
     operator, _, name = plan.id.partition("%")
     return Check(plan.id, Kind.CRASH, operator, name, plan.why, plan.requirements, plan.rulings)
 
 
-def crashed(plan: Plan, codebook: Codebook, options: CrashOptions, progress: Progress) -> Crashed:
+def crashed(plan: CrashWorkload, codebook: Codebook, options: CrashOptions, progress: Progress) -> Crashed:
     """Crash a backend in one workload; the levels are none, kill, ext4 and posix, the strongest without a bad state."""
     check, asked = crash_check(plan), str(plan.level)
     levels = {"asked": asked, "reached": "", "sampled": not options.full}
@@ -58,6 +58,6 @@ def crashed(plan: Plan, codebook: Codebook, options: CrashOptions, progress: Pro
     if report.satisfied:
         return Crashed(Result(check, Verdict.PASS), levels)
     worst = report.first_bad
-    said = f": {worst.judgement.verdict}: {worst.judgement.reason}" if worst is not None else ""
+    said = f": {worst.judgement.damage}: {worst.judgement.reason}" if worst is not None else ""
     message = f"crash level {levels['reached']}, {asked} is asked for{said}"
     return Crashed(Result(check, Verdict.FAIL, message=message), levels)

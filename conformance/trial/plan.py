@@ -23,7 +23,7 @@ from conformance.vectors.case import CallStep, Case
 from conformance.vectors.corpus import Corpus, outline_of
 
 if TYPE_CHECKING:  # crash testing costs 50 ms to import
-    from conformance.trial.crash.workload import Plan as Workload
+    from conformance.trial.crash.workload import CrashWorkload
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,7 @@ class Plan:
         return tuple(fuzzing for some in ways for fuzzing in some)
 
     @cached_property
-    def workloads(self) -> tuple[Workload, ...]:
+    def workloads(self) -> tuple[CrashWorkload, ...]:
         """The crash workloads, where they are asked for."""
         if not self.options.crash:
             return ()
@@ -145,7 +145,7 @@ class Plan:
                 if not self.options.includes(use.profile):
                     continue
                 law = _known_law(use)
-                for instance in law.instances(tools, contract, use):
+                for instance in law.instances(tools, use):
                     id_ = f"{contract.operator}#{law.name}::{instance.slug}"
                     kind, operator = Kind.LAW, contract.operator
                     check = Check(id_, kind, operator, law.name, law.sentence, use.requirements, use.rulings)

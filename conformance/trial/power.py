@@ -19,7 +19,7 @@ from conformance.trial.check import Kind, Verdict
 from conformance.trial.client import Asker
 from conformance.trial.crash.recording import BrokenWorkload
 from conformance.trial.crash.trial import CrashOptions, try_workload
-from conformance.trial.crash.workload import plans
+from conformance.trial.crash.workload import crash_workloads
 from conformance.trial.fuzz import Fuzzing, fuzz_operator
 from conformance.trial.fuzz.draw import Drawn
 from conformance.trial.fuzz.operator import calls_for
@@ -87,7 +87,7 @@ class Power:
         if not wanted:
             return None
         found = set()
-        for plan in plans(self.library, self.codebook):
+        for plan in crash_workloads(self.library, self.codebook):
             text = "workload:" + plan.id.replace("%", "#")
             if text not in wanted:
                 continue

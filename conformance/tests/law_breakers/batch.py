@@ -83,7 +83,7 @@ SINS: list[Sin] = [
     answers("walk-from-row-to-row", "a hop too far", COLLECT, last_row_a_hop_further, "one hop less"),
     asks("walk-from-row-to-row", "no strict cutoff", COLLECT, strict_like_children, "after the cutoff"),
     answers("orders-with-padding-last", "a position twice", PERMUTATIONS, first_position_twice, "second time"),
-    answers("orders-with-padding-last", "padding first", PERMUTATIONS, padding_first, "does not stand last"),
+    answers("orders-with-padding-last", "padding first", PERMUTATIONS, padding_first, "is not last"),
     answers("blocks-by-column", "no order", PERMUTATIONS, columns_as_they_stand, "no block diagonal"),
     answers("bandwidth-not-worse", "evens, then odds", PERMUTATIONS, ends_before_the_middle, "bandwidth"),
     answers("sizes-of-the-seed", "R rounded up", ADJACENCY, rows_rounded_up, "fk_adj in bytes"),

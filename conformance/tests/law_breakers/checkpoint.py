@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from conformance.tests.law_breakers.spoilt import Memory, Native, Sin, answers, asks
-from conformance.trial.laws.checkpoint import IDENTITY, RESTORE, SERIALIZE
-from conformance.trial.laws.checkpoint_container import READ
+from conformance.trial.laws.checkpoint import IDENTITY, READ, RESTORE, SERIALIZE
 
 
 def unsalted_once(inputs: Native, result: Native, memory: Memory) -> Native:

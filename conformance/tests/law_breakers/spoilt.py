@@ -85,9 +85,8 @@ def findings(law: str, wrong: Wrong) -> Iterator[str]:
     def conversation(slug: str, start: Callable[[], LawTalk]) -> Conversation[str]:
         return Conversation(slug, lambda: spoilt(start(), wrong.fresh()))
 
-    contract = codebook()[BATCH].contract
-    use = LawUse(law, {}, (), (), "standard", contract.position)
-    instances = known_laws()[law].instances(Tools(codebook(), JSON), contract, use)
+    use = LawUse(law, {}, (), (), "standard", codebook()[BATCH].contract.position)
+    instances = known_laws()[law].instances(Tools(codebook(), JSON), use)
     driver = Driver(resolve("reference"), JSON, codebook(), timeout=30.0)
     for one in driver.hold([conversation(instance.slug, instance.start) for instance in instances]):
         assert one.lost is None

@@ -69,7 +69,7 @@ SINS: list[Sin] = [
     answers("stream-no-gap-no-overlap", "a token missing", CHUNK, shortened, "the chunks of 1 ranks"),
     answers("stream-no-gap-no-overlap", "ids from 0", CHUNK, from_zero, "chunk_id is 0, not 1"),
     answers("stream-no-gap-no-overlap", "no boundary", CHUNK, no_boundary, "document_boundary is"),
-    answers("stream-no-gap-no-overlap", "places apart", POSITION, counted_calls, "where rank 1 stands"),
+    answers("stream-no-gap-no-overlap", "places apart", POSITION, counted_calls, "the positions of rank 1"),
     answers("stream-sources-alike", "other tokens", CHUNK, turned_round_for_others, "the chunks from a file"),
     answers("stream-sources-alike", "another hash", CURSOR, other_hash_for_others, "the cursor over a file"),
     answers("stream-shuffle-keeps-slices", "slices turned round", CHUNK, turned_round, "the slices of pass 1"),

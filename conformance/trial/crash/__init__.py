@@ -1,5 +1,5 @@
-"""Crash trials: one recorded run of a backend, every tree that a crash could have left, and what it makes of each.
+"""Crash trials: record one run of a backend, build the trees that a crash could leave, and let it recover each.
 
-A bounded set of states is tried, so a clean trial is evidence, no proof: a bad state is always real, a missing one may
-exist. `docs/crash-testing.md` says what the models are and what they leave out.
+The number of trees is bounded: a bad state is always real, but a clean trial is no proof. `docs/crash-testing.md`
+describes the models and what they leave out.
 """

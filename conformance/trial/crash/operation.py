@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import shutil
 import stat
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -120,7 +119,7 @@ TOP: Final = 0
 
 
 class StrangeFile(Exception):
-    """A tree holds something that is neither a file nor a folder, which no crash state can be made of."""
+    """A tree contains something that is neither a file nor a folder; it has no crash states."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,19 +129,14 @@ class Volume:
     folders: Mapping[int, Mapping[str, int]]
     files: Mapping[int, bytes]
 
-    def paths(self) -> Iterator[tuple[str, int]]:
-        """Every reachable path with its inode, sorted; a folder's path ends in a slash."""
-        waiting = [("", TOP)]
-        while waiting:
-            prefix, folder = waiting.pop()
-            below = []
-            for name, inode in sorted(self.folders[folder].items()):
-                if inode in self.folders:
-                    yield f"{prefix}{name}/", inode
-                    below.append((f"{prefix}{name}/", inode))
-                else:
-                    yield f"{prefix}{name}", inode
-            waiting += reversed(below)
+    def paths(self, folder: int = TOP, prefix: str = "") -> Iterator[tuple[str, int]]:
+        """Every path below a folder with its inode, in the order of names; a folder's path ends in a slash."""
+        for name, inode in sorted(self.folders[folder].items()):
+            if inode in self.folders:
+                yield f"{prefix}{name}/", inode
+                yield from self.paths(inode, f"{prefix}{name}/")
+            else:
+                yield f"{prefix}{name}", inode
 
     def digests(self) -> dict[str, str]:
         """SHA-256 of every reachable file by path; of a folder the empty text."""
@@ -153,7 +147,7 @@ class Volume:
 
 
 def snapshot(folder: Path) -> Volume:
-    """What stands below a folder; raises StrangeFile for links, pipes and the like."""
+    """The content of a folder; raises StrangeFile for links, pipes and the like."""
     folders: dict[int, dict[str, int]] = {TOP: {}}
     files: dict[int, bytes] = {}
     known: dict[tuple[int, int], int] = {}
@@ -195,8 +189,3 @@ def materialise(volume: Volume, folder: Path) -> None:
             finally:
                 os.close(descriptor)
             written[inode] = place
-
-
-def remove(folder: Path) -> None:
-    """Remove a folder and everything below it, whatever its modes."""
-    shutil.rmtree(folder, ignore_errors=True)

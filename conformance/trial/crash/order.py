@@ -1,7 +1,7 @@
-"""The cheapest look at a recorded run: nothing may be named or answered before what it stands for is durable.
+"""The cheapest test of a recorded run: what is renamed, linked or answered for must be durable before that.
 
-A run that passes may still be wrong in what it writes, one that does not has a state that a crash can show. What is
-only taken away need not be durable, nor what nobody can reach any more.
+A run that passes may still write wrong bytes; one that fails has a bad crash state. Removals need not be durable, nor
+what no name leads to any more.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from conformance.trial.crash.operation import (
 from conformance.trial.crash.recording import Recording
 from conformance.trial.crash.report import Sweep
 from conformance.trial.crash.states import Model, crash_points
-from conformance.trial.crash.workload import Plan
+from conformance.trial.crash.workload import CrashWorkload
 
 Name = tuple[int, str]  # the inode of a folder, and a name in it
 
 
-def order_sweep(plan: Plan, recording: Recording) -> Sweep:
-    """Hold every rename, link and answer of the recorded run to what is durable then, as POSIX promises it."""
+def order_sweep(workload: CrashWorkload, recording: Recording) -> Sweep:
+    """Check that everything a rename, link or answer depends on is durable before it, as POSIX promises."""
     traced = recording.traced
     findings: list[str] = []
     looked_at = 0
@@ -42,7 +42,7 @@ def order_sweep(plan: Plan, recording: Recording) -> Sweep:
         names = _Names(recording.operations[: point.at])
         if isinstance(operation, Acknowledge):
             looked_at += 1
-            step = plan.steps[operation.answers - 1]
+            step = workload.steps[operation.answers - 1]
             if step.acknowledged:
                 ending = f"is not durable when {step.name} is answered"
                 findings += [
@@ -57,7 +57,7 @@ def order_sweep(plan: Plan, recording: Recording) -> Sweep:
 def _named_early(
     traced: Sequence[Traced], at: int, named: Rename | Link, pending: Sequence[int], names: _Names
 ) -> Iterator[str]:
-    """What stands behind a name that is given and is not durable then."""
+    """The operations on what is named that are not durable before it has the name."""
     for k in pending:
         operation = traced[k].operation
         if names.keeps(operation) and names.is_within(operation, named.inode):
@@ -65,7 +65,7 @@ def _named_early(
 
 
 class _Names:
-    """Which names there are after some operations; those from before the recording are not known, and never asked."""
+    """The names after some operations; names from before the recording are unknown, and never asked for."""
 
     def __init__(self, operations: Sequence[Operation]) -> None:
         self._inodes: dict[Name, int] = {}
@@ -87,7 +87,7 @@ class _Names:
         self._folders = {inode: folder for (folder, _), inode in self._inodes.items()}
 
     def keeps(self, operation: Operation) -> bool:
-        """Whether what an operation did can still be reached by a name."""
+        """Whether the effect of an operation can still be reached by a name."""
         match operation:
             case Write(inode) | Truncate(inode):
                 return inode in self._folders or inode not in self._taken
@@ -98,7 +98,7 @@ class _Names:
         return False
 
     def is_within(self, operation: Operation, inode: int) -> bool:
-        """Whether an operation changed a file, or an entry of a folder, that is this inode or stands below it."""
+        """Whether an operation changed a file, or an entry of a folder, that is this inode or below it."""
         assert isinstance(operation, Data | Entry)
         places = {operation.inode} if isinstance(operation, Write | Truncate) else set(folders_of(operation))
         while places:

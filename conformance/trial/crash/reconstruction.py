@@ -1,14 +1,14 @@
 """The system calls of one recorded run become operations on an in-memory tree.
 
-Calls outside the tree are passed over. A call that touches the tree and has no model here raises Untraceable: what
-cannot be seen cannot be judged (a shared writable mapping, io_uring, copy_file_range and the like).
+Calls outside the tree are ignored. A call that touches the tree and has no model here raises Untraceable (a shared
+writable mapping, io_uring, copy_file_range and the like).
 """
 
 from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -28,7 +28,7 @@ from conformance.trial.crash.operation import (
     Volume,
     Write,
 )
-from conformance.trial.crash.strace import BIRTHS, HERE, Descriptor, Event, OpenFile, Processes
+from conformance.trial.crash.strace import BIRTHS, Event, OpenFile, Processes
 
 _NUMBER: Final = re.compile(rb"-?(?:0x[0-9a-f]+|\d+)\Z")
 _ALWAYS_REFUSED: Final = frozenset({"io_uring_setup", "io_submit", "open_by_handle_at", "chroot"})
@@ -41,12 +41,12 @@ _REFUSED_AT_DESCRIPTOR: Final = frozenset(
 
 
 class Untraceable(Exception):
-    """The run did something to the tree that the model does not know; says what."""
+    """The run did something to the tree that has no model; says what."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """A name in a folder of the tree; `inode` is what it stands for now, if anything."""
+    """A name in a folder of the tree; `inode` is what it leads to now, if anything."""
 
     folder: int
     name: str
@@ -55,15 +55,15 @@ class _Place:
 
 
 def reconstruct(
-    events: Iterable[Event], root: str, initial: Volume, folder: str, answers: Callable[[Event], int | None]
+    events: Iterable[Event], root: str, initial: Volume, folder: str, answers: Mapping[int, int]
 ) -> tuple[Traced, ...]:
-    """The operations of a trace below `root`, which held `initial`; raises Untraceable.
+    """The operations of a trace below `root`, which contained `initial`; raises Untraceable.
 
-    `folder` is where the program was started, `answers` says of a write how many answers are complete with it.
+    `folder` is where the program was started, `answers` is how many answers are complete with an event, by its index.
     """
-    run = _Run(root, Processes(folder), answers, initial)
-    for event in events:
-        run.take(event)
+    run = _Run(root, Processes(folder), initial)
+    for index, event in enumerate(events):
+        run.take(event, answers.get(index))
     return tuple(run.operations)
 
 
@@ -71,33 +71,28 @@ def reconstruct(
 class _Run:
     root: str
     processes: Processes
-    answers: Callable[[Event], int | None]
     initial: Volume
     folders: dict[int, dict[str, int]] = field(init=False)
     sizes: dict[int, int] = field(init=False)
     names: dict[int, str] = field(init=False)
     operations: list[Traced] = field(default_factory=list)
     _event: Event | None = None
+    _answers: int | None = None  # complete with this event
 
     def __post_init__(self) -> None:
         self.folders = {inode: dict(entries) for inode, entries in self.initial.folders.items()}
         self.sizes = {inode: len(content) for inode, content in self.initial.files.items()}
         self.names = {TOP: "."} | {inode: path.rstrip("/") for path, inode in self.initial.paths()}
 
-    def take(self, event: Event) -> None:
-        self._event = event
+    def take(self, event: Event, answers: int | None) -> None:
+        self._event, self._answers = event, answers
         if event.name in BIRTHS:
-            if event.result is None:
+            if event.begun:
                 self.processes.begin_birth(event)
             elif event.result > 0:
                 self.processes.end_birth(event)
-            return
-        if event.result is None or event.result < 0:
-            return
-        if event.name in _HANDLERS:
-            _HANDLERS[event.name](self, event)
-        else:
-            self.refuse(event)
+        elif event.result >= 0:
+            _HANDLERS.get(event.name, _Run.refuse)(self, event)
 
     def did(self, operation: Operation, text: str) -> None:
         assert self._event is not None
@@ -110,13 +105,9 @@ class _Run:
         if name in _ALWAYS_REFUSED:
             raise Untraceable(f"{name}: what it does cannot be seen")
         if name in _REFUSED_AT_PATH:
-            bases = [event.descriptor(0)] if name.endswith("at") and name != "symlinkat" else []
-            if name == "symlinkat":
-                bases = [event.descriptor(1)]
-            for path in event.texts():
-                whole = posixpath.join(bases[0].path if bases else self.processes.working_folder(event.process), path)
-                if self.inside(posixpath.normpath(whole)):
-                    raise Untraceable(f"{name} below the root: {path}")
+            for path in self.paths(event):
+                if self.inside(path):
+                    raise Untraceable(f"{name} below the root: {self.shown(path)}")
         elif name in _REFUSED_AT_DESCRIPTOR:
             for index in range(len(event.arguments)):
                 if self.inside(event.descriptor(index).path):
@@ -136,12 +127,13 @@ class _Run:
     def shown(self, path: str) -> str:
         return posixpath.relpath(path, self.root)
 
-    def place(self, event: Event, base: Descriptor | None, text: str) -> _Place | None:
-        """Where a path leads, None outside the tree."""
-        start = self.processes.working_folder(event.process) if base is None or base.number == HERE else base.path
-        if base is not None and base.number == HERE and base.path:
-            start = base.path
-        return self.at(posixpath.normpath(posixpath.join(start, text)))
+    def paths(self, event: Event) -> list[str]:
+        folder = self.processes.working_folder(event.process)
+        return [posixpath.normpath(posixpath.join(folder, path)) for path in event.paths()]
+
+    def place(self, event: Event) -> _Place | None:
+        """Where the path of a call leads, None outside the tree."""
+        return self.at(self.paths(event)[0])
 
     def at(self, path: str) -> _Place | None:
         if not self.inside(path):
@@ -176,7 +168,6 @@ class _Run:
         return found
 
     def opened(self, event: Event) -> None:
-        assert event.result is not None
         files = self.processes.files(event.process)
         files.pop(event.result, None)
         place = self.at(event.path)
@@ -197,7 +188,6 @@ class _Run:
         files[event.result] = OpenFile(inode, is_folder, event.has(b"O_APPEND"), durable)
 
     def duplicated(self, event: Event) -> None:
-        assert event.result is not None
         if event.name == "fcntl" and not (event.has(b"F_DUPFD") or event.has(b"F_DUPFD_CLOEXEC")):
             return
         files = self.processes.files(event.process)
@@ -211,12 +201,11 @@ class _Run:
         self.processes.files(event.process).pop(event.descriptor(0).number, None)
 
     def moved(self, event: Event) -> None:
-        assert event.result is not None
         if (found := self.open_file(event)) is not None:
             found.offset = event.result
 
     def changed_folder(self, event: Event) -> None:
-        path = event.texts()[0] if event.name == "chdir" else event.descriptor(0).path
+        path = event.paths()[0] if event.name == "chdir" else event.descriptor(0).path
         self.processes.change_folder(event.process, path)
 
     # -- content
@@ -229,9 +218,8 @@ class _Run:
             self.folders[inode] = {}
         else:
             self.sizes[inode] = 0
-        self.did(
-            Create(place.folder, place.name, inode, is_folder), f"{'mkdir' if is_folder else 'create'} {place.path}"
-        )
+        verb = "mkdir" if is_folder else "create"
+        self.did(Create(place.folder, place.name, inode, is_folder), f"{verb} {place.path}")
         return inode
 
     def resize(self, inode: int, size: int) -> None:
@@ -239,11 +227,10 @@ class _Run:
         self.did(Truncate(inode, size), f"truncate {self.names[inode]} to {size}")
 
     def wrote(self, event: Event) -> None:
-        assert event.result is not None
         found = self.open_file(event)
         if found is None:
-            if (count := self.answers(event)) is not None:
-                self.did(Acknowledge(count), f"answer {count}")
+            if self._answers is not None:
+                self.did(Acknowledge(self._answers), f"answer {self._answers}")
             return
         data = b"".join(event.strings())[: event.result]
         if len(data) != event.result:
@@ -275,7 +262,7 @@ class _Run:
             found = self.open_file(event)
             inode = None if found is None else found.inode
         else:
-            place = self.place(event, None, event.texts()[0])
+            place = self.place(event)
             inode = None if place is None else self.known(place)
         if inode is not None and self.sizes[inode] != (size := self.number(event, 1)):
             self.resize(inode, size)
@@ -290,15 +277,11 @@ class _Run:
     # -- entries
 
     def made_folder(self, event: Event) -> None:
-        base = event.descriptor(0) if event.name == "mkdirat" else None
-        place = self.place(event, base, event.texts()[0])
-        if place is not None:
+        if (place := self.place(event)) is not None:
             self.create(place, is_folder=True)
 
     def unlinked(self, event: Event) -> None:
-        base = event.descriptor(0) if event.name == "unlinkat" else None
-        place = self.place(event, base, event.texts()[0])
-        if place is None:
+        if (place := self.place(event)) is None:
             return
         inode = self.known(place)
         del self.folders[place.folder][place.name]
@@ -337,16 +320,12 @@ class _Run:
 
     def pair(self, event: Event) -> tuple[_Place, _Place] | None:
         """The two places of a rename or link, None where both are outside the tree."""
-        old_text, new_text = event.texts()[:2]
-        if event.name in ("rename", "link"):
-            old, new = self.place(event, None, old_text), self.place(event, None, new_text)
-        else:
-            old = self.place(event, event.descriptor(0), old_text)
-            new = self.place(event, event.descriptor(2), new_text)
+        paths = self.paths(event)
+        old, new = (self.at(path) for path in paths)
         if old is None and new is None:
             return None
         if old is None or new is None:
-            raise Untraceable(f"{event.name} across the border of the root: {old_text} and {new_text}")
+            raise Untraceable(f"{event.name} across the border of the root: {' and '.join(paths)}")
         return old, new
 
     def rename_below(self, inode: int, path: str) -> None:
@@ -355,27 +334,28 @@ class _Run:
             self.rename_below(below, f"{path}/{name}")
 
 
-_Handler = Callable[[_Run, Event], None]
-
-
-def _handlers() -> Iterator[tuple[str, _Handler]]:
-    table: dict[str, _Handler] = {
-        "open openat openat2 creat": _Run.opened,
-        "dup dup2 dup3 fcntl": _Run.duplicated,
-        "close": _Run.closed,
-        "lseek": _Run.moved,
-        "chdir fchdir": _Run.changed_folder,
-        "write writev pwrite64 pwritev pwritev2": _Run.wrote,
-        "ftruncate truncate": _Run.truncated,
-        "fsync fdatasync sync syncfs": _Run.synced,
-        "mkdir mkdirat": _Run.made_folder,
-        "unlink unlinkat rmdir": _Run.unlinked,
-        "rename renameat renameat2": _Run.renamed,
-        "link linkat": _Run.linked,
-    }
-    for names, handler in table.items():
-        for name in names.split():
-            yield name, handler
-
-
-_HANDLERS: Final = dict(_handlers())
+_HANDLERS: Final[dict[str, Callable[[_Run, Event], None]]] = {
+    name: handler
+    for names, handler in (
+        ("open openat openat2 creat", _Run.opened),
+        ("dup dup2 dup3 fcntl", _Run.duplicated),
+        ("close", _Run.closed),
+        ("lseek", _Run.moved),
+        ("chdir fchdir", _Run.changed_folder),
+        ("write writev pwrite64 pwritev pwritev2", _Run.wrote),
+        ("ftruncate truncate", _Run.truncated),
+        ("fsync fdatasync sync syncfs", _Run.synced),
+        ("mkdir mkdirat", _Run.made_folder),
+        ("unlink unlinkat rmdir", _Run.unlinked),
+        ("rename renameat renameat2", _Run.renamed),
+        ("link linkat", _Run.linked),
+    )
+    for name in names.split()
+}
+# Every call that can change a tree, whether it has a model or is refused.
+TRACED: Final = (
+    *_HANDLERS,
+    *sorted(BIRTHS),
+    *sorted(_ALWAYS_REFUSED | _REFUSED_AT_PATH | _REFUSED_AT_DESCRIPTOR),
+    *("mmap", "ioctl"),
+)

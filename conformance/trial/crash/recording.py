@@ -4,25 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Final
 
 from conformance.backend.carrier import StandIn
 from conformance.backend.driver import Driver
 from conformance.backend.outcome import describe
 from conformance.backend.resolve import BackendCommand
-from conformance.backend.scheduler import Conversation, Talk
+from conformance.backend.scheduler import Conversation
 from conformance.trial.crash.operation import Acknowledge, Operation, Traced, Volume, materialise, snapshot
-from conformance.trial.crash.reconstruction import Untraceable, reconstruct
+from conformance.trial.crash.reconstruction import TRACED, Untraceable, reconstruct
 from conformance.trial.crash.states import Replay
 from conformance.trial.crash.strace import Injection, events, interrupted, traced
-from conformance.trial.crash.workload import Answer, Kind, Questioner, Roots, Step, answers_by_event
-
-FINE: Final = frozenset({Kind.RESULT, Kind.ABSENT})
+from conformance.trial.crash.workload import Answer, CrashWorkload, Questioner, Step, answers_by_event
+from conformance.trial.options import Progress
 
 
 class BrokenWorkload(Exception):
-    """A workload does not run through even when nothing interrupts it; says at which step, and what was answered.
+    """A workload fails even when nothing interrupts it; says at which step, and with which answer.
 
     `stderr` is the last line that the backend wrote there: for people, never for a record.
     """
@@ -32,9 +31,9 @@ class BrokenWorkload(Exception):
         self.stderr = stderr
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Recording:
-    """The tree at the start, what was done to it, and the tree as it stood after each answer."""
+    """The tree at the start, what was done to it, and the tree after each answer."""
 
     initial: Volume
     traced: tuple[Traced, ...]
@@ -45,16 +44,23 @@ class Recording:
         """The operations alone."""
         return tuple(one.operation for one in self.traced)
 
+    @cached_property
+    def replay(self) -> Replay:
+        """Makes every tree of this run."""
+        return Replay(self.initial, self.operations)
+
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """Where and how a backend is run: its command, strace, a folder of its own, seconds of patience."""
+    """One backend in one workload: its command, strace, a temporary folder, the timeout in seconds."""
 
     command: BackendCommand
     strace: str
     scratch: Path
     timeout: float
     questioner: Questioner
+    workload: CrashWorkload
+    progress: Progress
     stand_in: StandIn | None = None  # for what the backend does not declare
     declared: frozenset[str] | None = None
 
@@ -75,7 +81,7 @@ class Stage:
 
 @dataclass(frozen=True, slots=True)
 class Interrupted:
-    """What is left of a run into which strace threw something: the tree, and the answers that came."""
+    """What is left of a run in which strace injected a failure: the tree, and the answers that came."""
 
     volume: Volume
     answers: tuple[Answer, ...]
@@ -87,23 +93,15 @@ def record(stage: Stage, initial: Volume, steps: Sequence[Step], name: str = "li
     folder, log = stage.scratch / name, stage.scratch / "trace.log"
     materialise(initial, folder)
     volumes = [snapshot(folder)]
-    roots = Roots(folder)
 
-    def talk() -> Talk[None]:
-        given: dict[str, object] = {}
-        for step in steps:
-            try:
-                call = stage.questioner.call(step, roots, given)
-            except KeyError as error:
-                raise BrokenWorkload(f"the step {step.name} uses {error}, which was not answered") from None
-            (outcome,) = yield [call]
-            answer = stage.questioner.answer(step, outcome)
-            if answer.kind not in FINE:
-                raise BrokenWorkload(f"the step {step.name} is answered by {answer} though nothing interrupts it")
-            given[step.name] = getattr(outcome, "value", None)
-            volumes.append(snapshot(folder))
+    def goes_on(step: Step, answer: Answer) -> bool:
+        if not answer.usable:
+            raise BrokenWorkload(f"the step {step.name} is answered by {answer} though nothing interrupts it")
+        volumes.append(snapshot(folder))
+        return True
 
-    driver = stage.driver(traced(stage.command, stage.strace, log))
+    driver = stage.driver(traced(stage.command, stage.strace, log, TRACED))
+    talk = partial(stage.questioner.ask, steps, folder, goes_on)
     (finished,) = driver.hold([Conversation("record", talk, alone=True)])
     if finished.lost is not None:
         said = finished.stderr.strip().splitlines()
@@ -114,33 +112,24 @@ def record(stage: Stage, initial: Volume, steps: Sequence[Step], name: str = "li
     with log.open("rb") as lines:
         happened = list(events(lines))
     answers = answers_by_event(happened, stage.questioner.dialect, len(steps))
-    by_event = {id(happened[index]): count for index, count in answers.items()}
-    done = reconstruct(happened, str(folder), volumes[0], str(Path.cwd()), lambda event: by_event.get(id(event)))
-    recording = Recording(volumes[0], done, tuple(volumes))
+    operations = reconstruct(happened, str(folder), volumes[0], str(Path.cwd()), answers)
+    recording = Recording(volumes[0], operations, tuple(volumes))
     _require_explained(recording)
     return recording
 
 
-def interrupt(stage: Stage, initial: Volume, steps: Sequence[Step], injection: Injection, name: str) -> Interrupted:
-    """Ask the steps of a process into which strace throws a failure, until one is refused or nothing answers."""
+def interrupt(stage: Stage, initial: Volume, injection: Injection) -> Interrupted:
+    """Ask the steps of a process in which strace injects a failure, until one is refused or the process is lost."""
+    name = f"{injection.call}-{injection.ordinal}-{injection.effect}"
     folder = stage.scratch / name
     materialise(initial, folder)
-    roots = Roots(folder)
-    answers: list[Answer] = []
+    answers: list[Answer] = []  # also of a process that is lost
 
-    def talk() -> Talk[None]:
-        given: dict[str, object] = {}
-        for step in steps:
-            try:
-                call = stage.questioner.call(step, roots, given)
-            except KeyError:
-                return  # what it needs was not answered: the failure struck earlier
-            (outcome,) = yield [call]
-            answers.append(stage.questioner.answer(step, outcome))
-            if answers[-1].kind not in FINE:
-                return
-            given[step.name] = getattr(outcome, "value", None)
+    def goes_on(step: Step, answer: Answer) -> bool:
+        answers.append(answer)
+        return answer.usable
 
+    talk = partial(stage.questioner.ask, stage.workload.steps, folder, goes_on)
     log = stage.scratch / f"{name}.log"
     command = interrupted(stage.command, stage.strace, log, injection)
     (finished,) = stage.driver(command).hold([Conversation("interrupt", talk, alone=True)])
@@ -149,15 +138,14 @@ def interrupt(stage: Stage, initial: Volume, steps: Sequence[Step], injection: I
 
 
 def _require_explained(recording: Recording) -> None:
-    """Hold the model to the disk: after every answer the tree is what the operations make of it.
+    """Check the model against the disk: after every answer the tree is what the operations make of it.
 
     What a backend still does after it answered may or may not be on the disk when the harness looks.
     """
     operations = recording.operations
-    replay = Replay(recording.initial, operations)
     bounds = [k + 1 for k, operation in enumerate(operations) if isinstance(operation, Acknowledge)]
     for answer, (start, volume) in enumerate(zip(bounds, recording.volumes[1:], strict=False), 1):
         end = bounds[answer] if answer < len(bounds) else len(operations) + 1
         wanted = volume.digests()
-        if not any(replay.whole(at).digests() == wanted for at in range(start, end)):
+        if not any(recording.replay.whole(at).digests() == wanted for at in range(start, end)):
             raise Untraceable(f"the tree after answer {answer} is not what the traced calls make of it")

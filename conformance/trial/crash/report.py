@@ -1,21 +1,21 @@
-"""What one crash trial found: the verdict on each tree, as a value and as text."""
+"""What one crash trial found: the damage in each tree, as a value and as text."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
 from conformance.trial.crash.operation import Acknowledge, SyncAll, SyncFile, SyncFolder, Traced
 from conformance.trial.crash.states import CrashState, Model
-from conformance.trial.crash.workload import Answer, Kind
+from conformance.trial.crash.workload import Answer, AnswerKind
 
 
-class Verdict(StrEnum):
-    """The judgement on one crash state; the worst of what its reads show."""
+class Damage(StrEnum):
+    """What a crash did to the data of a workload; the worst that the reads show."""
 
-    OK = "ok"
+    NONE = "ok"
     LOST = "LOST"  # something acknowledged is not there
     STALE = "STALE"  # something older than what was acknowledged is there
     TORN = "TORN"  # what is there was never written, cannot be read, or recovery refuses or fails
@@ -35,15 +35,15 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """A verdict and the sentence that explains it."""
+    """The damage and the sentence that explains it."""
 
-    verdict: Verdict
+    damage: Damage
     reason: str = ""
 
 
 _LONGEST = 80  # characters of a value that a reason shows, around the first that differs
 Version = tuple[Answer, ...]
-OK = Judgement(Verdict.OK)
+UNDAMAGED = Judgement(Damage.NONE)
 
 
 def judge(reading: Reading, names: Sequence[str], versions: Sequence[Version], floor: int, ceiling: int) -> Judgement:
@@ -52,14 +52,14 @@ def judge(reading: Reading, names: Sequence[str], versions: Sequence[Version], f
     `names` are those of the reads, `versions` what they answered after 0, 1, 2, ... uninterrupted steps.
     """
     for answer in reading.recovered:
-        if answer.kind not in (Kind.RESULT, Kind.ABSENT):
-            return Judgement(Verdict.TORN, f"recovery is answered by {answer}")
+        if not answer.usable:
+            return Judgement(Damage.TORN, f"recovery is answered by {answer}")
     right = versions[floor : ceiling + 1]
     if reading.answers not in right:
         return _wrong(reading.answers, names, versions, right, floor)
     if not reading.stable:
-        return Judgement(Verdict.NOT_IDEMPOTENT, "a second recovery finds or leaves something else than the first")
-    return OK
+        return Judgement(Damage.NOT_IDEMPOTENT, "a second recovery finds or leaves something else than the first")
+    return UNDAMAGED
 
 
 def _wrong(
@@ -69,15 +69,15 @@ def _wrong(
         wanted = [version[index] for version in right]
         if answer not in wanted:
             older = [version[index] for version in versions[:floor]]
-            verdict = _verdict(answer, older, [version[index] for version in versions])
-            return Judgement(verdict, f"{name} is answered by {_told(answer, wanted)}")
-    return Judgement(Verdict.MIXED, f"each of {', '.join(names)} is right alone, together they are of two versions")
+            damage = _damage(answer, older, [version[index] for version in versions])
+            return Judgement(damage, f"{name} is answered by {_told(answer, wanted)}")
+    return Judgement(Damage.MIXED, f"each of {', '.join(names)} is right alone, together they are of two versions")
 
 
 def _told(answer: Answer, wanted: Sequence[Answer]) -> str:
     """An answer and what would be right; of two results only the first part in which the likest one differs."""
-    results = [dict(_leaves(one.value)) for one in wanted if one.kind is Kind.RESULT]
-    if answer.kind is not Kind.RESULT or not results:
+    results = [dict(_leaves(one.value)) for one in wanted if one.kind is AnswerKind.RESULT]
+    if answer.kind is not AnswerKind.RESULT or not results:
         return f"{answer}; right is {' or '.join(dict.fromkeys(map(str, wanted)))}"
     found = dict(_leaves(answer.value))
     differing = [[p for p in (*right, *found) if right.get(p) != found.get(p)] for right in results]
@@ -90,20 +90,20 @@ def _told(answer: Answer, wanted: Sequence[Answer]) -> str:
     return f"a result in which {'.'.join(path)} is {shown[0]}; right is {shown[1]}"
 
 
-def _verdict(answer: Answer, older: Sequence[Answer], every: Sequence[Answer]) -> Verdict:
-    if answer.kind is Kind.ABSENT:
-        return Verdict.LOST
+def _damage(answer: Answer, older: Sequence[Answer], every: Sequence[Answer]) -> Damage:
+    if answer.kind is AnswerKind.ABSENT:
+        return Damage.LOST
     if answer in older:
-        return Verdict.STALE
-    if answer.kind is Kind.RESULT and _is_mixture(
-        answer.value, [one.value for one in every if one.kind is Kind.RESULT]
+        return Damage.STALE
+    if answer.kind is AnswerKind.RESULT and _is_mixture(
+        answer.value, [one.value for one in every if one.kind is AnswerKind.RESULT]
     ):
-        return Verdict.MIXED
-    return Verdict.TORN
+        return Damage.MIXED
+    return Damage.TORN
 
 
 def _is_mixture(value: Any, versions: Sequence[Any]) -> bool:
-    """Whether it has the parts of a version, each as in some version; texts of one length digit by digit."""
+    """Whether it has the parts of a version, and each part, or each digit of a text, is as in some version."""
     parts = dict(_leaves(value))
     known = [dict(_leaves(version)) for version in versions]
     if not any(parts.keys() == version.keys() for version in known):
@@ -132,13 +132,13 @@ def _leaves(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str,
 
 @dataclass(frozen=True, slots=True)
 class BadState:
-    """A crash state from which a backend does not come back; `during` holds the recovery that crashed, if one did."""
+    """A crash state from which a backend does not recover."""
 
     model: Model
     state: CrashState
     judgement: Judgement
     operations: Sequence[Traced]
-    during: BadState | None = None  # the state that the interrupted recovery began from, itself well recovered
+    during: BadState | None = None  # where a recovery was interrupted: the state that it began from, undamaged
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +147,7 @@ class Tally:
 
     total: int
     tried: int
-    bad: Mapping[Verdict, int]
+    bad: Mapping[Damage, int]
 
     @property
     def bad_count(self) -> int:
@@ -157,7 +157,7 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class Sweep:
-    """One more look at a backend: how many of `what` it reached of how many, and what was wrong after which."""
+    """One more test of a backend: how many of `what` it reached, of how many, and what it found."""
 
     name: str
     reached: int
@@ -181,16 +181,16 @@ class CrashReport:
     recovery_states: Mapping[Model, Tally]
     bad: tuple[BadState, ...]
     full: bool  # whether every state and every class of recoveries was tried
-    sweeps: tuple[Sweep, ...] = field(default=())
+    sweeps: tuple[Sweep, ...]
 
     @property
     def complete(self) -> bool:
-        """Whether every state of every model was tried, so that a level can be stated."""
+        """Whether every state of every model was tried, as a level requires."""
         return self.full and set(self.states) == set(Model)
 
     @property
     def reached(self) -> Model | None:
-        """The strongest model without a bad state among those tried, None where even a kill is not survived."""
+        """The strongest model without a bad state among those tried; None where a kill already has one."""
         worst = min((bad.model for bad in self.bad), default=None)
         clean = [model for model in self.states if worst is None or model < worst]
         return max(clean, default=None)
@@ -204,7 +204,7 @@ class CrashReport:
 
     @property
     def first_bad(self) -> BadState | None:
-        """The bad state that asks the least of the disk, and of those the earliest."""
+        """The bad state of the weakest model, and of those the earliest."""
         return min(self.bad, key=lambda bad: (bad.model, bad.during is not None, bad.state.at), default=None)
 
     @property
@@ -232,7 +232,7 @@ def listing(bad: BadState, steps: tuple[str, ...]) -> Iterator[str]:
         previous = index
         yield f"  {index + 1:>4}  {_fate(bad, index):<10} {_text(bad.operations[index], steps)}"
     if bad.judgement.reason:
-        yield f"  {bad.judgement.verdict}: {bad.judgement.reason}"
+        yield f"  {bad.judgement.damage}: {bad.judgement.reason}"
 
 
 def _shown_operations(bad: BadState) -> list[int]:

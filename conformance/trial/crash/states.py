@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import random
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Final, TypeAlias
@@ -29,7 +29,7 @@ from conformance.trial.crash.operation import (
 
 
 class Model(IntEnum):
-    """How much of what a program did a crash may take back; a higher one takes more."""
+    """How much a crash may undo; a higher model undoes more."""
 
     KILL = 1
     EXT4 = 2
@@ -66,7 +66,7 @@ def crash_points(operations: Sequence[Operation], model: Model) -> Iterator[Cras
 
 
 def in_order(operation: Operation, model: Model) -> bool:
-    """Whether an operation survives only if all earlier ones of its sort do."""
+    """Whether an operation survives only if all earlier ones of its kind do."""
     return model is Model.EXT4 and not isinstance(operation, Write)
 
 
@@ -87,7 +87,7 @@ class Replay:
     """Makes the trees of one recorded run; contents are built once for each set of writes."""
 
     def __init__(self, initial: Volume, operations: Sequence[Operation]) -> None:
-        self._initial, self._operations = initial, operations
+        self._initial, self.operations = initial, operations
         self._contents: dict[tuple[object, ...], tuple[bytes, bytes]] = {}
 
     def whole(self, at: int) -> Volume:
@@ -120,9 +120,9 @@ class Replay:
         folders = {inode: dict(entries) for inode, entries in self._initial.folders.items()}
         writes: dict[int, list[int]] = {inode: [] for inode in self._initial.files}
         for index in range(at):
-            operation = self._operations[index]
+            operation = self.operations[index]
             if isinstance(operation, Create):
-                # The inode is there whether or not its first name survived: a later name may lead to it.
+                # The inode exists even if its first name is lost: a later name may lead to it.
                 if operation.is_folder:
                     folders[operation.inode] = {}
                 else:
@@ -147,7 +147,7 @@ class Replay:
         if key not in self._contents:
             content = bytearray(self._initial.files.get(inode, b""))
             for index in indices:
-                operation = self._operations[index]
+                operation = self.operations[index]
                 if isinstance(operation, Write):
                     data = operation.data[: cut[1]] if cut is not None and cut[0] == index else operation.data
                     content.extend(bytes(max(0, operation.offset - len(content))))
@@ -175,7 +175,7 @@ SECTOR: Final = 512  # bytes that a disk writes whole
 
 
 class Tier(IntEnum):
-    """In which order states are looked at where not all of them are."""
+    """The order in which states are tried, where not all of them are."""
 
     PREFIX = 0
     ALL_BUT_ONE = 1
@@ -187,7 +187,7 @@ class Tier(IntEnum):
 class CrashState:
     """One tree that a crash can leave: the crash point, what of it was lost, where the last write was cut."""
 
-    model: Model  # the strongest promise under which it can still happen
+    model: Model  # the weakest model that has this state
     tier: Tier
     at: int
     lost: tuple[int, ...]
@@ -201,10 +201,9 @@ class CrashState:
         return replay.volume(self.at, frozenset(self.lost), self.torn)
 
 
-def crash_states(
-    replay: Replay, operations: Sequence[Operation], models: Iterable[Model], step: Callable[[], None] = lambda: None
-) -> list[CrashState]:
+def crash_states(replay: Replay, models: Iterable[Model], step: Callable[[], None] = lambda: None) -> list[CrashState]:
     """Every distinct state, those of a weaker model first; `step` is called once per crash point."""
+    operations = replay.operations
     found: dict[bytes, CrashState] = {}
     seen: set[tuple[int, frozenset[int], Torn | None, int]] = set()
     for model in sorted(models):
@@ -291,9 +290,3 @@ def first_states(states: Sequence[CrashState], most: int | None) -> list[CrashSt
     """At most so many states: every prefix, then all but one, then torn ones and the other subsets."""
     ordered = sorted(states, key=lambda state: (state.tier, state.model))
     return ordered if most is None else ordered[:most]
-
-
-def counts(states: Iterable[CrashState]) -> Mapping[Model, int]:
-    """How many states can happen under each model; the weaker one's are among the stronger one's."""
-    models = [state.model for state in states]
-    return {model: sum(one <= model for one in models) for model in Model}

@@ -1,4 +1,4 @@
-"""How a backend runs under strace, what strace writes, and the open files of every traced process."""
+"""A backend under strace: its command line, the events in the log, and the open files of every traced process."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _UNFINISHED: Final = b"<unfinished ...>"
 _STRING: Final = re.compile(rb'"((?:\\x[0-9a-f]{2})*)"(\.\.\.)?')
 _DESCRIPTOR: Final = re.compile(rb"^(-?\d+|AT_FDCWD)(?:<((?:\\x[0-9a-f]{2})*)>)?")
 _BORDER: Final = re.compile(rb"[\[\](){}]|, ")
-HERE: Final = -100  # the number that stands for AT_FDCWD
+HERE: Final = -100  # AT_FDCWD
 BIRTHS: Final = frozenset({"clone", "clone3", "fork", "vfork"})
 
 
@@ -37,14 +37,15 @@ class Descriptor:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One finished system call of one process; `result` is None where a birth has only begun."""
+    """One finished system call of one process, or a birth that has begun."""
 
     process: int
     name: str
     arguments: tuple[bytes, ...]
-    result: int | None
+    result: int
     path: str  # of the descriptor that it answered
     ordinal: int  # how many calls of this name the process had begun by then, this one included
+    begun: bool = False  # a birth, not finished yet
 
     def descriptor(self, index: int) -> Descriptor:
         """The argument at `index` as a descriptor; the path is empty where strace knew none."""
@@ -54,16 +55,21 @@ class Event:
         number = HERE if match[1] == b"AT_FDCWD" else int(match[1])
         return Descriptor(number, text(match[2] or b""))
 
-    def texts(self) -> list[str]:
-        """Every string among the arguments, as text."""
-        return [data.decode("utf-8", "surrogateescape") for data in self.strings()]
+    def paths(self) -> list[str]:
+        """Every string among the arguments as a path, relative to the descriptor just before it if there is one."""
+        found = []
+        for index, argument in enumerate(self.arguments):
+            for match in _STRING.finditer(argument):
+                folder = self.descriptor(index - 1).path if index else ""
+                found.append(posixpath.join(folder, text(match[1])))
+        return found
 
     def strings(self) -> list[bytes]:
         """Every string among the arguments, in order."""
         return [plain(match[1]) for argument in self.arguments for match in _STRING.finditer(argument)]
 
     def has(self, flag: bytes) -> bool:
-        """Whether a flag stands among the arguments."""
+        """Whether a flag is among the arguments."""
         return any(flag in re.split(rb"\W+", argument) for argument in self.arguments if b'"' not in argument)
 
 
@@ -83,7 +89,7 @@ def events(lines: Iterable[bytes]) -> Iterator[Event]:
             if rest.endswith(_UNFINISHED):
                 begun[process] = (rest[: -len(_UNFINISHED)], ordinal)
                 if (name := named[1].decode()) in BIRTHS:
-                    yield Event(process, name, (rest,), None, "", ordinal)
+                    yield Event(process, name, (rest,), 0, "", ordinal, begun=True)
                 continue
         else:
             continue
@@ -116,30 +122,17 @@ def text(hexadecimal: bytes) -> str:
     return plain(hexadecimal).decode("utf-8", "surrogateescape")
 
 
-MODELLED: Final = (
-    *("open", "openat", "openat2", "creat", "close", "dup", "dup2", "dup3", "fcntl", "lseek", "chdir", "fchdir"),
-    *("write", "writev", "pwrite64", "pwritev", "pwritev2", "truncate", "ftruncate"),
-    *("fsync", "fdatasync", "sync", "syncfs"),
-    *("rename", "renameat", "renameat2", "link", "linkat", "unlink", "unlinkat", "rmdir", "mkdir", "mkdirat"),
-    *("clone", "clone3", "fork", "vfork"),
-)
-REFUSED: Final = (  # where they touch the tree, no verdict is given
-    *("symlink", "symlinkat", "mknod", "mknodat", "mmap", "ioctl"),
-    *("copy_file_range", "sendfile", "splice", "fallocate", "io_uring_setup", "io_submit"),
-    *("open_by_handle_at", "chroot"),
-    *("setxattr", "lsetxattr", "fsetxattr", "removexattr", "lremovexattr", "fremovexattr"),
-)
 _OPTIONAL: Final = "?"  # before a call that this machine may not have
 _LONGEST: Final = "1000000000"  # bytes of a string that strace prints whole
 
 
 class NotRun(Exception):
-    """Tracing is impossible here; says why. Nothing was judged."""
+    """Tracing is impossible here, so nothing was judged; says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Injection:
-    """A system call that strace makes fail, or kills the process at: the ordinal-th of that name in a process."""
+    """A system call at which strace injects an error or a signal: the ordinal-th of that name in a process."""
 
     call: str
     ordinal: int
@@ -166,15 +159,15 @@ def require_tracing() -> str:
     return strace
 
 
-def traced(command: BackendCommand, strace: str, log: Path) -> BackendCommand:
-    """The same backend with every call that can change a tree written to `log`."""
-    calls = ",".join(_OPTIONAL + call for call in (*MODELLED, *REFUSED))
+def traced(command: BackendCommand, strace: str, log: Path, calls: Iterable[str]) -> BackendCommand:
+    """The same backend with these calls written to `log`."""
+    names = ",".join(_OPTIONAL + call for call in calls)
     options = ["--seccomp-bpf", "-e", "signal=none", "-y", "-xx", "-s", _LONGEST, "-o", str(log)]
-    return _under(command, [strace, "-f", "-qq", *options, "-e", f"trace={calls}"])
+    return _under(command, [strace, "-f", "-qq", *options, "-e", f"trace={names}"])
 
 
 def interrupted(command: BackendCommand, strace: str, log: Path, injection: Injection) -> BackendCommand:
-    """The same backend with one call thrown out; `log` holds that call alone.
+    """The same backend with a failure injected at one call; `log` contains that call alone.
 
     Without --seccomp-bpf, under which strace 6.1 injects errors but lets the process outlive its SIGKILL.
     """
@@ -183,7 +176,7 @@ def interrupted(command: BackendCommand, strace: str, log: Path, injection: Inje
 
 
 def _under(command: BackendCommand, strace: Sequence[str]) -> BackendCommand:
-    # libuv would otherwise hand its file calls to io_uring, where nobody sees them.
+    # libuv would otherwise send its file calls through io_uring, where strace does not see them.
     environment = {**command.environment, "UV_USE_IO_URING": "0"}
     return replace(command, arguments=(*strace, "--", *command.arguments), environment=environment)
 
@@ -195,7 +188,7 @@ def scratch() -> tempfile.TemporaryDirectory[str]:
 
 @dataclass(slots=True)
 class OpenFile:
-    """An open file description: every descriptor that was duplicated from it moves its offset."""
+    """An open file description; duplicated descriptors share it, and its offset."""
 
     inode: int
     is_folder: bool
@@ -217,7 +210,7 @@ class _Process:
 
 @dataclass(slots=True)
 class Processes:
-    """The processes of one trace; a child may speak before its parent knows its number."""
+    """The processes of one trace; a child may make calls before its parent knows its number."""
 
     folder: str
     _known: dict[int, _Process] = field(default_factory=dict)
@@ -230,7 +223,6 @@ class Processes:
     def end_birth(self, event: Event) -> None:
         """A process has made another."""
         self._unborn.pop(event.process, None)
-        assert event.result is not None
         if event.result not in self._known:
             self._known[event.result] = self._child(event)
 
@@ -243,7 +235,7 @@ class Processes:
         return self._process(process).folder.path
 
     def change_folder(self, process: int, path: str) -> None:
-        """A process, and whoever shares its working folder, moves."""
+        """Change the working folder of a process, and of those that share it."""
         place = self._process(process).folder
         place.path = posixpath.join(place.path, path)
 

@@ -1,22 +1,20 @@
-"""Real failures instead of modelled ones: the process killed at every call, and every call that can fail made to.
+"""Real failures instead of modelled ones: the process is killed at every call, and calls are made to fail.
 
 A kill checks the model as well: the tree that is left must be one of those that the model `kill` knows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final
 
 from conformance.trial.crash.operation import Acknowledge, Traced
-from conformance.trial.crash.recording import FINE, Interrupted, Recording, Stage, interrupt
-from conformance.trial.crash.recovery import examine
-from conformance.trial.crash.report import Judgement, Reading, Sweep, Verdict
-from conformance.trial.crash.states import Replay
+from conformance.trial.crash.recording import Interrupted, Recording, Stage, interrupt
+from conformance.trial.crash.recovery import examine, given
+from conformance.trial.crash.report import Damage, Judgement, Reading, Sweep
 from conformance.trial.crash.strace import Injection
-from conformance.trial.crash.workload import Kind, Plan
-from conformance.trial.options import Progress
+from conformance.trial.crash.workload import AnswerKind, CrashWorkload
 
 _ERRORS: Final[Mapping[str, str]] = {
     **dict.fromkeys(("fsync", "fdatasync", "sync", "syncfs"), "error=EIO"),
@@ -25,99 +23,84 @@ _ERRORS: Final[Mapping[str, str]] = {
 }
 
 
-class Judge(Protocol):
-    """How a reading is judged once so many steps were answered."""
-
-    def __call__(self, reading: Reading, answers: int) -> Judgement:
-        """The judgement."""
+Judge = Callable[[Reading, int], Judgement]  # of a reading after so many answers
 
 
 @dataclass(frozen=True, slots=True)
-class _Thrown:
-    """One run with a failure thrown in: what, at which operation, in which step."""
+class _Failure:
+    """A failure to inject, at which operation, and in which step."""
 
     injection: Injection
-    number: int
     text: str
     step: int
 
 
-def kill_sweep(
-    stage: Stage, plan: Plan, recording: Recording, replay: Replay, judge: Judge, progress: Progress
-) -> Sweep:
+_Run = tuple[_Failure, Interrupted]
+
+
+def kill_sweep(stage: Stage, recording: Recording, judge: Judge) -> Sweep:
     """Kill the backend at every operation of the recorded run."""
-    thrown = list(_thrown(recording.traced, "signal=KILL"))
-    left = _run(stage, plan, recording, thrown, progress, "kill sweep")
-    known = {frozenset(replay.whole(at).digests().items()) for at in range(len(recording.traced) + 1)}
+    runs = _runs(stage, recording, "kill", list(_failures(recording.traced, "signal=KILL")))
+    trees = (recording.replay.whole(at) for at in range(len(recording.traced) + 1))
+    known = {frozenset(tree.digests().items()) for tree in trees}
     findings = [
-        f"{one.text}: killed there, it leaves a tree that the model does not know"
-        for one, rest in zip(thrown, left, strict=True)
-        if frozenset(rest.volume.digests().items()) not in known
+        f"{failure.text}: killed there, it leaves a tree that the model does not know"
+        for failure, left in runs
+        if frozenset(left.volume.digests().items()) not in known
     ]
-    return _swept("kill", left, (*findings, *_judged(stage, plan, thrown, left, judge)))
+    return _swept(stage, "kill", runs, findings, judge)
 
 
-def error_sweep(stage: Stage, plan: Plan, recording: Recording, judge: Judge, progress: Progress) -> Sweep:
+def error_sweep(stage: Stage, recording: Recording, judge: Judge) -> Sweep:
     """Let every fsync fail with EIO, every write with ENOSPC and every unlink with EACCES, one in each run."""
-    thrown = list(_thrown(recording.traced, None))
-    left = _run(stage, plan, recording, thrown, progress, "error sweep")
+    runs = _runs(stage, recording, "error", list(_failures(recording.traced, None)))
     findings = [
-        f"{one.text}: {plan.steps[one.step].name} is acknowledged although this failed"
-        for one, rest in zip(thrown, left, strict=True)
-        if one.injection.effect == "error=EIO" and _acknowledged(rest, one.step, plan)
+        f"{failure.text}: {stage.workload.steps[failure.step].name} is acknowledged although this failed"
+        for failure, left in runs
+        if failure.injection.effect == "error=EIO" and _acknowledged(left, failure.step, stage.workload)
     ]
-    return _swept("error", left, (*findings, *_judged(stage, plan, thrown, left, judge)))
+    return _swept(stage, "error", runs, findings, judge)
 
 
-def _swept(name: str, left: Sequence[Interrupted], findings: tuple[str, ...]) -> Sweep:
-    reached = sum(rest.reached for rest in left)
-    if left and not reached:
-        findings = (*findings, "nothing that was thrown took effect: the runs of this backend do not repeat")
-    return Sweep(name, reached, len(left), findings)
+def _acknowledged(left: Interrupted, step: int, workload: CrashWorkload) -> bool:
+    given = len(left.answers) > step and left.answers[step].kind is AnswerKind.RESULT
+    return given and workload.steps[step].acknowledged
 
 
-def _acknowledged(rest: Interrupted, step: int, plan: Plan) -> bool:
-    given = len(rest.answers) > step and rest.answers[step].kind is Kind.RESULT
-    return given and plan.steps[step].acknowledged
-
-
-def _thrown(traced: Sequence[Traced], effect: str | None) -> Iterator[_Thrown]:
-    """What is thrown where: each system call once, although it may be several operations."""
+def _failures(traced: Sequence[Traced], effect: str | None) -> Iterator[_Failure]:
+    """The failures to inject: one at each system call, although a call may be several operations."""
     seen: set[tuple[str, int]] = set()
     answers = 0
     for number, one in enumerate(traced):
         if isinstance(one.operation, Acknowledge):
             answers = one.operation.answers
             continue
-        thrown = effect or _ERRORS.get(one.call)
-        if thrown is None or (one.call, one.ordinal) in seen:
+        injected = effect or _ERRORS.get(one.call)
+        if injected is None or (one.call, one.ordinal) in seen:
             continue
         seen.add((one.call, one.ordinal))
-        text = f"{thrown} at operation {number + 1}, {one.text}"
-        yield _Thrown(Injection(one.call, one.ordinal, thrown), number, text, answers)
+        text = f"{injected} at operation {number + 1}, {one.text}"
+        yield _Failure(Injection(one.call, one.ordinal, injected), text, answers)
 
 
-def _run(
-    stage: Stage, plan: Plan, recording: Recording, thrown: Sequence[_Thrown], progress: Progress, name: str
-) -> list[Interrupted]:
-    progress.stage(name, len(thrown))
-    left = []
-    for one in thrown:
-        folder = f"{one.injection.call}-{one.injection.ordinal}-{one.injection.effect}"
-        left.append(interrupt(stage, recording.initial, plan.steps, one.injection, folder))
-        progress.step()
-    return left
+def _runs(stage: Stage, recording: Recording, name: str, failures: Sequence[_Failure]) -> list[_Run]:
+    """One run for each failure."""
+    stage.progress.stage(f"{name} sweep", len(failures))
+    runs = []
+    for failure in failures:
+        runs.append((failure, interrupt(stage, recording.initial, failure.injection)))
+        stage.progress.step()
+    return runs
 
 
-def _judged(
-    stage: Stage, plan: Plan, thrown: Sequence[_Thrown], left: Sequence[Interrupted], judge: Judge
-) -> Iterator[str]:
-    keys = [f"{one.injection.call}-{one.injection.ordinal}" for one in thrown]
-    volumes = {key: rest.volume for key, rest in zip(keys, left, strict=True)}
-    wanted = [(key, lambda volume=volume: volume) for key, volume in volumes.items()]
-    readings = dict(examine(stage, plan, wanted))
-    for key, one, rest in zip(keys, thrown, left, strict=True):
-        answers = sum(answer.kind in FINE for answer in rest.answers)
-        judgement = judge(readings[key], answers)
-        if judgement.verdict is not Verdict.OK:
-            yield f"{one.text}: {judgement.verdict}: {judgement.reason}"
+def _swept(stage: Stage, name: str, runs: Sequence[_Run], findings: list[str], judge: Judge) -> Sweep:
+    """The findings about the runs, with the damage that is left after recovery."""
+    reached = sum(left.reached for _, left in runs)
+    if runs and not reached:
+        findings.append("no injected failure took effect: the runs of this backend do not repeat")
+    readings = examine(stage, [given(left.volume) for _, left in runs], f"trees of the {name} sweep")
+    for (failure, left), reading in zip(runs, readings, strict=True):
+        judgement = judge(reading, sum(answer.usable for answer in left.answers))
+        if judgement.damage is not Damage.NONE:
+            findings.append(f"{failure.text}: {judgement.damage}: {judgement.reason}")
+    return Sweep(name, reached, len(runs), tuple(findings))

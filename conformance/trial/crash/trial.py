@@ -1,10 +1,11 @@
-"""One workload of one backend on trial: record, enumerate, recover, judge. It knows calls and trees, never a family."""
+"""One workload of one backend on trial: record, enumerate, recover, judge, without knowing any family."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -13,32 +14,32 @@ from conformance.backend.driver import Driver
 from conformance.backend.hello import BadHello
 from conformance.backend.outcome import LostBackend, Side, describe
 from conformance.backend.resolve import REFERENCE, resolve
-from conformance.backend.scheduler import Conversation, Talk
+from conformance.backend.scheduler import Conversation
 from conformance.codec.codebook import Codebook
 from conformance.codec.framing import DIALECTS
 from conformance.trial.crash.operation import Volume, snapshot
 from conformance.trial.crash.order import order_sweep
-from conformance.trial.crash.recording import FINE, BrokenWorkload, Recording, Stage, record
-from conformance.trial.crash.recovery import Interruption, Outer, examine, interrupt_recoveries
+from conformance.trial.crash.recording import BrokenWorkload, Recording, Stage, record
+from conformance.trial.crash.recovery import Interruption, Recovered, examine, given, interrupt_recoveries
 from conformance.trial.crash.report import (
     BadState,
     CrashReport,
+    Damage,
     Judgement,
     Reading,
     Sweep,
     Tally,
-    Verdict,
     Version,
     judge,
 )
-from conformance.trial.crash.states import CrashState, Model, Replay, crash_states, first_states
+from conformance.trial.crash.states import Model, crash_states, first_states
 from conformance.trial.crash.strace import NotRun, require_tracing, scratch
-from conformance.trial.crash.sweep import Judge, error_sweep, kill_sweep
-from conformance.trial.crash.workload import Answer, Kind, Plan, Questioner, Roots, Step
+from conformance.trial.crash.sweep import error_sweep, kill_sweep
+from conformance.trial.crash.workload import AnswerKind, CrashWorkload, Questioner, Step
 from conformance.trial.options import DEFAULT_TIMEOUT, Progress, Silence
 
-SOME_STATES: Final = 2000  # per workload where not all are asked for
-SOME_RECOVERIES: Final = 8  # where so many states are tried, in proportion where fewer
+SOME_STATES: Final = 2000  # per workload, unless all are wanted
+SOME_RECOVERIES: Final = 8  # with SOME_STATES; in proportion with fewer
 SOME_RECOVERY_STATES: Final = 40  # per interrupted recovery
 
 
@@ -52,7 +53,7 @@ class CrashOptions:
     states: int | None = SOME_STATES
     sweeps: tuple[str, ...] = ()
     timeout: float = DEFAULT_TIMEOUT
-    reference: str = REFERENCE  # stands in for what the backend does not declare
+    reference: str = REFERENCE  # answers what the backend does not declare
     declared: frozenset[str] | None = None
 
     @property
@@ -62,7 +63,7 @@ class CrashOptions:
 
 
 def try_workload(
-    plan: Plan, codebook: Codebook, options: CrashOptions, progress: Progress | None = None
+    workload: CrashWorkload, codebook: Codebook, options: CrashOptions, progress: Progress | None = None
 ) -> CrashReport:
     """Put one backend on trial with one workload.
 
@@ -76,14 +77,18 @@ def try_workload(
         patience = max(options.timeout, DEFAULT_TIMEOUT)
         stand_in = stand_in_for(options.wire, patience, options.reference)
         place = Path(folder).resolve()
-        stage = Stage(command, strace, place, options.timeout, questioner, stand_in, options.declared)
-        return _Trial(plan, stage, options, progress or Silence()).report()
+        progress = progress or Silence()
+        stage = Stage(
+            command, strace, place, options.timeout, questioner, workload, progress, stand_in, options.declared
+        )
+        return _Trial(stage, options).report()
 
 
 def operators_of(options: CrashOptions, codebook: Codebook) -> frozenset[str]:
-    """What a backend says it can do; raises BackendNotFound, NotRun where its command ends before it reads anything.
+    """The operators that a backend declares.
 
-    Raises BrokenWorkload where it says no valid hello.
+    Raises BackendNotFound, NotRun where its command ends before it reads anything, and BrokenWorkload where it says no
+    valid hello.
     """
     command = resolve(options.backend, options.wire)
     driver = Driver(command, DIALECTS[options.wire], codebook, options.timeout)
@@ -99,66 +104,61 @@ def operators_of(options: CrashOptions, codebook: Codebook) -> frozenset[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Trial:
-    plan: Plan
     stage: Stage
     options: CrashOptions
-    progress: Progress
 
     def report(self) -> CrashReport:
-        plan, options = self.plan, self.options
-        self.progress.stage("recording", 1)
+        stage, workload, options = self.stage, self.stage.workload, self.options
+        stage.progress.stage("recording", 1)
         initial = self.initial()
         if {"kill", "error"} & set(options.sweeps):
             # What a first run leaves behind for later ones, such as compiled modules, would move every call's ordinal.
-            record(self.stage, initial, plan.steps, "rehearsal")
-        recording = record(self.stage, initial, plan.steps)
-        self.progress.step()
+            record(stage, initial, workload.steps, "rehearsal")
+        recording = record(stage, initial, workload.steps)
+        stage.progress.step()
         versions = self.versions(recording)
-        replay = Replay(recording.initial, recording.operations)
-        self.progress.stage("enumerating", len(options.models) * (len(recording.traced) + 1))
-        states = crash_states(replay, recording.operations, options.models, self.progress.step)
+        stage.progress.stage("enumerating", len(options.models) * (len(recording.traced) + 1))
+        states = crash_states(recording.replay, options.models, stage.progress.step)
         tried = first_states(states, options.states)
-        readings = self.readings(replay, tried)
-        judged = {state.digest: self.judged(readings[state.digest], versions, state.answers) for state in tried}
+        makers = [partial(state.volume, recording.replay) for state in tried]
+        found = examine(stage, makers, "crash states")
+        readings = {state.digest: reading for state, reading in zip(tried, found, strict=True)}
+        judged = {state.digest: self.judged(versions, readings[state.digest], state.answers) for state in tried}
         bad = [
             BadState(state.model, state, judged[state.digest], recording.traced)
             for state in tried
-            if judged[state.digest].verdict is not Verdict.OK
+            if judged[state.digest].damage is not Damage.NONE
         ]
-        well = [state for state in tried if judged[state.digest].verdict is Verdict.OK]
-        interruption = self.interruption(replay, well, readings, recording)
+        well = [state for state in tried if judged[state.digest].damage is Damage.NONE]
+        interruption = self.interruption(Recovered(recording, well, readings))
         return CrashReport(
             backend=options.backend,
-            workload=plan.id,
-            why=plan.why,
-            wanted=plan.level,
+            workload=workload.id,
+            why=workload.why,
+            wanted=workload.level,
             operations=recording.traced,
-            answers=tuple(step.name for step in plan.steps),
+            answers=tuple(step.name for step in workload.steps),
             states=tallies(options.models, [s.model for s in states], [s.model for s in tried], bad),
             recoveries=interruption.classes,
             recovery_states=tallies(options.models, interruption.states, interruption.tried, interruption.bad),
             bad=(*bad, *interruption.bad),
             full=options.full,
-            sweeps=tuple(self.sweeps(recording, versions, replay)),
+            sweeps=tuple(self.sweeps(recording, versions)),
         )
 
     def initial(self) -> Volume:
-        """The tree before the recording: the roots, and whatever `before` puts and asks there."""
+        """The tree before the recording: the roots, with what the steps of `before` put there."""
         folder = self.stage.scratch / "before"
-        roots = Roots(folder)
-        for root in self.plan.roots:
-            roots.path(root).mkdir(parents=True)
-
-        def talk() -> Talk[tuple[Answer, ...]]:
-            return (yield from self.stage.questioner.ask(self.plan.before, roots))
-
+        for root in self.stage.workload.roots:
+            (folder / root).mkdir(parents=True)
+        talk = partial(self.stage.questioner.ask, self.stage.workload.before, folder)
         (finished,) = self.stage.driver().hold([Conversation("before", talk, alone=True)])
         if finished.side is not Side.BACKEND:
             raise NotRun(f"{finished.side.value} was lost before the recording")
         if finished.lost is not None:
             raise BrokenWorkload(f"the backend was lost before the recording: {describe(finished.lost)}")
-        for step, answer in zip(self.plan.before, finished.finding or (), strict=True):
-            if isinstance(step, Step) and answer.kind not in FINE:
+        for step, answer in zip(self.stage.workload.before, finished.finding or (), strict=True):
+            if isinstance(step, Step) and not answer.usable:
                 said = f"the step {step.name} is answered by {answer} though nothing interrupts it"
                 if self.options.declared is not None and step.operator not in self.options.declared:
                     raise NotRun(f"the stand-in is wrong before the recording: {said}")
@@ -166,67 +166,44 @@ class _Trial:
         return snapshot(folder)
 
     def versions(self, recording: Recording) -> tuple[Version, ...]:
-        """What is read after 0, 1, 2, ... answers when nothing is interrupted; raises BrokenWorkload."""
-        self.progress.stage("reading what is written", len(recording.volumes))
-        volumes = [(f"v{k}", lambda volume=volume: volume) for k, volume in enumerate(recording.volumes)]
-        found = dict(examine(self.stage, self.plan, volumes))
-        versions = []
-        for k in range(len(recording.volumes)):
-            reading = found[f"v{k}"]
-            where = "before any step" if not k else f"after {self.plan.steps[k - 1].name}"
+        """The answers of the reads after 0, 1, 2, ... steps without a crash; raises BrokenWorkload."""
+        readings = examine(self.stage, [given(volume) for volume in recording.volumes], "reading what is written")
+        places = ["before any step", *(f"after {step.name}" for step in self.stage.workload.steps)]
+        for where, reading in zip(places, readings, strict=True):
             for answer in reading.recovered:
-                if answer.kind not in FINE:
+                if not answer.usable:
                     raise BrokenWorkload(f"recovery {where} is answered by {answer} though nothing was interrupted")
-            for name, answer in zip(self.names(), reading.answers, strict=True):
-                if answer.kind in (Kind.FAILURE, Kind.BAD):
+            for name, answer in zip(self.stage.workload.reads, reading.answers, strict=True):
+                if answer.kind in (AnswerKind.FAILURE, AnswerKind.BAD):
                     hint = "if that means that nothing is there, list it under `absent`"
                     said = f"{name} {where} is answered by {answer} though nothing was interrupted"
                     raise BrokenWorkload(f"{said}; {hint}")
-            versions.append(reading.answers)
-            self.progress.step()
+        versions = tuple(reading.answers for reading in readings)
         if all(version == versions[0] for version in versions):
             raise BrokenWorkload("what is read never changes: the steps do nothing that `verify` can see")
-        return tuple(versions)
+        return versions
 
-    def names(self) -> tuple[str, ...]:
-        return tuple(step.name for step in self.plan.verify)
-
-    def readings(self, replay: Replay, states: Sequence[CrashState]) -> dict[bytes, Reading]:
-        self.progress.stage("crash states", len(states))
-        wanted = [(state.digest.hex(), lambda state=state: state.volume(replay)) for state in states]
-        found: dict[bytes, Reading] = {}
-        for key, reading in examine(self.stage, self.plan, wanted):
-            found[bytes.fromhex(key)] = reading
-            self.progress.step()
-        return found
-
-    def judged(self, reading: Reading, versions: Sequence[Version], answers: int) -> Judgement:
+    def judged(self, versions: Sequence[Version], reading: Reading, answers: int) -> Judgement:
         ceiling = min(answers + 1, len(versions) - 1)
-        return judge(reading, self.names(), versions, self.plan.floor(answers), ceiling)
+        return judge(reading, self.stage.workload.reads, versions, self.stage.workload.floor(answers), ceiling)
 
-    def interruption(
-        self, replay: Replay, states: Sequence[CrashState], readings: Mapping[bytes, Reading], recording: Recording
-    ) -> Interruption:
-        recovering = self.plan.recover or tuple(step for step in self.plan.verify if isinstance(step, Step))
+    def interruption(self, recovered: Recovered) -> Interruption:
         declared = self.options.declared
-        if declared is not None and not {step.operator for step in recovering} <= declared:
-            return Interruption()  # whoever recovers here is the stand-in, which is not on trial
+        if declared is not None and not {step.operator for step in self.stage.workload.recovery} <= declared:
+            return Interruption()  # the stand-in would recover, and it is not on trial
         asked = self.options.states
         most = None if asked is None else min(SOME_RECOVERIES, 1 + asked * SOME_RECOVERIES // SOME_STATES)
         each = None if asked is None else SOME_RECOVERY_STATES
-        outer = Outer(replay, recording.traced, states, readings)
-        return interrupt_recoveries(self.stage, self.plan, self.options.models, outer, most, each, self.progress)
+        return interrupt_recoveries(self.stage, self.options.models, recovered, most, each)
 
-    def sweeps(self, recording: Recording, versions: Sequence[Version], replay: Replay) -> Iterable[Sweep]:
+    def sweeps(self, recording: Recording, versions: Sequence[Version]) -> Iterable[Sweep]:
+        judge = partial(self.judged, versions)
         if "order" in self.options.sweeps:
-            yield order_sweep(self.plan, recording)
+            yield order_sweep(self.stage.workload, recording)
         if "kill" in self.options.sweeps:
-            yield kill_sweep(self.stage, self.plan, recording, replay, self.judged_for(versions), self.progress)
+            yield kill_sweep(self.stage, recording, judge)
         if "error" in self.options.sweeps:
-            yield error_sweep(self.stage, self.plan, recording, self.judged_for(versions), self.progress)
-
-    def judged_for(self, versions: Sequence[Version]) -> Judge:
-        return lambda reading, answers: self.judged(reading, versions, answers)
+            yield error_sweep(self.stage, recording, judge)
 
 
 def tallies(
@@ -237,7 +214,7 @@ def tallies(
         model: Tally(
             total=sum(one <= model for one in every),
             tried=sum(one <= model for one in tried),
-            bad=Counter(one.judgement.verdict for one in bad if one.model <= model),
+            bad=Counter(one.judgement.damage for one in bad if one.model <= model),
         )
         for model in models
     }

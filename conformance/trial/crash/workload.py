@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from fnmatch import fnmatchcase
@@ -23,13 +23,14 @@ from conformance.trial.crash.strace import Event
 from conformance.vectors.draft import Draft, Place
 from conformance.vectors.leaf import UnknownPath, type_at, value_at
 from conformance.vectors.natural import Reference
+from conformance.vectors.temp_roots import fault_of
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One call; `absent` are the answers that mean that nothing is there.
+    """One call; `absent` lists the answers that mean that nothing is there.
 
-    A text is a failure code, a map the fields of a result or of a failure record, by path.
+    A text is a failure code; a map gives fields of a result or of a failure record by path.
     """
 
     name: str
@@ -42,17 +43,17 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """The harness's own look at files of a root: their digests by path."""
+    """A read by the harness itself: the digests of files of a root, by path."""
 
     name: str
     root: str
     files: str  # a pattern for the whole path below the root, as fnmatch reads it
-    where: str = ""  # an earlier read; where that finds nothing, nothing is looked for
+    where: str = ""  # an earlier read; if that is absent, so is this
 
 
 @dataclass(frozen=True, slots=True)
 class Put:
-    """A file that stands there before anything is recorded."""
+    """A file that is there before the recording."""
 
     root: str
     path: str
@@ -60,8 +61,8 @@ class Put:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
-    """What is recorded, how a backend recovers, and how to see what is there then."""
+class CrashWorkload:
+    """A workload made ready: the recorded steps, those of the recovery, and the reads after it."""
 
     id: str  # OPERATOR%name
     why: str
@@ -75,7 +76,7 @@ class Plan:
 
     @property
     def roots(self) -> tuple[str, ...]:
-        """Every root that anything is done in."""
+        """Every root that a step names."""
         names: dict[str, None] = {}
         for step in (*self.before, *self.steps, *self.recover, *self.verify):
             names |= dict.fromkeys(step.roots.values() if isinstance(step, Step) else (step.root,))
@@ -83,8 +84,18 @@ class Plan:
 
     @property
     def operators(self) -> frozenset[str]:
-        """Every operator that a backend must have: those of the recorded steps. A stand-in answers the rest."""
+        """Every operator that a backend must have: those of the recorded steps; a stand-in answers the others."""
         return frozenset(step.operator for step in self.steps)
+
+    @property
+    def recovery(self) -> tuple[Step, ...]:
+        """The calls that recover a tree: the reads where no step is named for it."""
+        return self.recover or tuple(step for step in self.verify if isinstance(step, Step))
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The names of the reads."""
+        return tuple(step.name for step in self.verify)
 
     def floor(self, answers: int) -> int:
         """The last version that must not be lost once so many steps are answered."""
@@ -92,17 +103,17 @@ class Plan:
         return max(kept, default=0)
 
 
-def plans(library: Library, codebook: Codebook) -> Iterator[Plan]:
-    """Every workload of a library; raises Unusable at what cannot be asked."""
+def crash_workloads(library: Library, codebook: Codebook) -> Iterator[CrashWorkload]:
+    """Every workload of a library; raises Unusable."""
     for _, contract in sorted(library.contracts.items()):
         for workload in contract.workloads:
-            yield plan_of(contract, workload, codebook)
+            yield workload_of(contract, workload, codebook)
 
 
-def plan_of(contract: Contract, workload: Workload, codebook: Codebook) -> Plan:
-    """The plan behind one workload; raises Unusable."""
+def workload_of(contract: Contract, workload: Workload, codebook: Codebook) -> CrashWorkload:
+    """One workload made ready; raises Unusable."""
     builder = _Builder(contract, codebook, Place(contract.source, workload.path), workload.body)
-    return Plan(
+    return CrashWorkload(
         id=f"{contract.operator}%{workload.name}",
         why=workload.why,
         level=Model[workload.level.upper()],
@@ -123,16 +134,16 @@ class _Builder:
     body: Mapping[str, Any]
 
     def steps(self, key: str) -> Iterator[Step | Look | Put]:
-        """The list under a key, in order; a name stands once in it."""
+        """The steps under a key, in order; their names differ."""
         earlier: dict[str, str] = {}
         for k, body in enumerate(self.body.get(key, ())):
             place = self.place / key / k
             if "put" in body:
-                yield put_of(body["put"], place / "put")
+                yield _put_of(body["put"], place / "put")
                 continue
             name = body["step"]
             if name in earlier:
-                raise (place / "step").problem("C011", f"the step {name!r} stands twice", "rename one")
+                raise (place / "step").problem("C011", f"the step {name!r} occurs twice", "rename one")
             if "tree" in body:
                 where = body["tree"].get("where", "")
                 if where and where not in earlier:
@@ -183,38 +194,39 @@ class _Builder:
             raise place.problem("C010", f"{earlier[step]} has no output {output!r}", error.hint) from None
 
 
-def put_of(body: Mapping[str, Any], place: Place) -> Put:
-    """The file that a `put` writes; raises Unusable."""
+def _put_of(body: Mapping[str, Any], place: Place) -> Put:
+    path = body["path"]
+    if fault_of(path):
+        hint = "write a relative path without `.` and `..`"
+        raise (place / "path").problem("C009", f"the path {path!r} leaves its root", hint)
     try:
         content = bytes.fromhex(body["bytes"]) if "bytes" in body else body["text"].encode()
     except ValueError:
         raise (place / "bytes").problem("C009", "not hexadecimal", "two digits for each byte") from None
-    return Put(body["root"], relative(body["path"], place / "path"), content)
+    return Put(body["root"], path, content)
 
 
-def relative(path: str, place: Place) -> str:
-    """A path that stays below its root; raises Unusable for any other."""
-    if not path or path.startswith("/") or any(step in ("", ".", "..") for step in path.split("/")):
-        raise place.problem("C009", f"the path {path!r} leaves its root", "write a relative path without `.` and `..`")
-    return path
-
-
-class Kind(Enum):
-    """What sort of answer it is."""
+class AnswerKind(Enum):
+    """The kinds of answers to a step."""
 
     RESULT = "a result"
     ABSENT = "nothing there"
     FAILURE = "a failure"
     BAD = "an ill-typed answer"
-    UNASKED = "not asked"
+    UNASKED = "no call, because an earlier answer is missing"
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What one step answered: the fields of a result, the code and record of a failure, a sentence otherwise."""
+    """The answer to one step; the value is the fields of a result, the code and record of a failure, or a sentence."""
 
-    kind: Kind
+    kind: AnswerKind
     value: Any = None
+
+    @property
+    def usable(self) -> bool:
+        """Whether it is a result, or says that nothing is there."""
+        return self.kind in (AnswerKind.RESULT, AnswerKind.ABSENT)
 
     def __str__(self) -> str:
         text = "" if self.value is None else f" {self.value}"
@@ -222,87 +234,81 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Roots:
-    """The directories that stand for the roots of a plan."""
-
-    folder: Path
-
-    def path(self, name: str) -> Path:
-        """The directory of a root."""
-        return self.folder / name
-
-
-@dataclass(frozen=True, slots=True)
 class Questioner:
-    """What is needed to put a question and to read its answer."""
+    """Asks the steps of a workload and reads the answers; the folder that it is given contains the roots."""
 
     codebook: Codebook
     dialect: Dialect
 
-    def ask(self, steps: Sequence[Step | Look | Put], roots: Roots) -> Talk[tuple[Answer, ...]]:
-        """Every step in order; a step that needs what an earlier one did not give is not asked."""
+    def ask(
+        self,
+        steps: Sequence[Step | Look | Put],
+        folder: Path,
+        goes_on: Callable[[Step, Answer], bool] = lambda step, answer: True,
+    ) -> Talk[tuple[Answer, ...]]:
+        """The answers to the steps in order, until `goes_on` stops after a call."""
         given: dict[str, Any] = {}
         answers: list[Answer] = []
+        absent: set[str] = set()
         for step in steps:
             if isinstance(step, Put):
-                answers.append(put(step, roots))
+                answers.append(_put(step, folder))
                 continue
             if isinstance(step, Look):
-                missing = step.where and answers[_index(steps, step.where)].kind is Kind.ABSENT
-                answers.append(Answer(Kind.ABSENT) if missing else look(step, roots))
-                continue
-            try:
-                call = self.call(step, roots, given)
-            except KeyError:
-                answers.append(Answer(Kind.UNASKED))
-                continue
-            (outcome,) = yield [call]
-            if isinstance(outcome, Result):
-                given[step.name] = outcome.value
-            answers.append(self.answer(step, outcome))
+                answer = Answer(AnswerKind.ABSENT) if step.where in absent else _look(step, folder)
+            else:
+                answer = yield from self._called(step, folder, given)
+            answers.append(answer)
+            if answer.kind is AnswerKind.ABSENT:
+                absent.add(step.name)
+            if isinstance(step, Step) and not goes_on(step, answer):
+                break
         return tuple(answers)
 
-    def call(self, step: Step, roots: Roots, given: Mapping[str, Any]) -> Call:
-        """The call of a step in these roots; raises KeyError where an earlier answer is missing."""
-        inputs = {**_resolved(step.inputs, given), **{name: str(roots.path(root)) for name, root in step.roots.items()}}
-        return Call(step.operator, inputs)
+    def _called(self, step: Step, folder: Path, given: dict[str, Any]) -> Talk[Answer]:
+        """The answer to one call; `given` collects the results by step."""
+        roots = {name: str(folder / root) for name, root in step.roots.items()}
+        try:
+            call = Call(step.operator, {**_resolved(step.inputs, given), **roots})
+        except KeyError:
+            return Answer(AnswerKind.UNASKED)
+        (outcome,) = yield [call]
+        if isinstance(outcome, Result):
+            given[step.name] = outcome.value
+        return self.answer(step, outcome)
 
     def answer(self, step: Step, outcome: Any) -> Answer:
-        """An outcome held to its contract; one that means "nothing there" is ABSENT, however it is said."""
+        """An outcome read by its contract; ABSENT where it is one of those that mean that nothing is there."""
         observed = observe(outcome, step.operator, self.codebook, self.dialect)
         if isinstance(observed, ObservedResult):
-            said = Answer(Kind.RESULT, observed.fields)
+            said = Answer(AnswerKind.RESULT, observed.fields)
         elif isinstance(observed, ObservedFailure):
-            said = Answer(Kind.FAILURE, {"code": observed.code, **observed.data})
+            said = Answer(AnswerKind.FAILURE, {"code": observed.code, **observed.data})
         elif isinstance(observed, BadAnswer):
-            return Answer(Kind.BAD, str(observed.error))
+            return Answer(AnswerKind.BAD, str(observed.error))
         else:
-            return Answer(Kind.BAD, describe(observed))
-        return Answer(Kind.ABSENT) if any(_means(said, sign) for sign in step.absent) else said
+            return Answer(AnswerKind.BAD, describe(observed))
+        return Answer(AnswerKind.ABSENT) if any(_means(said, sign) for sign in step.absent) else said
 
 
-def look(step: Look, roots: Roots) -> Answer:
+def _look(step: Look, folder: Path) -> Answer:
     """The digests of the files that a look names; no file is ABSENT."""
-    digests = snapshot(roots.path(step.root)).digests()
+    digests = snapshot(folder / step.root).digests()
     found = {path: digest for path, digest in digests.items() if digest and fnmatchcase(path, step.files)}
-    return Answer(Kind.RESULT, found) if found else Answer(Kind.ABSENT)
+    return Answer(AnswerKind.RESULT, found) if found else Answer(AnswerKind.ABSENT)
 
 
-def put(step: Put, roots: Roots) -> Answer:
-    """A file written, and the folders above it made."""
-    file = roots.path(step.root) / step.path
+def _put(step: Put, folder: Path) -> Answer:
+    """Write a file, and make the folders above it."""
+    file = folder / step.root / step.path
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_bytes(step.content)
-    return Answer(Kind.RESULT)
-
-
-def _index(steps: Sequence[Step | Look | Put], name: str) -> int:
-    return next(k for k, step in enumerate(steps) if not isinstance(step, Put) and step.name == name)
+    return Answer(AnswerKind.RESULT)
 
 
 def _means(said: Answer, sign: str | Mapping[str, Any]) -> bool:
     if isinstance(sign, str):
-        return said.kind is Kind.FAILURE and said.value["code"] == sign
+        return said.kind is AnswerKind.FAILURE and said.value["code"] == sign
     try:
         return all(value_at(said.value, path) == value for path, value in sign.items())
     except KeyError:
@@ -332,7 +338,7 @@ def answers_by_event(events: Sequence[Event], dialect: Dialect, wanted: int) -> 
     splitters: dict[str, Splitter | None] = {}
     found: dict[str, dict[int, int]] = {}
     for index, event in enumerate(events):
-        if event.name not in _WRITES or event.result is None or event.result <= 0:
+        if event.name not in _WRITES or event.result <= 0:
             continue
         channel = event.descriptor(0).path
         if not channel.startswith(_CHANNELS):

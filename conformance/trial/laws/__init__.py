@@ -1,1 +1,1 @@
-"""Laws: relations that must hold across several calls, whatever the exact values. One module per family."""
+"""Laws: relations between the answers to several calls. One module per family, two for data."""

@@ -1,31 +1,39 @@
-"""Laws of canonical bytes and of the checkpoint in one piece."""
+"""Laws of canonical bytes, of the checkpoint in one piece, and of the container on disk."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 from hashlib import sha256
+from pathlib import Path
 from typing import Any, Final
 
-from conformance.backend.outcome import ObservedFailure, observe
+from conformance.codec.cbor import encode_canonical
 from conformance.contract.canonical import MAX_DEPTH, is_canonical
-from conformance.contract.model import Contract, LawUse
 from conformance.trial.laws.law import (
     Asking,
-    Instance,
+    Axes,
     Law,
     LawTalk,
+    Native,
+    Point,
+    Split,
     Tools,
-    axes,
     derived_bytes,
     derived_choice,
     derived_number,
     grid,
+    law_root,
     must,
     must_equal,
     slug,
 )
 
+SERIALIZE: Final = "UML_OS.Checkpoint.Serialize_v1"
+RESTORE: Final = "UML_OS.Checkpoint.Restore_v1"
+WRITE: Final = "UML_OS.Checkpoint.WriteContainer_v1"
+READ: Final = "UML_OS.Checkpoint.ReadContainer_v1"
+ENCODE: Final = "UML_OS.Serialization.EncodeCanonical_v1"
+VALIDATE: Final = "UML_OS.Serialization.ValidateCanonical_v1"
 IDENTITY: Final = (
     "tenant_id",
     "run_id",
@@ -57,7 +65,7 @@ _STEPS: Final = (0, 23, 24, 2**32, 2**53 + 1, 2**64 - 1)
 
 
 def derived_header(number: int) -> dict[str, Any]:
-    """The header behind a number; those of a newer MINOR hold a field that no reader knows."""
+    """The header of a number; a newer MINOR version has a field that no reader knows."""
     name = f"header {number}"
     version = _VERSIONS[number % len(_VERSIONS)]
     header: dict[str, Any] = {
@@ -76,112 +84,59 @@ def derived_header(number: int) -> dict[str, Any]:
     return header
 
 
-def other(held: Any) -> Any:
-    """A value of the same type that is not the same."""
-    return f"{held}x" if isinstance(held, str) else bytes([held[0] ^ 1]) + held[1:]
-
-
-SERIALIZE: Final = "UML_OS.Checkpoint.Serialize_v1"
-RESTORE: Final = "UML_OS.Checkpoint.Restore_v1"
-
-
-def round_trips(tools: Tools, contract: Contract, use: LawUse) -> Iterator[Instance]:
-    """`over: {headers: how many derived headers}`; one instance per header."""
-    for number in range(axes(use, {"headers": 24})["headers"][0]):
-        yield Instance(slug({"header": number}), partial(_round_trip, tools, derived_header(number)))
-
-
-def damages(tools: Tools, contract: Contract, use: LawUse) -> Iterator[Instance]:
-    """`over: {headers: how many derived headers, masks: the bits that are flipped}`."""
-    chosen = axes(use, {"headers": 2, "masks": [1, 128]})
-    for number in range(chosen.pop("headers")[0]):
-        for point in grid(chosen):
-            talk = partial(_blob_damage, tools, derived_header(number), point["masks"])
-            yield Instance(slug({"header": number, "mask": point["masks"]}), talk)
-
-
-def identities(tools: Tools, contract: Contract, use: LawUse) -> Iterator[Instance]:
-    """`over: {headers: how many derived headers}`; one instance per header."""
-    for number in range(axes(use, {"headers": 2})["headers"][0]):
-        yield Instance(slug({"header": number}), partial(_identity, tools, derived_header(number)))
-
-
-def _saved(tools: Tools, header: dict[str, Any]) -> Asking[dict[str, Any]]:
-    (saved,) = yield from tools.ask([tools.call(SERIALIZE, {"header": header})])
-    return saved
-
-
-def _round_trip(tools: Tools, header: dict[str, Any]) -> LawTalk:
-    saved = yield from _saved(tools, header)
-    backwards = tools.call(SERIALIZE, {"header": dict(reversed(header.items()))})
-    (reordered,) = yield from tools.ask([backwards])
+def _round_trip(tools: Tools, header: int) -> LawTalk:
+    fields = derived_header(header)
+    _, saved = yield from tools.ask_one(SERIALIZE, {"header": fields})
+    backwards, reordered = yield from tools.ask_one(SERIALIZE, {"header": dict(reversed(fields.items()))})
     must_equal(saved, reordered, "with the fields in the opposite order", backwards)
-    read = tools.call(RESTORE, {"checkpoint_blob": saved["checkpoint_blob"], "expected": {}})
-    (restored,) = yield from tools.ask([read])
-    must(restored["header"] == header, "the restored header is not the saved one", read)
-    write = tools.call(SERIALIZE, {"header": restored["header"]})
-    (again,) = yield from tools.ask([write])
+    read, restored = yield from tools.ask_one(RESTORE, {"checkpoint_blob": saved["checkpoint_blob"], "expected": {}})
+    must(restored["header"] == fields, "the restored header is not the saved one", read)
+    write, again = yield from tools.ask_one(SERIALIZE, {"header": restored["header"]})
     must_equal(saved, again, "serialized, restored and serialized again", write)
 
 
-def _blob_damage(tools: Tools, header: dict[str, Any], mask: int) -> LawTalk:
-    blob: bytes = (yield from _saved(tools, header))["checkpoint_blob"]
-    yield from tools.ask([tools.call(RESTORE, {"checkpoint_blob": blob, "expected": {}})])
+def _blob_damage(tools: Tools, header: int, mask: int) -> LawTalk:
+    _, saved = yield from tools.ask_one(SERIALIZE, {"header": derived_header(header)})
+    blob: bytes = saved["checkpoint_blob"]
+    yield from tools.ask_one(RESTORE, {"checkpoint_blob": blob, "expected": {}})
     places = range(len(blob))
     damaged = [blob[:at] + bytes([blob[at] ^ mask]) + blob[at + 1 :] for at in places]
     damaged += [*(blob[:at] for at in places), blob + b"\0"]
-    calls = [tools.call(RESTORE, {"checkpoint_blob": one, "expected": {}}) for one in damaged]
-    yield from tools.ask_refused(calls)
+    yield from tools.ask_refused([tools.call(RESTORE, {"checkpoint_blob": one, "expected": {}}) for one in damaged])
 
 
-def _identity(tools: Tools, header: dict[str, Any]) -> LawTalk:
-    blob = (yield from _saved(tools, header))["checkpoint_blob"]
-    same = {field: header[field] for field in IDENTITY}
-    yield from tools.ask([tools.call(RESTORE, {"checkpoint_blob": blob, "expected": same})])
-    calls = [
-        tools.call(RESTORE, {"checkpoint_blob": blob, "expected": {**same, field: other(header[field])}})
-        for field in IDENTITY
-    ]
-    outcomes = yield calls
-    for field, call, outcome in zip(IDENTITY, calls, outcomes, strict=True):
-        observed = observe(outcome, call.operator, tools.codebook, tools.dialect)
-        must(isinstance(observed, ObservedFailure), f"another {field} is restored", call)
-        assert isinstance(observed, ObservedFailure)
-        must(observed.code == "REPLAY_DIVERGENCE", f"another {field} fails with {observed.code}", call)
-        must_equal(field, observed.data["field_path"], "the field that is named", call)
+def _masked(chosen: Axes) -> Iterator[tuple[str, Point]]:
+    """One instance for each header and each mask of the bits that are flipped."""
+    (headers,) = chosen["headers"]
+    for point in grid({"header": tuple(range(headers)), "mask": chosen["masks"]}):
+        yield slug(point), point
 
 
-ENCODE: Final = "UML_OS.Serialization.EncodeCanonical_v1"
-VALIDATE: Final = "UML_OS.Serialization.ValidateCanonical_v1"
-# Both sides of changes of head width, on either side of zero, and what binary64 cannot hold.
+def _identity(tools: Tools, header: int) -> LawTalk:
+    fields = derived_header(header)
+    _, saved = yield from tools.ask_one(SERIALIZE, {"header": fields})
+    same = {field: fields[field] for field in IDENTITY}
+    yield from tools.ask_one(RESTORE, {"checkpoint_blob": saved["checkpoint_blob"], "expected": same})
+    for field, value in same.items():
+        other = f"{value}x" if isinstance(value, str) else bytes([value[0] ^ 1]) + value[1:]
+        expected = {**same, field: other}
+        call = tools.call(RESTORE, {"checkpoint_blob": saved["checkpoint_blob"], "expected": expected})
+        (failure,) = yield from tools.ask_refused([call], f"a restore that expects another {field}")
+        must(failure.code == "REPLAY_DIVERGENCE", f"another {field} fails with {failure.code}", call)
+        must_equal(field, failure.data["field_path"], "the field that is named", call)
+
+
+# Both sides of changes of head width, positive and negative, and what binary64 cannot represent.
 _INTEGERS: Final = (0, 23, 24, 255, 256, 2**16, 2**32 - 1, 2**53 + 1, 2**64 - 1, -1, -24, -25, -(2**63) - 1, -(2**64))
 _FLOATS: Final = (0.0, -0.0, 1.0, 1.5, 1 / 3, 65504.0, 5e-324, 1.7976931348623157e308)
-# U+FFFD and U+1F600 stand in the opposite order in UTF-16; 23 and 24 letters differ in the width of their heads.
+# U+FFFD and U+1F600 have the opposite order in UTF-16; 23 and 24 letters differ in the width of their heads.
 _TEXTS: Final = ("", "a", "b", "aa", "B", "é", "界", "\ufffd", "\U0001f600", "\0", "k" * 23, "k" * 24)
 _SCALARS: Final = (None, False, True, *_INTEGERS, *_FLOATS, *_TEXTS)
 _LEVELS: Final = 3
 
 
-def canonical_round_trips(tools: Tools, contract: Contract, use: LawUse) -> Iterator[Instance]:
-    """`over: {items: how many derived items}`; one instance per item."""
-    for number in range(axes(use, {"items": 48})["items"][0]):
-        yield Instance(slug({"item": number}), partial(_canonical_round_trip, tools, derived_item(f"item {number}")))
-
-
-def strictness(tools: Tools, contract: Contract, use: LawUse) -> Iterator[Instance]:
-    """`over: {items: how many derived items}`; one instance per item."""
-    for number in range(axes(use, {"items": 24})["items"][0]):
-        yield Instance(slug({"item": number}), partial(_canonical_strictness, tools, derived_item(f"item {number}")))
-
-
-def nestings(tools: Tools, contract: Contract, use: LawUse) -> Iterator[Instance]:
-    """`over: {levels: how many containers, kind: array or map}`."""
-    for point in grid(axes(use, {"levels": [1, 255, 256, 257], "kind": ["array", "map"]})):
-        yield Instance(slug(point), partial(_canonical_nesting, tools, point["levels"], point["kind"]))
-
-
-def derived_item(name: str, levels: int = _LEVELS) -> Any:
-    """The native item behind a name: a map or an array near the root, anything further down."""
+def _item(name: str, levels: int = _LEVELS) -> Any:
+    """The native item derived from a name: a map or an array at the root, anything further down."""
     kinds = ("map", "array") if levels == _LEVELS else ("map", "map", "array", "scalar", "bytes")
     kind = derived_choice(f"{name} kind", kinds)
     count = derived_number(f"{name} count", 5)
@@ -190,24 +145,24 @@ def derived_item(name: str, levels: int = _LEVELS) -> Any:
     if kind == "bytes":
         return derived_bytes(f"{name} bytes", derived_choice(f"{name} size", (0, 1, 23, 24, 32)))
     if kind == "array":
-        return [derived_item(f"{name} {place}", levels - 1) for place in range(count)]
+        return [_item(f"{name} {place}", levels - 1) for place in range(count)]
     keys = (derived_choice(f"{name} {place} key", _TEXTS) for place in range(count))
-    return {key: derived_item(f"{name} {key}", levels - 1) for key in keys}
+    return {key: _item(f"{name} {key}", levels - 1) for key in keys}
 
 
-def reordered(item: Any) -> Any:
+def _reordered(item: Any) -> Any:
     """The same item with the pairs of every map in the opposite order."""
     if isinstance(item, dict):
-        return {key: reordered(inner) for key, inner in reversed(item.items())}
-    return [reordered(inner) for inner in item] if isinstance(item, list) else item
+        return {key: _reordered(inner) for key, inner in reversed(item.items())}
+    return [_reordered(inner) for inner in item] if isinstance(item, list) else item
 
 
-def _canonical_round_trip(tools: Tools, item: Any) -> LawTalk:
-    given, backwards = tools.call(ENCODE, {"item": item}), tools.call(ENCODE, {"item": reordered(item)})
-    encoded, again = yield from tools.ask([given, backwards])
+def _canonical_round_trip(tools: Tools, item: int) -> LawTalk:
+    given = _item(f"item {item}")
+    _, encoded = yield from tools.ask_one(ENCODE, {"item": given})
+    backwards, again = yield from tools.ask_one(ENCODE, {"item": _reordered(given)})
     must_equal(encoded, again, "with the pairs of every map in the opposite order", backwards)
-    check = tools.call(VALIDATE, {"candidate": encoded["canonical"]})
-    (validated,) = yield from tools.ask([check])
+    check, validated = yield from tools.ask_one(VALIDATE, {"candidate": encoded["canonical"]})
     must_equal({"valid": True, "digest": encoded["digest"]}, validated, "what was encoded", check)
 
 
@@ -216,19 +171,19 @@ def _canonical_nesting(tools: Tools, levels: int, kind: str) -> LawTalk:
     for _ in range(levels):
         item = [item] if kind == "array" else {"": item}
     data = (b"\x81" if kind == "array" else b"\xa1\x60") * levels + b"\xf5"
-    write, check = tools.call(ENCODE, {"item": item}), tools.call(VALIDATE, {"candidate": data})
     if levels > MAX_DEPTH:
-        yield from tools.ask_refused([write])
-        (validated,) = yield from tools.ask([check])
+        yield from tools.ask_refused([tools.call(ENCODE, {"item": item})])
+        check, validated = yield from tools.ask_one(VALIDATE, {"candidate": data})
         must_equal("TOO_DEEP", validated.get("reason", "valid"), f"{levels} levels", check)
         return
-    encoded, validated = yield from tools.ask([write, check])
+    write, encoded = yield from tools.ask_one(ENCODE, {"item": item})
     must_equal(data, encoded["canonical"], f"{levels} levels", write)
+    check, validated = yield from tools.ask_one(VALIDATE, {"candidate": data})
     must_equal({"valid": True, "digest": encoded["digest"]}, validated, f"{levels} levels", check)
 
 
-def _canonical_strictness(tools: Tools, item: Any) -> LawTalk:
-    (encoded,) = yield from tools.ask([tools.call(ENCODE, {"item": item})])
+def _canonical_strictness(tools: Tools, item: int) -> LawTalk:
+    _, encoded = yield from tools.ask_one(ENCODE, {"item": _item(f"item {item}")})
     near = _near(encoded["canonical"])
     calls = [tools.call(VALIDATE, {"candidate": candidate}) for candidate in near]
     answers = yield from tools.ask(calls)
@@ -247,41 +202,166 @@ def _near(data: bytes) -> list[bytes]:
     return [*flipped, *(data[:at] + data[at + 1 :] for at in places), *(data[:at] for at in places), data + b"\0"]
 
 
+_FILES: Final = {
+    "tensors/rank=0/shard=0.bin": b"zero",
+    "tensors/rank=0/shard=1.bin": b"one!",
+    "optimizer/rank=0/state.bin": b"state",
+    "data/cursors.cbor": encode_canonical({"d": {"epoch": 0, "global_index": 4}}),
+}
+
+
+def _container_header() -> Native:
+    """A header whose roots are those of _FILES."""
+    leaves = {
+        path: _hash(["ckpt_shard", [path, sha256(content).digest(), len(content)]])
+        for path, content in sorted(_FILES.items())
+    }
+    level = list(leaves.values())
+    while len(level) > 1:
+        level = [_hash(["ckpt_merkle_node", level[at : at + 2]]) for at in range(0, len(level), 2)]
+    below = {folder: [leaf for path, leaf in leaves.items() if path.startswith(folder)] for folder in ("t", "o")}
+    header = derived_header(0)
+    header.pop("dp_accountant_state_root_hash", None)
+    return {
+        **header,
+        "checkpoint_merkle_root": level[0],
+        "tensors_root_hash": _hash(["tensors_root", below["t"]]),
+        "optimizer_state_root_hash": _hash(["optimizer_root", below["o"]]),
+    }
+
+
+def _hash(preimage: Any) -> bytes:
+    return sha256(encode_canonical(preimage)).digest()
+
+
+def _written(tools: Tools, root: Path) -> Asking[Native]:
+    """Write the container, read it back, and return the inputs of a read that names its full hash."""
+    place = {"root": str(root), "name": "c"}
+    manifest = {"dataset_snapshot_id": "snapshot", "artifact_index_hash": bytes(32)}
+    write = {**place, "header": _container_header(), "files": _FILES, "manifest": manifest}
+    _, written = yield from tools.ask_one(WRITE, write)
+    expected = {"full_checkpoint_hash": written["full_checkpoint_hash"]}
+    reading = {**place, "stage": "eval", "expected": expected}
+    read, answer = yield from tools.ask_one(READ, reading)
+    tensors = {path: content for path, content in _FILES.items() if path.startswith("tensors/")}
+    must_equal(tensors, answer["files"], "the files that were written", read)
+    return reading
+
+
+def _container_damage(tools: Tools, mask: int, kind: str) -> LawTalk:
+    """Every byte flipped, or files moved about."""
+    with law_root() as root:
+        reading = tools.call(READ, (yield from _written(tools, root)))
+        damages = _flip_bytes(root / "c", mask) if kind == "bytes" else _move_files(root)
+        for _ in damages:
+            yield from tools.ask_refused([reading])
+        yield from tools.ask([reading])
+
+
+def _flip_bytes(folder: Path, mask: int) -> Iterator[None]:
+    """Flip every byte of every file; each damage is mended when the next one is asked for."""
+    for path in _files(folder):
+        content = path.read_bytes()
+        for at in range(len(content)):
+            path.write_bytes(content[:at] + bytes([content[at] ^ mask]) + content[at + 1 :])
+            yield
+        path.write_bytes(content)
+
+
+def _move_files(root: Path) -> Iterator[None]:
+    """Cut, lengthen, remove, rename, link and exchange files; each damage is mended when the next one is asked for."""
+    folder, aside = root / "c", root / "aside"
+    for path in _files(folder):
+        content = path.read_bytes()
+        path.rename(aside)
+        yield  # removed
+        for damaged in (content[:-1], content + b"\0"):
+            path.write_bytes(damaged)
+            yield
+        path.rename(path.with_name("renamed"))
+        path.with_name("renamed").write_bytes(content)
+        yield
+        path.with_name("renamed").unlink()
+        path.symlink_to(aside)
+        yield
+        path.unlink()
+        path.mkdir()
+        yield
+        path.rmdir()
+        aside.rename(path)
+    for extra in ("tensors/rank=0/shard=2.bin", "junk", ".hidden"):
+        (folder / extra).write_bytes(b"")
+        yield
+        (folder / extra).unlink()
+    one, other = (folder / path for path in list(_FILES)[:2])
+    _exchange(one, other, aside)
+    yield
+    _exchange(one, other, aside)
+
+
+def _files(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.rglob("*") if path.is_file())
+
+
+def _exchange(one: Path, other: Path, aside: Path) -> None:
+    one.rename(aside)
+    other.rename(one)
+    aside.rename(other)
+
+
 LAWS: Final = (
     Law(
         "checkpoint-round-trip",
         "A checkpoint is the same bytes whatever the order of its fields, and after any number of restores.",
         (SERIALIZE, RESTORE),
-        round_trips,
+        _round_trip,
+        {"headers": 24},
+        Split(counts={"headers": "header"}),
     ),
     Law(
         "checkpoint-blob-damage",
         "A checkpoint with one byte changed, cut off or added is never restored.",
         (SERIALIZE, RESTORE),
-        damages,
+        _blob_damage,
+        {"headers": 2, "masks": [1, 128]},
+        _masked,
     ),
     Law(
         "checkpoint-identity",
         "A checkpoint of another tenant, run, token, trace, data, plan, binary or profile is never restored.",
         (SERIALIZE, RESTORE),
-        identities,
+        _identity,
+        {"headers": 2},
+        Split(counts={"headers": "header"}),
     ),
     Law(
         "canonical-round-trip",
         "Canonical bytes do not depend on the order in which pairs are given, and validate under the same digest.",
         (ENCODE, VALIDATE),
-        canonical_round_trips,
+        _canonical_round_trip,
+        {"items": 48},
+        Split(counts={"items": "item"}),
     ),
     Law(
         "canonical-nesting",
         "Containers stand in one another up to 256 levels, and not deeper.",
         (ENCODE, VALIDATE),
-        nestings,
+        _canonical_nesting,
+        {"levels": [1, 255, 256, 257], "kind": ["array", "map"]},
     ),
     Law(
         "canonical-strictness",
         "Bytes near canonical ones are refused, or are the canonical bytes of another item under another digest.",
         (ENCODE, VALIDATE),
-        strictness,
+        _canonical_strictness,
+        {"items": 24},
+        Split(counts={"items": "item"}),
+    ),
+    Law(
+        "container-damage",
+        "A container with any byte or name of its files changed is never restored.",
+        (WRITE, READ),
+        _container_damage,
+        {"mask": [1], "kind": ["bytes", "names"]},
     ),
 )

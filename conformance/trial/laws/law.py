@@ -1,4 +1,4 @@
-"""What a law is, the parameters it has, and the tools that its conversation works with."""
+"""What a law is, how its parameters make its instances, and the tools that its conversation works with."""
 
 from __future__ import annotations
 
@@ -6,17 +6,18 @@ import hashlib
 import re
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from functools import cache
+from dataclasses import dataclass, field, replace
+from functools import cache, partial
 from itertools import product
+from pathlib import Path
 from typing import Any, Final, TypeVar
 
-import conformance.trial.laws as rooms
+import conformance.trial.laws as package
 from conformance.backend.driver import Call, Restart
 from conformance.backend.outcome import BadAnswer, ObservedFailure, ObservedResult, Outcome, observe
 from conformance.codec.codebook import Codebook
 from conformance.codec.framing import Dialect
-from conformance.contract.model import Contract, LawUse
+from conformance.contract.model import LawUse
 from conformance.contract.source import MalformedContract, Problem
 from conformance.trial import check as checks
 from conformance.trial.generators.generator import offered
@@ -28,17 +29,20 @@ _KINDS = {int: "a whole number from 0 on", str: "a text", bool: "true or false"}
 
 
 def axes(use: LawUse, defaults: Mapping[str, Any]) -> Axes:
-    """The values of each parameter, from `use.over` or else the defaults; a single value stands for a list of one.
+    """The values of each parameter, from `use.over` or else the defaults; a single value counts as a list of one.
 
-    Raises MalformedContract for a parameter that is not among the defaults, or a value of another kind than theirs.
+    Raises MalformedContract for an unknown parameter, and for a value of another type than the defaults.
     """
     for name in use.over:
         if name not in defaults:
             known = ", ".join(defaults)
-            problem = Problem(use.position, "C004", f"the law {use.law} has no parameter {name!r}", f"it has {known}")
-            raise MalformedContract([problem])
+            raise _malformed(use, f"the law {use.law} has no parameter {name!r}", f"it has {known}")
         _check(use, name, _listed(defaults[name]))
     return {name: _listed(use.over.get(name, default)) for name, default in defaults.items()}
+
+
+def _malformed(use: LawUse, message: str, hint: str) -> MalformedContract:
+    return MalformedContract([Problem(use.position, "C004", message, hint)])
 
 
 def _listed(value: Any) -> tuple[Any, ...]:
@@ -46,18 +50,17 @@ def _listed(value: Any) -> tuple[Any, ...]:
 
 
 def _check(use: LawUse, name: str, defaults: tuple[Any, ...]) -> None:
-    """No value of another kind than the defaults', none at all, or a negative one where no default is negative."""
+    """Refuse an empty list, a value of another type than the defaults, and a negative number."""
     given = _listed(use.over[name])
     kinds = {type(value) for value in defaults}
-    negative = any(isinstance(value, int) and value < 0 for value in defaults)
-    wrong = [value for value in given if type(value) not in kinds]
-    wrong += [value for value in given if type(value) is int and value < 0 and not negative]
+    wrong = [value for value in given if type(value) not in kinds or (type(value) is int and value < 0)]
     if given and not wrong:
         return
     found = f"{wrong[0]!r}" if wrong else "nothing"
     expected = " or ".join(sorted(_KINDS.get(kind, kind.__name__) for kind in kinds))
-    message = f"the law {use.law} cannot take {found} as {name}"
-    raise MalformedContract([Problem(use.position, "C004", message, f"give {expected}, as in {list(defaults)[:3]}")])
+    raise _malformed(
+        use, f"the law {use.law} cannot take {found} as {name}", f"give {expected}, as in {list(defaults)[:3]}"
+    )
 
 
 def grid(chosen: Axes) -> Iterator[Point]:
@@ -67,29 +70,33 @@ def grid(chosen: Axes) -> Iterator[Point]:
 
 
 def slug(point: Point) -> str:
-    """A point as it stands in a check's id: `block_size=7,seed=0`."""
+    """A point as the id of a check shows it: `block_size=7,seed=0`."""
     return ",".join(f"{name}={_text(value)}" for name, value in point.items())
 
 
 def _text(value: Any) -> str:
+    if isinstance(value, range):
+        return f"{value[0]}-{value[-1]}"
+    if isinstance(value, list):
+        return "-".join(map(str, value))
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 T = TypeVar("T")
 LawTalk = Generator[Sequence[Call] | Restart, Sequence[Outcome], None]
-Asking = Generator[Sequence[Call], Sequence[Outcome], T]  # a part of a talk that finds out a T
+Asking = Generator[Sequence[Call], Sequence[Outcome], T]  # a part of a talk that returns a T
 Native = Mapping[str, Any]
 
 
 class LawBroken(Exception):
-    """The relation does not hold; the message is one sentence with the values that show it."""
+    """The relation is broken; the message is one sentence with the values that show it."""
 
     def __init__(self, message: str, call: Call | None = None) -> None:
         super().__init__(message)
         self.message, self.call = message, call
 
     def answered(self) -> checks.Call | None:
-        """The call that shows it, as results hold calls."""
+        """The call that shows it, in the form that a verdict contains."""
         return checks.Call(self.call.operator, self.call.inputs) if self.call else None
 
 
@@ -103,6 +110,12 @@ class Tools:
     def call(self, operator: str, inputs: Native) -> Call:
         """The call with these native inputs."""
         return Call(operator, self.codebook[operator].inputs.from_native(dict(inputs)))
+
+    def ask_one(self, operator: str, inputs: Native) -> Asking[tuple[Call, dict[str, Any]]]:
+        """A call that must succeed, and its native result."""
+        call = self.call(operator, inputs)
+        (result,) = yield from self.ask([call])
+        return call, result
 
     def ask(self, calls: Sequence[Call]) -> Asking[list[dict[str, Any]]]:
         """The native results of calls that must all succeed; raises LawBroken where one does not."""
@@ -121,15 +134,20 @@ class Tools:
                 raise LawBroken(f"no answer: {observed}", call)
         return results
 
-    def ask_refused(self, calls: Sequence[Call]) -> Asking[None]:
-        """Calls that some guard must refuse; raises LawBroken where one does not."""
+    def ask_refused(
+        self, calls: Sequence[Call], what: str = "a call that must be refused"
+    ) -> Asking[list[ObservedFailure]]:
+        """The failures of calls that a guard must refuse; raises LawBroken where one is not refused."""
         outcomes = yield calls
+        failures = []
         for call, outcome in zip(calls, outcomes, strict=True):
             observed = observe(outcome, call.operator, self.codebook, self.dialect)
             if isinstance(observed, ObservedResult):
-                raise LawBroken("a call that must be refused was answered", call)
+                raise LawBroken(f"{what} was answered", call)
             if not isinstance(observed, ObservedFailure):
-                raise LawBroken(f"a call that must be refused got no well-typed failure: {observed}", call)
+                raise LawBroken(f"{what} got no well-typed failure: {observed}", call)
+            failures.append(observed)
+        return failures
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,38 +160,76 @@ class Instance:
 
 
 @dataclass(frozen=True, slots=True)
+class Split:
+    """How the values of the parameters become instances: one for every point of the grid, with these exceptions.
+
+    One instance takes all values of a parameter in `whole`, which therefore does not name it. A parameter in `counts`
+    is a number of things; it becomes an axis 0, 1, 2, ... of the name given there. `fits` leaves instances out.
+    """
+
+    whole: tuple[str, ...] = ()
+    counts: Mapping[str, str] = field(default_factory=dict)
+    fits: Callable[[Point], bool] = lambda arguments: True
+
+    def __call__(self, chosen: Axes) -> Iterator[tuple[str, Point]]:
+        """The slug and the arguments of every instance."""
+        shared = {name: chosen[name] for name in self.whole}
+        axes: Axes = {}
+        for name, values in chosen.items():
+            if name in self.counts:
+                axes[self.counts[name]] = tuple(range(values[0]))
+            elif name not in shared:
+                axes[name] = values
+        for point in grid(axes):
+            arguments = {**point, **shared}
+            if self.fits(arguments):
+                yield slug(point), arguments
+
+
+EVERY_POINT: Final = Split()
+
+
+@dataclass(frozen=True, slots=True)
 class Law:
-    """A named relation: the sentence for the user, the operators it calls, and its instances."""
+    """A named relation: the sentence for the user, the operators it calls, its conversation and its parameters."""
 
     name: str
     sentence: str
     calls: tuple[str, ...]  # operators called besides the one that declares the law
-    instances: Callable[[Tools, Contract, LawUse], Iterator[Instance]]
+    talk: Callable[..., LawTalk]  # takes the tools and the arguments that the split makes
+    defaults: Mapping[str, Any]  # the parameters that a contract may set in `over`
+    split: Callable[[Axes], Iterator[tuple[str, Point]]] = EVERY_POINT
+    restarts: Callable[[Point], bool] = lambda arguments: False  # whether an instance needs a process of its own
+
+    def instances(self, tools: Tools, use: LawUse) -> Iterator[Instance]:
+        """Every instance of the law as a contract uses it; raises MalformedContract."""
+        for name, arguments in self.split(axes(use, self.defaults)):
+            yield Instance(name, partial(self.talk, tools, **arguments), self.restarts(arguments))
 
 
 @cache
 def known_laws() -> Mapping[str, Law]:
     """Every law of every family, found in the modules of this package that offer LAWS."""
-    return offered(rooms, "LAWS")
+    return offered(package, "LAWS")
 
 
 _MISSING = "nothing"
 
 
-def must(holds: bool, message: str, call: Call | None = None) -> None:
-    """A plain condition."""
-    if not holds:
+def must(condition: bool, message: str, call: Call | None = None) -> None:
+    """Raise LawBroken where the condition is not met."""
+    if not condition:
         raise LawBroken(message, call)
 
 
 def must_be_permutation(values: Sequence[int], start: int, stop: int, what: str, call: Call | None = None) -> None:
-    """Each number of [start, stop) stands in `values` exactly once."""
+    """Each number of [start, stop) occurs in `values` exactly once."""
     seen: set[int] = set()
     for position, value in enumerate(values):
         if not start <= value < stop:
             raise LawBroken(f"{what}: {value} at position {position} is outside [{start}, {stop})", call)
         if value in seen:
-            raise LawBroken(f"{what}: {value} at position {position} stands there for the second time", call)
+            raise LawBroken(f"{what}: {value} at position {position} occurs for the second time", call)
         seen.add(value)
     if len(seen) != stop - start:
         missing = next(value for value in range(start, stop) if value not in seen)
@@ -211,17 +267,17 @@ def _shown(value: Any) -> str:
 
 
 def derived_bytes(name: str, size: int) -> bytes:
-    """The first `size` bytes, at most 32, behind a name."""
+    """The first `size` bytes, at most 32, of the digest of a name."""
     return hashlib.sha256(f"tallystick law {name}".encode()).digest()[:size]
 
 
 def derived_number(name: str, below: int) -> int:
-    """A number in [0, below) behind a name."""
+    """A number in [0, below) derived from a name."""
     return int.from_bytes(derived_bytes(name, 16), "big") % below
 
 
 def derived_choice(name: str, choices: Sequence[T]) -> T:
-    """One of the choices, by a name."""
+    """One of the choices, derived from a name."""
     return choices[derived_number(name, len(choices))]
 
 
@@ -229,11 +285,11 @@ _ROOT: Final = re.compile(r"\{root:([^}]*)\}\Z")
 
 
 @contextmanager
-def law_roots() -> Iterator[Rooms]:
-    """Fresh roots; LawBroken leaves with `{root:NAME}` instead of any path of theirs."""
+def law_root() -> Iterator[Path]:
+    """A fresh root; a LawBroken that leaves it names the root as `{root:a}` and contains no path."""
     with Rooms() as rooms:
         try:
-            yield rooms
+            yield rooms.path("a")
         except LawBroken as broken:
             call = broken.call and replace(broken.call, inputs=_as_frozen(rooms.masked(broken.call.inputs)))
             raise LawBroken(rooms.masked(broken.message), call) from None

@@ -1,10 +1,9 @@
-"""Laws of the file queue: every row once and in order, whoever restarts, whatever is read ahead, however full it is."""
+"""Laws of the file queue: rows come once and in order, across restarts, with files read ahead and a full queue."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any, Final
 from zlib import crc32
@@ -12,20 +11,7 @@ from zlib import crc32
 import numpy as np
 
 from conformance.backend.driver import RESTART, Call
-from conformance.contract.model import Contract, LawUse
-from conformance.trial.laws.law import (
-    Asking,
-    Instance,
-    Law,
-    LawTalk,
-    Tools,
-    axes,
-    grid,
-    law_roots,
-    must,
-    must_equal,
-    slug,
-)
+from conformance.trial.laws.law import Asking, Law, LawTalk, Tools, law_root, must, must_equal
 
 PROVIDER: Final = "Pipeline.Provider"
 CONSUMER: Final = "Pipeline.Consumer"
@@ -39,18 +25,7 @@ METHODS: Final = (
 FIELD: Final = "row"
 SEED: Final = 1337
 _MODULUS: Final = 127
-
-
-def rows_of(split: str, seq: int, count: int) -> list[int]:
-    """The rows of a file, as the contract counts them."""
-    seed = ((SEED * 1000003) ^ crc32(split.encode()) ^ seq) % 2**64
-    return [(seed + crc32(FIELD.encode()) + k) % _MODULUS for k in range(count)]
-
-
-def batches_of(rows: list[int], size: int) -> list[list[int]]:
-    """The batches of a file: the short last one is repeated in a circle."""
-    slices = [rows[at : at + size] for at in range(0, len(rows), size)]
-    return [[part[k % len(part)] for k in range(size)] for part in slices]
+_SPLITS: Final = ("train", "val")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +40,16 @@ class Queue:
     size: int
     cache_files: int = 1
 
-    @property
-    def rows_per_file(self) -> int:
-        """The rows of every file."""
-        return self.batch_size * self.batches_per_file
+    def batches(self, seq: int) -> list[list[int]]:
+        """The batches of a file of the split train; the short last one is filled up from its own beginning."""
+        rows = self.rows(seq)
+        slices = [rows[at : at + self.size] for at in range(0, len(rows), self.size)]
+        return [[part[k % len(part)] for k in range(self.size)] for part in slices]
+
+    def rows(self, seq: int) -> list[int]:
+        """The rows of a file of the split train, as the contract counts them."""
+        seed = ((SEED * 1000003) ^ crc32(b"train") ^ seq) % 2**64
+        return [(seed + crc32(FIELD.encode()) + k) % _MODULUS for k in range(self.batch_size * self.batches_per_file)]
 
     def open_provider(self) -> Asking[str]:
         """A new provider; its handle."""
@@ -91,17 +72,7 @@ class Queue:
             "sampler": "counting",
             "meta": meta,
         }
-        (opened,) = yield from self.tools.ask([self.call(f"{PROVIDER}.Open", root=str(self.root), config=config)])
-        return str(opened["handle"])
-
-    def produce(self, handle: str, split: str, now_ms: int) -> Asking[bool]:
-        """Whether a turn of the loop made a file; the file stands where the answer says."""
-        call = self.call(f"{PROVIDER}.Produce", handle=handle, split=split, now_ms=now_ms)
-        before = self.visible(split)
-        (turn,) = yield from self.tools.ask([call])
-        made = [f"queue/{split}/{name}" for name in self.visible(split) if name not in before]
-        must_equal(made, [turn["path"]] if turn["produced"] else [], "the files of a turn", call)
-        return bool(turn["produced"])
+        return (yield from self._opened(PROVIDER, config))
 
     def open_consumer(self) -> Asking[str]:
         """A new consumer; its handle."""
@@ -113,94 +84,71 @@ class Queue:
             "codec": "npz",
             "batch_size": self.size,
         }
-        (opened,) = yield from self.tools.ask([self.call(f"{CONSUMER}.Open", root=str(self.root), config=config)])
+        return (yield from self._opened(CONSUMER, config))
+
+    def _opened(self, machine: str, config: dict[str, Any]) -> Asking[str]:
+        _, opened = yield from self.tools.ask_one(f"{machine}.Open", {"root": str(self.root), "config": config})
         return str(opened["handle"])
 
-    def get(self, handle: str, split: str) -> Call:
-        """The call for a batch that does not wait."""
-        return self.call(f"{CONSUMER}.GetBatch", handle=handle, split=split, timeout_ms=0)
+    def produce(self, handle: str, now_ms: int, split: str = "train") -> Asking[bool]:
+        """Whether a turn of the loop made a file, which must be where the answer says."""
+        before = self.visible(split)
+        inputs = {"handle": handle, "split": split, "now_ms": now_ms}
+        call, turn = yield from self.tools.ask_one(f"{PROVIDER}.Produce", inputs)
+        made = [f"queue/{split}/{name}" for name in self.visible(split) if name not in before]
+        must_equal(made, [turn["path"]] if turn["produced"] else [], "the files of a turn", call)
+        return bool(turn["produced"])
 
-    def batch(self, handle: str, split: str) -> Asking[list[int]]:
+    def fill(self, times_ms: Sequence[int]) -> Asking[None]:
+        """A new provider makes one file of the split train at each of these times."""
+        provider = yield from self.open_provider()
+        for now_ms in times_ms:
+            yield from self.produce(provider, now_ms)
+
+    def get(self, handle: str) -> Call:
+        """The call for a batch of the split train that does not wait."""
+        return self.tools.call(f"{CONSUMER}.GetBatch", {"handle": handle, "split": "train", "timeout_ms": 0})
+
+    def batch(self, handle: str) -> Asking[list[int]]:
         """The rows of the next batch."""
-        (answer,) = yield from self.tools.ask([self.get(handle, split)])
+        (answer,) = yield from self.tools.ask([self.get(handle)])
         return [int(row) for row in np.asarray(answer["fields"][0]["tensor"])]
 
-    def held(self, handle: str, split: str) -> Asking[int]:
-        """The files that the consumer says it has in memory."""
-        (stats,) = yield from self.tools.ask([self.call(f"{CONSUMER}.Stats", handle=handle)])
-        return int(stats["splits"][split]["files_held"])
+    def cached(self, handle: str) -> Asking[int]:
+        """How many files the consumer says it has in memory."""
+        _, stats = yield from self.tools.ask_one(f"{CONSUMER}.Stats", {"handle": handle})
+        return int(stats["splits"]["train"]["files_held"])
 
-    def visible(self, split: str) -> list[str]:
+    def visible(self, split: str = "train") -> list[str]:
         """The names of the split's visible files, in the order of the queue."""
         folder = self.root / "queue" / split
         names = [path.name for path in folder.iterdir() if path.name[0] != "."] if folder.is_dir() else []
         return sorted(names, key=lambda name: [int(part) for part in name.partition(".")[0].split("-")[:2]])
 
-    def call(self, method: str, **inputs: Any) -> Call:
-        """A call with these inputs."""
-        return self.tools.call(method, inputs)
-
-
-_SPLITS: Final = ("train", "val")
-_ORDER: Final = [
-    0,
-    3,
-    4,
-    1,
-    2,
-]  # the first file is in hand and is finished first; then the two that came to stand before
-
-
-def deliveries(tools: Tools, contract: Contract, use: LawUse) -> Iterator[Instance]:
-    """`over: {files, batch_size, batches_per_file: the provider's, size: the consumer's, cache_files}`."""
-    defaults = {
-        "files": [3],
-        "batch_size": [3],
-        "batches_per_file": [3],
-        "size": [2, 4],
-        "cache_files": [2],
-    }
-    for point in grid(axes(use, defaults)):
-        yield Instance(slug(point), partial(_every_row_once, tools, **point))
-
 
 def _every_row_once(tools: Tools, files: int, cache_files: int, **sizes: int) -> LawTalk:
-    with law_roots() as rooms:
-        queue = Queue(tools, rooms.path("a"), backlog=files, cache_files=cache_files, **sizes)
-        provider = yield from queue.open_provider()
-        for now_ms in range(files):
-            yield from queue.produce(provider, "train", now_ms)
+    with law_root() as root:
+        queue = Queue(tools, root, backlog=files, cache_files=cache_files, **sizes)
+        yield from queue.fill(range(files))
         consumer = yield from queue.open_consumer()
         for seq in range(files):
-            batches = batches_of(rows_of("train", seq, queue.rows_per_file), queue.size)
+            batches = queue.batches(seq)
             for k, expected in enumerate(batches, start=1):
-                batch = yield from queue.batch(consumer, "train")
-                must_equal(expected, batch, f"batch {k} of file {seq}", queue.get(consumer, "train"))
-                left = files - seq - (k == len(batches))
-                came = f"behind batch {k} of {len(batches)} of file {seq}"
-                must(
-                    len(queue.visible("train")) == left, f"{came} there are not {left} files: {queue.visible('train')}"
-                )
-                held = yield from queue.held(consumer, "train")
-                must(held <= cache_files, f"{came} {held} files are in memory, {cache_files} may be")
-        yield from tools.ask_refused([queue.get(consumer, "train")])
-
-
-def restarts(tools: Tools, contract: Contract, use: LawUse) -> Iterator[Instance]:
-    """`over: {files, batch_size, batches_per_file, size, after: batches between two restarts}`."""
-    defaults = {"files": [3], "batch_size": [4], "batches_per_file": [2], "size": [3], "after": [2, 4]}
-    for point in grid(axes(use, defaults)):
-        yield Instance(slug(point), partial(_restarts, tools, **point), alone=True)
+                batch = yield from queue.batch(consumer)
+                must_equal(expected, batch, f"batch {k} of file {seq}", queue.get(consumer))
+                left, found = files - seq - (k == len(batches)), queue.visible()
+                where = f"after batch {k} of {len(batches)} of file {seq}"
+                must(len(found) == left, f"{where} the queue has the files {found}, not {left} files")
+                cached = yield from queue.cached(consumer)
+                must(cached <= cache_files, f"{where} {cached} files are in memory, {cache_files} may be")
+        yield from tools.ask_refused([queue.get(consumer)])
 
 
 def _restarts(tools: Tools, files: int, after: int, **sizes: int) -> LawTalk:
-    with law_roots() as rooms:
-        queue = Queue(tools, rooms.path("a"), backlog=files, **sizes)
-        provider = yield from queue.open_provider()
-        for now_ms in range(files):
-            yield from queue.produce(provider, "train", now_ms)
-        whole = [batches_of(rows_of("train", seq, queue.rows_per_file), queue.size) for seq in range(files)]
-        seq = at = 0
+    with law_root() as root:
+        queue = Queue(tools, root, backlog=files, **sizes)
+        yield from queue.fill(range(files))
+        seq = 0
         for _ in range(files):
             yield RESTART
             consumer = yield from queue.open_consumer()
@@ -208,80 +156,84 @@ def _restarts(tools: Tools, files: int, after: int, **sizes: int) -> LawTalk:
             for _ in range(after):
                 if seq == files:
                     break
-                batch = yield from queue.batch(consumer, "train")
+                batch = yield from queue.batch(consumer)
                 what = f"restarted after every {after} batches: batch {at + 1} of file {seq}"
-                must_equal(whole[seq][at], batch, what, queue.get(consumer, "train"))
-                seq, at = (seq + 1, 0) if at + 1 == len(whole[seq]) else (seq, at + 1)
-            must(
-                len(queue.visible("train")) == files - seq,
-                f"{files - seq} files must be left: {queue.visible('train')}",
-            )
+                batches = queue.batches(seq)
+                must_equal(batches[at], batch, what, queue.get(consumer))
+                seq, at = (seq + 1, 0) if at + 1 == len(batches) else (seq, at + 1)
+            found = queue.visible()
+            must(len(found) == files - seq, f"{files - seq} files must be left: {found}")
 
 
-def floods(tools: Tools, contract: Contract, use: LawUse) -> Iterator[Instance]:
-    """`over: {backlog, turns, takes: batches taken after every turn}`; both splits are filled, one is emptied."""
-    for point in grid(axes(use, {"backlog": [1, 2, 3], "turns": [9], "takes": [1, 2]})):
-        yield Instance(slug(point), partial(_never_above, tools, **point))
-
-
-def _never_above(tools: Tools, backlog: int, turns: int, takes: int) -> LawTalk:
-    with law_roots() as rooms:
-        queue = Queue(tools, rooms.path("a"), batch_size=2, batches_per_file=2, backlog=backlog, size=2)
+def _backpressure(tools: Tools, backlog: int, turns: int, takes: int) -> LawTalk:
+    """Both splits are filled, only train is read."""
+    with law_root() as root:
+        queue = Queue(tools, root, batch_size=2, batches_per_file=2, backlog=backlog, size=2)
         provider = yield from queue.open_provider()
         consumer = yield from queue.open_consumer()
         made = dict.fromkeys(_SPLITS, 0)
-        taken: list[list[int]] = []
+        taken: list[int] = []
         for now_ms in range(turns):
             for split in _SPLITS:
                 waiting = len(queue.visible(split))
-                produced = yield from queue.produce(provider, split, now_ms)
-                wanted = waiting < backlog
+                produced = yield from queue.produce(provider, now_ms, split)
                 what = f"turn {now_ms} of {split} with {waiting} of {backlog} files"
-                must(produced == wanted, f"{what} made {'a' if produced else 'no'} file")
+                must(produced == (waiting < backlog), f"{what} made {'a' if produced else 'no'} file")
                 made[split] += produced
             for _ in range(takes):
-                if queue.visible("train"):
-                    batch = yield from queue.batch(consumer, "train")
-                    taken.append(batch)
-        must(made["val"] == backlog, f"{made['val']} files wait for nobody in val, {backlog} may")
-        rows = [row for seq in range(made["train"]) for row in rows_of("train", seq, 4)]
-        must_equal(rows[: 2 * len(taken)], [row for batch in taken for row in batch], "the rows that were taken")
+                if queue.visible():
+                    taken += yield from queue.batch(consumer)
+        must(made["val"] == backlog, f"{made['val']} files wait in val, which is not read; {backlog} may")
+        rows = [row for seq in range(made["train"]) for row in queue.rows(seq)]
+        must_equal(rows[: len(taken)], taken, "the rows that were taken")
 
 
-def caches(tools: Tools, contract: Contract, use: LawUse) -> Iterator[Instance]:
-    """`over: {cache_files, size}`: files are renamed to come earlier while others are read ahead."""
-    for point in grid(axes(use, {"cache_files": [1, 3], "size": [2, 3]})):
-        yield Instance(slug(point), partial(_order_is_kept, tools, **point))
-
-
-def _order_is_kept(tools: Tools, cache_files: int, size: int) -> LawTalk:
-    with law_roots() as rooms:
-        queue = Queue(tools, rooms.path("a"), 2, 2, backlog=9, size=size, cache_files=cache_files)
-        provider = yield from queue.open_provider()
-        for now_ms in (100, 200, 300, 400, 500):
-            yield from queue.produce(provider, "train", now_ms)
-        folder = queue.root / "queue/train"
+def _order(tools: Tools, cache_files: int, size: int) -> LawTalk:
+    """Files are renamed to come earlier while others are read ahead."""
+    with law_root() as root:
+        queue = Queue(tools, root, 2, 2, backlog=9, size=size, cache_files=cache_files)
+        yield from queue.fill((100, 200, 300, 400, 500))
+        folder = root / "queue/train"
         consumer = yield from queue.open_consumer()
         found: list[list[int]] = []
         for earlier, to in ((400, "99-000003-2.npz"), (500, "0150-4-2.npz")):
-            batch = yield from queue.batch(consumer, "train")
-            found.append(batch)
+            found.append((yield from queue.batch(consumer)))
             next(folder.glob(f"{earlier}-*")).rename(folder / to)
-        while queue.visible("train"):
-            batch = yield from queue.batch(consumer, "train")
-            found.append(batch)
-        expected = [batch for seq in _ORDER for batch in batches_of(rows_of("train", seq, 4), size)]
-        must_equal(expected, found, f"batches of files {_ORDER} with {cache_files} files in memory")
+        while queue.visible():
+            found.append((yield from queue.batch(consumer)))
+        order = [0, 3, 4, 1, 2]  # the consumer finishes the file in hand, then takes the two that were renamed
+        expected = [batch for seq in order for batch in queue.batches(seq)]
+        must_equal(expected, found, f"batches of files {order} with {cache_files} files in memory")
 
 
-LAWS: Final[tuple[Any, ...]] = (
+LAWS: Final = (
     Law(
         "queue-every-row-once",
         "Every row is handed out once and in order; its file goes with its last batch.",
         METHODS,
-        deliveries,
+        _every_row_once,
+        {"files": [3], "batch_size": [3], "batches_per_file": [3], "size": [2, 4], "cache_files": [2]},
     ),
-    Law("queue-restart", "A consumer that restarts begins the current file again, and no other.", METHODS, restarts),
-    Law("queue-backpressure", "A file is made exactly where fewer than max_backlog_files wait.", METHODS, floods),
-    Law("queue-order", "Files are taken in the order of their names, whatever is read ahead.", METHODS, caches),
+    Law(
+        "queue-restart",
+        "A consumer that restarts begins the current file again, and no other.",
+        METHODS,
+        _restarts,
+        {"files": [3], "batch_size": [4], "batches_per_file": [2], "size": [3], "after": [2, 4]},
+        restarts=lambda arguments: True,
+    ),
+    Law(
+        "queue-backpressure",
+        "A file is made exactly where fewer than max_backlog_files wait.",
+        METHODS,
+        _backpressure,
+        {"backlog": [1, 2, 3], "turns": [9], "takes": [1, 2]},
+    ),
+    Law(
+        "queue-order",
+        "Files are taken in the order of their names, whatever is read ahead.",
+        METHODS,
+        _order,
+        {"cache_files": [1, 3], "size": [2, 3]},
+    ),
 )

@@ -1,120 +1,201 @@
-"""Laws of streams: no token is left out or served twice, restored streams go on as the uninterrupted one."""
+"""Laws of streams: no token is left out or served twice, and a restored stream continues like an uninterrupted one."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
 
-from conformance.contract.model import Contract, LawUse
+from conformance.backend.driver import Call
 from conformance.trial.laws.law import (
     Asking,
-    Instance,
     Law,
     LawTalk,
+    Point,
+    Split,
     Tools,
-    axes,
-    grid,
-    law_roots,
+    derived_bytes,
+    derived_number,
+    law_root,
     must,
     must_equal,
-    slug,
-)
-from conformance.trial.laws.stream_run import (
-    SLICE,
-    Rank,
-    Source,
-    Stream,
-    boundaries_in,
-    corpus,
-    interleaved,
-    shuffled,
-    sources,
 )
 
+Source = Mapping[str, Any]
+Answer = dict[str, Any]
+
+FIRING_COUNTS: Final = "Stream.FiringCounts"
+_SLICE: Final = 256  # tokens
+_TOKENS: Final = 2**16  # tokens have 16 bits
+_PASSES: Final = 2
 _INPUT: Final[Source] = {"kind": "interactive", "on_end": "stop"}
-_KINDS: Final = ("tokens", "file", "part", "shuffled", "interleaved", "input")
+_LEVELS: Final[Mapping[str, list[int]]] = {"seed": [1, 8, 64, 512], "coprime": [3, 5, 7]}
 
 
-def save_points(tools: Tools, contract: Contract, use: LawUse) -> Iterator[Instance]:
-    """`over: {kind: of the source, length: tokens, size, world_size, steps}`: the last rank, saved after every step."""
-    defaults = {"kind": list(_KINDS), "length": [10, 600], "size": [4, 170], "world_size": [1, 2], "steps": 4}
-    for point in grid(axes(use, defaults)):
-        # Chunks of a small part of the data would never come to the end.
-        if point["size"] < point["length"] <= 8 * point["size"]:
-            yield Instance(slug(point), partial(_goes_on, tools, point))
+@dataclass(frozen=True, slots=True)
+class Rank:
+    """Which rank of how many a stream is for, and the folder of its files."""
+
+    tools: Tools
+    root: Path
+    rank: int = 0
+    world_size: int = 1
+
+    def call(self, method: str, source: Source, **inputs: str) -> Call:
+        """The call of a method that opens a stream over a source."""
+        place = {"root": str(self.root), "rank": self.rank, "world_size": self.world_size, "cms_frequencies": [1]}
+        return self.tools.call(f"Stream.{method}", {"source": source, **place, **inputs})
+
+    def open(self, source: Source) -> Asking[Stream]:
+        """Open a stream over a source."""
+        (opened,) = yield from self.tools.ask([self.call("Open", source)])
+        return Stream(self, opened["handle"])
+
+    def restore(self, source: Source, name: str) -> Asking[Stream]:
+        """Open a stream at the position of a checkpoint."""
+        (restored,) = yield from self.tools.ask([self.call("Restore", source, name=name)])
+        return Stream(self, restored["handle"])
 
 
-def _goes_on(tools: Tools, point: Mapping[str, Any]) -> LawTalk:
-    size, steps = point["size"], point["steps"]
-    tokens = corpus(point["length"])
-    with law_roots() as rooms:
-        rank = Rank(tools, rooms.path("a"), point["world_size"] - 1, point["world_size"])
-        source = _source(point["kind"], tokens, rank.root)
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """An open stream."""
+
+    rank: Rank
+    handle: str
+
+    def ask(self, method: str, **inputs: Any) -> Asking[Answer]:
+        """The answer of a method of this stream."""
+        _, answer = yield from self.rank.tools.ask_one(f"Stream.{method}", {"handle": self.handle, **inputs})
+        return answer
+
+    def chunk(self, size: int, pulse_id: int) -> Asking[Answer | None]:
+        """One whole step: the next chunk, if there is one, and the advance to a pulse."""
+        answer = yield from self.ask("NextChunk", chunk_size=size)
+        yield from self.ask("Advance", pulse_id=pulse_id)
+        chunk: Answer | None = answer.get("chunk")
+        return chunk
+
+    def read(self, size: int, pulses: Sequence[int]) -> Asking[list[tuple[Answer | None, Answer]]]:
+        """The chunk of one step for each pulse, each with the cursor after it."""
+        found = []
+        for pulse_id in pulses:
+            chunk = yield from self.chunk(size, pulse_id)
+            found.append((chunk, (yield from self.cursor())))
+        return found
+
+    def position(self) -> Asking[int]:
+        """The offset where the next round begins."""
+        answer = yield from self.ask("Position")
+        position: int = answer["position"]
+        return position
+
+    def cursor(self) -> Asking[Answer]:
+        """The cursor."""
+        answer = yield from self.ask("Cursor")
+        cursor: Answer = answer["cursor"]
+        return cursor
+
+    def save(self, name: str, pulse_id: int) -> Asking[None]:
+        """Write a checkpoint with a model that names its pulse."""
+        model = {"pulse_id": pulse_id, "state": b"model at %d" % pulse_id}
+        yield from self.ask("Checkpoint", root=str(self.rank.root), name=name, model=model)
+
+    def push(self, tokens: Sequence[int], boundaries: Sequence[int] = ()) -> Asking[None]:
+        """Push all tokens of an input, cut at the boundaries, and its end."""
+        cuts = [0, *(offset for offset in boundaries if 0 < offset < len(tokens)), len(tokens)]
+        for start, end in pairwise(cuts):
+            yield from self.ask("Push", tokens=list(tokens[start:end]), boundary=end in boundaries)
+        yield from self.ask("EndInput")
+
+
+def corpus(length: int) -> list[int]:
+    """Tokens that are all different up to a length of 65,536."""
+    start = derived_number(f"corpus {length}", _TOKENS - 1)
+    return [(start + 40_503 * k) % _TOKENS for k in range(length)]
+
+
+def boundaries_in(length: int) -> list[int]:
+    """Some document ends, among them the first and the last possible one."""
+    return sorted({1, length // 3, length // 2, max(1, length - 1)})
+
+
+def sources(tokens: Sequence[int], boundaries: Sequence[int], on_end: str, root: Path) -> dict[str, Source]:
+    """Every kind of source that serves these tokens in this order; an input must also be told the tokens."""
+    (root / "words.bin").write_bytes(b"".join(token.to_bytes(2, "little") for token in tokens))
+    (root / "wide.bin").write_bytes(b"".join(token.to_bytes(4, "little") for token in tokens))
+    ends = {"on_end": on_end, "boundaries": list(boundaries)}
+    file = {"kind": "file", "path": "words.bin", "dtype": "u16", **ends}
+    return {
+        "tokens": {"kind": "tokens", "tokens": list(tokens), **ends},
+        "file": file,
+        "wide file": {**file, "path": "wide.bin", "dtype": "u32"},
+        "part": {"kind": "interleaved", "parts": [{**file, "on_end": "stop"}], "pattern": [0], "on_end": on_end},
+        "input": _INPUT,
+    }
+
+
+def shuffled(tokens: Sequence[int], seed: int) -> Source:
+    """The tokens in an order that a derived seed draws."""
+    part = {"kind": "tokens", "tokens": list(tokens)}
+    return {"kind": "shuffled", "seed": derived_bytes(f"shuffle {seed}", 16), "parts": [part], "on_end": "wrap"}
+
+
+def interleaved(tokens: Sequence[int]) -> Source:
+    """The tokens once, between those of a part that never ends."""
+    once = {"kind": "tokens", "tokens": list(tokens), "on_end": "stop"}
+    ever = {"kind": "tokens", "tokens": list(range(10)), "on_end": "wrap"}
+    return {"kind": "interleaved", "parts": [once, ever], "pattern": [0, 1, 0], "on_end": "wrap"}
+
+
+def _is_read_to_its_end(point: Point) -> bool:
+    """Whether the chunks are a large enough part of the data to reach its end."""
+    return bool(point["size"] < point["length"] <= 8 * point["size"])
+
+
+def _restore_goes_on(tools: Tools, kind: str, length: int, size: int, world_size: int, steps: int) -> LawTalk:
+    """The last rank, saved after every step."""
+    tokens = corpus(length)
+    with law_root() as root:
+        rank = Rank(tools, root, world_size - 1, world_size)
+        kinds = {**sources(tokens, [], "wrap", root), "shuffled": shuffled(tokens, 0)}
+        source = {**kinds, "interleaved": interleaved(tokens)}[kind]
         stream = yield from rank.open(source)
-        yield from _tell(stream, source, tokens, 0)
-        places = []
+        yield from _push_from(stream, source, tokens, 0)
+        positions = []
         expected: list[Any] = []
         for pulse in range(steps + 1):
             yield from stream.save(f"at-{pulse}", pulse)
-            position = yield from stream.position()
-            places.append(position)
-            chunk = yield from stream.chunk(size, pulse + 1)
-            cursor = yield from stream.cursor()
-            expected.append((chunk, cursor))
-        for pulse in range(steps + 1):
+            positions.append((yield from stream.position()))
+            expected += yield from stream.read(size, [pulse + 1])
+        for pulse, position in enumerate(positions):
             restored = yield from rank.restore(source, f"at-{pulse}")
-            yield from _tell(restored, source, tokens, places[pulse])
-            # Saved at once and restored once more: the second life of the stream reads on.
+            yield from _push_from(restored, source, tokens, position)
+            # The restored stream is saved at once and restored a second time.
             yield from restored.save("again", pulse)
             second = yield from rank.restore(source, "again")
-            yield from _tell(second, source, tokens, places[pulse])
+            yield from _push_from(second, source, tokens, position)
             for name, one in {"restored": restored, "restored twice": second}.items():
-                found = yield from _read_on(one, size, range(pulse, steps + 1))
+                found = yield from one.read(size, range(pulse + 1, steps + 2))
                 must_equal(expected[pulse:], found, f"chunks and cursors after save {pulse}, {name}")
 
 
-def _read_on(stream: Stream, size: int, pulses: Sequence[int]) -> Asking[list[Any]]:
-    found = []
-    for pulse in pulses:
-        chunk = yield from stream.chunk(size, pulse + 1)
-        cursor = yield from stream.cursor()
-        found.append((chunk, cursor))
-    return found
-
-
-def _source(kind: str, tokens: Sequence[int], root: Path) -> Source:
-    made: dict[str, Source] = {
-        **sources(tokens, [], "wrap", root),
-        "shuffled": shuffled(tokens, 0),
-        "interleaved": interleaved(tokens),
-        "input": _INPUT,
-    }
-    return made[kind]
-
-
-def _tell(stream: Stream, source: Source, tokens: Sequence[int], start: int) -> Asking[None]:
-    """What an input has not served yet must be said again."""
+def _push_from(stream: Stream, source: Source, tokens: Sequence[int], start: int) -> Asking[None]:
+    """Push what an input has not served yet; other sources need nothing."""
     if source is _INPUT:
         yield from stream.push(tokens[start:])
 
 
-def refusals(tools: Tools, contract: Contract, use: LawUse) -> Iterator[Instance]:
-    """`over: {reason: what is wrong}`."""
-    for point in grid(axes(use, {"reason": ["pulse", "length", "rank", "tokens", "file", "name"]})):
-        yield Instance(slug(point), partial(_changes_nothing, tools, point["reason"]))
-
-
-def _changes_nothing(tools: Tools, reason: str) -> LawTalk:
+def _refusal_changes_nothing(tools: Tools, reason: str) -> LawTalk:
     tokens = corpus(20)
-    with law_roots() as rooms:
-        root = rooms.path("a")
+    with law_root() as root:
         rank = Rank(tools, root)
         source = {"kind": "tokens", "tokens": tokens}
         live, other = (yield from rank.open(source)), (yield from rank.open(source))
-        yield from live.chunks(6, [1, 2])
-        yield from other.chunks(6, [1, 2])
+        yield from live.read(6, [1, 2])
+        yield from other.read(6, [1, 2])
         yield from live.save("saved", 1 if reason == "pulse" else 2)
         before = _files(root)
         another = Rank(tools, root, 1, 2) if reason == "rank" else rank
@@ -124,58 +205,45 @@ def _changes_nothing(tools: Tools, reason: str) -> LawTalk:
             "file": {"kind": "file", "path": "nowhere", "dtype": "u16"},
         }
         name = "nowhere" if reason == "name" else "saved"
-        yield from tools.ask_refused([another.restoring(wrong.get(reason, source), name)])
+        yield from tools.ask_refused([another.call("Restore", wrong.get(reason, source), name=name)])
         must_equal(before, _files(root), "the files after a refused restore")
-        expected = yield from _read_on(other, 6, range(2, 5))
-        found = yield from _read_on(live, 6, range(2, 5))
-        must_equal(expected, found, "the live stream after a refused restore, held to one that knows of none")
+        expected = yield from other.read(6, range(3, 6))
+        found = yield from live.read(6, range(3, 6))
+        must_equal(expected, found, "the live stream after a refused restore, compared with one that was not restored")
 
 
 def _files(root: Path) -> dict[str, bytes]:
     return {str(path.relative_to(root)): path.read_bytes() for path in sorted(root.rglob("*")) if path.is_file()}
 
 
-FIRING_COUNTS: Final = "Stream.FiringCounts"
-_PASSES: Final = 2
-
-
-def passes(tools: Tools, contract: Contract, use: LawUse) -> Iterator[Instance]:
-    """`over: {length: tokens, size: of the chunks, world_size, on_end}`; two passes are read where it wraps."""
-    defaults = {"length": [1, 10, 37], "size": [1, 4, 40], "world_size": [1, 2, 3], "on_end": ["wrap", "stop"]}
-    for point in grid(axes(use, defaults)):
-        yield Instance(slug(point), partial(_no_gap_no_overlap, tools, **point))
-
-
 def _no_gap_no_overlap(tools: Tools, length: int, size: int, world_size: int, on_end: str) -> LawTalk:
+    """Two passes are read where the source wraps."""
     tokens, boundaries = corpus(length), boundaries_in(length)
     expected = _cut(tokens, boundaries, size, _PASSES if on_end == "wrap" else 1)
     rounds = -(-len(expected) // world_size)
     source = {"kind": "tokens", "tokens": tokens, "boundaries": boundaries, "on_end": on_end}
-    found: list[dict[str, Any]] = []
-    places = []
-    with law_roots() as rooms:
+    found: list[Answer] = []
+    positions: list[list[int]] = []
+    with law_root() as root:
         for rank in range(world_size):
-            stream = yield from Rank(tools, rooms.path("a"), rank, world_size).open(source)
-            stood = []
+            stream = yield from Rank(tools, root, rank, world_size).open(source)
+            positions.append([])
             for pulse in range(rounds):
                 chunk = yield from stream.chunk(size, pulse)
                 found += [chunk] if chunk else []
-                position = yield from stream.position()
-                stood.append(position)
-            places.append(stood)
+                positions[rank].append((yield from stream.position()))
+    found.sort(key=lambda chunk: int(chunk["chunk_id"]))
     # The last round may reach into the third pass.
-    found = [
-        chunk for chunk in sorted(found, key=lambda chunk: chunk["chunk_id"]) if chunk["chunk_id"] <= len(expected)
-    ]
+    found = [chunk for chunk in found if chunk["chunk_id"] <= len(expected)]
     must_equal(expected, found, f"the chunks of {world_size} ranks in the order of their ids")
-    for rank, stood in enumerate(places):
-        must_equal(places[0], stood, f"where rank {rank} stands after each round, held to rank 0")
+    for rank, reached in enumerate(positions):
+        must_equal(positions[0], reached, f"the positions of rank {rank} after each round, compared with rank 0")
 
 
-def _cut(tokens: Sequence[int], boundaries: Sequence[int], size: int, count: int) -> list[dict[str, Any]]:
-    """The chunks of so many passes, as the seed would cut them."""
-    chunks: list[dict[str, Any]] = []
-    for _ in range(count):
+def _cut(tokens: Sequence[int], boundaries: Sequence[int], size: int, passes: int) -> list[Answer]:
+    """The chunks of so many passes, as the contract cuts them."""
+    chunks: list[Answer] = []
+    for _ in range(passes):
         for start in range(0, len(tokens), size):
             end = min(start + size, len(tokens))
             crosses = end == len(tokens) or any(start < offset <= end for offset in boundaries)
@@ -184,75 +252,54 @@ def _cut(tokens: Sequence[int], boundaries: Sequence[int], size: int, count: int
     return chunks
 
 
-def kinds(tools: Tools, contract: Contract, use: LawUse) -> Iterator[Instance]:
-    """`over: {length: tokens, size, world_size}`: the last of the ranks reads from every kind of source."""
-    for point in grid(axes(use, {"length": [300], "size": [7, 100], "world_size": [1, 2]})):
-        yield Instance(slug(point), partial(_alike, tools, **point))
-
-
-def _alike(tools: Tools, length: int, size: int, world_size: int) -> LawTalk:
+def _sources_alike(tools: Tools, length: int, size: int, world_size: int) -> LawTalk:
+    """The last of the ranks reads from every kind of source."""
     tokens, boundaries = corpus(length), boundaries_in(length)
-    with law_roots() as rooms:
-        rank = Rank(tools, rooms.path("a"), world_size - 1, world_size)
-        rounds = range(1, 3 + length // (size * world_size))
+    with law_root() as root:
+        rank = Rank(tools, root, world_size - 1, world_size)
+        pulses = range(1, 3 + length // (size * world_size))
         seen: dict[str, tuple[Any, Any]] = {}
-        declared = sources(tokens, boundaries, "stop", rank.root)
-        for kind, source in {**declared, "input": {"kind": "interactive", "on_end": "stop"}}.items():
+        for kind, source in sources(tokens, boundaries, "stop", root).items():
             stream = yield from rank.open(source)
-            if kind == "input":
+            if source is _INPUT:
                 yield from stream.push(tokens, boundaries)
-            chunks = yield from stream.chunks(size, rounds)
+            chunks = []
+            for pulse in pulses:
+                chunks.append((yield from stream.chunk(size, pulse)))
             cursor = yield from stream.cursor()
-            seen[kind] = chunks, {name: held for name, held in cursor.items() if name != "total_tokens"}
-        for kind, what in seen.items():
-            must_equal(seen["tokens"][0], what[0], f"the chunks from a {kind}, held to those from a list of tokens")
-            must_equal(seen["tokens"][1], what[1], f"the cursor over a {kind}, held to that over a list of tokens")
+            seen[kind] = chunks, {name: value for name, value in cursor.items() if name != "total_tokens"}
+        for kind, (chunks, cursor) in seen.items():
+            must_equal(seen["tokens"][0], chunks, f"the chunks from a {kind}, compared with a list of tokens")
+            must_equal(seen["tokens"][1], cursor, f"the cursor over a {kind}, compared with a list of tokens")
 
 
-def shuffles(tools: Tools, contract: Contract, use: LawUse) -> Iterator[Instance]:
-    """`over: {length: tokens, seeds: how many}`: three passes each."""
-    chosen = axes(use, {"length": [5, 256, 1200], "seeds": 2})
-    for point in grid({**chosen, "seeds": tuple(range(chosen["seeds"][0]))}):
-        yield Instance(slug(point), partial(_slices, tools, point["length"], point["seeds"]))
-
-
-def _slices(tools: Tools, length: int, seed: int) -> LawTalk:
+def _shuffle_keeps_slices(tools: Tools, length: int, seeds: int) -> LawTalk:
+    """Three passes."""
     tokens = corpus(length)
-    whole = [tokens[start : start + SLICE] for start in range(0, length, SLICE)]
-    full = [slice_ for slice_ in whole if len(slice_) == SLICE]
+    whole = [tokens[start : start + _SLICE] for start in range(0, length, _SLICE)]
+    full = length // _SLICE
     orders = []
-    with law_roots() as rooms:
-        stream = yield from Rank(tools, rooms.path("a")).open(shuffled(tokens, seed))
+    with law_root() as root:
+        stream = yield from Rank(tools, root).open(shuffled(tokens, seeds))
         for pulse in range(1, 4):
             chunk = yield from stream.chunk(length, pulse)
             must(chunk is not None, f"pass {pulse}: a source that wraps has no chunk")
             served = chunk["tokens"] if chunk else []
-            parts = [served[start : start + SLICE] for start in range(0, length, SLICE)]
+            parts = [served[start : start + _SLICE] for start in range(0, length, _SLICE)]
             must_equal(sorted(whole), sorted(parts), f"the slices of pass {pulse}, in the order of their tokens")
-            must_equal(whole[len(full) :], parts[len(full) :], f"the short tail of pass {pulse}, which comes last")
-            orders.append([whole.index(part) for part in parts[: len(full)]])
-    must(len(full) < 4 or len({str(order) for order in orders}) > 1, f"three passes in one order: {orders[0]}")
+            must_equal(whole[full:], parts[full:], f"the short tail of pass {pulse}, which comes last")
+            orders.append([whole.index(part) for part in parts[:full]])
+    must(full < 4 or any(order != orders[0] for order in orders), f"three passes in one order: {orders[0]}")
 
 
-def firings(tools: Tools, contract: Contract, use: LawUse) -> Iterator[Instance]:
-    """`over: {clock, chunk_size, levels: which of the two schedules}`."""
-    defaults = {"clock": [0, 1, 511, 512], "chunk_size": [2, 64, 513, 1024], "levels": ["seed", "coprime"]}
-    for point in grid(axes(use, defaults)):
-        yield Instance(slug(point), partial(_add_up, tools, point))
+def _firing_counts_add_up(tools: Tools, clock: int, chunk_size: int, levels: str) -> LawTalk:
+    def counting(start: int, count: int) -> Call:
+        inputs = {"clock": start, "chunk_size": count, "cms_frequencies": _LEVELS[levels]}
+        return tools.call(FIRING_COUNTS, inputs)
 
-
-_LEVELS: Final[Mapping[str, list[int]]] = {"seed": [1, 8, 64, 512], "coprime": [3, 5, 7]}
-
-
-def _add_up(tools: Tools, point: Mapping[str, Any]) -> LawTalk:
-    clock, size, levels = point["clock"], point["chunk_size"], _LEVELS[point["levels"]]
-
-    def counting(start: int, count: int) -> Any:
-        return tools.call(FIRING_COUNTS, {"clock": start, "chunk_size": count, "cms_frequencies": levels})
-
-    whole = counting(clock, size)
-    for cut in sorted({1, size // 3 or 1, size - 1}):
-        halves = [counting(clock, cut), counting(clock + cut, size - cut)]
+    whole = counting(clock, chunk_size)
+    for cut in sorted({1, chunk_size // 3 or 1, chunk_size - 1}):
+        halves = [counting(clock, cut), counting(clock + cut, chunk_size - cut)]
         together, first, second = yield from tools.ask([whole, *halves])
         summed = [left + right for left, right in zip(first["counts"], second["counts"], strict=True)]
         must_equal(summed, together["counts"], f"the firings of a chunk that is cut after {cut} tokens", whole)
@@ -263,36 +310,50 @@ LAWS: Final = (
         "stream-restore-goes-on",
         "A stream that was saved anywhere and restored, once or twice, goes on as the uninterrupted one.",
         (),
-        save_points,
+        _restore_goes_on,
+        {
+            "kind": ["tokens", "file", "part", "shuffled", "interleaved", "input"],
+            "length": [10, 600],
+            "size": [4, 170],
+            "world_size": [1, 2],
+            "steps": 4,
+        },
+        Split(fits=_is_read_to_its_end),
     ),
     Law(
         "stream-refusal-changes-nothing",
         "A refused restore leaves the files and the live stream as they were.",
         (),
-        refusals,
+        _refusal_changes_nothing,
+        {"reason": ["pulse", "length", "rank", "tokens", "file", "name"]},
     ),
     Law(
         "stream-no-gap-no-overlap",
         "The chunks of all ranks, in the order of their ids, are the data cut at the end; all ranks stand alike.",
         (),
-        passes,
+        _no_gap_no_overlap,
+        {"length": [1, 10, 37], "size": [1, 4, 40], "world_size": [1, 2, 3], "on_end": ["wrap", "stop"]},
     ),
     Law(
         "stream-sources-alike",
         "The same tokens come in the same chunks, with the same cursor, whatever kind of source serves them.",
         (),
-        kinds,
+        _sources_alike,
+        {"length": [300], "size": [7, 100], "world_size": [1, 2]},
     ),
     Law(
         "stream-shuffle-keeps-slices",
         "Every pass of a shuffled source serves every slice once, the short tail last; not all passes have one order.",
         (),
-        shuffles,
+        _shuffle_keeps_slices,
+        {"length": [5, 256, 1200], "seeds": 2},
+        Split(counts={"seeds": "seeds"}),
     ),
     Law(
         "firing-counts-add-up",
         "The counts of a chunk are the sums of the counts of the two chunks that it can be cut into.",
         (),
-        firings,
+        _firing_counts_add_up,
+        {"clock": [0, 1, 511, 512], "chunk_size": [2, 64, 513, 1024], "levels": ["seed", "coprime"]},
     ),
 )
