@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from functools import cache
+from functools import lru_cache
 from pathlib import Path as FilePath
 from typing import Any
 
@@ -30,17 +30,19 @@ _extend: Any = jsonschema.validators.extend
 _Validator = _extend(jsonschema.Draft202012Validator, {"oneOf": _one_of})
 
 
-@cache
-def _validator(file: FilePath) -> Any:
-    schemas = [json.loads(one.read_text(encoding="utf-8")) for one in sorted(file.parent.glob("*.schema.json"))]
-    known = Registry().with_resources((schema["$id"], Resource.from_contents(schema)) for schema in schemas)
-    return _Validator(json.loads(file.read_text(encoding="utf-8")), registry=known)
-
-
 def violations(source: Source, schema: FilePath) -> Iterator[Problem]:
     """What in `source` does not fit the schema file, the most telling violation of each place."""
-    for error in _validator(schema).iter_errors(source.value):
+    texts = tuple(one.read_text(encoding="utf-8") for one in sorted(schema.parent.glob("*.schema.json")))
+    for error in _validator(schema.read_text(encoding="utf-8"), texts).iter_errors(source.value):
         yield _problem(source, _telling(error))
+
+
+@lru_cache(32)
+def _validator(text: str, texts: tuple[str, ...]) -> Any:
+    """The validator of a schema by its text, not by its path: a schema may be edited while the process runs."""
+    schemas = map(json.loads, texts)
+    known = Registry().with_resources((schema["$id"], Resource.from_contents(schema)) for schema in schemas)
+    return _Validator(json.loads(text), registry=known)
 
 
 def _telling(error: ValidationError) -> ValidationError:
