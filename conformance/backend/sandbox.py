@@ -24,9 +24,9 @@ from conformance.backend.guardian import guardian
 from conformance.backend.resolve import BUNDLED, BackendCommand
 from conformance.backend.session import Signature, StoredSignatures
 from conformance.codec.codebook import codebook_of
+from conformance.contract.cache import cache_folder
 from conformance.contract.finder import Layout
 from conformance.contract.library import load_library
-from conformance.contract.memo import memo_folder
 
 FILE: Final = "signatures.pickle"
 _PACKAGES: Final = ("backend", "codec", "contract")  # what the worker imports; no contract and no vector is in them
@@ -142,7 +142,7 @@ class Sandbox:
         # An editable install keeps the contracts in site-packages, beside the harness of the checkout.
         harness = {Path(entry).absolute() / "conformance" for entry in (str(_ROOT), *sys.path) if entry}
         hidden = [suite.spec, suite.vectors, suite.reports, suite.root / ".git", *harness]
-        if (known := memo_folder()) is not None:
+        if (known := cache_folder()) is not None:
             hidden += {known.resolve(), *([] if known.is_symlink() else [known])}
         if HOME / "impl" in shown and (_ROOT / "impl" / "tests").is_dir():
             hidden.append(HOME / "impl" / "tests")

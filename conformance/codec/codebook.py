@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from conformance.codec.form import Form, form_of
-from conformance.contract.reader import Shelf
+from conformance.contract.lazy import LazyMapping
 from conformance.contract.types import HANDLE, ROOT, has_volatile, lasting, members_of
 
 if TYPE_CHECKING:  # the expression engine that these bring along costs a worker process 100 ms
@@ -69,7 +69,7 @@ def codebook_of(library: Library, known: Codebook | None = None) -> Codebook:
         return old[name] if name in old and old[name].contract is contract else _forms_of(contract)
 
     numbers = {code: error.number for code, error in library.errors.items()}
-    return Codebook(Shelf(dict.fromkeys(contracts), forms), numbers, library.formats, library.machines)
+    return Codebook(LazyMapping(dict.fromkeys(contracts), forms), numbers, library.formats, library.machines)
 
 
 def _forms_of(contract: Contract) -> OperatorForms:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from conformance.contract.memo import digest_of_files
+from conformance.contract.cache import digest_of_files
 
 
 class Snapshot:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path as FilePath
 from typing import TypeVar
 
+from conformance.contract.cache import MISSING, open_cache
 from conformance.contract.family import (
     Coverage,
     FileFormat,
@@ -23,11 +24,11 @@ from conformance.contract.family import (
 )
 from conformance.contract.finder import Layout, Snapshot
 from conformance.contract.functions import FUNCTIONS, Function
+from conformance.contract.lazy import DeferredMapping, LazyMapping
 from conformance.contract.machine import parts_of
-from conformance.contract.memo import NOTHING, memo
 from conformance.contract.model import Contract
 from conformance.contract.parse import contract_from
-from conformance.contract.reader import Later, Reader, Shelf
+from conformance.contract.reader import Reader
 from conformance.contract.registry import ErrorCode, errors_from, registry_functions
 from conformance.contract.shorthand import ENDING
 from conformance.contract.source import MalformedContract, Position, Problem, Source
@@ -73,7 +74,7 @@ class Library:
     def machines(self) -> Mapping[str, tuple[str, ...]]:
         """The methods of every machine."""
         contracts = self.contracts
-        if isinstance(contracts, Shelf):
+        if isinstance(contracts, LazyMapping):
             return {name: place.methods for name, place in contracts.notes.items() if place.machine == name}
         return {name: one.own_machine.methods for name, one in contracts.items() if one.own_machine is not None}
 
@@ -89,16 +90,16 @@ def load_library(layout: Layout) -> Library:
 
     Of files that an earlier command found fine together, only what is asked for is made.
     """
-    reader = Reader(layout, Snapshot(layout.spec), memo("contract"))
+    reader = Reader(layout, Snapshot(layout.spec), open_cache("contract"))
     digest = reader.snapshot.digest
-    known = reader.memo.get("library", digest)
-    if known is not NOTHING:
+    known = reader.cache.get("library", digest)
+    if known is not MISSING:
         rows = known.items()
         return _Loader(reader).known({name: Place(row[0], row[1], row[2], tuple(row[3])) for name, row in rows})
     library = _Loader(reader).library()
-    places: Mapping[str, Place] = library.contracts.notes if isinstance(library.contracts, Shelf) else {}
+    places: Mapping[str, Place] = library.contracts.notes if isinstance(library.contracts, LazyMapping) else {}
     plain = {name: [one.family, one.file, one.machine, list(one.methods)] for name, one in places.items()}
-    reader.memo.put("library", digest, plain)
+    reader.cache.put("library", digest, plain)
     return library
 
 
@@ -127,8 +128,8 @@ class _Loader:
             self.problems.append(Problem(place, "C006", "no contract found", "is this a Tallystick checkout?"))
         if self.problems:
             raise MalformedContract(self.problems)
-        shelf = Shelf(places, contracts.__getitem__, self.reader.snapshot.digest)
-        return Library(self.layout, shelf, types, errors, requirements, coverage, rulings, mutants, formats)
+        contracts_by_name = LazyMapping(places, contracts.__getitem__, self.reader.snapshot.digest)
+        return Library(self.layout, contracts_by_name, types, errors, requirements, coverage, rulings, mutants, formats)
 
     def known(self, places: Mapping[str, Place]) -> Library:
         """Everything, of files that were found fine: made when it is asked for."""
@@ -142,28 +143,28 @@ class _Loader:
                 parts = self.parts.get(place.file) or self.parts.setdefault(place.file, parts_of(source))
                 own = places[place.machine]
                 source = parts[own.methods.index(name) + 1] if name != place.machine else parts[0]
-                machine = shelf[place.machine].machine if name != place.machine else None
+                machine = contracts_by_name[place.machine].machine if name != place.machine else None
             return contract_from(source, place.family, types, functions, machine)
 
-        shelf = Shelf(places, contract, self.reader.snapshot.digest)
-        requirements = Shelf(
+        contracts_by_name = LazyMapping(places, contract, self.reader.snapshot.digest)
+        requirements = LazyMapping(
             dict.fromkeys(one.name for one in folders if os.path.lexists(one / "requirements.yaml")),
             lambda family: self.requirements([self.spec / family])[family],
         )
-        coverage = Shelf(
+        coverage = LazyMapping(
             dict.fromkeys(one.name for one in folders if os.path.lexists(one / "coverage.yaml")),
             lambda family: self.coverage([self.spec / family])[family],
         )
         return Library(
             self.layout,
-            shelf,
+            contracts_by_name,
             types,
             errors,
             requirements,
             coverage,
-            Later(lambda: self.rulings(folders)),
-            Later(lambda: self.mutants(folders)),
-            Later(lambda: self.formats(folders)),
+            DeferredMapping(lambda: self.rulings(folders)),
+            DeferredMapping(lambda: self.mutants(folders)),
+            DeferredMapping(lambda: self.formats(folders)),
         )
 
     def shared(self) -> tuple[dict[str, Type], dict[str, ErrorCode], tuple[Function, ...]]:
