@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from conformance.contract.checked_tree import variables_of
 from conformance.contract.expression import Environment, Expression
 from conformance.contract.source import Path, Position, Problem, Source
 from conformance.contract.types import (
@@ -28,9 +29,8 @@ from conformance.contract.types import (
 )
 
 State = Mapping[str, Any]  # native values by variable; a variable that is missing is not known
-_STATE = re.compile(r"\bstate\.([a-z]\w*)")
+_STATE: Final = "state."
 _LEARNT = re.compile(r"\s*result\.[\w.]+\s*\Z")
-_NEXT = re.compile(r"\bnext\.([a-z]\w*)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,8 @@ class Method:
     """One operation of a machine. `takes` is the input and `opens` the output that is a handle, empty where none is.
 
     `becomes` has an expression for every variable with a value (over inputs, state and result), `state.NAME` where the
-    contract says that it keeps; `needs` are the state variables that each of these texts hangs on.
+    contract says that it keeps; `needs` are the state variables that each of these hangs on, and under "" those that
+    the guards, postconditions and edge cases hang on.
     """
 
     name: str
@@ -94,24 +95,16 @@ class Method:
         return not changes and self.becomes.keys() <= self.keeps | learnt
 
 
-@dataclass(frozen=True, slots=True)
-class Mentions:
-    """Which state variables a text hangs on, through lets and through what variables become."""
-
-    lets: Mapping[str, str]
-    becomes: Mapping[str, str] = field(default_factory=dict)
-
-    def of(self, text: str) -> frozenset[str]:
-        """The state variables of a text; it may name more than there are, never fewer."""
-        waiting, seen, found = [text], {text}, set[str]()
-        while waiting:
-            part = waiting.pop()
-            found.update(_STATE.findall(part))
-            more = [self.becomes[name] for name in _NEXT.findall(part) if name in self.becomes]
-            more += [body for name, body in self.lets.items() if re.search(rf"(?<![\w.]){re.escape(name)}\b", part)]
-            waiting += [one for one in more if one not in seen]
-            seen.update(more)
-        return frozenset(found)
+def state_needs(expression: Expression, environment: Environment) -> frozenset[str]:
+    """The state variables that an expression hangs on, through lets and through what variables become."""
+    follow = {let.name: let.needs for let in (*environment.lets, *environment.after)}
+    waiting, seen = list(variables_of(expression.compiled)), set[str]()
+    while waiting:
+        name = waiting.pop()
+        if name not in seen:
+            seen.add(name)
+            waiting += follow.get(name, ())
+    return frozenset(name.removeprefix(_STATE) for name in seen if name.startswith(_STATE))
 
 
 def next_state(
@@ -381,18 +374,18 @@ def _faults(
         yield ("inputs", "state"), "an input called `state` would hide the machine's", "rename it"
 
 
-def method_from(
-    words: Words, body: Mapping[str, Any], lets: Mapping[str, str], after: Environment
-) -> tuple[Method, Mentions]:
-    """The method once its expressions are compiled, and which state its texts hang on."""
-    mentions = Mentions(lets, words.texts)
+def method_from(words: Words, operator: str, after: Environment, looked_at: frozenset[str]) -> Method:
+    """The method once its expressions are compiled; `looked_at` are the state variables that its clauses hang on."""
     compiled = {let.name.removeprefix("next."): let.expression for let in after.after}
-    needs = {name: mentions.of(text) for name, text in words.texts.items()}
-    texts = [clause["that"] for key in ("requires", "ensures") for clause in body.get(key, ())]
-    texts += [edge["when"] for edge in body.get("edge_cases", ())]
-    needs[""] = frozenset().union(*(mentions.of(text) for text in texts))
-    name = body["contract"].removeprefix(f"{words.machine.name}.")
-    method = Method(
-        name, words.takes, words.opens, words.closes, compiled, needs, words.keeps, words.unknown, words.said
+    needs = {name: state_needs(expression, after) for name, expression in compiled.items()}
+    return Method(
+        operator.removeprefix(f"{words.machine.name}."),
+        words.takes,
+        words.opens,
+        words.closes,
+        compiled,
+        {**needs, "": looked_at},
+        words.keeps,
+        words.unknown,
+        words.said,
     )
-    return method, mentions

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from conformance.contract.expression import Environment, Expression
-from conformance.contract.machine import Machine, Mentions, Method, State, known, next_state
+from conformance.contract.machine import Machine, Method, State, known, next_state
 from conformance.contract.source import Path, Position, Source
 from conformance.contract.types import Struct
 
@@ -22,6 +22,7 @@ class Clause:
     rulings: tuple[str, ...]
     position: Position
     implied_by: tuple[str, ...] = ()  # the other clauses of the same contract that say as much together
+    needs: frozenset[str] = frozenset()  # the state variables that it hangs on
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,7 @@ class Guard:
     rulings: tuple[str, ...]
     position: Position
     unit: str = ""
+    needs: frozenset[str] = frozenset()  # the state variables that it hangs on
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +186,6 @@ class Contract:
     axes: Mapping[str, str] = field(default_factory=dict)  # axis -> why no group of the contract goes along it
     machine: Machine | None = None  # of a machine's own contract, and of those of its methods
     method: Method | None = None
-    mentions: Mentions = field(default_factory=lambda: Mentions({}), repr=False)
     invariants: tuple[Clause, ...] = ()  # of a machine's own contract: over the state after every operation
     state_environment: Environment | None = field(default=None, repr=False)
 
@@ -238,7 +239,7 @@ class Contract:
         if self.state_environment is None:
             return ()
         activation = self.state_environment.bind({"state": state})
-        judged = (one for one in self.invariants if known(self.mentions.of(one.expression.text), state))
+        judged = (one for one in self.invariants if known(one.needs, state))
         return tuple(one for one in judged if not one.expression.holds(activation))
 
     def in_domain(self, inputs: Mapping[str, Any]) -> bool:

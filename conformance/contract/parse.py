@@ -7,7 +7,7 @@ from typing import Any
 
 from conformance.contract.expression import BadExpression, BadLet, Environment, Expression, environment
 from conformance.contract.functions import Function
-from conformance.contract.machine import Machine, Mentions, Method, Words, machine_from, method_from, words_of
+from conformance.contract.machine import Machine, Method, Words, machine_from, method_from, state_needs, words_of
 from conformance.contract.model import (
     Bystanders,
     Clause,
@@ -76,10 +76,10 @@ class _Parser:
             raise MalformedContract(self.problems)
         before = self.environment(inputs, None)
         after = self.environment(inputs, outputs)
-        method, mentions = self.method(after)
         invariants, over_state = self.invariants()
         requires = tuple(self.guard(k, before) for k in range(len(body["requires"])))
         ensures = tuple(self.clause(("ensures", k), after) for k in range(len(body.get("ensures", ()))))
+        edge_cases = tuple(self.edge_case(k, before) for k in range(len(body.get("edge_cases", ()))))
         self.unique("requires", [guard.id for guard in requires])
         self.unique("ensures", [clause.id for clause in ensures])
         self.unique("refuses", [refusal["id"] for refusal in body.get("refuses", ())])
@@ -114,7 +114,7 @@ class _Parser:
             ),
             fuzz_generator=body.get("fuzz", {}).get("generator", ""),
             fuzz_examples=body.get("fuzz", {}).get("examples", 0),
-            edge_cases=tuple(self.edge_case(k, before) for k in range(len(body.get("edge_cases", ())))),
+            edge_cases=edge_cases,
             bases=body.get("bases", {}),
             groups=tuple(self.group(k, before) for k in range(len(body["vectors"]))),
             workloads=tuple(self.workload(k) for k in range(len(body.get("workloads", ())))),
@@ -124,8 +124,7 @@ class _Parser:
             bystanders=Bystanders(**body.get("bystanders", {})),
             axes=dict(body.get("axes", {})),
             machine=self.machine,
-            method=method,
-            mentions=mentions,
+            method=self.method(before, after, (*requires, *ensures), edge_cases),
             invariants=invariants,
             state_environment=over_state,
         )
@@ -159,9 +158,19 @@ class _Parser:
             name = error.name.removeprefix("next.")
             raise MalformedContract([self.bad(("let" if name == error.name else "becomes", name), error)]) from None
 
-    def method(self, after: Environment) -> tuple[Method | None, Mentions]:
-        lets = self.body.get("let", {})
-        return (None, Mentions(lets)) if self.words is None else method_from(self.words, self.body, lets, after)
+    def method(
+        self, before: Environment, after: Environment, clauses: Sequence[Guard | Clause], edge_cases: Sequence[EdgeCase]
+    ) -> Method | None:
+        if self.words is None:
+            return None
+        needs = (*(one.needs for one in clauses), *(self.needs(edge.when, before) for edge in edge_cases))
+        return method_from(self.words, self.body["contract"], after, frozenset().union(*needs))
+
+    def needs(self, expression: Expression, env: Environment) -> frozenset[str]:
+        """The state variables that an expression hangs on; none where it does not compile or there is no machine."""
+        if self.machine is None or expression.compiled is None:
+            return frozenset()
+        return state_needs(expression, env)
 
     def invariants(self) -> tuple[tuple[Clause, ...], Environment | None]:
         """What holds after every operation of a machine, over its state alone."""
@@ -213,14 +222,15 @@ class _Parser:
         clause = self.clause(("requires", index), env)
         body = self.body["requires"][index]
         told = (clause.requirements, clause.rulings, clause.position)
-        return Guard(clause.id, clause.expression, body["else"], *told, body.get("unit", ""))
+        return Guard(clause.id, clause.expression, body["else"], *told, body.get("unit", ""), clause.needs)
 
     def clause(self, path: Path, env: Environment) -> Clause:
         body = self.at(path)
         expression = self.expression((*path, "that"), env)
         requirements, rulings = names(body, "requirement"), names(body, "ruling")
         place, implied_by = self.source.at(path), names(body, "implied_by")
-        return Clause(body["id"], expression, requirements, rulings, place, implied_by)
+        needs = self.needs(expression, env)
+        return Clause(body["id"], expression, requirements, rulings, place, implied_by, needs)
 
     def refusal(self, index: int) -> Refusal:
         path: Path = ("refuses", index)
