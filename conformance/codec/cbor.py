@@ -40,7 +40,7 @@ class IllFormed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Float:
-    """An IEEE-754 float as it stood on the wire: its width in bytes and its bits as big-endian bytes."""
+    """An IEEE-754 float of a message: its width in bytes and its bits as big-endian bytes."""
 
     width: int
     bits: bytes

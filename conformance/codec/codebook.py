@@ -18,7 +18,7 @@ if TYPE_CHECKING:  # the expression engine that these bring along costs a worker
 
 @dataclass(frozen=True, slots=True)
 class OperatorForms:
-    """How one operator's values stand on the wire."""
+    """The forms of one operator's values."""
 
     contract: Contract
     inputs: Form
@@ -46,7 +46,7 @@ class Codebook:
         return operator in self.forms
 
     def promised(self, names: Iterable[str]) -> frozenset[str]:
-        """What a backend that declares these names promises: a machine stands for all of its methods (DESIGN 6)."""
+        """The operators that these names promise; a machine's name means all of its methods (DESIGN 6)."""
         declared = frozenset(names)
         return declared.union(*(methods for name, methods in self.machines.items() if name in declared))
 

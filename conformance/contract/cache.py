@@ -163,7 +163,7 @@ def _is_ours(facts: os.stat_result) -> bool:
 
 
 def _is_own(folder: Path) -> bool:
-    """Whether the folder, made where it is not there, is one that only this user can write to."""
+    """Whether only this user can write to the folder, which is made if it is missing."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     return folder.is_dir() and _is_ours(folder.stat())
 

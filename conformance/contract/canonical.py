@@ -1,4 +1,4 @@
-"""Canonical CBOR for named functions: the encoder, the strict profile, and looks into self-describing items."""
+"""CBOR items: heads, the encoder, the canonical profile, and the parts of self-describing items."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def head(major: int, argument: int) -> bytes:
 
 
 def long_head(major: int, argument: int, info: int) -> bytes:
-    """The CBOR head whose low five bits are `info`, from 24 to 27: its argument stands in 1, 2, 4 or 8 bytes."""
+    """The CBOR head whose low five bits are `info`, from 24 to 27: its argument takes 1, 2, 4 or 8 bytes."""
     return bytes([major << 5 | info]) + argument.to_bytes(HEAD_SIZES[info] - 1, "big")
 
 
@@ -148,18 +148,18 @@ def member_names(data: bytes) -> list[str]:
 
 
 def has_member(data: bytes, name: str) -> bool:
-    """Whether the item is a map that holds something under a text."""
+    """Whether the item is a map with this text as a key."""
     item = cbor2.loads(bytes(data))
     return isinstance(item, dict) and name in item
 
 
 def member(data: bytes, name: str) -> bytes:
-    """The bytes of what a map holds under a text; raises where there is nothing."""
+    """The bytes of the item under a text key of a map; raises where there is none."""
     return encode_item(_map(data)[name])
 
 
 def with_member(data: bytes, name: str, content: bytes) -> bytes:
-    """The canonical bytes of a map from text with something else under one name; raises for anything else."""
+    """The canonical bytes of a map from text with another item under one name; raises for anything else."""
     items = {key: encode_item(item) for key, item in _map(data).items()}
     return canonical(text_map({**items, name: content}))
 
@@ -210,7 +210,7 @@ def has_canonical(data: bytes) -> bool:
 
 
 def _is_encoded_by(encode: Callable[[Any], bytes], data: bytes) -> bool:
-    """Whether an item is in the profile and its encoding is the data; a key that stands twice is lost in decoding."""
+    """Whether an item is in the profile and encodes to the same bytes; a repeated key is lost in decoding."""
     try:
         item = cbor2.loads(data)
         _canonical_item(item)  # raises for what is outside the profile

@@ -106,7 +106,7 @@ class Environment:
     after: tuple[Let, ...] = ()  # what follows from inputs and result: the state of a machine after the call
 
     def compile(self, text: str, expected: Any = cel.Type.BOOL) -> Expression:
-        """Compile an expression and hold its type to `expected` (None: any); raises BadExpression."""
+        """Compile an expression of type `expected` (None: any); raises BadExpression."""
         if match := _HAS_MACRO.search(text):
             raise BadExpression(
                 "has() on a dotted variable does not test presence",
@@ -159,7 +159,7 @@ class Environment:
         return self.engine.Activation(data)
 
     def known(self, values: Any) -> dict[str, Any]:
-        """What the variables over native inputs, and the lets, stand for."""
+        """The values of the variables over native inputs, and of the lets."""
         data = {variable.name: variable.read(values) for variable in self.variables if not variable.of_result}
         self._follow(data, self.lets)
         return data
@@ -172,7 +172,7 @@ class Environment:
                 data[let.name] = value
 
     def answered(self, result: Any) -> dict[str, Any]:
-        """What the variables over a native result stand for."""
+        """The values of the variables over a native result."""
         return {variable.name: variable.read(result) for variable in self.variables if variable.of_result}
 
 
@@ -237,7 +237,7 @@ def _declared(functions: Sequence[Function]) -> list[Any]:
 
 
 def _with_texts(call: Callable[..., Any]) -> Callable[..., Any]:
-    """A named function over texts as they are, whatever stands for NUL in the engine."""
+    """A named function that gets and returns texts with their NULs."""
 
     def apply(*values: Any) -> Any:
         answer = call(*map(given_text, values))

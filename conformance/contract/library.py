@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path as FilePath
 from typing import TypeVar
 
@@ -32,7 +32,7 @@ from conformance.contract.reader import Reader
 from conformance.contract.registry import ErrorCode, errors_from, registry_functions
 from conformance.contract.shorthand import ENDING
 from conformance.contract.source import MalformedContract, Position, Problem, Source
-from conformance.contract.types import Struct, Type, type_at
+from conformance.contract.types import Type, named_types
 
 _Entry = TypeVar("_Entry", Ruling, Mutant, FileFormat)
 _FAMILY_FILES = ("requirements.yaml", "coverage.yaml", "rulings.yaml", "mutants.yaml", "formats.yaml")
@@ -53,7 +53,7 @@ class Library:
     """Everything that `spec/` says."""
 
     layout: Layout
-    contracts: Mapping[str, Contract]  # by operator; a machine stands under its own name and under its methods'
+    contracts: Mapping[str, Contract]  # by operator; a machine is under its own name and under those of its methods
     types: Mapping[str, Type]
     errors: Mapping[str, ErrorCode]
     requirements: Mapping[str, Requirements]  # by family
@@ -88,7 +88,7 @@ class Library:
 def load_library(layout: Layout) -> Library:
     """Read and check every file of `spec/`; raises MalformedContract with all problems of all files.
 
-    Of files that an earlier command found fine together, only what is asked for is made.
+    If an earlier command found the same files valid, each part is made when it is first used.
     """
     reader = Reader(layout, Snapshot(layout.spec), open_cache("contract"))
     digest = reader.snapshot.digest
@@ -104,7 +104,7 @@ def load_library(layout: Layout) -> Library:
 
 
 class _Loader:
-    """Makes everything that the files of a reader say."""
+    """Makes the library of the files of a reader."""
 
     def __init__(self, reader: Reader) -> None:
         self.reader, self.layout, self.problems = reader, reader.layout, reader.problems
@@ -112,7 +112,7 @@ class _Loader:
         self.parts: dict[str, tuple[Source, ...]] = {}
 
     def library(self) -> Library:
-        """Everything, made now; raises MalformedContract."""
+        """The library with every part made now; raises MalformedContract."""
         types, errors, functions = self.shared()
         contracts: dict[str, Contract] = {}
         places: dict[str, Place] = {}
@@ -132,7 +132,7 @@ class _Loader:
         return Library(self.layout, contracts_by_name, types, errors, requirements, coverage, rulings, mutants, formats)
 
     def known(self, places: Mapping[str, Place]) -> Library:
-        """Everything, of files that were found fine: made when it is asked for."""
+        """The library of files that were found valid, each part made when it is first used."""
         types, errors, functions = self.shared()
         folders = self.families()
 
@@ -168,14 +168,15 @@ class _Loader:
         )
 
     def shared(self) -> tuple[dict[str, Type], dict[str, ErrorCode], tuple[Function, ...]]:
-        """What every contract may name."""
-        types = self.types(self.spec / "types.yaml")
+        """The types, error codes and functions that every contract may name."""
+        source = self.reader.checked(self.spec / "types.yaml", "types")
+        types = named_types(source, self.problems) if source else {}
         source = self.reader.checked(self.spec / "errors.yaml", "errors")
         errors = errors_from(source) if source else {}
         return types, errors, (*FUNCTIONS, *registry_functions(errors))
 
     def checked_again(self, file: FilePath, schema: str) -> Source:
-        """A file that was found fine."""
+        """A file that was found valid."""
         source = self.reader.checked(file, schema)
         if source is None:
             raise MalformedContract(self.problems)
@@ -185,39 +186,39 @@ class _Loader:
         return sorted(path for path in self.spec.iterdir() if path.is_dir() and path.name != "schema")
 
     def requirements(self, folders: list[FilePath]) -> dict[str, Requirements]:
-        return {
-            folder.name: requirements_from(source, folder.name) for folder, source in self.each(folders, "requirements")
-        }
+        return {family: requirements_from(source, family) for family, source in self.each(folders, "requirements")}
 
     def coverage(self, folders: list[FilePath]) -> dict[str, Coverage]:
-        return {folder.name: coverage_from(source, folder.name) for folder, source in self.each(folders, "coverage")}
+        return {family: coverage_from(source, family) for family, source in self.each(folders, "coverage")}
 
     def rulings(self, folders: list[FilePath]) -> dict[str, Ruling]:
-        found: dict[str, Ruling] = {}
-        for _, source in self.each(folders, "rulings"):
-            self.add_unique(found, {ruling.id: ruling for ruling in rulings_from(source)})
-        return found
+        return self.unique((one.id, one) for _, source in self.each(folders, "rulings") for one in rulings_from(source))
 
     def mutants(self, folders: list[FilePath]) -> dict[str, Mutant]:
-        found: dict[str, Mutant] = {}
-        for folder, source in self.each(folders, "mutants"):
-            self.add_unique(found, {one.id: one for one in mutants_from(source, folder.name)})
-        return found
+        files = self.each(folders, "mutants")
+        return self.unique((one.id, one) for family, source in files for one in mutants_from(source, family))
 
     def formats(self, folders: list[FilePath]) -> dict[str, FileFormat]:
-        found: dict[str, FileFormat] = {}
-        for _, source in self.each(folders, "formats"):
-            self.add_unique(found, formats_from(source))
+        files = self.each(folders, "formats")
+        return self.unique(item for _, source in files for item in formats_from(source).items())
+
+    def unique(self, entries: Iterable[tuple[str, _Entry]]) -> dict[str, _Entry]:
+        """Entries by name; a problem where a name comes twice."""
+        found: dict[str, _Entry] = {}
+        for name, value in entries:
+            if name in found:
+                self.problems.append(Problem(value.position, "C005", f"{name} twice", "rename one"))
+            found[name] = value
         return found
 
-    def each(self, folders: list[FilePath], schema: str) -> Iterator[tuple[FilePath, Source]]:
-        """The file of this name in every family that has it."""
+    def each(self, folders: list[FilePath], schema: str) -> Iterator[tuple[str, Source]]:
+        """Every family that has a file of this name, and the file."""
         for folder in folders:
             if source := self.reader.checked(folder / f"{schema}.yaml", schema):
-                yield folder, source
+                yield folder.name, source
 
     def is_companion(self, file: FilePath) -> bool:
-        """Whether a file holds the cases of the contract beside it; a problem where there is none."""
+        """Whether a file has the cases of the contract beside it; a problem where there is no such contract."""
         if not file.name.endswith(ENDING):
             return False
         contract = file.with_name(file.name.removesuffix(ENDING) + ".yaml")
@@ -225,21 +226,6 @@ class _Loader:
             place, hint = Position(self.layout.shown(file), 1, 1), f"write {contract.name}, or rename this file"
             self.problems.append(Problem(place, "C006", "cases without a contract beside them", hint))
         return True
-
-    def types(self, file: FilePath) -> dict[str, Type]:
-        named: dict[str, Type] = {}
-        source = self.reader.checked(file, "types")
-        for name in source.value["types"] if source else ():
-            try:
-                type_ = type_at(source, ("types", name), named) if source else None
-            except MalformedContract as error:
-                self.problems += error.problems
-                continue
-            if isinstance(type_, Struct):
-                named[name] = replace(type_, name=name)
-            elif type_ is not None:
-                named[name] = type_
-        return named
 
     def add_contract(
         self,
@@ -275,9 +261,3 @@ class _Loader:
             hint = f"it stands at {first} already"
             self.problems.append(contract.source.problem(("contract",), "C005", f"{contract.operator} twice", hint))
         contracts[contract.operator] = contract
-
-    def add_unique(self, known: dict[str, _Entry], new: Mapping[str, _Entry]) -> None:
-        for name, value in new.items():
-            if name in known:
-                self.problems.append(Problem(value.position, "C005", f"{name} twice", "rename one"))
-            known[name] = value

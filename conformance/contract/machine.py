@@ -73,8 +73,8 @@ class Method:
     """One operation of a machine. `takes` is the input and `opens` the output that is a handle, empty where none is.
 
     `becomes` has an expression for every variable with a value (over inputs, state and result), `state.NAME` where the
-    contract says that it keeps; `needs` are the state variables that each of these hangs on, and under "" those that
-    the guards, postconditions and edge cases hang on.
+    contract says that it keeps; `needs` are the state variables that each of these depends on, and under "" those of
+    the guards, postconditions and edge cases.
     """
 
     name: str
@@ -84,7 +84,7 @@ class Method:
     becomes: Mapping[str, Expression]
     needs: Mapping[str, frozenset[str]]
     keeps: frozenset[str]
-    unknown: frozenset[str]  # variables of which nobody knows what they become
+    unknown: frozenset[str]  # variables whose new value is not known
     said: Mapping[str, str]  # opaque variables that may change, each with the sentence that says how
 
     @property
@@ -96,7 +96,7 @@ class Method:
 
 
 def state_needs(expression: Expression, environment: Environment) -> frozenset[str]:
-    """The state variables that an expression hangs on, through lets and through what variables become."""
+    """The state variables that an expression depends on, directly, through lets and through new values of variables."""
     follow = {let.name: let.needs for let in (*environment.lets, *environment.after)}
     waiting, seen = list(variables_of(expression.compiled)), set[str]()
     while waiting:
@@ -110,7 +110,7 @@ def state_needs(expression: Expression, environment: Environment) -> frozenset[s
 def next_state(
     method: Method, environment: Environment, inputs: Mapping[str, Any], result: Any, struct: Struct
 ) -> State:
-    """What a method's success leaves: each variable with its new value, those nobody can know left out.
+    """The state after a method's success: each variable with its new value, without those that cannot be known.
 
     `inputs` are native, with the `state` before; `result` is native.
     """
@@ -146,16 +146,11 @@ def native(type_: Type, value: Any) -> Any:
 
 
 def known(needs: frozenset[str], state: State | None) -> bool:
-    """Whether everything that a text hangs on is known; where no handle is open, the first guard decides."""
+    """Whether all needed variables are known; where no handle is open, the first guard decides."""
     return state is None or needs <= state.keys()
 
 
-def names_of(methods: Sequence[str], machine: str) -> tuple[str, ...]:
-    """The full names of methods."""
-    return tuple(f"{machine}.{name}" for name in methods)
-
-
-OPEN_HANDLE: Final = "open-handle"  # the guard that refuses a handle nobody holds
+OPEN_HANDLE: Final = "open-handle"  # the guard that refuses a handle that is not open
 _COMMON: Final = ("version", "purpose", "source", "equivalence", "purity", "confirmed_by", "failure", "rng", "calls")
 _WHOLE: Final = (
     "state",
@@ -198,7 +193,7 @@ def _by_section(places: Mapping[Path, Position]) -> _Sections:
 
 
 def _section(path: Path) -> Path:
-    """The key at the top that a path stands below; of an operation, its name as well."""
+    """The top-level key of a path; of an operation, its name as well."""
     return path[:2] if path[:1] == ("operations",) else path[:1]
 
 
@@ -241,7 +236,7 @@ def _takes(own: Mapping[str, Any]) -> bool:
 
 
 def _part(file: _File, value: Mapping[str, Any], places: Mapping[Path, Path]) -> Source:
-    """A source whose values stand at `places`, new path to old, with everything below them."""
+    """A source with the values at `places`, new path to old, and everything below them."""
     source = file.source
     values: dict[Path, Position] = {(): source.at(places[("contract",)])}
     keys: dict[Path, Position] = {}
@@ -259,11 +254,11 @@ _SENTENCE = re.compile(r"[A-Z].*\.\Z", re.DOTALL)
 
 
 def machine_from(source: Source, named: NamedTypes, problems: list[Problem]) -> Machine:
-    """The machine that the source of a machine's own contract holds."""
+    """The machine of the source of a machine's own contract."""
     body = source.value
     variables = tuple(_variable(source, name, named, problems) for name in body["state"])
     given = tuple(body.get("given", ()))
-    methods = names_of(body["methods"], body["contract"])
+    methods = tuple(f"{body['contract']}.{method}" for method in body["methods"])
     return Machine(body["contract"], variables, methods, given, body.get("own_roots", False))
 
 
@@ -324,7 +319,7 @@ class Words:
 
 
 def words_of(source: Source, machine: Machine, inputs: Struct, outputs: Struct, problems: list[Problem]) -> Words:
-    """What the source of a method says; what contradicts itself is noted in `problems`."""
+    """What the source of a method says; contradictions are added to `problems`."""
     body = source.value
     takes, opens = members_of(inputs, HANDLE), body.get("opens", "")
     for path, message, hint in _faults(body, machine, takes, members_of(outputs, HANDLE)):
@@ -375,7 +370,7 @@ def _faults(
 
 
 def method_from(words: Words, operator: str, after: Environment, looked_at: frozenset[str]) -> Method:
-    """The method once its expressions are compiled; `looked_at` are the state variables that its clauses hang on."""
+    """The method once its expressions are compiled; `looked_at` are the state variables that its clauses depend on."""
     compiled = {let.name.removeprefix("next."): let.expression for let in after.after}
     needs = {name: state_needs(expression, after) for name, expression in compiled.items()}
     return Method(

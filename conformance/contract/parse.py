@@ -35,7 +35,7 @@ def contract_from(
     functions: Sequence[Function],
     machine: Machine | None = None,
 ) -> Contract:
-    """The contract that a schema-valid source holds; raises MalformedContract with every bad expression.
+    """The contract of a schema-valid source; raises MalformedContract with every bad expression.
 
     `machine` is the one whose method the source words; a source with `methods` words a machine as a whole.
     """
@@ -133,7 +133,7 @@ class _Parser:
         return contract
 
     def places(self, inputs: Struct, outputs: Struct) -> None:
-        """Roots and handles stand at the top, where whoever asks can put them; no operator answers with a root."""
+        """Check that roots and handles are members of the top level, and that no output is a root."""
         for key, struct in (("inputs", inputs), ("outputs", outputs)):
             for member in struct.fields:
                 if is_place(member.type) and self.body["purity"] == "pure":
@@ -167,13 +167,13 @@ class _Parser:
         return method_from(self.words, self.body["contract"], after, frozenset().union(*needs))
 
     def needs(self, expression: Expression, env: Environment) -> frozenset[str]:
-        """The state variables that an expression hangs on; none where it does not compile or there is no machine."""
+        """The state variables that an expression depends on; none where it does not compile or there is no machine."""
         if self.machine is None or expression.compiled is None:
             return frozenset()
         return state_needs(expression, env)
 
     def invariants(self) -> tuple[tuple[Clause, ...], Environment | None]:
-        """What holds after every operation of a machine, over its state alone."""
+        """The conditions on the state that are true after every operation of a machine."""
         bodies = self.body.get("invariants", ())
         if self.machine is None or not bodies:
             return (), None
@@ -196,7 +196,7 @@ class _Parser:
         return Problem(place, "C004", f"{error.message} in {self.at(path)!r}", error.hint)
 
     def inside(self, position: Position, error: BadExpression) -> Position:
-        """Where a mistake inside the scalar at `position` stands in the file."""
+        """The position in the file of a mistake inside the scalar at `position`."""
         lines = self.source.text.splitlines()
         style = lines[position.line - 1][position.column - 1 :][:1]
         if style == "|":  # a block begins on the next line, indented
