@@ -12,7 +12,7 @@ from conformance.codec.codebook import Codebook, codebook_of
 from conformance.codec.native import NativeForm, NoWireForm, native_form
 from conformance.contract.finder import Layout
 from conformance.contract.lazy import LazyMapping
-from conformance.contract.machine import parts_of
+from conformance.contract.machine_file import parts_of
 from conformance.contract.source import Source, read
 from conformance.contract.types import Struct, Type, named_types, struct_at
 

@@ -25,7 +25,7 @@ from conformance.contract.family import (
 from conformance.contract.finder import Layout, Snapshot
 from conformance.contract.functions import FUNCTIONS, Function
 from conformance.contract.lazy import DeferredMapping, LazyMapping
-from conformance.contract.machine import parts_of
+from conformance.contract.machine_file import parts_of
 from conformance.contract.model import Contract
 from conformance.contract.parse import contract_from
 from conformance.contract.reader import Reader
