@@ -138,7 +138,9 @@ class _Loader:
 
         def contract(name: str) -> Contract:
             place = places[name]
-            source, machine = self.checked_again(self.spec / place.file, "contract"), None
+            source, machine = self.reader.checked(self.spec / place.file, "contract"), None
+            if source is None:
+                raise MalformedContract(self.problems)
             if place.machine:
                 parts = self.parts.get(place.file) or self.parts.setdefault(place.file, parts_of(source))
                 own = places[place.machine]
@@ -174,13 +176,6 @@ class _Loader:
         source = self.reader.checked(self.spec / "errors.yaml", "errors")
         errors = errors_from(source) if source else {}
         return types, errors, (*FUNCTIONS, *registry_functions(errors))
-
-    def checked_again(self, file: FilePath, schema: str) -> Source:
-        """A file that was found valid."""
-        source = self.reader.checked(file, schema)
-        if source is None:
-            raise MalformedContract(self.problems)
-        return source
 
     def families(self) -> list[FilePath]:
         return sorted(path for path in self.spec.iterdir() if path.is_dir() and path.name != "schema")
@@ -250,14 +245,11 @@ class _Loader:
                     return
                 continue
             machine = machine or contract.machine
-            self.add_parsed(contracts, contract)
+            if contract.operator in contracts:
+                hint = f"it is at {contracts[contract.operator].position} already"
+                message = f"{contract.operator} twice"
+                self.problems.append(contract.source.problem(("contract",), "C005", message, hint))
+            contracts[contract.operator] = contract
             own = contract.own_machine
             name, methods = machine.name if machine else "", own.methods if own else ()
             places[contract.operator] = Place(family, f"{family}/{file.name}", name, methods)
-
-    def add_parsed(self, contracts: dict[str, Contract], contract: Contract) -> None:
-        if contract.operator in contracts:
-            first = contracts[contract.operator].position
-            hint = f"it stands at {first} already"
-            self.problems.append(contract.source.problem(("contract",), "C005", f"{contract.operator} twice", hint))
-        contracts[contract.operator] = contract

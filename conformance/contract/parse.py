@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from conformance.contract.expression import BadExpression, BadLet, Environment, Expression, environment
@@ -48,20 +49,20 @@ def names(body: Mapping[str, Any], key: str) -> tuple[str, ...]:
     return (value,) if isinstance(value, str) else tuple(value)
 
 
+@dataclass
 class _Parser:
-    def __init__(
-        self,
-        source: Source,
-        family: str,
-        named: NamedTypes,
-        functions: Sequence[Function],
-        machine: Machine | None = None,
-    ) -> None:
-        self.source, self.family, self.named, self.functions = source, family, named, functions
-        self.machine = machine
-        self.words: Words | None = None
-        self.problems: list[Problem] = []
-        self.body: dict[str, Any] = source.value
+    source: Source
+    family: str
+    named: NamedTypes
+    functions: Sequence[Function]
+    machine: Machine | None
+    words: Words | None = None
+    problems: list[Problem] = field(default_factory=list)
+
+    @property
+    def body(self) -> dict[str, Any]:
+        body: dict[str, Any] = self.source.value
+        return body
 
     def contract(self) -> Contract:
         body = self.body
