@@ -221,6 +221,7 @@ class CborDialect:
         return np.array(list(map(int, _UINT64S.from_cbor(value))), dtype="<u8").tobytes()
 
 
+Splitter = LineSplitter | SequenceSplitter
 Dialect = JsonDialect | CborDialect
 _ENCODER: Final = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 _UINT64S: Final = form_of(ListOf(Scalar("uint64")))
