@@ -1,1 +1,1 @@
-"""One interface to whatever answers calls, carried by a command or by a Python worker process."""
+"""One interface to every backend: a command, a Python worker process, or an object in this process."""

@@ -1,4 +1,4 @@
-"""What carries calls to a backend: a process, the process of the harness, or a backend and its stand-in as one."""
+"""Carriers bring calls to a backend: in a process, in the process of the harness, or to a backend with its stand-in."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from conformance.backend.outcome import (
     outcome_of,
 )
 from conformance.backend.resolve import REFERENCE, BackendCommand, resolve
-from conformance.backend.session import KnownSignatures, MissingObject, Session, load_object
+from conformance.backend.session import MissingObject, Session, load_object, signatures_of
 from conformance.codec.codebook import Codebook
 from conformance.codec.framing import Dialect
 
@@ -45,13 +45,13 @@ class Carrier(Protocol):
         """The introduction; raises BadHello."""
 
     def submit(self, method: str, params: Any) -> int:
-        """Queue one request, its params as they stand in a message; its id."""
+        """Queue one request, with params in the form of the dialect; its id."""
 
     def wait(self) -> list[tuple[int, Outcome]]:
         """At least one answer; raises LostBackend where none can come."""
 
     def settle(self, grace: float = GRACE) -> bool:
-        """Say goodbye; whether the backend left by itself. Raises LostBackend where it says anything more."""
+        """Send tally.bye; whether the backend then ended. Raises LostBackend where it sends anything more."""
 
     def kill(self) -> None:
         """End it; safe to call twice."""
@@ -60,7 +60,7 @@ class Carrier(Protocol):
 class InProcess:
     """The carrier behind --same-process; every message still crosses the wire's bytes, so values are what they are.
 
-    A module is imported once, so what it remembers outlives a restart; a class is called anew.
+    A module is imported once, so its state outlives a restart; a class is called again.
     """
 
     def __init__(self, target: str, dialect: Dialect, codebook: Codebook) -> None:
@@ -87,7 +87,7 @@ class InProcess:
             raise BadHello(str(error)) from None
         except Exception as error:
             raise BadHello(f"{self._target!r} cannot be imported: {error!r}") from error
-        self._session = Session(subject, KnownSignatures(self._codebook), self._dialect.name)
+        self._session = Session(subject, signatures_of(self._codebook), self._dialect.name)
         self.submit("tally.hello", {"protocol": 1})
         try:
             ((_, outcome),) = self.wait()
@@ -136,7 +136,7 @@ T = TypeVar("T")
 
 
 class LostStandIn(LostBackend):
-    """The stand-in can no longer be spoken to; `stderr` is the end of what it wrote there, for people."""
+    """The stand-in was lost; `stderr` is the end of what it wrote there, for people."""
 
     def __init__(self, reason: Lost, stderr: bytes = b"", side: Side = Side.STAND_IN) -> None:
         super().__init__(reason)
@@ -190,7 +190,7 @@ class Accompanied:
     def wait(self) -> list[tuple[int, Outcome]]:
         """At least one answer; raises LostBackend, and LostStandIn where the stand-in is lost.
 
-        The stand-in comes first, so that the time in which the backend is not listened to never counts as its silence.
+        The stand-in is asked first: the time in which the harness does not read from the backend is not its silence.
         """
         other = self._other
         if other is None or not self._asked[other]:
@@ -198,7 +198,7 @@ class Accompanied:
         return self._blaming(other, lambda: self._answers(other))
 
     def settle(self, grace: float = GRACE) -> bool:
-        """Say goodbye to both; whether the backend left by itself."""
+        """Send tally.bye to both; whether the backend then ended on its own."""
         try:
             left = self._own.settle(grace)
             if self._other is not None:

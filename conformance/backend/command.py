@@ -1,4 +1,4 @@
-"""A backend process: started once, spoken to over stdin and stdout, its stderr kept at the edge.
+"""A backend process: requests go to its stdin, answers come from its stdout, the end of its stderr is kept.
 
 One thread, one selector: reading, writing and waiting cannot deadlock, and nothing grows without bound. A process
 that ends, stalls or answers garbage is lost; who was waiting learns why (DESIGN 6).
@@ -41,11 +41,9 @@ from conformance.backend.outcome import (
 from conformance.backend.resolve import BackendNotFound
 from conformance.codec.framing import MAX_MESSAGE, Dialect, Garbage
 
-__all__ = ["LostBackend", "Process", "describe"]
-
 _CHUNK: Final = 1 << 18
 _STDERR_TAIL: Final = 4096  # bytes of stderr kept for the observations
-_LOOK: Final = 0.1  # seconds of silence until the next look whether the process lives; its children may hold stdout
+_LOOK: Final = 0.1  # seconds between two checks that the process lives; its children may keep stdout open
 _DEAF: Final = "it closed its stdout and went on running"
 _STDOUT_IS_WIRE: Final = "stdout belongs to the protocol, prints belong on stderr"
 
@@ -103,7 +101,7 @@ class Process:
             raise BadHello(str(error), error.lost, self._stderr_text()) from None
 
     def submit(self, method: str, params: Any) -> int:
-        """Queue one request; its id. Raises ValueError, TypeError or RecursionError where no message can hold it."""
+        """Queue one request; its id. Raises ValueError, TypeError or RecursionError where no message can carry it."""
         id_ = self._next_id
         message = self.dialect.dump({"jsonrpc": "2.0", "id": id_, "method": method, "params": params})
         if len(message) > MAX_MESSAGE:
@@ -132,7 +130,7 @@ class Process:
         return answers
 
     def settle(self, grace: float = GRACE) -> bool:
-        """Say goodbye and let the process end; whether it did. Raises LostBackend where it says anything more."""
+        """Send tally.bye; whether the process then ended. Raises LostBackend where it sends anything more."""
         self._outgoing += self.dialect.dump({"jsonrpc": "2.0", "method": "tally.bye"})
         end = time.monotonic() + grace
         self._grace = grace
@@ -217,7 +215,7 @@ class Process:
             self._stdin.close()
 
     def _read(self) -> bool:
-        """Take what stands on stdout; whether there was anything."""
+        """Read what is on stdout; whether there was anything."""
         try:
             data = os.read(self._stdout.fileno(), _CHUNK)
         except BlockingIOError:
@@ -261,7 +259,7 @@ class Process:
         if hasattr(os, "waitid"):  # Linux; macOS from Python 3.13 on
             try:
                 return os.waitid(os.P_PID, self._child.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
-            except ChildProcessError:  # whoever started us ignores SIGCHLD, so nobody is left to wait for
+            except ChildProcessError:  # our parent ignores SIGCHLD, so the system has reaped it
                 return True
         return self._child.poll() is not None
 
@@ -327,7 +325,7 @@ def _started(command: Sequence[str], environment: Mapping[str, str] | None) -> s
 
 
 def _widen(pipe: int) -> None:
-    """Let a pipe hold a whole chunk where the system can: on Linux 8 MB of indices then come twice as fast."""
+    """Make a pipe as large as a chunk where the system can: on Linux 8 MB of indices then come twice as fast."""
     if hasattr(fcntl, "F_SETPIPE_SZ"):
         with contextlib.suppress(OSError):  # a user's pipes together may be too large
             fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, _CHUNK)

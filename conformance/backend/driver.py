@@ -1,9 +1,9 @@
-"""Conversations with one backend: pipelined, isolated from each other's crashes, repeatable.
+"""The driver: conversations with one backend, pipelined, isolated from each other's crashes, repeatable.
 
 A conversation is a generator. It yields a list of calls and is sent the list of their outcomes, or yields RESTART for
 a new process; it returns its finding. When the process is lost, the unfinished conversations start again, each alone
 in a fresh process, the one with the oldest open request first. A conversation is to blame only if the backend is lost
-again. Once one is found guilty the rest go on together (DESIGN 6).
+again. Once one is found guilty the others go on together (DESIGN 6).
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from conformance.backend.scheduler import (
     Call,
     Conversation,
     Finished,
-    Held,
     Patience,
     Pipeline,
     Restart,
+    Running,
     T,
     Talk,
     outcomes_of,
@@ -40,16 +40,16 @@ __all__ = ["RESTART", "Call", "Conversation", "Driver", "Finished", "Restart", "
 GIVE_UP_AFTER: Final = 20  # conversations lost in a row, or timeouts in all: each costs a process or a timeout
 _SILENCES: Final = 5  # conversations in a row that end in a timeout; nothing answers any more
 _STARTS: Final = 3  # processes in a row that never said a valid hello
-_PIPELINES: Final = 3  # losses that nobody repeats alone, until everything is asked one by one
+_PIPELINES: Final = 3  # losses that no conversation repeats alone, then everything is asked one by one
 _BRIEF: Final = 0.1  # seconds of grace for a backend that has ignored tally.bye before
 
 
 class Driver:
     """Holds conversations with one backend; `unattributed` collects losses that no conversation repeats alone.
 
-    A `tolerant` driver goes on after any number of crashes: each costs a process, but the findings do not hang on the
-    order of the conversations. Silence, which costs a timeout, is counted by the driver itself, or by the `patience`
-    that it shares with other drivers.
+    A `tolerant` driver goes on after any number of crashes: each costs a process, but the findings do not depend on
+    the order of the conversations. Silence costs a timeout; the driver counts it, or the `patience` that it shares
+    with other drivers.
 
     With a `stand_in` only what the backend declares is asked of it: `declared`, else what its first process says. What
     a later process says changes nothing. `forsaken` collects losses of the stand-in that no conversation repeats alone.
@@ -74,14 +74,14 @@ class Driver:
         self.stderr_tail = b""
         self.calls = 0
         self._lost_in_a_row = 0
-        self._begun = 0  # calls made before the conversation that is held alone
+        self._begun = 0  # calls made before the conversation that runs alone
         self._timeouts = self._silences = 0
         self._failed_starts = 0
         self._grace = GRACE
         self.patience: Patience | None = None
 
     def start(self) -> tuple[Carrier, Hello]:
-        """A fresh backend that has said a valid hello, with its stand-in at its side; raises BadHello."""
+        """A new backend after a valid hello, with its stand-in; raises BadHello."""
         carrier = self._carrier()
         try:
             hello = self._introduced(carrier)
@@ -149,7 +149,7 @@ class Driver:
         return None
 
     def _given_up(self, conversation: Conversation[T]) -> str | None:
-        """Why this conversation is not held any more."""
+        """Why this conversation is not started any more."""
         why = self._resignation
         return why if why is not None or self.patience is None else self.patience.weary_of(conversation.key)
 
@@ -162,7 +162,7 @@ class Driver:
         limit = hello.max_in_flight if len(self.unattributed) < _PIPELINES else 1
         pipeline: Pipeline[T] = Pipeline(carrier, self.submit, limit)
         try:
-            for finished in pipeline.hold(waiting):
+            for finished in pipeline.run(waiting):
                 self._lost_in_a_row = self._silences = 0
                 yield finished
             self._settle(carrier)
@@ -176,14 +176,14 @@ class Driver:
     def _hold_in_step(self, conversations: Iterable[Conversation[T]]) -> Iterator[Finished[T]]:
         """Hold conversations that restart the process, as many processes as the one with the most restarts needs."""
         unfinished = {conversation.key: conversation for conversation in conversations}
-        waiting, resumed = deque(unfinished.values()), list[Held[T]]()
+        waiting, resumed = deque(unfinished.values()), list[Running[T]]()
         loss: LostBackend | None = None
         while (waiting or resumed) and loss is None and self._resignation is None:
             carrier: Carrier | None = None
             try:
                 carrier, hello = self.start()
                 pipeline: Pipeline[T] = Pipeline(carrier, self.submit, hello.max_in_flight)
-                for finished in pipeline.hold(waiting, resumed):
+                for finished in pipeline.run(waiting, resumed):
                     self._lost_in_a_row = self._silences = 0
                     del unfinished[finished.key]
                     yield finished
@@ -223,7 +223,7 @@ class Driver:
         (self.unattributed if loss.side is Side.BACKEND else self.forsaken).append(loss.reason)
 
     def _hold_alone(self, conversation: Conversation[T]) -> Finished[T]:
-        """Hold one conversation in processes of its own, with as many restarts as it wishes."""
+        """Run one conversation in processes of its own, with as many restarts as it asks for."""
         if (why := self._given_up(conversation)) is not None:
             return Finished(conversation.key, None, ProtocolError(f"not asked: {why}"), asked=False)
         talk, self._begun = conversation.start(), self.calls

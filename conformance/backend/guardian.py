@@ -1,8 +1,8 @@
-"""What ends every backend process and removes every temporary folder when the harness ends, however it ends.
+"""The guardian ends every backend process and removes every temporary folder when the harness ends in any way.
 
-One guardian process serves one harness process. It reads a pipe whose other end only the harness holds, so that a
-SIGKILL of the harness is seen as the end of the file. It is told which process groups and folders there are. A process
-that the harness had no time to tell of, or that left its group, is found on Linux by a mark in its environment.
+One guardian process serves one harness process. It reads a pipe whose other end only the harness has open, so it sees
+a SIGKILL of the harness as the end of the file. The harness tells it which process groups and folders there are. On
+Linux it also finds, by a mark in its environment, a process of which it was not told or that left its group.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def _start(source: int, token: str) -> None:
     environment = {name: value for name, value in os.environ.items() if name != MARK}
     try:
         os.posix_spawn(sys.executable, arguments, environment, file_actions=actions, setsid=True)
-    except NotImplementedError:  # it then leaves our session by itself
+    except NotImplementedError:  # it then leaves our session on its own
         os.posix_spawn(sys.executable, arguments, environment, file_actions=actions)
     finally:
         os.close(null)

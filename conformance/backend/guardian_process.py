@@ -67,7 +67,7 @@ def birth(process: int) -> str:
 
 
 def processes() -> list[int]:
-    """Every process that can be looked at, but this one; none where there is no /proc."""
+    """Every process that /proc shows, but this one; none where there is no /proc."""
     try:
         return [
             int(one.name) for one in Path("/proc").iterdir() if one.name.isdecimal() and int(one.name) != os.getpid()
@@ -95,7 +95,7 @@ def end(process: int, wanted: bytes) -> bool:
 
 
 def remove(folder: str) -> None:
-    """Remove a folder, also one whose parts nobody may enter."""
+    """Remove a folder, also with folders in it that cannot be entered."""
     for path, below, _ in os.walk(folder):
         for inner in (Path(path, name) for name in below):
             with contextlib.suppress(OSError):

@@ -45,32 +45,24 @@ class Hello:
 
 
 def hello_from(result: Any) -> Hello:
-    """The introduction that a hello result holds; raises BadHello."""
+    """The introduction in a hello result; raises BadHello."""
     if not isinstance(result, Mapping):
         raise BadHello(f"the result of tally.hello is {type(result).__name__}, not an object")
     if result.get("protocol") != PROTOCOL or type(result.get("protocol")) is not int:
         raise BadHello(f"protocol {PROTOCOL} was asked for, the backend speaks {shorten(result.get('protocol'))}")
-    operators = result.get("operators")
-    if not isinstance(operators, list) or not all(isinstance(name, str) for name in operators):
-        raise BadHello("`operators` must be a list of operator names")
+    operators = _names(result, "operators", "operator names")
     in_flight = result.get("max_in_flight", DEFAULT_IN_FLIGHT)
     if type(in_flight) is not int or in_flight < 1:
         raise BadHello(f"`max_in_flight` must be a positive integer, not {shorten(in_flight)}")
-    wires = result.get("wires", ["json"])
-    if not isinstance(wires, list) or not all(isinstance(wire, str) for wire in wires):
-        raise BadHello("`wires` must be a list of wire names")
+    wires = _names({"wires": ["json"], **result}, "wires", "wire names")
     texts = [result.get(key, "") for key in ("name", "version", "language")]
     if not isinstance(texts[0], str) or not texts[0] or not all(isinstance(text, str) for text in texts):
         raise BadHello("`name` must be text, `version` and `language` text where they are given")
     if not all(text.isprintable() and len(text) <= _LONGEST for text in texts):
-        # It stands in reports, where a line of its own could pass for the verdict.
+        # It is shown in reports, where a separate line could pass for the verdict.
         raise BadHello(f"`name`, `version` and `language` are each one line of at most {_LONGEST} characters")
-    changed = result.get("changed")
-    if changed is not None and not (isinstance(changed, list) and all(isinstance(name, str) for name in changed)):
-        raise BadHello("`changed` must be a list of operator names")
-    functions = result.get("functions")
-    if functions is not None and not (isinstance(functions, list) and all(isinstance(one, str) for one in functions)):
-        raise BadHello("`functions` must be a list of texts")
+    changed = None if result.get("changed") is None else _names(result, "changed", "operator names")
+    functions = None if result.get("functions") is None else _names(result, "functions", "texts")
     sources = result.get("sources", "")
     if not isinstance(sources, str):
         raise BadHello("`sources` must be text")
@@ -81,7 +73,14 @@ def hello_from(result: Any) -> Hello:
         wires=tuple(wires),
         operators=frozenset(operators),
         max_in_flight=min(in_flight, MAX_IN_FLIGHT),
-        changed=None if changed is None else frozenset(changed),
+        changed=changed if changed is None else frozenset(changed),
         sources=sources,
-        functions=None if functions is None else frozenset(functions),
+        functions=functions if functions is None else frozenset(functions),
     )
+
+
+def _names(result: Mapping[str, Any], key: str, of: str) -> list[str]:
+    names = result.get(key)
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise BadHello(f"`{key}` must be a list of {of}")
+    return names

@@ -14,14 +14,14 @@ from conformance.codec.scalar import IllTyped, shorten
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """It answered; `value` as it stood in the message, not yet held to its type."""
+    """It answered; `value` as in the message, not yet checked against its type."""
 
     value: Any
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """It refused: the JSON-RPC error as it stood in the message."""
+    """It refused: the JSON-RPC error as in the message."""
 
     code: Any
     message: Any
@@ -30,7 +30,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Crash:
-    """The process ended; `detail` says how, without its stderr, which no record may hold."""
+    """The process ended; `detail` says how, without its stderr, which must not get into a record."""
 
     detail: str
 
@@ -58,11 +58,11 @@ class Side(Enum):
 
     BACKEND = "the backend"
     STAND_IN = "the stand-in"
-    INSTALLATION = "the installation"  # a stand-in that cannot begin: no backend's doing, whatever it was asked before
+    INSTALLATION = "the installation"  # a stand-in that cannot start: no backend is the cause
 
 
 class LostBackend(Exception):
-    """The backend can no longer be spoken to; `reason` is the outcome of whoever caused it."""
+    """The backend was lost; `reason` is the outcome of the conversation that caused it."""
 
     side = Side.BACKEND
 
@@ -72,7 +72,7 @@ class LostBackend(Exception):
 
 
 class Unsendable(Exception):
-    """A request that the wire cannot carry, so that it was never asked; `reason` is the outcome of whoever made it."""
+    """A request that the wire cannot carry, so it was not sent; `reason` is the outcome of its conversation."""
 
     def __init__(self, operator: str, why: object) -> None:
         super().__init__(f"the request to {operator} cannot be sent: {why}")
@@ -156,7 +156,7 @@ Observed = ObservedResult | ObservedFailure | BadAnswer | Lost
 
 
 def observe(outcome: Outcome, operator: str, codebook: Codebook, dialect: Dialect) -> Observed:
-    """What an outcome says, once held to the types of the operator's contract."""
+    """An outcome after the check against the types of the operator's contract."""
     forms = codebook[operator]
     try:
         if isinstance(outcome, Result):

@@ -13,7 +13,7 @@ from typing import Final
 
 REFERENCE: Final = "reference"  # answers for what a backend does not declare, and decides what is right in fuzzing
 BUNDLED: Final = (REFERENCE, "vectorized", "javascript")
-_ROOT: Final = Path(__file__).resolve().parents[2]  # the folder that holds our own `impl` and `conformance`
+_ROOT: Final = Path(__file__).resolve().parents[2]  # the folder of our own `impl` and `conformance`
 
 
 class BackendNotFound(Exception):
@@ -27,7 +27,7 @@ class BackendCommand:
     text: str
     arguments: tuple[str, ...]
     environment: dict[str, str] = field(repr=False, compare=False)
-    in_process: str = ""  # module[:object], where the harness itself is to carry the calls
+    in_process: str = ""  # module[:object], where the harness makes the calls in its own process
 
 
 def resolve(text: str, wire: str = "json", same_process: bool = False) -> BackendCommand:

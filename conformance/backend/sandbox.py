@@ -22,11 +22,11 @@ from typing import Final
 
 from conformance.backend.guardian import guardian
 from conformance.backend.resolve import BUNDLED, BackendCommand
-from conformance.backend.session import Signature, StoredSignatures
+from conformance.backend.session import KnownSignatures, signatures_of
 from conformance.codec.codebook import codebook_of
+from conformance.contract.cache import cache_folder
 from conformance.contract.finder import Layout
 from conformance.contract.library import load_library
-from conformance.contract.memo import memo_folder
 
 FILE: Final = "signatures.pickle"
 _PACKAGES: Final = ("backend", "codec", "contract")  # what the worker imports; no contract and no vector is in them
@@ -42,20 +42,15 @@ def worker_copy(layout: Layout) -> Path:
     (package / "__init__.py").write_bytes((_OURS / "__init__.py").read_bytes())
     for name in _PACKAGES:
         shutil.copytree(_OURS / name, package / name, ignore=shutil.ignore_patterns("__pycache__"))
-    codebook = codebook_of(load_library(layout))
-    types = {
-        operator: Signature(contract.inputs, contract.outputs, contract.failure)
-        for operator, forms in codebook.forms.items()
-        if (contract := forms.contract)
-    }
-    (folder / FILE).write_bytes(pickle.dumps(StoredSignatures(types, dict(codebook.numbers))))
+    known = signatures_of(codebook_of(load_library(layout)))
+    (folder / FILE).write_bytes(pickle.dumps(KnownSignatures(dict(known.types), dict(known.numbers))))
     return folder
 
 
-HOME: Final = Path("/tally")  # where our own code stands in the sandbox
+HOME: Final = Path("/tally")  # where our own code is in the sandbox
 _ROOT: Final = Path(__file__).resolve().parents[2]
 _SYSTEM: Final = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store", "/gnu/store")
-# What programs look up by a fixed name; not all of /etc, which may hold what the user alone may read.
+# What programs look up by a fixed name; not all of /etc, which may have files for the user alone.
 _SETTINGS: Final = (
     *("alternatives", "group", "hosts", "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "localtime", "mime.types"),
     *("nsswitch.conf", "passwd", "pki/tls/openssl.cnf", "ssl/openssl.cnf", "timezone"),
@@ -127,7 +122,7 @@ class Sandbox:
         return shown, {}, (shutil.which(command.arguments[0]) or command.arguments[0], *command.arguments[1:])
 
     def _folders(self, folders: Iterable[Path]) -> list[Path]:
-        """Those that may be shown whole: neither what holds the user's home nor a checkout of the harness."""
+        """Those that may be shown whole: no folder above the user's home, and no checkout of the harness."""
         private = [Path.home(), *([_ROOT] if (_ROOT / "spec").is_dir() else [])]
         # A link to the checkout shows the checkout.
         shown = ((one, one.resolve()) for one in folders if one.is_dir())
@@ -142,7 +137,7 @@ class Sandbox:
         # An editable install keeps the contracts in site-packages, beside the harness of the checkout.
         harness = {Path(entry).absolute() / "conformance" for entry in (str(_ROOT), *sys.path) if entry}
         hidden = [suite.spec, suite.vectors, suite.reports, suite.root / ".git", *harness]
-        if (known := memo_folder()) is not None:
+        if (known := cache_folder()) is not None:
             hidden += {known.resolve(), *([] if known.is_symlink() else [known])}
         if HOME / "impl" in shown and (_ROOT / "impl" / "tests").is_dir():
             hidden.append(HOME / "impl" / "tests")

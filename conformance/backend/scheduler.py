@@ -1,4 +1,4 @@
-"""Many conversations with one process at a time, as many requests open as it takes; how much silence is borne."""
+"""The scheduler: many conversations with one process at a time, and how many timeouts a run allows."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ Talk = Generator[Sequence[Call] | Restart, Sequence[Outcome], T]
 
 @dataclass(frozen=True, slots=True)
 class Conversation(Generic[T]):
-    """A named talk that can be held again from the start; `alone` where it restarts the process.
+    """A named talk that can be started again; `alone` where it restarts the process.
 
-    Those that do and may share their processes are held `in_step`: each carries all of them on to their next restart.
+    Those that do and may share their processes run `in_step`: each process takes all of them to their next restart.
     """
 
     key: str
@@ -133,7 +133,7 @@ def workers(count: int) -> Iterator[Executor]:
 _ENOUGH: Final = 1 << 20  # bytes of requests that may queue; beyond it, asking more would only fill memory
 
 
-class Held(Generic[T]):
+class Running(Generic[T]):
     """A conversation in progress."""
 
     __slots__ = ("begun", "called", "conversation", "missing", "outcomes", "talk", "unsent")
@@ -166,21 +166,21 @@ class Held(Generic[T]):
 
 
 class Pipeline(Generic[T]):
-    """The conversations that one process holds together; `victims` says whom its loss would interrupt."""
+    """The conversations that run in one process; `victims` are those that its loss interrupts."""
 
     def __init__(self, carrier: Carrier, submit: Callable[[Carrier, Call], int], limit: int) -> None:
         self._carrier, self._submit, self._limit = carrier, submit, limit
-        self._asked: dict[int, tuple[Held[T], int]] = {}  # by request, the oldest first
-        self._ready: deque[Held[T]] = deque()
-        self._held: dict[Held[T], None] = {}
-        self.resting: list[Held[T]] = []  # they wish for a new process
+        self._asked: dict[int, tuple[Running[T], int]] = {}  # by request, the oldest first
+        self._ready: deque[Running[T]] = deque()
+        self._running: dict[Running[T], None] = {}
+        self.resting: list[Running[T]] = []  # they ask for a new process
 
-    def hold(self, waiting: deque[Conversation[T]], resumed: Sequence[Held[T]] = ()) -> Iterator[Finished[T]]:
-        """Hold every waiting conversation, and those that wished for this process; raises LostBackend."""
-        for held in resumed:
-            if (finished := self._advance(held)) is not None:
+    def run(self, waiting: deque[Conversation[T]], resumed: Sequence[Running[T]] = ()) -> Iterator[Finished[T]]:
+        """Run every waiting conversation, and those that asked for this process; raises LostBackend."""
+        for running in resumed:
+            if (finished := self._advance(running)) is not None:
                 yield finished
-        while waiting or self._held or self._asked:
+        while waiting or self._running or self._asked:
             yield from self._ask(waiting)
             if self._asked:
                 for id_, outcome in self._carrier.wait():
@@ -188,55 +188,55 @@ class Pipeline(Generic[T]):
 
     def victims(self) -> list[Conversation[T]]:
         """Give up every unfinished conversation; they come in the order of their oldest open requests."""
-        asking = (held for held, _ in self._asked.values() if held in self._held)
-        unfinished = dict.fromkeys([*asking, *self._held])
-        for held in unfinished:
-            held.talk.close()
-        return [held.conversation for held in unfinished]
+        asking = (running for running, _ in self._asked.values() if running in self._running)
+        unfinished = dict.fromkeys([*asking, *self._running])
+        for running in unfinished:
+            running.talk.close()
+        return [running.conversation for running in unfinished]
 
     def _ask(self, waiting: deque[Conversation[T]]) -> Iterator[Finished[T]]:
         while len(self._asked) < self._limit and (self._ready or waiting) and self._carrier.backlog < _ENOUGH:
             if not self._ready:
-                if (finished := self._advance(Held(waiting.popleft()))) is not None:
+                if (finished := self._advance(Running(waiting.popleft()))) is not None:
                     yield finished
                 continue
-            held = self._ready[0]
-            slot, call = held.unsent.popleft()
-            if not held.unsent:
+            running = self._ready[0]
+            slot, call = running.unsent.popleft()
+            if not running.unsent:
                 self._ready.popleft()
-            held.called.add(call.operator)
+            running.called.add(call.operator)
             try:
-                self._asked[self._submit(self._carrier, call)] = (held, slot)
+                self._asked[self._submit(self._carrier, call)] = (running, slot)
             except Unsendable as error:
-                yield self._dropped(held, error)
+                yield self._dropped(running, error)
 
-    def _dropped(self, held: Held[T], error: Unsendable) -> Finished[T]:
-        """End one conversation that wants what no message can hold; it waits for that answer when others still come."""
-        held.talk.close()
-        del self._held[held]
-        if held in self._ready:
-            self._ready.remove(held)
-        return Finished(held.conversation.key, None, error.reason, called=frozenset(held.called))
+    def _dropped(self, running: Running[T], error: Unsendable) -> Finished[T]:
+        """End one conversation whose request no message can carry; answers to its other calls are ignored."""
+        running.talk.close()
+        del self._running[running]
+        if running in self._ready:
+            self._ready.remove(running)
+        return Finished(running.conversation.key, None, error.reason, called=frozenset(running.called))
 
     def _take(self, id_: int, outcome: Outcome) -> Iterator[Finished[T]]:
-        held, slot = self._asked.pop(id_)
-        held.outcomes[slot] = outcome
-        held.missing -= 1
-        if not held.missing and (finished := self._advance(held)) is not None:
+        running, slot = self._asked.pop(id_)
+        running.outcomes[slot] = outcome
+        running.missing -= 1
+        if not running.missing and (finished := self._advance(running)) is not None:
             yield finished
 
-    def _advance(self, held: Held[T]) -> Finished[T] | None:
-        came = held.advance()
+    def _advance(self, running: Running[T]) -> Finished[T] | None:
+        came = running.advance()
         if came is None:
-            self._held[held] = None
-            self._ready.append(held)
+            self._running[running] = None
+            self._ready.append(running)
             return None
-        self._held.pop(held, None)
+        self._running.pop(running, None)
         if isinstance(came, Finished):
             return came
-        if not held.conversation.in_step:
-            raise AssertionError(f"{held.conversation.key} restarts the process but is not declared to")
-        self.resting.append(held)
+        if not running.conversation.in_step:
+            raise AssertionError(f"{running.conversation.key} restarts the process but is not declared to")
+        self.resting.append(running)
         return None
 
 

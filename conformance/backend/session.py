@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 from conformance.backend.hello import PROTOCOL
 from conformance.codec.codebook import Codebook, codebook_of
 from conformance.codec.native import NativeForm, NoWireForm, native_form
 from conformance.contract.finder import Layout
-from conformance.contract.machine import parts_of
+from conformance.contract.lazy import LazyMapping
+from conformance.contract.machine_file import parts_of
 from conformance.contract.source import Source, read
-from conformance.contract.types import Struct, Type, struct_at, type_at
+from conformance.contract.types import Struct, Type, named_types, struct_at
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,22 +38,7 @@ class Signatures(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class KnownSignatures:
-    """The signatures of a codebook that is at hand."""
-
-    codebook: Codebook
-
-    def __getitem__(self, operator: str) -> Signature:
-        contract = self.codebook[operator].contract
-        return Signature(contract.inputs, contract.outputs, contract.failure)
-
-    def number(self, code: str) -> int:
-        """The registered number of a code, else 0."""
-        return self.codebook.numbers.get(code, 0)
-
-
-@dataclass(frozen=True, slots=True)
-class StoredSignatures:
-    """Signatures taken along by a worker that cannot read the contracts."""
+    """Signatures by operator, and the numbers of the failure codes."""
 
     types: Mapping[str, Signature]
     numbers: Mapping[str, int]
@@ -65,10 +51,20 @@ class StoredSignatures:
         return self.numbers.get(code, 0)
 
 
+def signatures_of(codebook: Codebook) -> KnownSignatures:
+    """The signatures of a codebook, each made when it is first asked for."""
+
+    def signature(operator: str) -> Signature:
+        contract = codebook[operator].contract
+        return Signature(contract.inputs, contract.outputs, contract.failure)
+
+    return KnownSignatures(LazyMapping(dict.fromkeys(codebook.forms), signature), codebook.numbers)
+
+
 class SpecSignatures:
     """Signatures read from `spec/` one operator at a time: a worker process starts in a quarter of a second less.
 
-    A contract that does not stand in a file of its operator's name makes the whole library load.
+    A contract in a file of another name makes the whole library load.
     """
 
     def __init__(self, layout: Layout) -> None:
@@ -85,7 +81,7 @@ class SpecSignatures:
                     return self._signature(parts[operator])
             from conformance.contract.library import load_library
 
-            self._all = KnownSignatures(codebook_of(load_library(self._layout)))
+            self._all = signatures_of(codebook_of(load_library(self._layout)))
         return self._all[operator]
 
     def number(self, code: str) -> int:
@@ -105,19 +101,11 @@ class SpecSignatures:
 
     def _signature(self, source: Source) -> Signature:
         if self._types is None:
-            self._types = _named_types(read(self._layout.spec / "types.yaml"))
+            self._types = named_types(read(self._layout.spec / "types.yaml"), [])
         named = self._types
         failure = named[source.value.get("failure", "default_failure")]
         assert isinstance(failure, Struct)
         return Signature(struct_at(source, ("inputs",), named), struct_at(source, ("outputs",), named), failure)
-
-
-def _named_types(source: Source) -> dict[str, Type]:
-    named: dict[str, Type] = {}
-    for name in source.value["types"]:
-        type_ = type_at(source, ("types", name), named)
-        named[name] = replace(type_, name=name) if isinstance(type_, Struct) else type_
-    return named
 
 
 _METHOD_NOT_FOUND: Final = -32601
@@ -130,7 +118,7 @@ class MissingObject(Exception):
 def load_object(target: str) -> Any:
     """The object that `module[:object]` names, a class called without arguments; raises MissingObject.
 
-    Whatever the module itself raises while it is imported is raised as it is.
+    An exception of the module during its import is raised as it is.
     """
     module_name, _, path = target.partition(":")
     try:

@@ -1,7 +1,7 @@
 """The worker process of `python:` backends: `python -P -m conformance.backend.worker module[:object] [ROOT]`.
 
-ROOT holds the `spec/` with the contracts, by default the one that belongs to this installation; it may also be a file
-of stored signatures. The worker speaks both wires; the first byte decides. It exits with 0 after tally.bye, with 2
+ROOT is the folder above `spec/`, by default the one that belongs to this installation; it may also be a file of
+stored signatures. The worker speaks both wires; the first byte decides. It exits with 0 after tally.bye, with 2
 where there is no such object, and with 70 where a call raised what is no contract failure (traceback on stderr).
 """
 
@@ -90,7 +90,7 @@ def _answered(session: Session, message: Any, dialect: Dialect) -> bytes:
 
 
 def _crash(error: BaseException) -> NoReturn:
-    """End at once: neither threads nor exit handlers of the user's code can hold the crash back."""
+    """End at once: neither threads nor exit handlers of the user's code can delay the crash."""
     if isinstance(error, Garbage):
         print(f"the input is no message: {error.reason}: {error.sample!r}", file=sys.stderr)
     else:

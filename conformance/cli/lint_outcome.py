@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from conformance.cli.console import Complaint
+from conformance.contract.cache import MISSING, digest_of_texts, open_cache
+from conformance.contract.lazy import files_digest
 from conformance.contract.library import Library
-from conformance.contract.memo import NOTHING, digest_of_texts, memo
-from conformance.contract.reader import digest_of_shelf
 from conformance.contract.source import Position
 from conformance.vectors.corpus import Corpus
 
@@ -32,15 +32,15 @@ class Outcome:
 def outcome_of(library: Library, corpus: Corpus, with_evidence: bool = True) -> Outcome:
     """All findings about a library and its corpus, made now or in an earlier command over the same files."""
     made_from = _made_from(library, corpus, with_evidence)
-    plain = memo().get("lint", made_from)
-    if plain is not NOTHING:
+    plain = open_cache().get("lint", made_from)
+    if plain is not MISSING:
         return _from_plain(plain)
     from conformance.cli.lint import judged
 
     outcome = judged(library, corpus, with_evidence)
     findings = [[*astuple(one.position), one.code, one.message, one.about, one.hint] for one in outcome.findings]
     if _made_from(library, corpus, with_evidence) == made_from:  # nothing was changed while the rules ran
-        memo().put("lint", made_from, [findings, outcome.contracts, outcome.cases, outcome.evidence])
+        open_cache().put("lint", made_from, [findings, outcome.contracts, outcome.cases, outcome.evidence])
     return outcome
 
 
@@ -56,16 +56,16 @@ def require_clean_contracts(library: Library, corpus: Corpus) -> None:
 
 def _made_from(library: Library, corpus: Corpus, with_evidence: bool) -> str:
     """The digest of everything that a rule can look at; empty where the library or the corpus is not of files."""
-    contracts, cases = digest_of_shelf(library.contracts), digest_of_shelf(corpus.cases)
+    contracts, cases = files_digest(library.contracts), files_digest(corpus.cases)
     if not contracts or not cases:
         return ""
     root = library.layout.root
-    names = memo().get("documents", contracts)
-    if names is NOTHING:
+    names = open_cache().get("documents", contracts)
+    if names is MISSING:
         from conformance.lint.requirements import named_documents
 
         names = named_documents(library)
-        memo().put("documents", contracts, names)
+        open_cache().put("documents", contracts, names)
     matrix = library.layout.reports / "kill-matrix.json" if with_evidence else None
     texts = [contracts, cases, str((root / "conformance" / "tests").is_dir()), _content(matrix)]
     return digest_of_texts([*texts, *(f"{name} {_content(root / name)}" for name in names)])

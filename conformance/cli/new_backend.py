@@ -13,7 +13,7 @@ import click
 
 from conformance.cli.console import say
 from conformance.contract.library import Library
-from conformance.contract.machine import OPEN_HANDLE
+from conformance.contract.machine_file import OPEN_HANDLE
 from conformance.contract.model import Contract
 from conformance.contract.registry import ErrorCode
 from conformance.contract.types import Field, Scalar, Struct

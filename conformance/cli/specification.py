@@ -13,20 +13,20 @@ if TYPE_CHECKING:
 def specification() -> Library:
     """Every contract, type, error, requirement and ruling; raises MalformedContract, Complaint."""
     from conformance.cli.console import Complaint
+    from conformance.contract.cache import open_cache
     from conformance.contract.finder import find_layout
+    from conformance.contract.lazy import files_digest
     from conformance.contract.library import load_library
-    from conformance.contract.memo import memo
-    from conformance.contract.reader import digest_of_shelf
 
     layout = find_layout()
     if not layout.spec.is_dir():
         hint = "in a checkout it is beside conformance/, in a wheel inside it: install tallystick again"
         raise Complaint(str(layout.spec), "T009", "the specification is missing", hint)
     library = load_library(layout)
-    digest = digest_of_shelf(library.contracts)
-    if memo().get("codes", digest) is not True:
+    digest = files_digest(library.contracts)
+    if open_cache().get("codes", digest) is not True:
         _known_codes(library)
-        memo().put("codes", digest, True)
+        open_cache().put("codes", digest, True)
     return library
 
 

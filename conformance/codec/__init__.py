@@ -1,7 +1,7 @@
 """Values on the wire: JSON and CBOR forms of every type, strict canonical CBOR, digests.
 
-The JSON wire form is also how the harness holds, compares and freezes values: two outcomes are equal exactly when
-their JSON wire forms are.
+The harness stores, compares and freezes values in their JSON wire form: two outcomes are equal exactly when their JSON
+wire forms are.
 """
 
 import sys

@@ -12,13 +12,13 @@ from typing import Any, Final
 
 import numpy as np
 
-from conformance.contract.canonical import encode_item, head
+from conformance.contract.canonical import HEAD_SIZES, argument_at, encode_item, head
 
 MAX_NESTING: Final = 1_000  # of one message, on both wires; in JSON a `value` of 300 maps takes 900
 MAX_ITEMS: Final = 1 << 22  # in one message; 2^20 plain integers are four times less
 TYPED_ARRAYS: Final[Mapping[int, np.dtype[Any]]] = {70: np.dtype("<u4"), 71: np.dtype("<u8")}  # RFC 8746, little-endian
 _SHORT: Final = 64  # characters; names of members come again and again
-_BYTES, _ARRAY, _MAP, _TAG = 2, 4, 5, 6
+_BYTES, _ARRAY, _MAP, _TAG, _SIMPLE_OR_FLOAT = 2, 4, 5, 6, 7
 _SIMPLE: Final[Mapping[int, bool | None]] = {20: False, 21: True, 22: None}
 
 
@@ -40,7 +40,7 @@ class IllFormed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Float:
-    """An IEEE-754 float as it stood on the wire: its width in bytes and its bits as big-endian bytes."""
+    """An IEEE-754 float of a message: its width in bytes and its bits as big-endian bytes."""
 
     width: int
     bits: bytes
@@ -91,19 +91,16 @@ class ItemReader:
         """The item; `at` is the offset behind it. Raises Incomplete or IllFormed."""
         size, at, open_ = len(data), self.at, self._open
         while True:
-            end = at + 1
+            if at >= size:
+                raise self._incomplete(at, at + 1)
+            first = data[at]
+            major, info = first >> 5, first & 31
+            end = at + HEAD_SIZES[info]
+            if end == at:
+                raise IllFormed("an indefinite length or a reserved head", at)
             if end > size:
                 raise self._incomplete(at, end)
-            first = data[at]
-            major, argument = first >> 5, first & 31
-            info = argument
-            if info >= 24:
-                if info > 27:
-                    raise IllFormed("an indefinite length or a reserved head", at)
-                end += 1 << (info - 24)
-                if end > size:
-                    raise self._incomplete(at, end)
-                argument = int.from_bytes(data[at + 1 : end], "big")
+            argument = info if info < 24 else argument_at(data, at)
             item: Any
             if major == 3:
                 begin, end = end, end + argument
@@ -129,7 +126,7 @@ class ItemReader:
             elif major == 1:
                 item = -1 - argument
             elif info > 24:
-                item = Float(1 << (info - 24), bytes(data[at + 1 : end]))
+                item = Float(end - at - 1, bytes(data[at + 1 : end]))
             elif info == 24 and argument < 32:
                 raise IllFormed("a simple value in two bytes", at)
             else:
@@ -211,7 +208,7 @@ def _append(message: Any, parts: list[bytes | memoryview]) -> None:
         parts.append(head(_TAG, message.tag))
         _append(message.item, parts)
     elif kind is Simple:
-        parts.append(bytes([0xE0 | message.number]) if message.number < 24 else bytes([0xF8, message.number]))
+        parts.append(head(_SIMPLE_OR_FLOAT, message.number))
     else:
         parts.append(encode_item(message))
 

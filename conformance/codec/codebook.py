@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from conformance.codec.form import Form, form_of
-from conformance.contract.reader import Shelf
+from conformance.contract.lazy import LazyMapping
 from conformance.contract.types import HANDLE, ROOT, has_volatile, lasting, members_of
 
 if TYPE_CHECKING:  # the expression engine that these bring along costs a worker process 100 ms
@@ -18,7 +18,7 @@ if TYPE_CHECKING:  # the expression engine that these bring along costs a worker
 
 @dataclass(frozen=True, slots=True)
 class OperatorForms:
-    """How one operator's values stand on the wire."""
+    """The forms of one operator's values."""
 
     contract: Contract
     inputs: Form
@@ -46,7 +46,7 @@ class Codebook:
         return operator in self.forms
 
     def promised(self, names: Iterable[str]) -> frozenset[str]:
-        """What a backend that declares these names promises: a machine stands for all of its methods (DESIGN 6)."""
+        """The operators that these names promise; a machine's name means all of its methods (DESIGN 6)."""
         declared = frozenset(names)
         return declared.union(*(methods for name, methods in self.machines.items() if name in declared))
 
@@ -69,7 +69,7 @@ def codebook_of(library: Library, known: Codebook | None = None) -> Codebook:
         return old[name] if name in old and old[name].contract is contract else _forms_of(contract)
 
     numbers = {code: error.number for code, error in library.errors.items()}
-    return Codebook(Shelf(dict.fromkeys(contracts), forms), numbers, library.formats, library.machines)
+    return Codebook(LazyMapping(dict.fromkeys(contracts), forms), numbers, library.formats, library.machines)
 
 
 def _forms_of(contract: Contract) -> OperatorForms:

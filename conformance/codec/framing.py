@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import numpy as np
 
@@ -21,22 +21,12 @@ _SAMPLE: Final = 200  # bytes
 class Garbage(Exception):
     """Bytes that are no message of this wire; `sample` is the beginning of what should have been one.
 
-    Neither text depends on how the bytes were cut on their way, so both may stand in a record.
+    Neither text depends on how the bytes were cut on their way, so a record may contain both.
     """
 
     def __init__(self, reason: str, sample: bytes | bytearray) -> None:
         super().__init__(reason)
         self.reason, self.sample = reason, bytes(sample[:_SAMPLE])
-
-
-class Splitter(Protocol):
-    """Cuts a stream of bytes into messages; one per process."""
-
-    def feed(self, data: bytes) -> Iterator[Mapping[str, Any]]:
-        """The messages that `data` completes; raises Garbage."""
-
-    def unfinished(self) -> bytes:
-        """The beginning of a message whose end has not come, empty where there is none."""
 
 
 class LineSplitter:
@@ -69,7 +59,7 @@ def _too_long(line: bytes | bytearray) -> Garbage:
 
 
 def _line_message(line: bytes) -> Mapping[str, Any]:
-    # Every member of a list or an object but the first follows a comma; only a long line can hold too many.
+    # Every member of a list or an object but the first follows a comma; only a long line can have too many.
     if len(line) > MAX_ITEMS and line.count(b",") + line.count(b"[") + line.count(b"{") > MAX_ITEMS:
         raise Garbage(f"more than {MAX_ITEMS} items in one message", line)
     try:
@@ -82,14 +72,14 @@ def _line_message(line: bytes) -> Mapping[str, Any]:
         raise Garbage(f"a line that is not JSON ({str(error)[:80]})", line) from None
     if type(message) is not dict:
         raise Garbage("a line that is not a JSON object", line)
-    # Long before the interpreter gives up, which it may do later, in whoever looks at the message.
+    # Far below the interpreter's own limit, which code that walks the message could reach later.
     if line.count(b"[") + line.count(b"{") > MAX_NESTING and _nesting(message) > MAX_NESTING:
         raise _too_deep(line)
     return message
 
 
 def _nesting(value: Any) -> int:
-    """How many objects and arrays stand in one another, at most."""
+    """The depth of the objects and arrays in one another."""
     deep, level = 0, [value]
     while level:
         deep += 1
@@ -169,29 +159,6 @@ class SequenceSplitter:
         return found
 
 
-class Dialect(Protocol):
-    """How messages become bytes, and how values stand inside messages."""
-
-    @property
-    def name(self) -> str:
-        """What --wire calls it."""
-
-    def dump(self, message: Mapping[str, Any]) -> bytes:
-        """The bytes of one message."""
-
-    def splitter(self) -> Splitter:
-        """A new splitter for one process's output."""
-
-    def outgoing(self, form: Form, wire: Any) -> Any:
-        """A JSON wire value as it stands in a message of this dialect."""
-
-    def incoming(self, form: Form, value: Any) -> Any:
-        """The JSON wire form of what stood in a message, held to its type; raises IllTyped."""
-
-    def uint64_bytes(self, value: Any) -> bytes:
-        """The little-endian bytes of a list of uint64 as it stood in a message; raises IllTyped."""
-
-
 @dataclass(frozen=True, slots=True)
 class JsonDialect:
     """JSON-RPC 2.0, one message per line, UTF-8."""
@@ -206,20 +173,20 @@ class JsonDialect:
             # A lone surrogate has no UTF-8; escaped it reaches the receiver, who refuses it with its path.
             return json.dumps(message).encode() + b"\n"
 
-    def splitter(self) -> Splitter:
-        """A splitter at line ends."""
+    def splitter(self) -> LineSplitter:
+        """A new splitter for the output of one process."""
         return LineSplitter()
 
     def outgoing(self, form: Form, wire: Any) -> Any:
-        """The value itself."""
+        """The form of a JSON wire value inside a message: the value itself."""
         return wire
 
     def incoming(self, form: Form, value: Any) -> Any:
-        """The value, checked."""
+        """The JSON wire form of a value of a message; raises IllTyped where it is not of its type."""
         return form.check(value)
 
     def uint64_bytes(self, value: Any) -> bytes:
-        """Each decimal string as eight bytes."""
+        """The little-endian bytes of a list of uint64 of a message; raises IllTyped."""
         return np.array(_UINT64S.check(value), dtype=np.uint64).astype("<u8", copy=False).tobytes()
 
 
@@ -233,20 +200,20 @@ class CborDialect:
         """One CBOR map."""
         return encode(message)
 
-    def splitter(self) -> Splitter:
-        """A splitter at item ends."""
+    def splitter(self) -> SequenceSplitter:
+        """A new splitter for the output of one process."""
         return SequenceSplitter()
 
     def outgoing(self, form: Form, wire: Any) -> Any:
-        """The value's CBOR form."""
+        """The form of a JSON wire value inside a message: its CBOR item."""
         return form.to_cbor(wire)
 
     def incoming(self, form: Form, value: Any) -> Any:
-        """The JSON wire form of a decoded item."""
+        """The JSON wire form of a value of a message; raises IllTyped where it is not of its type."""
         return form.from_cbor(value)
 
     def uint64_bytes(self, value: Any) -> bytes:
-        """The typed array's own bytes, or each integer as eight."""
+        """The little-endian bytes of a list of uint64 of a message, often a typed array's own; raises IllTyped."""
         if isinstance(value, Tagged):
             numbers = typed_array(value)
             own: bytes = value.item
@@ -254,6 +221,8 @@ class CborDialect:
         return np.array(list(map(int, _UINT64S.from_cbor(value))), dtype="<u8").tobytes()
 
 
+Splitter = LineSplitter | SequenceSplitter
+Dialect = JsonDialect | CborDialect
 _ENCODER: Final = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 _UINT64S: Final = form_of(ListOf(Scalar("uint64")))
 DIALECTS: Final[Mapping[str, Dialect]] = {"json": JsonDialect(), "cbor": CborDialect()}

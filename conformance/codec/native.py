@@ -23,7 +23,7 @@ _ARRAYS: Final[Mapping[Type, type]] = {Scalar("uint32"): np.uint32, Scalar("uint
 
 
 class NoWireForm(Exception):
-    """A value that no message can hold, whatever the type; says which."""
+    """A value that no message of any type can carry; says which."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +177,7 @@ def _as_it_is(value: Any) -> Any:
 
 
 def as_item(value: Any) -> Any:
-    """A value as the CBOR item that it is, tagged where no type holds it; raises NoWireForm."""
+    """A value as a CBOR item, tagged where it is of no type; raises NoWireForm."""
     value = _plain(value)
     match value:
         case None | bool() | float() | bytes() | bytearray() | Float():

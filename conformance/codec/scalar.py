@@ -41,7 +41,7 @@ def show_path(path: Path) -> str:
             text += f"[{step}]"
         elif _PLAIN.match(step):
             text += f".{step}" if text else step
-        else:  # a backend's own key may hold anything, control characters too
+        else:  # a backend's own key may be any text, also control characters
             text = f"{text or 'result'}[{json.dumps(step[:_LIMIT])}]"
     return text or "result"
 
@@ -114,7 +114,7 @@ def enum_form(values: tuple[str, ...]) -> Form:
 
 
 def text(value: Any) -> Any:
-    """The string itself, held to Unicode scalar values; raises IllTyped."""
+    """The string itself; raises IllTyped where it is no string of Unicode scalar values."""
     if type(value) is not str:
         raise IllTyped("a string", value)
     if not value.isascii():

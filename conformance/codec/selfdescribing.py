@@ -15,7 +15,7 @@ _HEX = re.compile(r"(?:[0-9a-f]{2})*\Z")
 
 
 def check(wire: Any) -> Any:
-    """The wire form itself, held to the one form each value has; raises IllTyped."""
+    """The wire form itself; raises IllTyped where it is not the one form of its value."""
     to_native(wire)
     return wire
 
@@ -67,7 +67,7 @@ def from_native(value: Any) -> Any:
 
 
 def from_item(item: Any) -> Any:
-    """The wire form of a decoded CBOR item; raises IllTyped on what `value` cannot hold."""
+    """The wire form of a decoded CBOR item; raises IllTyped on what is no `value`."""
     return check(from_native(item))
 
 

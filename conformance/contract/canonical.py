@@ -1,24 +1,36 @@
-"""Canonical CBOR for named functions: the encoder, the strict profile, and looks into self-describing items."""
+"""CBOR items: heads, the encoder, the canonical profile, and the parts of self-describing items."""
 
 from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import cbor2
+
+HEAD_SIZES: Final = (*[1] * 24, 2, 3, 5, 9, 0, 0, 0, 0)  # bytes, by the low five bits; 0: reserved or indefinite
 
 
 def head(major: int, argument: int) -> bytes:
     """The shortest CBOR head of a major type (RFC 8949 §3)."""
     if argument < 24:
         return bytes([major << 5 | argument])
-    for info, width in ((24, 1), (25, 2), (26, 4), (27, 8)):
-        if argument < 1 << (8 * width):
-            return bytes([major << 5 | info]) + argument.to_bytes(width, "big")
+    for info in (24, 25, 26, 27):
+        if argument < 1 << (8 * (HEAD_SIZES[info] - 1)):
+            return long_head(major, argument, info)
     raise OverflowError(f"{argument} does not fit a CBOR head")
+
+
+def long_head(major: int, argument: int, info: int) -> bytes:
+    """The CBOR head whose low five bits are `info`, from 24 to 27: its argument takes 1, 2, 4 or 8 bytes."""
+    return bytes([major << 5 | info]) + argument.to_bytes(HEAD_SIZES[info] - 1, "big")
+
+
+def argument_at(data: bytes | bytearray, at: int) -> int:
+    """The argument of the head at an offset, where the data has all of it."""
+    info = data[at] & 31
+    return info if info < 24 else int.from_bytes(data[at + 1 : at + HEAD_SIZES[info]], "big")
 
 
 def encode_item(value: Any) -> bytes:
@@ -136,18 +148,18 @@ def member_names(data: bytes) -> list[str]:
 
 
 def has_member(data: bytes, name: str) -> bool:
-    """Whether the item is a map that holds something under a text."""
+    """Whether the item is a map with this text as a key."""
     item = cbor2.loads(bytes(data))
     return isinstance(item, dict) and name in item
 
 
 def member(data: bytes, name: str) -> bytes:
-    """The bytes of what a map holds under a text; raises where there is nothing."""
+    """The bytes of the item under a text key of a map; raises where there is none."""
     return encode_item(_map(data)[name])
 
 
 def with_member(data: bytes, name: str, content: bytes) -> bytes:
-    """The canonical bytes of a map from text with something else under one name; raises for anything else."""
+    """The canonical bytes of a map from text with another item under one name; raises for anything else."""
     items = {key: encode_item(item) for key, item in _map(data).items()}
     return canonical(text_map({**items, name: content}))
 
@@ -186,92 +198,28 @@ def _map(data: bytes) -> dict[Any, Any]:
 
 MAX_DEPTH: Final = 256
 
-_TEXT: Final = 3
-_BINARY64: Final = 0xFB
-_PLAIN: Final = frozenset({0xF4, 0xF5, 0xF6})
-
-
-class _Outside(ValueError):
-    """The bytes leave the profile."""
-
-
-@dataclass(slots=True)
-class _Walk:
-    data: bytes
-    ordered: bool
-    at: int = 0
-
-    def item(self, depth: int) -> int:
-        """Step over one item and return its major type."""
-        if depth > MAX_DEPTH:
-            raise _Outside
-        first = self.take(1)[0]
-        if first in _PLAIN:
-            return 7
-        if first == _BINARY64:
-            if not math.isfinite(struct.unpack(">d", self.take(8))[0]):
-                raise _Outside
-            return 7
-        major, argument = first >> 5, self.argument(first & 31)
-        if major > 5:
-            raise _Outside
-        if major in (2, _TEXT):
-            content = self.take(argument)
-            if major == _TEXT:
-                content.decode("utf-8")
-        for _ in range(argument if major == 4 else 0):
-            self.item(depth + 1)
-        if major == 5:
-            self.entries(argument, depth)
-        return major
-
-    def entries(self, count: int, depth: int) -> None:
-        """Step over the pairs of a map."""
-        keys: list[bytes] = []
-        for _ in range(count):
-            start = self.at
-            if self.item(depth + 1) != _TEXT:
-                raise _Outside
-            keys.append(self.data[start : self.at])
-            self.item(depth + 1)
-        if len(set(keys)) != len(keys) or (self.ordered and keys != sorted(keys)):
-            raise _Outside
-
-    def argument(self, info: int) -> int:
-        """Read the rest of a head."""
-        if info < 24:
-            return info
-        if info > 27:
-            raise _Outside
-        width = 1 << (info - 24)
-        argument = int.from_bytes(self.take(width), "big")
-        if argument < (24 if width == 1 else 1 << (4 * width)):
-            raise _Outside
-        return argument
-
-    def take(self, count: int) -> bytes:
-        """Read bytes that must be there."""
-        taken = self.data[self.at : self.at + count]
-        if len(taken) != count:
-            raise _Outside
-        self.at += count
-        return taken
-
 
 def is_canonical(data: bytes) -> bool:
-    """Whether the bytes are the canonical form of one item, and nothing behind it."""
-    return _keeps(bytes(data), ordered=True)
+    """Whether the bytes are the canonical form of one item, and nothing follows it."""
+    return _is_encoded_by(_canonical_item, bytes(data))
 
 
 def has_canonical(data: bytes) -> bool:
-    """Whether an item has a canonical form: as `is_canonical`, but for the order of the keys."""
-    return _keeps(bytes(data), ordered=False)
+    """Whether an item has a canonical form: as `is_canonical`, but in any order of the keys."""
+    return _is_encoded_by(encode_item, bytes(data))
 
 
-def _keeps(data: bytes, *, ordered: bool) -> bool:
-    walk = _Walk(data, ordered)
+def _is_encoded_by(encode: Callable[[Any], bytes], data: bytes) -> bool:
+    """Whether an item is in the profile and encodes to the same bytes; a repeated key is lost in decoding."""
     try:
-        walk.item(0)
-    except ValueError:
+        item = cbor2.loads(data)
+        _canonical_item(item)  # raises for what is outside the profile
+        return _depth(item) <= MAX_DEPTH and encode(item) == data
+    except Exception:  # the library raises errors of many kinds
         return False
-    return walk.at == len(data)
+
+
+def _depth(item: Any) -> int:
+    """How many arrays and maps are around the innermost item."""
+    parts = item.values() if isinstance(item, dict) else item if isinstance(item, list) else ()
+    return max((1 + _depth(part) for part in parts), default=0)

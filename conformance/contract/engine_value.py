@@ -1,4 +1,4 @@
-"""How values of the contract types stand in the expression engine."""
+"""Values of the contract types as the expression engine takes them."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _SCALAR_TYPES: Final[Mapping[str, Any]] = {
 }
 
 
-NUL: Final = "\U0010ffff"  # stands for NUL in texts that the engine holds
+NUL: Final = "\U0010ffff"  # replaces NUL in texts for the engine
 
 
 class Unjudgeable(ValueError):
-    """A value is of its declared type, and the expression engine cannot hold it."""
+    """A value is of its declared type, but the expression engine cannot take it."""
 
 
 def cel_type(type_: Type) -> Any:
@@ -41,7 +41,7 @@ def cel_type(type_: Type) -> Any:
 
 
 def conversion(type_: Type) -> tuple[Any, Callable[[Any], Any]]:
-    """The stand-in for an absent value (guards look at has_<path> first) and the conversion for the engine.
+    """The default for an absent value (guards look at has_<path> first) and the conversion for the engine.
 
     Byte strings are handed over as bytearray: this engine cuts `bytes` at the first NUL. A self-describing value
     is handed over as its CBOR bytes, for named functions to look into; null is a value like any other.
@@ -78,14 +78,14 @@ def _same(value: Any) -> Any:
 
 
 def held_text(value: str) -> str:
-    """A text as the engine holds it: it cuts at NUL, so U+10FFFF stands for NUL; raises Unjudgeable."""
+    """A text for the engine, which cuts texts at NUL: U+10FFFF replaces NUL. Raises Unjudgeable."""
     if NUL in value:
         raise Unjudgeable("a text with U+10FFFF in it, which stands for NUL in the expression engine")
     return value.replace("\0", NUL)
 
 
 def given_text(value: Any) -> Any:
-    """What a named function gets: texts, alone or in lists and maps, as they were before the engine held them."""
+    """What a named function gets: texts, alone or in lists and maps, with their NULs again."""
     match value:
         case str():
             return value.replace(NUL, "\0")

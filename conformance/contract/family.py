@@ -43,11 +43,11 @@ class Requirements:
     seed: str
     requirements: tuple[Requirement, ...]
     source: Source = field(repr=False)
-    forbidden_names: tuple[str, ...] = ()  # words that no public name of the family may hold
+    forbidden_names: tuple[str, ...] = ()  # words that no public name of the family may contain
 
 
 def requirements_from(source: Source, family: str) -> Requirements:
-    """The requirement file that a schema-valid source holds."""
+    """The requirement file of a schema-valid source."""
     rows = tuple(
         Requirement(
             body["id"],
@@ -65,7 +65,7 @@ def requirements_from(source: Source, family: str) -> Requirements:
 
 
 def rulings_from(source: Source) -> tuple[Ruling, ...]:
-    """The rulings that a schema-valid source holds."""
+    """The rulings of a schema-valid source."""
     return tuple(
         Ruling(body["id"], body["question"], body["ruling"], names(body, "requirement"), source.at(("rulings", k)))
         for k, body in enumerate(source.value["rulings"])
@@ -111,7 +111,7 @@ class Coverage:
 
 
 def coverage_from(source: Source, family: str) -> Coverage:
-    """The coverage file that a schema-valid source holds."""
+    """The coverage file of a schema-valid source."""
     body = source.value
     passages = tuple(
         Passage(
@@ -154,7 +154,7 @@ class Mutant:
 
 
 def mutants_from(source: Source, family: str) -> tuple[Mutant, ...]:
-    """The mutants that a schema-valid mutants.yaml holds."""
+    """The mutants of a schema-valid mutants.yaml."""
     return tuple(
         Mutant(
             body["id"],
@@ -179,7 +179,7 @@ KINDS: Final = ("changed", "absent", "null")  # how a field is damaged unless it
 class FormedFile:
     """One file of a format: its path below the place of the format, and the form of its bytes.
 
-    A path may hold `{file.field}`, the hex digits of a field of another file; `.` is the place itself.
+    A path may contain `{file.field}`, the hex digits of a field of another file; `.` is the place itself.
     """
 
     path: str
@@ -199,7 +199,7 @@ class FileFormat:
     """A declared format; `seals` come from the inside out.
 
     `anchor` is the file by which a place of it is found; it is empty where the format is one of byte strings that
-    operators give and take, and no file holds it.
+    operators give and take, and no file has it.
     """
 
     name: str
@@ -217,7 +217,7 @@ class FileFormat:
 
 
 def formats_from(source: Source) -> dict[str, FileFormat]:
-    """The formats that a schema-valid formats.yaml holds."""
+    """The formats of a schema-valid formats.yaml."""
     return {body["format"]: _format(body, source.at(("formats", k))) for k, body in enumerate(source.value["formats"])}
 
 

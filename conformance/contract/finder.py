@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from conformance.contract.memo import digest_of_files
+from conformance.contract.cache import digest_of_files
 
 
 class Snapshot:
     """The content of every file in a folder and in the folders in it, by path; empty where one cannot be read.
 
-    What is read from here later is what was there when the command began, whatever somebody changes meanwhile.
+    A command reads from here what was there when it began, even if a file changes meanwhile.
     """
 
     def __init__(self, folder: Path) -> None:

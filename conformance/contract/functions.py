@@ -129,7 +129,7 @@ def is_ascending(items: Sequence[int]) -> bool:
 
 
 def is_grouped(items: Sequence[int]) -> bool:
-    """Whether equal items stand together."""
+    """Whether equal items are next to each other."""
     turns = sum(one != other for one, other in pairwise(items))
     return turns + bool(items) == len(set(items))
 
@@ -178,34 +178,15 @@ def _is_permutation(items: Sequence[int]) -> bool:
     return len(items) == len(set(items)) and all(0 <= item < len(items) for item in items)
 
 
-def _distinct(items: Sequence[Any]) -> bool:
-    return len(items) == len(set(items))
-
-
-def _all_below(items: Sequence[int], limit: int) -> bool:
-    return all(item < limit for item in items)
-
-
-def _count_below(items: Sequence[int], limit: int) -> int:
-    return sum(item < limit for item in items)
-
-
 def _consecutive(items: Sequence[int], start: int) -> bool:
     return all(item == start + k for k, item in enumerate(items))
 
 
-def _divide(numerator: int, denominator: int) -> float:
-    return float(numerator) / float(denominator)
-
-
 def _total(items: Sequence[int]) -> int:
-    if not _total_fits(items):
+    found = sum(items)
+    if found >= 2**64:
         raise OverflowError("the sum leaves uint64")
-    return sum(items)
-
-
-def _total_fits(items: Sequence[int]) -> bool:
-    return sum(items) < 2**64
+    return found
 
 
 def _sha256(data: bytes) -> bytearray:
@@ -218,10 +199,6 @@ def _prefix(data: bytes, length: int) -> bytearray:
     return bytearray(data[:length])
 
 
-def _hex(data: bytes) -> str:
-    return bytes(data).hex()
-
-
 def _bytes_of(call: Callable[..., bytes]) -> Callable[..., bytearray]:
     # The engine cuts `bytes` at the first NUL, also in what a function returns.
     return lambda *arguments: bytearray(call(*arguments))
@@ -229,20 +206,20 @@ def _bytes_of(call: Callable[..., bytes]) -> Callable[..., bytearray]:
 
 FUNCTIONS: Final[tuple[Function, ...]] = (
     Function("is_permutation", [[_ANY]], _T.BOOL, _is_permutation),
-    Function("distinct", [[_ANY]], _T.BOOL, _distinct),
-    Function("all_below", [[_UINTS, _T.UINT]], _T.BOOL, _all_below),
-    Function("count_below", [[_UINTS, _T.UINT]], _T.UINT, _count_below),
+    Function("distinct", [[_ANY]], _T.BOOL, lambda items: len(items) == len(set(items))),
+    Function("all_below", [[_UINTS, _T.UINT]], _T.BOOL, lambda items, limit: all(item < limit for item in items)),
+    Function("count_below", [[_UINTS, _T.UINT]], _T.UINT, lambda items, limit: sum(item < limit for item in items)),
     Function("consecutive", [[_UINTS, _T.UINT]], _T.BOOL, _consecutive),
     Function("total", [[_UINTS]], _T.UINT, _total),
-    Function("total_fits", [[_UINTS]], _T.BOOL, _total_fits),
-    Function("divide_float64", [[_T.UINT, _T.UINT]], _T.DOUBLE, _divide),
+    Function("total_fits", [[_UINTS]], _T.BOOL, lambda items: sum(items) < 2**64),
+    Function("divide_float64", [[_T.UINT, _T.UINT]], _T.DOUBLE, lambda over, under: float(over) / float(under)),
     Function("gcd", [[_T.UINT, _T.UINT]], _T.UINT, math.gcd),
     Function("largest", [[_UINTS]], _T.UINT, max),
     Function("min", [[_T.UINT, _T.UINT]], _T.UINT, min),
     Function("max", [[_T.UINT, _T.UINT]], _T.UINT, max),
     Function("sha256", [[_T.BYTES]], _T.BYTES, _sha256),
     Function("prefix", [[_T.BYTES, _T.UINT]], _T.BYTES, _prefix),
-    Function("hex", [[_T.BYTES]], _T.STRING, _hex),
+    Function("hex", [[_T.BYTES]], _T.STRING, lambda data: bytes(data).hex()),
     Function("cbor", [[_T.BOOL], [_T.UINT], [_T.DOUBLE], [_T.STRING], [_T.BYTES]], _T.BYTES, _bytes_of(encode_item)),
     Function("cbor_array", [[_T.List(_T.BYTES)]], _T.BYTES, _bytes_of(array)),
     Function("cbor_map", [[_T.Map(_T.STRING, _T.BYTES)]], _T.BYTES, _bytes_of(text_map)),

@@ -31,7 +31,7 @@ _VALUE: Final = "value"
 
 
 def schema_of(contract: Contract, errors: Mapping[str, ErrorCode]) -> Schema:
-    """The schema whose `request` and `response` are whole messages, and whose `$defs` hold their parts.
+    """The schema whose `request` and `response` are whole messages, with their parts in `$defs`.
 
     `$defs` has `params`, `result`, `failure` and every named struct. Source: DESIGN 6.
     """
@@ -110,7 +110,7 @@ def _type(type_: Type, structs: dict[str, Schema]) -> Schema:
             return _struct(type_, structs)
         case Struct(name=name):
             if name not in structs:
-                structs[name] = {}  # a struct that holds itself refers to the name
+                structs[name] = {}  # a struct inside itself refers to the name
                 structs[name] = _struct(type_, structs)
             return {"$ref": f"#/$defs/{name}"}
         case Tensor(dtype):

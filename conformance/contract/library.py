@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path as FilePath
 from typing import TypeVar
 
+from conformance.contract.cache import MISSING, open_cache
 from conformance.contract.family import (
     Coverage,
     FileFormat,
@@ -23,15 +24,15 @@ from conformance.contract.family import (
 )
 from conformance.contract.finder import Layout, Snapshot
 from conformance.contract.functions import FUNCTIONS, Function
-from conformance.contract.machine import parts_of
-from conformance.contract.memo import NOTHING, memo
+from conformance.contract.lazy import DeferredMapping, LazyMapping
+from conformance.contract.machine_file import parts_of
 from conformance.contract.model import Contract
 from conformance.contract.parse import contract_from
-from conformance.contract.reader import Later, Reader, Shelf
+from conformance.contract.reader import Reader
 from conformance.contract.registry import ErrorCode, errors_from, registry_functions
 from conformance.contract.shorthand import ENDING
 from conformance.contract.source import MalformedContract, Position, Problem, Source
-from conformance.contract.types import Struct, Type, type_at
+from conformance.contract.types import Type, named_types
 
 _Entry = TypeVar("_Entry", Ruling, Mutant, FileFormat)
 _FAMILY_FILES = ("requirements.yaml", "coverage.yaml", "rulings.yaml", "mutants.yaml", "formats.yaml")
@@ -52,7 +53,7 @@ class Library:
     """Everything that `spec/` says."""
 
     layout: Layout
-    contracts: Mapping[str, Contract]  # by operator; a machine stands under its own name and under its methods'
+    contracts: Mapping[str, Contract]  # by operator; a machine is under its own name and under those of its methods
     types: Mapping[str, Type]
     errors: Mapping[str, ErrorCode]
     requirements: Mapping[str, Requirements]  # by family
@@ -73,7 +74,7 @@ class Library:
     def machines(self) -> Mapping[str, tuple[str, ...]]:
         """The methods of every machine."""
         contracts = self.contracts
-        if isinstance(contracts, Shelf):
+        if isinstance(contracts, LazyMapping):
             return {name: place.methods for name, place in contracts.notes.items() if place.machine == name}
         return {name: one.own_machine.methods for name, one in contracts.items() if one.own_machine is not None}
 
@@ -87,23 +88,23 @@ class Library:
 def load_library(layout: Layout) -> Library:
     """Read and check every file of `spec/`; raises MalformedContract with all problems of all files.
 
-    Of files that an earlier command found fine together, only what is asked for is made.
+    If an earlier command found the same files valid, each part is made when it is first used.
     """
-    reader = Reader(layout, Snapshot(layout.spec), memo("contract"))
+    reader = Reader(layout, Snapshot(layout.spec), open_cache("contract"))
     digest = reader.snapshot.digest
-    known = reader.memo.get("library", digest)
-    if known is not NOTHING:
+    known = reader.cache.get("library", digest)
+    if known is not MISSING:
         rows = known.items()
         return _Loader(reader).known({name: Place(row[0], row[1], row[2], tuple(row[3])) for name, row in rows})
     library = _Loader(reader).library()
-    places: Mapping[str, Place] = library.contracts.notes if isinstance(library.contracts, Shelf) else {}
+    places: Mapping[str, Place] = library.contracts.notes if isinstance(library.contracts, LazyMapping) else {}
     plain = {name: [one.family, one.file, one.machine, list(one.methods)] for name, one in places.items()}
-    reader.memo.put("library", digest, plain)
+    reader.cache.put("library", digest, plain)
     return library
 
 
 class _Loader:
-    """Makes everything that the files of a reader say."""
+    """Makes the library of the files of a reader."""
 
     def __init__(self, reader: Reader) -> None:
         self.reader, self.layout, self.problems = reader, reader.layout, reader.problems
@@ -111,7 +112,7 @@ class _Loader:
         self.parts: dict[str, tuple[Source, ...]] = {}
 
     def library(self) -> Library:
-        """Everything, made now; raises MalformedContract."""
+        """The library with every part made now; raises MalformedContract."""
         types, errors, functions = self.shared()
         contracts: dict[str, Contract] = {}
         places: dict[str, Place] = {}
@@ -127,96 +128,92 @@ class _Loader:
             self.problems.append(Problem(place, "C006", "no contract found", "is this a Tallystick checkout?"))
         if self.problems:
             raise MalformedContract(self.problems)
-        shelf = Shelf(places, contracts.__getitem__, self.reader.snapshot.digest)
-        return Library(self.layout, shelf, types, errors, requirements, coverage, rulings, mutants, formats)
+        contracts_by_name = LazyMapping(places, contracts.__getitem__, self.reader.snapshot.digest)
+        return Library(self.layout, contracts_by_name, types, errors, requirements, coverage, rulings, mutants, formats)
 
     def known(self, places: Mapping[str, Place]) -> Library:
-        """Everything, of files that were found fine: made when it is asked for."""
+        """The library of files that were found valid, each part made when it is first used."""
         types, errors, functions = self.shared()
         folders = self.families()
 
         def contract(name: str) -> Contract:
             place = places[name]
-            source, machine = self.checked_again(self.spec / place.file, "contract"), None
+            source, machine = self.reader.checked(self.spec / place.file, "contract"), None
+            if source is None:
+                raise MalformedContract(self.problems)
             if place.machine:
                 parts = self.parts.get(place.file) or self.parts.setdefault(place.file, parts_of(source))
                 own = places[place.machine]
                 source = parts[own.methods.index(name) + 1] if name != place.machine else parts[0]
-                machine = shelf[place.machine].machine if name != place.machine else None
+                machine = contracts_by_name[place.machine].machine if name != place.machine else None
             return contract_from(source, place.family, types, functions, machine)
 
-        shelf = Shelf(places, contract, self.reader.snapshot.digest)
-        requirements = Shelf(
+        contracts_by_name = LazyMapping(places, contract, self.reader.snapshot.digest)
+        requirements = LazyMapping(
             dict.fromkeys(one.name for one in folders if os.path.lexists(one / "requirements.yaml")),
             lambda family: self.requirements([self.spec / family])[family],
         )
-        coverage = Shelf(
+        coverage = LazyMapping(
             dict.fromkeys(one.name for one in folders if os.path.lexists(one / "coverage.yaml")),
             lambda family: self.coverage([self.spec / family])[family],
         )
         return Library(
             self.layout,
-            shelf,
+            contracts_by_name,
             types,
             errors,
             requirements,
             coverage,
-            Later(lambda: self.rulings(folders)),
-            Later(lambda: self.mutants(folders)),
-            Later(lambda: self.formats(folders)),
+            DeferredMapping(lambda: self.rulings(folders)),
+            DeferredMapping(lambda: self.mutants(folders)),
+            DeferredMapping(lambda: self.formats(folders)),
         )
 
     def shared(self) -> tuple[dict[str, Type], dict[str, ErrorCode], tuple[Function, ...]]:
-        """What every contract may name."""
-        types = self.types(self.spec / "types.yaml")
+        """The types, error codes and functions that every contract may name."""
+        source = self.reader.checked(self.spec / "types.yaml", "types")
+        types = named_types(source, self.problems) if source else {}
         source = self.reader.checked(self.spec / "errors.yaml", "errors")
         errors = errors_from(source) if source else {}
         return types, errors, (*FUNCTIONS, *registry_functions(errors))
-
-    def checked_again(self, file: FilePath, schema: str) -> Source:
-        """A file that was found fine."""
-        source = self.reader.checked(file, schema)
-        if source is None:
-            raise MalformedContract(self.problems)
-        return source
 
     def families(self) -> list[FilePath]:
         return sorted(path for path in self.spec.iterdir() if path.is_dir() and path.name != "schema")
 
     def requirements(self, folders: list[FilePath]) -> dict[str, Requirements]:
-        return {
-            folder.name: requirements_from(source, folder.name) for folder, source in self.each(folders, "requirements")
-        }
+        return {family: requirements_from(source, family) for family, source in self.each(folders, "requirements")}
 
     def coverage(self, folders: list[FilePath]) -> dict[str, Coverage]:
-        return {folder.name: coverage_from(source, folder.name) for folder, source in self.each(folders, "coverage")}
+        return {family: coverage_from(source, family) for family, source in self.each(folders, "coverage")}
 
     def rulings(self, folders: list[FilePath]) -> dict[str, Ruling]:
-        found: dict[str, Ruling] = {}
-        for _, source in self.each(folders, "rulings"):
-            self.add_unique(found, {ruling.id: ruling for ruling in rulings_from(source)})
-        return found
+        return self.unique((one.id, one) for _, source in self.each(folders, "rulings") for one in rulings_from(source))
 
     def mutants(self, folders: list[FilePath]) -> dict[str, Mutant]:
-        found: dict[str, Mutant] = {}
-        for folder, source in self.each(folders, "mutants"):
-            self.add_unique(found, {one.id: one for one in mutants_from(source, folder.name)})
-        return found
+        files = self.each(folders, "mutants")
+        return self.unique((one.id, one) for family, source in files for one in mutants_from(source, family))
 
     def formats(self, folders: list[FilePath]) -> dict[str, FileFormat]:
-        found: dict[str, FileFormat] = {}
-        for _, source in self.each(folders, "formats"):
-            self.add_unique(found, formats_from(source))
+        files = self.each(folders, "formats")
+        return self.unique(item for _, source in files for item in formats_from(source).items())
+
+    def unique(self, entries: Iterable[tuple[str, _Entry]]) -> dict[str, _Entry]:
+        """Entries by name; a problem where a name comes twice."""
+        found: dict[str, _Entry] = {}
+        for name, value in entries:
+            if name in found:
+                self.problems.append(Problem(value.position, "C005", f"{name} twice", "rename one"))
+            found[name] = value
         return found
 
-    def each(self, folders: list[FilePath], schema: str) -> Iterator[tuple[FilePath, Source]]:
-        """The file of this name in every family that has it."""
+    def each(self, folders: list[FilePath], schema: str) -> Iterator[tuple[str, Source]]:
+        """Every family that has a file of this name, and the file."""
         for folder in folders:
             if source := self.reader.checked(folder / f"{schema}.yaml", schema):
-                yield folder, source
+                yield folder.name, source
 
     def is_companion(self, file: FilePath) -> bool:
-        """Whether a file holds the cases of the contract beside it; a problem where there is none."""
+        """Whether a file has the cases of the contract beside it; a problem where there is no such contract."""
         if not file.name.endswith(ENDING):
             return False
         contract = file.with_name(file.name.removesuffix(ENDING) + ".yaml")
@@ -224,21 +221,6 @@ class _Loader:
             place, hint = Position(self.layout.shown(file), 1, 1), f"write {contract.name}, or rename this file"
             self.problems.append(Problem(place, "C006", "cases without a contract beside them", hint))
         return True
-
-    def types(self, file: FilePath) -> dict[str, Type]:
-        named: dict[str, Type] = {}
-        source = self.reader.checked(file, "types")
-        for name in source.value["types"] if source else ():
-            try:
-                type_ = type_at(source, ("types", name), named) if source else None
-            except MalformedContract as error:
-                self.problems += error.problems
-                continue
-            if isinstance(type_, Struct):
-                named[name] = replace(type_, name=name)
-            elif type_ is not None:
-                named[name] = type_
-        return named
 
     def add_contract(
         self,
@@ -263,20 +245,11 @@ class _Loader:
                     return
                 continue
             machine = machine or contract.machine
-            self.add_parsed(contracts, contract)
+            if contract.operator in contracts:
+                hint = f"it is at {contracts[contract.operator].position} already"
+                message = f"{contract.operator} twice"
+                self.problems.append(contract.source.problem(("contract",), "C005", message, hint))
+            contracts[contract.operator] = contract
             own = contract.own_machine
             name, methods = machine.name if machine else "", own.methods if own else ()
             places[contract.operator] = Place(family, f"{family}/{file.name}", name, methods)
-
-    def add_parsed(self, contracts: dict[str, Contract], contract: Contract) -> None:
-        if contract.operator in contracts:
-            first = contracts[contract.operator].position
-            hint = f"it stands at {first} already"
-            self.problems.append(contract.source.problem(("contract",), "C005", f"{contract.operator} twice", hint))
-        contracts[contract.operator] = contract
-
-    def add_unique(self, known: dict[str, _Entry], new: Mapping[str, _Entry]) -> None:
-        for name, value in new.items():
-            if name in known:
-                self.problems.append(Problem(value.position, "C005", f"{name} twice", "rename one"))
-            known[name] = value

@@ -1,12 +1,13 @@
-"""Machines: the value, the file taken apart into one contract for each method, and what the file says of state."""
+"""Machines: the value, and what its file says of state and of its change by each method."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from conformance.contract.checked_tree import variables_of
 from conformance.contract.expression import Environment, Expression
 from conformance.contract.source import Path, Position, Problem, Source
 from conformance.contract.types import (
@@ -28,9 +29,8 @@ from conformance.contract.types import (
 )
 
 State = Mapping[str, Any]  # native values by variable; a variable that is missing is not known
-_STATE = re.compile(r"\bstate\.([a-z]\w*)")
+_STATE: Final = "state."
 _LEARNT = re.compile(r"\s*result\.[\w.]+\s*\Z")
-_NEXT = re.compile(r"\bnext\.([a-z]\w*)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,8 @@ class Method:
     """One operation of a machine. `takes` is the input and `opens` the output that is a handle, empty where none is.
 
     `becomes` has an expression for every variable with a value (over inputs, state and result), `state.NAME` where the
-    contract says that it keeps; `needs` are the state variables that each of these texts hangs on.
+    contract says that it keeps; `needs` are the state variables that each of these depends on, and under "" those of
+    the guards, postconditions and edge cases.
     """
 
     name: str
@@ -83,7 +84,7 @@ class Method:
     becomes: Mapping[str, Expression]
     needs: Mapping[str, frozenset[str]]
     keeps: frozenset[str]
-    unknown: frozenset[str]  # variables of which nobody knows what they become
+    unknown: frozenset[str]  # variables whose new value is not known
     said: Mapping[str, str]  # opaque variables that may change, each with the sentence that says how
 
     @property
@@ -94,30 +95,22 @@ class Method:
         return not changes and self.becomes.keys() <= self.keeps | learnt
 
 
-@dataclass(frozen=True, slots=True)
-class Mentions:
-    """Which state variables a text hangs on, through lets and through what variables become."""
-
-    lets: Mapping[str, str]
-    becomes: Mapping[str, str] = field(default_factory=dict)
-
-    def of(self, text: str) -> frozenset[str]:
-        """The state variables of a text; it may name more than there are, never fewer."""
-        waiting, seen, found = [text], {text}, set[str]()
-        while waiting:
-            part = waiting.pop()
-            found.update(_STATE.findall(part))
-            more = [self.becomes[name] for name in _NEXT.findall(part) if name in self.becomes]
-            more += [body for name, body in self.lets.items() if re.search(rf"(?<![\w.]){re.escape(name)}\b", part)]
-            waiting += [one for one in more if one not in seen]
-            seen.update(more)
-        return frozenset(found)
+def state_needs(expression: Expression, environment: Environment) -> frozenset[str]:
+    """The state variables that an expression depends on, directly, through lets and through new values of variables."""
+    follow = {let.name: let.needs for let in (*environment.lets, *environment.after)}
+    waiting, seen = list(variables_of(expression.compiled)), set[str]()
+    while waiting:
+        name = waiting.pop()
+        if name not in seen:
+            seen.add(name)
+            waiting += follow.get(name, ())
+    return frozenset(name.removeprefix(_STATE) for name in seen if name.startswith(_STATE))
 
 
 def next_state(
     method: Method, environment: Environment, inputs: Mapping[str, Any], result: Any, struct: Struct
 ) -> State:
-    """What a method's success leaves: each variable with its new value, those nobody can know left out.
+    """The state after a method's success: each variable with its new value, without those that cannot be known.
 
     `inputs` are native, with the `state` before; `result` is native.
     """
@@ -153,112 +146,8 @@ def native(type_: Type, value: Any) -> Any:
 
 
 def known(needs: frozenset[str], state: State | None) -> bool:
-    """Whether everything that a text hangs on is known; where no handle is open, the first guard decides."""
+    """Whether all needed variables are known; where no handle is open, the first guard decides."""
     return state is None or needs <= state.keys()
-
-
-def names_of(methods: Sequence[str], machine: str) -> tuple[str, ...]:
-    """The full names of methods."""
-    return tuple(f"{machine}.{name}" for name in methods)
-
-
-OPEN_HANDLE: Final = "open-handle"  # the guard that refuses a handle nobody holds
-_COMMON: Final = ("version", "purpose", "source", "equivalence", "purity", "confirmed_by", "failure", "rng", "calls")
-_WHOLE: Final = (
-    "state",
-    "invariants",
-    "laws",
-    "vectors",
-    "axes",
-    "workloads",
-    "given",
-    "own_roots",
-    "bystanders",
-    "fuzz",
-)
-_ABSENT: Final[Mapping[str, Any]] = {"requires": [], "ordering": {}, "vectors": []}
-
-
-def parts_of(source: Source) -> tuple[Source, ...]:
-    """The machine's own source, then its methods' in the order of the file."""
-    file = _File(source, _by_section(source.values), _by_section(source.keys))
-    return (_whole(file), *(_method(file, name) for name in source.value["operations"]))
-
-
-_Sections = Mapping[Path, Sequence[tuple[Path, Position]]]
-
-
-@dataclass(frozen=True, slots=True)
-class _File:
-    """The file of a machine with its positions by section, so that no part looks at those of another."""
-
-    source: Source
-    values: _Sections
-    keys: _Sections
-
-
-def _by_section(places: Mapping[Path, Position]) -> _Sections:
-    found: dict[Path, list[tuple[Path, Position]]] = {}
-    for path, position in places.items():
-        found.setdefault(_section(path), []).append((path, position))
-    return found
-
-
-def _section(path: Path) -> Path:
-    """The key at the top that a path stands below; of an operation, its name as well."""
-    return path[:2] if path[:1] == ("operations",) else path[:1]
-
-
-def _whole(file: _File) -> Source:
-    body = file.source.value
-    value: dict[str, Any] = {"contract": body["machine"], "methods": list(body["operations"])}
-    places: dict[Path, Path] = {("contract",): ("machine",), ("methods",): ("operations",)}
-    for key in (*_COMMON, *_WHOLE):
-        if key in body:
-            value[key], places[(key,)] = body[key], (key,)
-    for key in ("inputs", "outputs"):
-        value[key] = {}
-    if "handle" in body:
-        value["handle"], places[("handle",)] = body["handle"], ("handle",)
-    return _part(file, {**_ABSENT, "confirmed_by": [], **value}, places)
-
-
-def _method(file: _File, name: str) -> Source:
-    body, own = file.source.value, file.source.value["operations"][name]
-    here: Path = ("operations", name)
-    value: dict[str, Any] = {"contract": f"{body['machine']}.{name}"}
-    places: dict[Path, Path] = {("contract",): here}
-    for key in _COMMON:
-        if key in body and key not in own:
-            value[key], places[(key,)] = body[key], (key,)
-    for key, part in own.items():
-        value[key], places[(key,)] = part, (*here, key)
-    guards = list(own.get("requires", ()))
-    if not own.get("opens") or _takes(own):
-        guard = {"id": OPEN_HANDLE, "that": "has_state", **body.get("handle", {})}
-        places |= {("requires", k + 1): (*here, "requires", k) for k in range(len(guards))}
-        places[("requires",)] = places[("requires", 0)] = ("handle",)
-        guards = [guard, *guards]
-    value["requires"] = guards
-    return _part(file, {**_ABSENT, "confirmed_by": [], "state": "none", **value}, places)
-
-
-def _takes(own: Mapping[str, Any]) -> bool:
-    return any(isinstance(one, dict) and one.get("type") == "handle" for one in own.get("inputs", {}).values())
-
-
-def _part(file: _File, value: Mapping[str, Any], places: Mapping[Path, Path]) -> Source:
-    """A source whose values stand at `places`, new path to old, with everything below them."""
-    source = file.source
-    values: dict[Path, Position] = {(): source.at(places[("contract",)])}
-    keys: dict[Path, Position] = {}
-    for new, old in places.items():
-        for found, known in ((values, file.values), (keys, file.keys)):
-            for path, position in known.get(_section(old), ()):
-                if path[: len(old)] == old:
-                    found.setdefault((*new, *path[len(old) :]), position)
-            found[new] = source.key_at(old) if new == ("contract",) else found.get(new, source.at(old))
-    return Source(source.file, dict(value), values, keys, source.text)
 
 
 UNKNOWN: Final = "unknown"  # what a variable becomes where no expression says it
@@ -266,11 +155,11 @@ _SENTENCE = re.compile(r"[A-Z].*\.\Z", re.DOTALL)
 
 
 def machine_from(source: Source, named: NamedTypes, problems: list[Problem]) -> Machine:
-    """The machine that the source of a machine's own contract holds."""
+    """The machine of the source of a machine's own contract."""
     body = source.value
     variables = tuple(_variable(source, name, named, problems) for name in body["state"])
     given = tuple(body.get("given", ()))
-    methods = names_of(body["methods"], body["contract"])
+    methods = tuple(f"{body['contract']}.{method}" for method in body["methods"])
     return Machine(body["contract"], variables, methods, given, body.get("own_roots", False))
 
 
@@ -331,7 +220,7 @@ class Words:
 
 
 def words_of(source: Source, machine: Machine, inputs: Struct, outputs: Struct, problems: list[Problem]) -> Words:
-    """What the source of a method says; what contradicts itself is noted in `problems`."""
+    """What the source of a method says; contradictions are added to `problems`."""
     body = source.value
     takes, opens = members_of(inputs, HANDLE), body.get("opens", "")
     for path, message, hint in _faults(body, machine, takes, members_of(outputs, HANDLE)):
@@ -381,18 +270,18 @@ def _faults(
         yield ("inputs", "state"), "an input called `state` would hide the machine's", "rename it"
 
 
-def method_from(
-    words: Words, body: Mapping[str, Any], lets: Mapping[str, str], after: Environment
-) -> tuple[Method, Mentions]:
-    """The method once its expressions are compiled, and which state its texts hang on."""
-    mentions = Mentions(lets, words.texts)
+def method_from(words: Words, operator: str, after: Environment, looked_at: frozenset[str]) -> Method:
+    """The method once its expressions are compiled; `looked_at` are the state variables that its clauses depend on."""
     compiled = {let.name.removeprefix("next."): let.expression for let in after.after}
-    needs = {name: mentions.of(text) for name, text in words.texts.items()}
-    texts = [clause["that"] for key in ("requires", "ensures") for clause in body.get(key, ())]
-    texts += [edge["when"] for edge in body.get("edge_cases", ())]
-    needs[""] = frozenset().union(*(mentions.of(text) for text in texts))
-    name = body["contract"].removeprefix(f"{words.machine.name}.")
-    method = Method(
-        name, words.takes, words.opens, words.closes, compiled, needs, words.keeps, words.unknown, words.said
+    needs = {name: state_needs(expression, after) for name, expression in compiled.items()}
+    return Method(
+        operator.removeprefix(f"{words.machine.name}."),
+        words.takes,
+        words.opens,
+        words.closes,
+        compiled,
+        {**needs, "": looked_at},
+        words.keeps,
+        words.unknown,
+        words.said,
     )
-    return method, mentions

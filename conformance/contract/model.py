@@ -7,21 +7,22 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from conformance.contract.expression import Environment, Expression
-from conformance.contract.machine import Machine, Mentions, Method, State, known, next_state
+from conformance.contract.machine import Machine, Method, State, known, next_state
 from conformance.contract.source import Path, Position, Source
 from conformance.contract.types import Struct
 
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """A named CEL sentence about inputs (and results), with the requirement that it carries."""
+    """A named CEL condition on inputs (and results), with the requirement that it tests."""
 
     id: str
     expression: Expression
     requirements: tuple[str, ...]
     rulings: tuple[str, ...]
     position: Position
-    implied_by: tuple[str, ...] = ()  # the other clauses of the same contract that say as much together
+    implied_by: tuple[str, ...] = ()  # other clauses of the same contract that together imply it
+    needs: frozenset[str] = frozenset()  # the state variables that it depends on
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +39,12 @@ class Guard:
     rulings: tuple[str, ...]
     position: Position
     unit: str = ""
+    needs: frozenset[str] = frozenset()  # the state variables that it depends on
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A failure that hangs on what stands in a root or a machine, not on the inputs alone; `when` says it in words."""
+    """A failure that depends on a root's files or a machine's state, not on the inputs alone; `when` describes it."""
 
     id: str
     code: str
@@ -73,7 +75,7 @@ class StateVariable:
 
 @dataclass(frozen=True, slots=True)
 class EdgeCase:
-    """A named corner of the input space; `when` says whether an input lies in it."""
+    """A named part of the input space; `when` says whether an input is in it."""
 
     id: str
     when: Expression
@@ -184,7 +186,6 @@ class Contract:
     axes: Mapping[str, str] = field(default_factory=dict)  # axis -> why no group of the contract goes along it
     machine: Machine | None = None  # of a machine's own contract, and of those of its methods
     method: Method | None = None
-    mentions: Mentions = field(default_factory=lambda: Mentions({}), repr=False)
     invariants: tuple[Clause, ...] = ()  # of a machine's own contract: over the state after every operation
     state_environment: Environment | None = field(default=None, repr=False)
 
@@ -224,7 +225,7 @@ class Contract:
         return next((guard for guard in self.requires if not guard.expression.holds(activation)), None)
 
     def foresees(self, inputs: Mapping[str, Any]) -> bool:
-        """Whether the state of native inputs is known as far as any guard, postcondition or edge case hangs on it."""
+        """Whether all of the state that guards, postconditions and edge cases depend on is known in native inputs."""
         return self.method is None or known(self.method.needs[""], inputs.get("state"))
 
     def next_state(self, inputs: Mapping[str, Any], result: Mapping[str, Any]) -> State:
@@ -234,11 +235,11 @@ class Contract:
         return next_state(self.method, self.result_environment, inputs, result, self.machine.state)
 
     def broken_invariants(self, state: State) -> tuple[Clause, ...]:
-        """The invariants of a machine that a state breaks; those that hang on what is not known are left out."""
+        """The invariants of a machine that a state breaks; those that depend on unknown variables are left out."""
         if self.state_environment is None:
             return ()
         activation = self.state_environment.bind({"state": state})
-        judged = (one for one in self.invariants if known(self.mentions.of(one.expression.text), state))
+        judged = (one for one in self.invariants if known(one.needs, state))
         return tuple(one for one in judged if not one.expression.holds(activation))
 
     def in_domain(self, inputs: Mapping[str, Any]) -> bool:

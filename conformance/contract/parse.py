@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from conformance.contract.expression import BadExpression, BadLet, Environment, Expression, environment
 from conformance.contract.functions import Function
-from conformance.contract.machine import Machine, Mentions, Method, Words, machine_from, method_from, words_of
+from conformance.contract.machine import Machine, Method, Words, machine_from, method_from, state_needs, words_of
 from conformance.contract.model import (
     Bystanders,
     Clause,
@@ -35,7 +36,7 @@ def contract_from(
     functions: Sequence[Function],
     machine: Machine | None = None,
 ) -> Contract:
-    """The contract that a schema-valid source holds; raises MalformedContract with every bad expression.
+    """The contract of a schema-valid source; raises MalformedContract with every bad expression.
 
     `machine` is the one whose method the source words; a source with `methods` words a machine as a whole.
     """
@@ -48,20 +49,20 @@ def names(body: Mapping[str, Any], key: str) -> tuple[str, ...]:
     return (value,) if isinstance(value, str) else tuple(value)
 
 
+@dataclass
 class _Parser:
-    def __init__(
-        self,
-        source: Source,
-        family: str,
-        named: NamedTypes,
-        functions: Sequence[Function],
-        machine: Machine | None = None,
-    ) -> None:
-        self.source, self.family, self.named, self.functions = source, family, named, functions
-        self.machine = machine
-        self.words: Words | None = None
-        self.problems: list[Problem] = []
-        self.body: dict[str, Any] = source.value
+    source: Source
+    family: str
+    named: NamedTypes
+    functions: Sequence[Function]
+    machine: Machine | None
+    words: Words | None = None
+    problems: list[Problem] = field(default_factory=list)
+
+    @property
+    def body(self) -> dict[str, Any]:
+        body: dict[str, Any] = self.source.value
+        return body
 
     def contract(self) -> Contract:
         body = self.body
@@ -76,10 +77,10 @@ class _Parser:
             raise MalformedContract(self.problems)
         before = self.environment(inputs, None)
         after = self.environment(inputs, outputs)
-        method, mentions = self.method(after)
         invariants, over_state = self.invariants()
         requires = tuple(self.guard(k, before) for k in range(len(body["requires"])))
         ensures = tuple(self.clause(("ensures", k), after) for k in range(len(body.get("ensures", ()))))
+        edge_cases = tuple(self.edge_case(k, before) for k in range(len(body.get("edge_cases", ()))))
         self.unique("requires", [guard.id for guard in requires])
         self.unique("ensures", [clause.id for clause in ensures])
         self.unique("refuses", [refusal["id"] for refusal in body.get("refuses", ())])
@@ -114,7 +115,7 @@ class _Parser:
             ),
             fuzz_generator=body.get("fuzz", {}).get("generator", ""),
             fuzz_examples=body.get("fuzz", {}).get("examples", 0),
-            edge_cases=tuple(self.edge_case(k, before) for k in range(len(body.get("edge_cases", ())))),
+            edge_cases=edge_cases,
             bases=body.get("bases", {}),
             groups=tuple(self.group(k, before) for k in range(len(body["vectors"]))),
             workloads=tuple(self.workload(k) for k in range(len(body.get("workloads", ())))),
@@ -124,8 +125,7 @@ class _Parser:
             bystanders=Bystanders(**body.get("bystanders", {})),
             axes=dict(body.get("axes", {})),
             machine=self.machine,
-            method=method,
-            mentions=mentions,
+            method=self.method(before, after, (*requires, *ensures), edge_cases),
             invariants=invariants,
             state_environment=over_state,
         )
@@ -134,7 +134,7 @@ class _Parser:
         return contract
 
     def places(self, inputs: Struct, outputs: Struct) -> None:
-        """Roots and handles stand at the top, where whoever asks can put them; no operator answers with a root."""
+        """Check that roots and handles are members of the top level, and that no output is a root."""
         for key, struct in (("inputs", inputs), ("outputs", outputs)):
             for member in struct.fields:
                 if is_place(member.type) and self.body["purity"] == "pure":
@@ -159,12 +159,22 @@ class _Parser:
             name = error.name.removeprefix("next.")
             raise MalformedContract([self.bad(("let" if name == error.name else "becomes", name), error)]) from None
 
-    def method(self, after: Environment) -> tuple[Method | None, Mentions]:
-        lets = self.body.get("let", {})
-        return (None, Mentions(lets)) if self.words is None else method_from(self.words, self.body, lets, after)
+    def method(
+        self, before: Environment, after: Environment, clauses: Sequence[Guard | Clause], edge_cases: Sequence[EdgeCase]
+    ) -> Method | None:
+        if self.words is None:
+            return None
+        needs = (*(one.needs for one in clauses), *(self.needs(edge.when, before) for edge in edge_cases))
+        return method_from(self.words, self.body["contract"], after, frozenset().union(*needs))
+
+    def needs(self, expression: Expression, env: Environment) -> frozenset[str]:
+        """The state variables that an expression depends on; none where it does not compile or there is no machine."""
+        if self.machine is None or expression.compiled is None:
+            return frozenset()
+        return state_needs(expression, env)
 
     def invariants(self) -> tuple[tuple[Clause, ...], Environment | None]:
-        """What holds after every operation of a machine, over its state alone."""
+        """The conditions on the state that are true after every operation of a machine."""
         bodies = self.body.get("invariants", ())
         if self.machine is None or not bodies:
             return (), None
@@ -187,7 +197,7 @@ class _Parser:
         return Problem(place, "C004", f"{error.message} in {self.at(path)!r}", error.hint)
 
     def inside(self, position: Position, error: BadExpression) -> Position:
-        """Where a mistake inside the scalar at `position` stands in the file."""
+        """The position in the file of a mistake inside the scalar at `position`."""
         lines = self.source.text.splitlines()
         style = lines[position.line - 1][position.column - 1 :][:1]
         if style == "|":  # a block begins on the next line, indented
@@ -213,14 +223,15 @@ class _Parser:
         clause = self.clause(("requires", index), env)
         body = self.body["requires"][index]
         told = (clause.requirements, clause.rulings, clause.position)
-        return Guard(clause.id, clause.expression, body["else"], *told, body.get("unit", ""))
+        return Guard(clause.id, clause.expression, body["else"], *told, body.get("unit", ""), clause.needs)
 
     def clause(self, path: Path, env: Environment) -> Clause:
         body = self.at(path)
         expression = self.expression((*path, "that"), env)
         requirements, rulings = names(body, "requirement"), names(body, "ruling")
         place, implied_by = self.source.at(path), names(body, "implied_by")
-        return Clause(body["id"], expression, requirements, rulings, place, implied_by)
+        needs = self.needs(expression, env)
+        return Clause(body["id"], expression, requirements, rulings, place, implied_by, needs)
 
     def refusal(self, index: int) -> Refusal:
         path: Path = ("refuses", index)

@@ -31,7 +31,7 @@ class ErrorCode:
 
 
 def errors_from(source: Source) -> dict[str, ErrorCode]:
-    """The registry that a schema-valid errors.yaml holds, by code."""
+    """The registry of a schema-valid errors.yaml, by code."""
     entries = source.value["errors"]
     return {
         body["code"]: ErrorCode(
@@ -48,7 +48,7 @@ def errors_from(source: Source) -> dict[str, ErrorCode]:
 
 
 def registry_functions(errors: Mapping[str, ErrorCode]) -> Sequence[Function]:
-    """The named functions that look into the registry: whether a code is there, what it says, what it declares."""
+    """The named functions over the registry: whether a code is in it, and what its entry says."""
 
     def registered(code: str) -> bool:
         return code in errors
@@ -58,7 +58,7 @@ def registry_functions(errors: Mapping[str, ErrorCode]) -> Sequence[Function]:
         given = cbor2.loads(bytes(item))
         if not isinstance(given, dict) or given.keys() != declared.keys():
             return False
-        # A key that stands twice is lost in decoding, and with it some length.
+        # A repeated key is lost in decoding, so the item would become shorter.
         whole = len(encode_item(given)) == len(item)
         return whole and all(_is_of(given[name], kind) for name, kind in declared.items())
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from functools import cache
+from functools import lru_cache
 from pathlib import Path as FilePath
 from typing import Any
 
@@ -18,7 +18,7 @@ from conformance.contract.source import Path, Problem, Source
 def _one_of(validator: Any, branches: Sequence[Any], instance: Any, schema: Any) -> Iterator[ValidationError]:
     """`oneOf` as in jsonschema; but where branches require keys, only those are tried whose keys are there.
 
-    Most of what a contract holds are steps, which have eleven branches: a fifth of the time that a specification takes.
+    Most values of a contract are steps, which have eleven branches; this saves a fifth of the time of loading.
     """
     keys = instance.keys() if isinstance(instance, dict) else None
     tried = [one for one in branches if keys is None or one is True or keys >= set(one.get("required", ()))]
@@ -30,21 +30,23 @@ _extend: Any = jsonschema.validators.extend
 _Validator = _extend(jsonschema.Draft202012Validator, {"oneOf": _one_of})
 
 
-@cache
-def _validator(file: FilePath) -> Any:
-    schemas = [json.loads(one.read_text(encoding="utf-8")) for one in sorted(file.parent.glob("*.schema.json"))]
-    known = Registry().with_resources((schema["$id"], Resource.from_contents(schema)) for schema in schemas)
-    return _Validator(json.loads(file.read_text(encoding="utf-8")), registry=known)
-
-
 def violations(source: Source, schema: FilePath) -> Iterator[Problem]:
     """What in `source` does not fit the schema file, the most telling violation of each place."""
-    for error in _validator(schema).iter_errors(source.value):
+    texts = tuple(one.read_text(encoding="utf-8") for one in sorted(schema.parent.glob("*.schema.json")))
+    for error in _validator(schema.read_text(encoding="utf-8"), texts).iter_errors(source.value):
         yield _problem(source, _telling(error))
 
 
+@lru_cache(32)
+def _validator(text: str, texts: tuple[str, ...]) -> Any:
+    """The validator of a schema by its text, not by its path: a schema may be edited while the process runs."""
+    schemas = map(json.loads, texts)
+    known = Registry().with_resources((schema["$id"], Resource.from_contents(schema)) for schema in schemas)
+    return _Validator(json.loads(text), registry=known)
+
+
 def _telling(error: ValidationError) -> ValidationError:
-    # Inside a oneOf the branch that matches best holds the real mistake.
+    # Inside a oneOf the real mistake is in the branch that matches best.
     while error.context:
         error = best_match([error]) or error
         if not error.context:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import copy
-import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path as FilePath
 from typing import Any, Final
 
-import numpy as np
-
-from conformance.contract.canonical import array, encode_item, head, text_map
 from conformance.contract.source import MAX_VALUES, MalformedContract, Path, Position, Problem, Source
+from conformance.contract.types import INTEGER_RANGES
+from conformance.contract.value import value_item, wire_value
 
 ENDING: Final = ".cases.yaml"
 KEYS: Final = ("values", "bases", "vectors", "workloads")  # what may be in it instead of in the contract
@@ -59,8 +57,7 @@ _FORMS: Final[Mapping[str, frozenset[str]]] = {  # by the first key; the others 
     "edit": frozenset({"replace"}),
     "like": frozenset({"set", "unset"}),
 }
-_DTYPES: Final = ("uint8", "uint16", "uint32", "uint64", "int32", "int64")
-# What stands under these is a map of names, whatever the names are.
+# The keys whose value is a map of names; a name in it may be that of a form.
 _NAMES: Final = frozenset({"set", "fields", "result", "bases", "inputs", "outputs", "use", "decode", "state", VALUES})
 
 
@@ -83,7 +80,7 @@ class _Refused(Exception):
 
 
 class _Writer:
-    """Writes out one file. `at` is where a value is written, `to` where it ends, None inside another form."""
+    """Writes out one file. `at` is the path of a value in the file, `to` its path in the result, None inside a form."""
 
     def __init__(self, source: Source) -> None:
         self.source = source
@@ -115,7 +112,7 @@ class _Writer:
         except _Refused as error:
             message, hint = error.args
             raise MalformedContract([self.source.problem(at, "C018", f"{form}: {message}", hint)]) from None
-        except (AttributeError, TypeError, ValueError, OverflowError, struct.error) as error:
+        except (AttributeError, TypeError, ValueError, OverflowError) as error:
             message, hint = f"{form}: a part is of the wrong kind ({error!s:.80})", "spec/README.md, Long values"
             raise MalformedContract([self.source.problem(at, "C018", message, hint)]) from None
 
@@ -131,7 +128,7 @@ class _Writer:
         match body["series"]:
             case {"start": int(start), "count": int(count), **rest} if 0 <= count <= LONGEST:
                 step, modulo, dtype = rest.pop("step", 1), rest.pop("modulo", 0), rest.pop("as", "")
-                if not rest and type(step) is type(modulo) is int and dtype in ("", *_DTYPES):
+                if not rest and type(step) is type(modulo) is int and dtype in ("", *INTEGER_RANGES):
                     numbers = [start + step * k for k in range(count)]
                     numbers = [number % modulo for number in numbers] if modulo else numbers
                     return _elements(numbers, dtype) if dtype else numbers
@@ -142,7 +139,7 @@ class _Writer:
         items: list[Any] = []
         texts: list[str] = []
         for k, part in enumerate(parts):
-            # The items of a written list go to where they end; of any other part the count is not known before.
+            # The items of a written list keep their positions; how many another part has is not known before.
             here = (*at, "join", k)
             if isinstance(part, list) and to is not None:
                 first = len(items)
@@ -158,7 +155,7 @@ class _Writer:
         return "".join(texts) if texts else items
 
     def _cbor(self, body: Mapping[str, Any], at: Path, _: Path | None) -> str:
-        return _item(self.out(body["cbor"], (*at, "cbor"))).hex()
+        return value_item(wire_value(self.out(body["cbor"], (*at, "cbor")), canonical=True)).hex()
 
     def _edit(self, body: Mapping[str, Any], at: Path, _: Path | None) -> str:
         base = body["edit"]
@@ -220,7 +217,7 @@ def _is_in(name: Any, known: Mapping[str, Any]) -> bool:
 
 
 def _reached(value: Any, path: str) -> tuple[Any, str]:
-    """What holds the last step of a dotted path, and that step; None where nothing does."""
+    """The map or list above the last step of a dotted path, or None, and that step."""
     *steps, last = path.split(".")
     for step in steps:
         if isinstance(value, list) and step.isdigit() and int(step) < len(value):
@@ -238,33 +235,8 @@ def _bytes(text: Any) -> bytes:
 
 
 def _elements(numbers: Sequence[int], dtype: str) -> str:
+    signed, size = dtype.startswith("int"), int(dtype.lstrip("uint")) // 8
     try:
-        return np.array(numbers, dtype=np.dtype(dtype).newbyteorder("<")).tobytes().hex()
+        return b"".join(number.to_bytes(size, "little", signed=signed) for number in numbers).hex()
     except OverflowError:
         raise _Refused(f"a number is no {dtype}", "add modulo, or take a wider type") from None
-
-
-def _item(value: Any) -> bytes:
-    """The CBOR of a `value` as contracts write it."""
-    match value:
-        case "null" | None:
-            return encode_item(None)
-        case bool():
-            return encode_item(value)
-        case {"text": str(text), **rest} if not rest:
-            return encode_item(text)
-        case {"bytes": text, **rest} if not rest:
-            return encode_item(_bytes(text))
-        case {"int": int(number) | str(number), **rest} if not rest:
-            return encode_item(int(number))
-        case {"float": float(number), **rest} if not rest:
-            return encode_item(number)
-        case {"float": str(digits), **rest} if not rest:
-            return encode_item(struct.unpack(">d", _bytes(digits))[0])
-        case {"array": list(items), **rest} if not rest:
-            return array([_item(item) for item in items])
-        case {"fields": dict(fields), **rest} if not rest:
-            return text_map({key: _item(item) for key, item in fields.items()})
-        case {"map": list(pairs), **rest} if not rest and all(isinstance(pair, list) for pair in pairs):
-            return head(5, len(pairs)) + b"".join(_item(part) for pair in pairs for part in pair)
-    raise _Refused(f"expected a value, found {value!r:.80}", "{text: a}, {int: 5}, {bytes: 00}, {fields: {a: ...}}")

@@ -193,7 +193,7 @@ class _Builder:
                 raise _malformed(position, "merge keys are refused", "write the keys out")
             if key in items:
                 first = self.keys[(*path, key)]
-                raise _malformed(position, f"duplicate key {key!r}", f"it stands at {first} already; remove one")
+                raise _malformed(position, f"duplicate key {key!r}", f"it is at {first} already; remove one")
             self.keys[(*path, key)] = position
             items[key] = self.node(next(events), events, (*path, key))
         return items

@@ -1,4 +1,8 @@
-"""Bounds of sizes, as guards word them: `size(bytes(run_id)) <= 4096`."""
+"""Spans of text in an expression: comparisons, conjuncts, equations, and bounds of sizes.
+
+The engine's checked tree (`checked_tree.py`) cannot serve here: it has the offset of an operator and not the span of an
+expression, and macros are expanded in it. Lint replaces spans, and compiles each side of a comparison on its own.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +45,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """`left sign right` as it stands in the expression `whole`, from `start` to `end`."""
+    """`left sign right` in the expression `whole`, from `start` to `end`."""
 
     whole: str
     left: str

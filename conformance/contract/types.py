@@ -128,7 +128,7 @@ def is_integer(type_: Type) -> bool:
 
 
 def walk(type_: Type, path: str = "") -> Iterator[tuple[str, Type]]:
-    """Every type inside `type_` with its dotted path; list and map items stand under the path of their holder."""
+    """Every type inside `type_` with its dotted path; the items of a list or map have its path."""
     yield path, type_
     if isinstance(type_, Struct):
         for field in type_.fields:
@@ -142,6 +142,19 @@ _MAP = re.compile(r"map<\s*string\s*,\s*(.+)>\Z")
 _TENSOR = re.compile(r"tensor<(\w+)>\Z")
 MAX_NESTING: Final = 16  # of list<..> and map<string, ..> in one another
 NamedTypes = Mapping[str, Type]
+
+
+def named_types(source: Source, problems: list[Problem]) -> dict[str, Type]:
+    """The types of a schema-valid types.yaml, each of which may name those above it; adds to `problems`."""
+    named: dict[str, Type] = {}
+    for name in source.value["types"]:
+        try:
+            type_ = type_at(source, ("types", name), named)
+        except MalformedContract as error:
+            problems += error.problems
+            continue
+        named[name] = replace(type_, name=name) if isinstance(type_, Struct) else type_
+    return named
 
 
 def struct_at(source: Source, path: Path, named: NamedTypes) -> Struct:
@@ -228,5 +241,5 @@ def lasting(type_: Type) -> Type:
 
 
 def has_volatile(type_: Type) -> bool:
-    """Whether a volatile field stands anywhere in the type."""
+    """Whether the type has a volatile field, at any depth."""
     return lasting(type_) != type_

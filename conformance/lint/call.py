@@ -245,7 +245,7 @@ class Desk:
     def judges(self, text: str, call: Call) -> bool:
         """Whether the call's frozen result holds everything that an expression over the result mentions."""
         if call.elided and self.contract.method is not None:
-            text += "".join(self.contract.mentions.becomes.values()) if "next." in text else ""
+            text += "".join(one.text for one in self.contract.method.becomes.values()) if "next." in text else ""
         return call.result is not None and not any(
             re.search(rf"\bresult\.{re.escape(path)}\b", text) for path in call.elided
         )

@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any, Final
 
 from conformance.contract.library import Library
-from conformance.contract.machine import OPEN_HANDLE
+from conformance.contract.machine_file import OPEN_HANDLE
 from conformance.contract.model import Contract
 from conformance.contract.parse import names
 from conformance.contract.source import Path, Position

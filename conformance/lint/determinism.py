@@ -89,7 +89,7 @@ def totality(subject: Subject, contract: Contract, code: str) -> Iterator[Findin
 def _judged(subject: Subject, contract: Contract, name: str, call: Any) -> bool:
     assert contract.method is not None
     known = contract.method.needs[name] <= (call.inputs.get("state") or {}).keys()
-    return known and subject.desk(contract).judges(contract.mentions.becomes[name], call)
+    return known and subject.desk(contract).judges(contract.method.becomes[name].text, call)
 
 
 def _changes(call: Any, name: str) -> bool:
@@ -103,7 +103,7 @@ def memory(subject: Subject, contract: Contract, code: str) -> Iterator[Finding]
         return
     used: set[str] = set()
     for invariant in contract.invariants:
-        used |= contract.mentions.of(invariant.expression.text)
+        used |= invariant.needs
     for name in machine.methods:
         method = subject.library.contracts[name]
         if method.method is None:

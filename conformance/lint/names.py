@@ -292,7 +292,7 @@ def _names_in(contract: Contract) -> set[str]:
         *(text.text for variable in contract.state for u in variable.updates for text in (u.when, u.becomes)),
         *(group.where.text for group in contract.groups if group.where),
         *contract.source.value.get("let", {}).values(),
-        *contract.mentions.becomes.values(),
+        *(one.text for one in (contract.method.becomes.values() if contract.method is not None else ())),
     ]
     # A let that holds a map or a struct is used through what follows its dot.
     return {name.split(".")[0] for text in texts for name in dotted_names(text)}

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 
 from conformance.contract.family import Passage, Requirement
-from conformance.contract.machine import OPEN_HANDLE
+from conformance.contract.machine_file import OPEN_HANDLE
 from conformance.contract.model import Contract
 from conformance.lint.checks import check_of, check_text, claimable, mentions
 from conformance.lint.mutation import (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from conformance.backend.session import KnownSignatures, SpecSignatures
+from conformance.backend.session import SpecSignatures, signatures_of
 from conformance.codec.codebook import codebook_of
 from conformance.contract.finder import Layout
 from conformance.contract.library import load_library
@@ -11,7 +11,7 @@ from conformance.tests.processes import ROOT, python
 
 def test_signatures_read_one_by_one_are_those_of_the_library() -> None:
     library = load_library(Layout(ROOT))
-    known, read = KnownSignatures(codebook_of(library)), SpecSignatures(Layout(ROOT))
+    known, read = signatures_of(codebook_of(library)), SpecSignatures(Layout(ROOT))
     assert {name: read[name] for name in library.contracts} == {name: known[name] for name in library.contracts}
     assert {code: read.number(code) for code in library.errors} == {code: known.number(code) for code in library.errors}
     assert read.number("NO_SUCH_CODE") == known.number("NO_SUCH_CODE") == 0

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from conformance.backend.command import LostBackend, Process
+from conformance.backend.command import Process
 from conformance.backend.driver import Conversation
 from conformance.backend.hello import BadHello
-from conformance.backend.outcome import Crash, Outcome, ProtocolError, Result, Timeout
+from conformance.backend.outcome import Crash, LostBackend, Outcome, ProtocolError, Result, Timeout
 from conformance.backend.resolve import BackendNotFound
 from conformance.backend.scheduler import Pipeline
 from conformance.codec.framing import DIALECTS
@@ -73,7 +73,7 @@ def test_a_flood_grows_the_harness_by_no_more_than_a_message() -> None:
     # In a process of its own, because the high-water mark never falls.
     script = """
 import resource
-from conformance.backend.command import LostBackend
+from conformance.backend.outcome import LostBackend
 from conformance.codec.framing import MAX_MESSAGE
 from conformance.tests.backends import ask, process
 running = process("floods_stdout", "line", timeout=30)

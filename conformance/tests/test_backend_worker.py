@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from conformance.backend.carrier import Carrier, InProcess
-from conformance.backend.command import LostBackend, Process
+from conformance.backend.command import Process
 from conformance.backend.driver import Call, Conversation, Driver
 from conformance.backend.hello import BadHello
-from conformance.backend.outcome import BadAnswer, Crash, ObservedFailure, ObservedResult, observe
+from conformance.backend.outcome import BadAnswer, Crash, LostBackend, ObservedFailure, ObservedResult, observe
 from conformance.backend.resolve import BackendCommand, BackendNotFound, resolve
-from conformance.backend.session import KnownSignatures, Session, SpecSignatures
+from conformance.backend.session import Session, SpecSignatures, signatures_of
 from conformance.codec.codebook import Codebook
 from conformance.codec.framing import DIALECTS, Dialect
 from conformance.contract.finder import Layout
@@ -334,7 +334,7 @@ def test_folders_named_like_ours_or_like_the_standard_librarys_shadow_nothing(ho
 
 
 def test_a_method_that_no_contract_describes_is_not_found(home: Home) -> None:
-    session = Session(object(), KnownSignatures(home.codebook), "json")
+    session = Session(object(), signatures_of(home.codebook), "json")
     answer = session.answer({"id": 1, "method": "Other_v1", "params": {}})
     assert answer is not None
     assert answer["error"]["code"] == -32601

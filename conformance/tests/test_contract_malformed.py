@@ -150,3 +150,12 @@ def test_the_problems_of_all_files_come_together_in_the_order_of_their_places(tm
     files = [problem.position.file for problem in found]
     assert files == sorted(files)
     assert {Path(file).name for file in files} >= {"errors.yaml", "requirements.yaml", "rulings.yaml", NAME}
+
+
+def test_a_schema_that_is_edited_between_two_loads_counts_from_the_second_on(tmp_path: Path) -> None:
+    layout = write_spec(tmp_path)
+    load_library(layout)
+    schema = layout.spec / "schema" / "contract.schema.json"
+    schema.write_text(schema.read_text().replace('"purpose"', '"reason"'))
+    with pytest.raises(MalformedContract, match="unknown key 'purpose'"):
+        load_library(layout)

@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import pytest
+from cel_expr_python import cel
 
+from conformance.contract.checked_tree import variables_of
+from conformance.contract.expression import environment
 from conformance.contract.syntax import comparisons, conjuncts, dotted_names, equation, parse
+from conformance.contract.types import Field, Scalar, Struct
 from conformance.tests.shipped import shipped_library
+
+UINT, STRING = cel.Type.UINT, cel.Type.STRING
 
 
 def pairs(text: str) -> list[tuple[str, str, str]]:
@@ -70,3 +76,28 @@ def test_every_expression_of_the_shipped_contracts_can_be_read() -> None:
         texts += [edge.when.text for edge in contract.edge_cases] + list(contract.source.value.get("let", {}).values())
         for text in texts:
             assert contract.result_environment.compile(parse(text).text(text), expected=None)
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("count + salt_size > 3u", {"count", "salt_size"}),
+        ("label == 'count'", {"label"}),
+        ("cursor.epoch == 1u", {"cursor.epoch"}),
+        ("sizes[label] == size(numbers)", {"sizes", "label", "numbers"}),
+        ("numbers.all(n, n < count)", {"numbers", "n", "count", "@result"}),
+        ("true", set()),
+    ],
+)
+def test_the_checked_tree_names_the_variables_and_neither_functions_nor_parts_of_strings(
+    text: str, names: set[str]
+) -> None:
+    types = {"count": UINT, "salt_size": UINT, "label": STRING, "cursor.epoch": UINT, "numbers": cel.Type.List(UINT)}
+    engine = cel.NewEnv(variables={**types, "sizes": cel.Type.Map(STRING, cel.Type.INT)}, functions=[])
+    assert variables_of(engine.compile(text)) == names
+
+
+def test_a_let_needs_the_variables_of_its_text_alone() -> None:
+    inputs = Struct((Field("count", Scalar("uint64")), Field("counter", Scalar("uint64"))))
+    known = environment(inputs, None, [("twice", "counter * 2u"), ("named", "'count' + string(twice)")])
+    assert [(let.name, let.needs) for let in known.lets] == [("twice", {"counter"}), ("named", {"twice"})]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.contract.memo import ROOMS
+from conformance.contract.cache import ROOMS
 from conformance.tests.processes import ROOT
 
 LAST = ("pytest_plugin", "pytest_bench")  # beside the command line, at the end of the row

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from conformance.contract.cache import MISSING, Cache, digest_of_texts, open_cache
 from conformance.contract.finder import Layout
-from conformance.contract.memo import NOTHING, Memo, digest_of_texts, memo
-from conformance.contract.reader import Shelf
+from conformance.contract.lazy import LazyMapping
 from conformance.vectors.case import Case
 from conformance.vectors.vector_file import (
     FORMAT,
@@ -75,27 +75,25 @@ def load_corpus(layout: Layout) -> Corpus:
         raise _corrupted(shown, str(error)) from None
     if index.root != root:
         raise _corrupted(shown, "the root digest is not that of the operators")
-    shelves = _Shelves(layout, index, memo("vectors"))
-    outlines = {name: shelves.outline(name) for name in index.operators}
-    return Corpus(
-        Shelf(outlines, shelves.cases, digest_of_texts([hashlib.sha256(data).hexdigest(), *shelves.digests.values()])),
-        index,
-    )
+    case_files = _CaseFiles(layout, index, open_cache("vectors"))
+    outlines = {name: case_files.outline(name) for name in index.operators}
+    digest = digest_of_texts([hashlib.sha256(data).hexdigest(), *case_files.digests.values()])
+    return Corpus(LazyMapping(outlines, case_files.cases, digest), index)
 
 
 def outline_of(cases: Mapping[str, tuple[Case, ...]], operator: str) -> Sequence[Outline]:
     """The id and profile of every case of an operator, of a corpus that was loaded without reading the cases."""
-    if isinstance(cases, Shelf):
+    if isinstance(cases, LazyMapping):
         noted: Sequence[Outline] = cases.notes[operator]
         return noted
     return [(case.id, case.profile) for case in cases[operator]]
 
 
-class _Shelves:
+class _CaseFiles:
     """The files of a corpus as they were when they were first read, and the cases in them."""
 
-    def __init__(self, layout: Layout, index: Index, memo: Memo) -> None:
-        self._layout, self._index, self._memo = layout, index, memo
+    def __init__(self, layout: Layout, index: Index, cache: Cache) -> None:
+        self._layout, self._index, self._cache = layout, index, cache
         self._files: dict[str, bytes] = {}
         self._cases: dict[str, tuple[Case, ...]] = {}
         self.digests: dict[str, str] = {}
@@ -109,11 +107,11 @@ class _Shelves:
         self._files[operator] = file.read_bytes()
         said = (operator, entry.digest, *entry.confirmed_by)
         self.digests[operator] = digest_of_texts([hashlib.sha256(self._files[operator]).hexdigest(), *said])
-        known = self._memo.get("cases", self.digests[operator])
-        if known is NOTHING:
+        known = self._cache.get("cases", self.digests[operator])
+        if known is MISSING:
             self._cases[operator] = self._read(operator, case_digest)
             known = [[case.id, case.profile] for case in self._cases[operator]]
-            self._memo.put("cases", self.digests[operator], known)
+            self._cache.put("cases", self.digests[operator], known)
         return tuple((id_, profile) for id_, profile in known)
 
     def cases(self, operator: str) -> tuple[Case, ...]:

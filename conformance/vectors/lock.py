@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from conformance.codec.cbor import digest
+from conformance.contract.cache import open_cache
+from conformance.contract.lazy import files_digest
 from conformance.contract.library import Library
-from conformance.contract.memo import memo
 from conformance.contract.model import Contract
-from conformance.contract.reader import digest_of_shelf
 from conformance.contract.source import Position, Problem
 from conformance.contract.types import Enum, ListOf, MapOf, Struct, Type
 from conformance.vectors.corpus import Corpus
@@ -95,7 +95,7 @@ def contract_digests(library: Library) -> dict[str, str]:
         contracts = sorted(library.contracts.items())
         return {operator: f"{contract.version} {contract_digest(contract)}" for operator, contract in contracts}
 
-    found: dict[str, str] = memo("vectors").kept("digests", digest_of_shelf(library.contracts), made)
+    found: dict[str, str] = open_cache("vectors").get_or_make("digests", files_digest(library.contracts), made)
     return found
 
 

@@ -61,7 +61,7 @@ class Ledger:
             return None
         state = dict(contract.next_state(situated, result))
         for path in elided:
-            for name in [one for one in state if f"result.{path}" in contract.mentions.becomes.get(one, "")]:
+            for name in [one for one in state if f"result.{path}" in method.becomes[one].text]:
                 del state[name]
         self._states[key] = state
         return state
@@ -160,7 +160,7 @@ class Model:
         activation = contract.environment.bind(inputs)
         touched: set[str] = set()
         for guard in contract.requires:
-            if not known(contract.mentions.of(guard.expression.text), inputs.get("state")):
+            if not known(guard.needs, inputs.get("state")):
                 return Reached(UNSURE, frozenset(touched), state)
             touched.update(self._touched(move.operator, guard.id, activation))
             if not guard.expression.holds(activation):
@@ -174,8 +174,8 @@ class Model:
     def _after(self, contract: Contract, inputs: Mapping[str, Any]) -> State:
         """The state after a success: what hangs on the answer is not known before it is there."""
         after = dict(contract.next_state(inputs, {}))
-        for name, text in contract.mentions.becomes.items():
-            if "result." in text:
+        for name, becomes in contract.method.becomes.items() if contract.method is not None else ():
+            if "result." in becomes.text:
                 after.pop(name, None)
         return after
 
@@ -289,7 +289,7 @@ def _equated(contract: Contract, situation: Situation) -> set[str]:
     """The outputs that some postcondition equates with what does not hang on the result."""
     method, found = contract.method, set[str]()
     for clause in contract.ensures if method is not None else ():
-        if not known(contract.mentions.of(clause.expression.text), situation.inputs.get("state")):
+        if not known(clause.needs, situation.inputs.get("state")):
             continue
         for pair in filter(None, map(equation, conjuncts(clause.expression.text))):
             for path, source in (pair, pair[::-1]):
@@ -301,7 +301,8 @@ def _equated(contract: Contract, situation: Situation) -> set[str]:
 def _of_result(text: str, contract: Contract) -> bool:
     names = dotted_names(text)
     followed = [name.removeprefix("next.") for name in names if name.startswith("next.")]
-    texts = [text, *(contract.mentions.becomes.get(name, "0") for name in followed)]
+    becomes = contract.method.becomes if contract.method is not None else {}
+    texts = [text, *(becomes[name].text for name in followed if name in becomes)]
     return any(name.startswith(("result.", "has_result.")) for one in texts for name in dotted_names(one))
 
 

@@ -13,7 +13,7 @@ from random import Random
 from typing import Any, Final
 
 from conformance.codec.cbor import Float, IllFormed, Incomplete, decode, encode_canonical
-from conformance.contract.canonical import encode_item, head
+from conformance.contract.canonical import HEAD_SIZES, argument_at, encode_item, head, long_head
 from conformance.contract.types import Value
 from conformance.vectors.degenerate import degenerates
 from conformance.vectors.place import ABSENT, Path, Place, at, distinct_places, places, plain_map, put
@@ -152,8 +152,7 @@ def _spoils(data: bytes, start: int, end: int, major: int, argument: int) -> lis
     found += [data + b"\0", data + b"\n"]
     if major == 7:
         return [*found, before + bytes([data[start] ^ 1]) + rest]
-    info, width = {1: (24, 1), 2: (25, 2), 3: (26, 4)}.get(end - start, (27, 8))
-    found.append(before + bytes([major << 5 | info]) + argument.to_bytes(width, "big") + rest)
+    found.append(before + long_head(major, argument, {1: 24, 2: 25, 3: 26}.get(end - start, 27)) + rest)
     found += [before + head(other, argument) + rest for other in (0, 1, 2, 3, 4, 5) if other != major]
     if major in (2, 3, 4, 5):
         found.append(before + bytes([major << 5 | 31]) + rest + b"\xff")
@@ -166,9 +165,7 @@ def _heads(data: bytes) -> Iterator[tuple[int, int, int, int]]:
     """Start, end, major type and argument of every head of a well-formed item of definite lengths."""
     where = 0
     while where < len(data):
-        major, info = data[where] >> 5, data[where] & 31
-        width = {24: 1, 25: 2, 26: 4, 27: 8}.get(info, 0)
-        end = where + 1 + width
-        argument = int.from_bytes(data[where + 1 : end], "big") if width else info
+        major, argument = data[where] >> 5, argument_at(data, where)
+        end = where + HEAD_SIZES[data[where] & 31]
         yield where, end, major, argument
         where = end + (argument if major in (2, 3) else 0)

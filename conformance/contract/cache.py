@@ -1,8 +1,8 @@
-"""What earlier commands found out about the same files, kept in a folder of the user's own (a cache).
+"""The cache: what earlier commands computed from the same files, in a folder of the user's own.
 
-An entry is plain data in CBOR under the SHA-256 of everything that it was made from: the files' content, the harness'
-own source, Python and the packages. So nothing in it grows old. What cannot be read or written is passed over in
-silence and made anew; docs/threat-model.md says who could write an entry of his own.
+An entry is plain data in CBOR. Its name is the SHA-256 of everything that it was computed from: the content of the
+files, the source of the harness, Python and the packages. So no entry goes stale. An entry that cannot be read or
+written is ignored and computed again; docs/threat-model.md says who could write a false entry.
 """
 
 from __future__ import annotations
@@ -15,79 +15,76 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from functools import lru_cache
-from io import BytesIO
 from pathlib import Path
 from typing import Any, Final
 
 import cbor2
 
-LARGEST: Final = 64 << 20  # bytes of one entry
-ROOM: Final = 256 << 20  # bytes of all entries; where there are more, the oldest go until half is free
+MAX_ENTRY: Final = 64 << 20  # bytes
+MAX_TOTAL: Final = 256 << 20  # bytes of all entries; where there are more, the oldest are removed until half is free
 _ENDING: Final = ".entry"
 _DIGEST: Final = hashlib.sha256().digest_size
 ROOMS: Final = ("contract", "codec", "backend", "vectors", "lint", "trial", "report", "cli")  # the order of imports
 _PACKAGE: Final = Path(__file__).resolve().parents[1]
-_APART: Final = ("__pycache__", "_data", "skeletons", "tests")  # folders of the package that compute nothing
-NOTHING: Final = object()  # what `get` answers where there is no entry
+_SKIPPED: Final = ("__pycache__", "_data", "skeletons", "tests")  # folders without code of the harness
+MISSING: Final = object()  # what `get` returns where there is no entry
 
 
-class Memo:
-    """A folder of entries; without a folder it remembers nothing."""
+class Cache:
+    """A folder of entries; without a folder, nothing is stored."""
 
     def __init__(self, folder: Path | None, maker: str) -> None:
-        self._folder, self._maker, self._has_room = folder, maker, False
+        self._folder, self._maker, self._is_trimmed = folder, maker, False
 
-    def get(self, kind: str, made_from: str) -> Any:
-        """The plain value that was put; NOTHING where there is none that is whole."""
-        if self._folder is None or not made_from:
-            return NOTHING
+    def get(self, kind: str, key: str) -> Any:
+        """The plain value of an entry; MISSING where there is no intact one."""
+        if self._folder is None or not key:
+            return MISSING
         try:
-            data = _read(self._folder / self._name(kind, made_from)) if _is_ours(self._folder.stat()) else b""
+            data = _read(self._folder / self._name(kind, key)) if _is_ours(self._folder.stat()) else b""
             if hashlib.sha256(data[_DIGEST:]).digest() != data[:_DIGEST]:
-                return NOTHING
+                return MISSING
             return cbor2.loads(data[_DIGEST:])
-        except Exception:  # whatever is wrong with an entry, it is made anew
-            return NOTHING
+        except Exception:  # whatever is wrong with an entry, it is computed again
+            return MISSING
 
-    def put(self, kind: str, made_from: str, value: Any) -> None:
-        """Keep a plain value for later commands, whole or not at all."""
-        if self._folder is None or not made_from:
+    def put(self, kind: str, key: str, value: Any) -> None:
+        """Store a plain value for later commands, completely or not at all."""
+        if self._folder is None or not key:
             return
         try:
-            sink = BytesIO()
-            cbor2.dump(value, sink)
-            content = sink.getvalue()
-            if len(content) <= LARGEST and _is_own(self._folder):
-                _write(self._folder / self._name(kind, made_from), hashlib.sha256(content).digest() + content)
-                if not self._has_room:  # looked at once: there may be thousands of entries
-                    _make_room(self._folder)
-                    self._has_room = True
-        except Exception:  # a full disk, text that is no UTF-8: the next command does without
+            content = cbor2.dumps(value)
+            if len(content) <= MAX_ENTRY and _is_own(self._folder):
+                _write(self._folder / self._name(kind, key), hashlib.sha256(content).digest() + content)
+                if not self._is_trimmed:  # checked once: there may be thousands of entries
+                    _trim(self._folder)
+                    self._is_trimmed = True
+        except Exception:  # a full disk, text that is no UTF-8: the next command computes it
             return
 
-    def kept(self, kind: str, made_from: str, make: Callable[[], Any]) -> Any:
-        """The value that was put, or else the one that is made now, which is put."""
-        found = self.get(kind, made_from)
-        if found is NOTHING:
+    def get_or_make(self, kind: str, key: str, make: Callable[[], Any]) -> Any:
+        """The value of the entry, or else the value that is made now and stored."""
+        found = self.get(kind, key)
+        if found is MISSING:
             found = make()
-            self.put(kind, made_from, found)
+            self.put(kind, key, found)
         return found
 
-    def _name(self, kind: str, made_from: str) -> str:
-        return digest_of_texts((self._maker, kind, made_from)) + _ENDING
+    def _name(self, kind: str, key: str) -> str:
+        return digest_of_texts((self._maker, kind, key)) + _ENDING
 
 
-def memo(room: str = ROOMS[-1]) -> Memo:
-    """The memo that the environment asks for: TALLY_CACHE=DIR, or `off`; else below the user's own cache folder.
+def open_cache(room: str = ROOMS[-1]) -> Cache:
+    """The cache that the environment asks for: TALLY_CACHE=DIR, or `off`; else below the user's own cache folder.
 
     `room` is the one whose code makes the entries.
     """
-    folder = memo_folder()
-    return Memo(folder, "" if folder is None else made_by(room))
+    folder = cache_folder()
+    return Cache(folder, "" if folder is None else code_digest(room))
 
 
-def memo_folder() -> Path | None:
-    """Where entries are; None where they are switched off or there is no home."""
+def cache_folder() -> Path | None:
+    """The folder of the cache; None where it is switched off or there is no home folder."""
     wish = os.environ.get("TALLY_CACHE", "")
     if wish == "off":
         return None
@@ -101,10 +98,10 @@ def memo_folder() -> Path | None:
 
 
 @lru_cache
-def made_by(room: str) -> str:
-    """The digest of what makes the entries of a room: Python, the packages beside it, and the source of the harness.
+def code_digest(room: str) -> str:
+    """The digest of the code that makes the entries of a room: Python, the packages, the source of the harness.
 
-    A room imports nothing to its right, so that of the rooms there nothing counts.
+    A room imports nothing to its right, so the rooms there do not count.
     """
     rooms = ROOMS[: ROOMS.index(room) + 1]
     names = {name for name in _sources() if room == ROOMS[-1] or name.partition("/")[0] in (*rooms, "__init__.py")}
@@ -121,7 +118,7 @@ def source_files(package: Path) -> dict[str, bytes]:
     """The Python files of a package by path, without its tests."""
     found: dict[str, bytes] = {}
     for folder, folders, files in os.walk(package):
-        folders[:] = sorted(name for name in folders if name not in _APART)
+        folders[:] = sorted(name for name in folders if name not in _SKIPPED)
         for name in files:
             if name.endswith(".py"):
                 file = Path(folder, name)
@@ -155,7 +152,7 @@ def _read(file: Path) -> bytes:
     """The content of a regular file of this user's; raises OSError."""
     with os.fdopen(os.open(file, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)), "rb") as f:
         facts = os.fstat(f.fileno())
-        if not stat.S_ISREG(facts.st_mode) or not _is_ours(facts) or facts.st_size > LARGEST + _DIGEST:
+        if not stat.S_ISREG(facts.st_mode) or not _is_ours(facts) or facts.st_size > MAX_ENTRY + _DIGEST:
             raise OSError("no entry of ours")
         return f.read()
 
@@ -166,7 +163,7 @@ def _is_ours(facts: os.stat_result) -> bool:
 
 
 def _is_own(folder: Path) -> bool:
-    """Whether the folder, made where it is not there, is one that only this user can write to."""
+    """Whether only this user can write to the folder, which is made if it is missing."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     return folder.is_dir() and _is_ours(folder.stat())
 
@@ -184,15 +181,15 @@ def _write(file: Path, data: bytes) -> None:
         raise
 
 
-def _make_room(folder: Path) -> None:
+def _trim(folder: Path) -> None:
     with os.scandir(folder) as listed:
         found = [(one.stat(), one.path) for one in listed if one.name.endswith((_ENDING, ".tmp"))]
     size = sum(facts.st_size for facts, _ in found)
-    if size <= ROOM:
+    if size <= MAX_TOTAL:
         return
     for facts, path in sorted(found, key=lambda one: one[0].st_mtime_ns):
         with suppress(OSError):
             Path(path).unlink()
         size -= facts.st_size
-        if size <= ROOM // 2:
+        if size <= MAX_TOTAL // 2:
             return

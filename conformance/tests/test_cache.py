@@ -11,8 +11,17 @@ from typing import Any
 
 import pytest
 
-from conformance.contract import memo as module
-from conformance.contract.memo import NOTHING, ROOMS, Memo, digest_of_files, made_by, memo, memo_folder, source_files
+from conformance.contract import cache as module
+from conformance.contract.cache import (
+    MISSING,
+    ROOMS,
+    Cache,
+    cache_folder,
+    code_digest,
+    digest_of_files,
+    open_cache,
+    source_files,
+)
 from conformance.contract.reader import packed, unpacked
 from conformance.contract.source import Position, Source, parse
 from conformance.tests.processes import ROOT
@@ -21,9 +30,9 @@ PLAIN = {"text": ["a", 1, 2.5, True, -(1 << 90)], "bytes": b"\x00"}
 
 
 @pytest.fixture
-def kept(tmp_path: Path) -> Memo:
+def kept(tmp_path: Path) -> Cache:
     """A cache that holds one entry."""
-    cache = Memo(tmp_path / "cache", "maker")
+    cache = Cache(tmp_path / "cache", "maker")
     cache.put("kind", "inputs", PLAIN)
     return cache
 
@@ -33,14 +42,14 @@ def entry(folder: Path) -> Path:
     return file
 
 
-def test_an_entry_comes_back_for_the_same_inputs_alone(kept: Memo, tmp_path: Path) -> None:
+def test_an_entry_comes_back_for_the_same_inputs_alone(kept: Cache, tmp_path: Path) -> None:
     assert kept.get("kind", "inputs") == PLAIN
-    assert kept.get("kind", "others") is NOTHING
-    assert kept.get("other", "inputs") is NOTHING
-    assert Memo(tmp_path / "cache", "another maker").get("kind", "inputs") is NOTHING
+    assert kept.get("kind", "others") is MISSING
+    assert kept.get("other", "inputs") is MISSING
+    assert Cache(tmp_path / "cache", "another maker").get("kind", "inputs") is MISSING
 
 
-def test_folder_and_entry_are_the_users_alone(kept: Memo, tmp_path: Path) -> None:
+def test_folder_and_entry_are_the_users_alone(kept: Cache, tmp_path: Path) -> None:
     assert (tmp_path / "cache").stat().st_mode & 0o777 == 0o700
     assert entry(tmp_path).stat().st_mode & 0o777 == 0o600
 
@@ -59,52 +68,52 @@ def test_folder_and_entry_are_the_users_alone(kept: Memo, tmp_path: Path) -> Non
     ],
     ids=["empty", "short", "last byte", "first byte", "folder", "pipe", "open to others", "link"],
 )
-def test_a_damaged_entry_is_made_anew(kept: Memo, tmp_path: Path, damage: Callable[[Path], object]) -> None:
+def test_a_damaged_entry_is_made_anew(kept: Cache, tmp_path: Path, damage: Callable[[Path], object]) -> None:
     damage(entry(tmp_path))
-    assert kept.get("kind", "inputs") is NOTHING
-    assert kept.kept("kind", "inputs", lambda: "made") == "made"
+    assert kept.get("kind", "inputs") is MISSING
+    assert kept.get_or_make("kind", "inputs", lambda: "made") == "made"
 
 
 def test_a_folder_that_others_can_write_to_is_not_written_to(tmp_path: Path) -> None:
     (tmp_path / "cache").mkdir()
     (tmp_path / "cache").chmod(0o777)
-    Memo(tmp_path / "cache", "maker").put("kind", "inputs", PLAIN)
+    Cache(tmp_path / "cache", "maker").put("kind", "inputs", PLAIN)
     assert list(tmp_path.glob("cache/*")) == []
 
 
-def test_an_entry_in_a_folder_that_others_can_write_to_is_not_read(kept: Memo, tmp_path: Path) -> None:
+def test_an_entry_in_a_folder_that_others_can_write_to_is_not_read(kept: Cache, tmp_path: Path) -> None:
     (tmp_path / "cache").chmod(0o777)
-    assert kept.get("kind", "inputs") is NOTHING
+    assert kept.get("kind", "inputs") is MISSING
 
 
 def test_where_nothing_can_be_kept_everything_is_made(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
-    for cache in (Memo(tmp_path / "file", "maker"), Memo(tmp_path / "file" / "below", "maker"), Memo(None, "maker")):
-        assert [cache.kept("kind", "inputs", lambda: "made") for _ in range(2)] == ["made", "made"]
+    for cache in (Cache(tmp_path / "file", "maker"), Cache(tmp_path / "file" / "below", "maker"), Cache(None, "maker")):
+        assert [cache.get_or_make("kind", "inputs", lambda: "made") for _ in range(2)] == ["made", "made"]
     assert (tmp_path / "file").read_text() == "in the way"
 
 
 @pytest.mark.parametrize("value", [object(), "\ud800", {"a": object()}])
 def test_what_is_no_plain_data_leaves_no_entry(value: Any, tmp_path: Path) -> None:
-    Memo(tmp_path / "cache", "maker").put("kind", "inputs", value)
+    Cache(tmp_path / "cache", "maker").put("kind", "inputs", value)
     assert list(tmp_path.glob("cache/*")) == []
 
 
 def test_nothing_is_kept_under_unknown_inputs(tmp_path: Path) -> None:
-    cache = Memo(tmp_path / "cache", "maker")
+    cache = Cache(tmp_path / "cache", "maker")
     cache.put("kind", "", PLAIN)
-    assert cache.get("kind", "") is NOTHING
+    assert cache.get("kind", "") is MISSING
 
 
 def test_the_oldest_entries_make_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "ROOM", 5000)
+    monkeypatch.setattr(module, "MAX_TOTAL", 5000)
     for number in range(12):
-        cache = Memo(tmp_path / "cache", "maker")  # a command looks once whether there is room
+        cache = Cache(tmp_path / "cache", "maker")  # a command looks once whether there is room
         cache.put("kind", str(number), bytes(900))
         for file in tmp_path.glob("cache/*"):  # the clock of a file system is coarse
             facts = file.stat()
             os.utime(file, ns=(facts.st_atime_ns, facts.st_mtime_ns - 10**9))
-    left = [number for number in range(12) if cache.get("kind", str(number)) is not NOTHING]
+    left = [number for number in range(12) if cache.get("kind", str(number)) is not MISSING]
     assert left == list(range(left[0], 12))
     assert 2 <= len(left) <= 5
 
@@ -126,20 +135,20 @@ def test_the_environment_says_where(
         monkeypatch.delenv(name, raising=False)
     for name, value in {"HOME": "/h", **settings}.items():
         monkeypatch.setenv(name, value)
-    assert memo_folder() == folder
+    assert cache_folder() == folder
 
 
 def test_switched_off_it_keeps_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TALLY_CACHE", "off")
-    memo().put("kind", "inputs", PLAIN)
-    assert memo().get("kind", "inputs") is NOTHING
+    open_cache().put("kind", "inputs", PLAIN)
+    assert open_cache().get("kind", "inputs") is MISSING
 
 
 def test_an_entry_hangs_on_the_source_of_the_harness_and_not_on_its_tests(tmp_path: Path) -> None:
     package = tmp_path / "conformance"
     shutil.copytree(ROOT / "conformance", package, ignore=shutil.ignore_patterns("_data", "__pycache__"))
     before = digest_of_files(source_files(package))
-    (package / "tests" / "test_memo.py").write_text("changed")
+    (package / "tests" / "test_cache.py").write_text("changed")
     assert digest_of_files(source_files(package)) == before
     changed = package / "lint" / "catalogue.py"
     changed.write_text(changed.read_text("utf-8") + "\n", "utf-8")
@@ -148,12 +157,12 @@ def test_an_entry_hangs_on_the_source_of_the_harness_and_not_on_its_tests(tmp_pa
 
 def test_a_changed_module_makes_what_its_room_and_those_to_its_right_know_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     def makers() -> list[str]:
-        made_by.cache_clear()
+        code_digest.cache_clear()
         module._sources.cache_clear()
-        return list(map(made_by, ROOMS))
+        return list(map(code_digest, ROOMS))
 
     files = source_files(ROOT / "conformance")
-    assert {"contract/memo.py", "cli/main.py", "lint/catalogue.py", "trial/laws/law.py", "__init__.py"} <= files.keys()
+    assert {"contract/cache.py", "cli/main.py", "lint/catalogue.py", "trial/laws/law.py", "__init__.py"} <= files.keys()
     before = makers()
     found = {}
     for name in ("lint/catalogue.py", "contract/types.py", "pytest_plugin.py", "__init__.py"):

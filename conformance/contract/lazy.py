@@ -1,0 +1,82 @@
+"""Mappings whose values are made when somebody first looks at them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from threading import RLock
+from typing import Any, Final, TypeVar
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class LazyMapping(Mapping[str, V]):
+    """Values by name, each made when it is first asked for; safe to use from any thread.
+
+    `notes` say of each value what is known without it. `digest` is that of the files that all were made from.
+    """
+
+    def __init__(self, notes: Mapping[str, Any], make: Callable[[str], V], digest: str = "") -> None:
+        self.notes: Final = notes
+        self.digest: Final = digest
+        self._make = make
+        self._made: dict[str, V] = {}
+        self._lock = RLock()  # one value may need another
+
+    def __getitem__(self, name: str) -> V:
+        if name not in self._made:
+            with self._lock:
+                if name not in self._made:
+                    if name not in self.notes:
+                        raise KeyError(name)
+                    self._made[name] = self._make(name)
+        return self._made[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.notes
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.notes)
+
+    def __len__(self) -> int:
+        return len(self.notes)
+
+    def __repr__(self) -> str:
+        return f"LazyMapping({', '.join(self.notes)})"
+
+
+class DeferredMapping(Mapping[K, V]):
+    """A mapping that is made as a whole when it is first looked at; safe to use from any thread."""
+
+    def __init__(self, make: Callable[[], Mapping[K, V]]) -> None:
+        self._make = make
+        self._made: Mapping[K, V] | None = None
+        self._lock = RLock()
+
+    def _all(self) -> Mapping[K, V]:
+        if self._made is None:
+            with self._lock:
+                if self._made is None:
+                    self._made = self._make()
+        return self._made
+
+    def __getitem__(self, name: K) -> V:
+        return self._all()[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._all()
+
+    def __iter__(self) -> Iterator[K]:
+        return iter(self._all())
+
+    def __len__(self) -> int:
+        return len(self._all())
+
+    def items(self) -> Any:
+        """The pairs of the mapping that was made; a dict gives them faster than this class could."""
+        return self._all().items()
+
+
+def files_digest(values: Mapping[str, Any]) -> str:
+    """The digest of the files that values come straight from; empty for any other mapping."""
+    return values.digest if isinstance(values, LazyMapping) else ""
