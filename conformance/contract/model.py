@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -38,6 +38,11 @@ class Guard:
     rulings: tuple[str, ...]
     position: Position
     unit: str = ""
+
+
+def first_false(guards: Iterable[Guard], judge: Callable[[Expression], bool]) -> Guard | None:
+    """The guard that decides a call: the first whose expression is not true; None where all are."""
+    return next((guard for guard in guards if not judge(guard.expression)), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,7 +226,7 @@ class Contract:
     def refusal(self, inputs: Mapping[str, Any]) -> Guard | None:
         """The guard that decides the failure for native inputs, None where every guard is true."""
         activation = self.environment.bind(inputs)
-        return next((guard for guard in self.requires if not guard.expression.holds(activation)), None)
+        return first_false(self.requires, lambda expression: expression.holds(activation))
 
     def foresees(self, inputs: Mapping[str, Any]) -> bool:
         """Whether the state of native inputs is known as far as any guard, postcondition or edge case hangs on it."""
@@ -245,8 +250,3 @@ class Contract:
         """Whether an input that no guard refuses is of a size that the operator is judged at."""
         activation = self.environment.bind(inputs)
         return all(expression.holds(activation) for expression in self.domain)
-
-    def broken_postconditions(self, inputs: Mapping[str, Any], result: Mapping[str, Any]) -> tuple[Clause, ...]:
-        """The postconditions that a native result does not satisfy."""
-        activation = self.result_environment.bind(inputs, result)
-        return tuple(clause for clause in self.ensures if not clause.expression.holds(activation))

@@ -117,7 +117,7 @@ RED = {
         "refuses",
         "refuses alike",
         "V005",
-        f"{OPERATOR}::g::a, step call: every guard holds, but the reference fails with CONTRACT_VIOLATION",
+        f"{OPERATOR}::g::a, step call: every guard is true, but the reference fails with CONTRACT_VIOLATION",
     ),
     "a-result-against-a-guard": (
         NONE,

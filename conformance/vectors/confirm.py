@@ -26,6 +26,7 @@ from conformance.vectors.case import (
     label,
 )
 from conformance.vectors.compact import compact_list
+from conformance.vectors.contradiction import contradiction
 from conformance.vectors.derive import Answers
 from conformance.vectors.difference import first_difference, tree_difference
 from conformance.vectors.draft import MARKER_KEYS
@@ -38,35 +39,24 @@ from conformance.vectors.vector_file import sealed
 def complaints(question: Question, situation: Situation, codebook: Codebook) -> Iterator[Problem]:
     """What the reference's answer to one call contradicts."""
     exchange = situation.exchange
-    forms = codebook[exchange.operator]
-    contract, observed = forms.contract, exchange.observed
+    observed: Any = exchange.observed
     where = f"{question.id}, step {exchange.step}"
     asked = next(step for step in question.calls if step.name == exchange.step)
     yield from pin_complaints(question, asked, exchange, codebook)
-    if not isinstance(observed, ObservedResult | ObservedFailure):
+    if (found := contradiction(situation, codebook)) is None:
         return
-    inputs = situation.inputs
-    if not contract.foresees(inputs):
+    if found.decision:
+        failed = isinstance(observed, ObservedFailure)
+        said = f"fails with {observed.code}" if failed else "answers with a result"
+        yield Problem(question.position, "V005", f"{where}: {found.predicted}, but the reference {said}")
         return
-    guard = contract.refusal(inputs)
-    if isinstance(observed, ObservedFailure):
-        foreseen = contract.later_codes if guard is None else {guard.code}
-        if observed.code not in foreseen:
-            predicted = f"the guard {guard.id} predicts {guard.code}" if guard else "every guard holds"
-            message = f"{where}: {predicted}, but the reference fails with {observed.code}"
-            yield Problem(question.position, "V005", message)
-        return
-    if guard is not None:
-        message = f"{where}: the guard {guard.id} predicts {guard.code}, but the reference answers with a result"
-        yield Problem(question.position, "V005", message)
-        return
-    if not contract.in_domain(inputs):
+    if found.domain:
         hint = "an input that no guard refuses is judged only inside the contract's `domain`"
         yield Problem(question.position, "V006", f"{where}: the inputs lie outside the domain", hint)
-    for clause in contract.broken_postconditions(inputs, situation.result or {}):
+    for clause in found.postconditions:
         message = f"{where}: the reference's result breaks the postcondition {clause.id} ({clause.position})"
         yield Problem(question.position, "V004", message, f"the result is {observed.fields!r:.300}")
-    for clause in situation.broken:
+    for clause in found.invariants:
         message = f"{where}: the state afterwards breaks the invariant {clause.id} ({clause.position})"
         yield Problem(question.position, "V004", message, f"the state is {situation.after!r:.300}")
 

@@ -26,9 +26,10 @@ from conformance.vectors.confirm import (
     pinned_whole,
     tree_complaints,
 )
+from conformance.vectors.contradiction import follows
 from conformance.vectors.derive import Answers, Derivation, confirm_windows, derive, introduce
 from conformance.vectors.exchange import Held
-from conformance.vectors.state_tracking import follows, situations
+from conformance.vectors.state_tracking import situations
 
 PIN: Final = "pin"  # what index.json names where a pinned value is the second derivation
 CONTRACT: Final = "contract"  # the same where every answer follows from the contract of a machine
