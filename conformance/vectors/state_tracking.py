@@ -23,7 +23,7 @@ NOBODY: Final = "nobody"  # a text that no backend gives as a handle
 class Ledger:
     """Follows handles from where they are given to where they are closed; a handle is known by the step that gave it.
 
-    What is asked and answered stands in its frozen form: handles as {from: step.output}.
+    Questions and answers are in their frozen form: handles as {from: step.output}.
     """
 
     def __init__(self, codebook: Codebook) -> None:
@@ -32,10 +32,10 @@ class Ledger:
 
     def situated(self, operator: str, wire: Mapping[str, Any], native: Mapping[str, Any]) -> Mapping[str, Any]:
         """Native inputs with the `state` behind the handle that the call takes, where one is open."""
-        contract = self._contract(operator)
-        if contract is None or contract.method is None:
+        method = self._codebook[operator].contract.method
+        if method is None:
             return native
-        state = self._states.get(_key(wire.get(contract.method.takes)))
+        state = self._states.get(_key(wire.get(method.takes)))
         return native if state is None else {**native, "state": state}
 
     def note(
@@ -49,10 +49,10 @@ class Ledger:
     ) -> State | None:
         """Take note of a success with its native result; the state that it leaves, None where none is left.
 
-        What a variable becomes is not known where it hangs on an `elided` output, whose value stands only as a digest.
+        What a variable becomes is not known where it depends on an `elided` output, of which only the digest is known.
         """
-        contract = self._contract(operator)
-        if contract is None or (method := contract.method) is None:
+        contract = self._codebook[operator].contract
+        if (method := contract.method) is None:
             return None
         key = f"{step}.{method.opens}" if method.opens else _key(wire.get(method.takes))
         if method.closes or (not method.opens and key not in self._states):
@@ -66,20 +66,16 @@ class Ledger:
         return state
 
     def lose(self, step: str, operator: str, wire: Mapping[str, Any]) -> None:
-        """A call whose answer cannot be followed: nobody knows what it has left of the state."""
-        contract = self._contract(operator)
-        if contract is None or (method := contract.method) is None:
+        """A call whose answer cannot be followed: the state afterwards is unknown."""
+        if (method := self._codebook[operator].contract.method) is None:
             return
         key = f"{step}.{method.opens}" if method.opens else _key(wire.get(method.takes))
         if method.opens or key in self._states:
             self._states[key] = {}
 
     def restart(self) -> None:
-        """A new process holds no handle."""
+        """A new process has no handle."""
         self._states.clear()
-
-    def _contract(self, operator: str) -> Contract | None:
-        return self._codebook[operator].contract if operator in self._codebook else None
 
 
 def _key(handle: Any) -> str:
@@ -87,8 +83,8 @@ def _key(handle: Any) -> str:
 
 
 SUCCEEDS: Final = ""  # the side that no guard refuses
-UNSURE: Final = "?"  # the side where a guard hangs on what nobody knows
-OUTSIDE: Final = "-"  # the side that no guard refuses and that nobody is judged on
+UNSURE: Final = "?"  # the side where a guard depends on unknown state
+OUTSIDE: Final = "-"  # the side that no guard refuses and that lies outside the domain
 MOST_CALLS: Final = 64  # combinations of an operation's examples
 # What left - right is in the nearest case where a comparison is true, and in the nearest where it is not.
 _NEIGHBOURS: Final[Mapping[str, tuple[int, int]]] = {"<": (-1, 0), "<=": (0, 1), ">": (1, 0), ">=": (0, -1)}
@@ -151,7 +147,7 @@ class Model:
         return method is not None and method.closes
 
     def reach(self, move: Move, state: State | None) -> Reached:
-        """What a move does where the handle that it takes stands for `state`."""
+        """What a move does on a handle in this `state`."""
         contract = self.contracts[move.operator]
         method = contract.method
         assert method is not None
