@@ -72,7 +72,9 @@ def difference(
 
 
 def _kind(answer: Observed | Expected) -> str:
-    return f"failure {answer.code}" if isinstance(answer, ObservedFailure | ExpectedFailure) else "a result"
+    if isinstance(answer, ObservedFailure | ExpectedFailure):
+        return f"failure {answer.code}"
+    return "a result" if isinstance(answer, ObservedResult | ExpectedResult) else str(answer)
 
 
 def first_difference(expected: Any, observed: Any, type_: Type, path: Path = ()) -> Difference | None:
