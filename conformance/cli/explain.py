@@ -15,7 +15,14 @@ from conformance.backend.outcome import Observed, ObservedFailure, ObservedResul
 from conformance.backend.resolve import REFERENCE
 from conformance.cli.console import Complaint, nearest, say
 from conformance.cli.interview import Interview
-from conformance.cli.rules import case_facts, check_facts, contract_facts, decision_facts, workload_facts
+from conformance.cli.rules import (
+    case_facts,
+    check_facts,
+    contract_facts,
+    contradicted_facts,
+    decision_facts,
+    workload_facts,
+)
 from conformance.cli.run import Seconds
 from conformance.cli.specification import contract_named, frozen_vectors, specification
 from conformance.codec.codebook import codebook_of
@@ -27,6 +34,7 @@ from conformance.report.record import BrokenRecord, read_record
 from conformance.trial.check import Difference, difference
 from conformance.trial.options import DEFAULT_TIMEOUT
 from conformance.vectors.case import Case, ExpectedFailure, ExpectedResult
+from conformance.vectors.contradiction import contradiction
 from conformance.vectors.corpus import Corpus
 
 _MARKS = "[#!?%]"  # what follows the operator in a check's id where it is no vector
@@ -169,6 +177,9 @@ def _answered(question: Question, wish: Wish, library: Library, interview: Inter
     if theirs is not None:
         parted = difference(expected, theirs, contract.outputs, contract.failure)
         facts += _compared(wish.backend or "", parted)
+        if parted is not None:
+            situation = interview.situation(question.operator, question.inputs, theirs, question.native)
+            facts += contradicted_facts(contradiction(situation, interview.codebook))
     path, index = _place(wish, parted, reference)
     if isinstance(reference, ObservedResult) and path:
         value = _element(reference.fields, path, index)

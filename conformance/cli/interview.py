@@ -9,7 +9,7 @@ from typing import Any, Final, TypeVar
 from conformance.backend.carrier import stand_in_for
 from conformance.backend.driver import Driver
 from conformance.backend.hello import BadHello
-from conformance.backend.outcome import LostBackend, Observed, Result, Side, describe
+from conformance.backend.outcome import LostBackend, Observed, ObservedResult, Result, Side, describe
 from conformance.backend.resolve import REFERENCE, BackendNotFound, resolve
 from conformance.backend.scheduler import Conversation, Talk
 from conformance.cli.console import Complaint
@@ -45,6 +45,16 @@ class Interview:
         """Wire inputs as guards read them."""
         native: Mapping[str, Any] = self.codebook[operator].inputs.to_native(inputs)
         return native
+
+    def situation(
+        self, operator: str, inputs: Mapping[str, Any], observed: Observed, native: Mapping[str, Any] | None = None
+    ) -> Situation:
+        """One answered call as the clauses of its contract see it; `native` are its inputs with a machine's state."""
+        forms = self.codebook[operator]
+        result = None
+        if isinstance(observed, ObservedResult):
+            result = (forms.lasting or forms.outputs).to_native(observed.fields)
+        return Situation(Exchange("", operator, inputs, observed), native or self.native(operator, inputs), result)
 
     def ask(self, backend: str, operator: str, inputs: Mapping[str, Any]) -> Observed:
         """What a backend answers to one call, whose roots are fresh; raises Complaint where it answers nothing."""

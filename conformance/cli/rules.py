@@ -9,6 +9,7 @@ from conformance.contract.library import Library
 from conformance.contract.model import Contract, Workload
 from conformance.report.failure import Fact, cut, json_text
 from conformance.vectors.case import CallStep, Case, ExpectedFailure, FileStep, RestartStep, TreeStep, label
+from conformance.vectors.contradiction import Contradiction
 
 
 def case_facts(case: Case, library: Library) -> list[Fact]:
@@ -113,6 +114,17 @@ def decision_facts(contract: Contract, inputs: Mapping[str, Any]) -> list[Fact]:
         return [*found, Fact("guards", f"all {len(contract.requires)} are true: the call is answered")]
     text = f"{guard.id}: {guard.expression.text} is not true, so {guard.code}"
     return [*found, Fact("refused by", text), Fact("", str(guard.position))]
+
+
+def contradicted_facts(found: Contradiction | None) -> Iterator[Fact]:
+    """The clauses of the contract that a backend's answer contradicts."""
+    if found is None:
+        return
+    if found.decision:
+        yield Fact("contradicts", found.predicted)
+    for clause in found.broken:
+        yield Fact("contradicts", f"{clause.id}: {clause.expression.text}")
+        yield Fact("", str(clause.position))
 
 
 def cited(requirements: Iterable[str], rulings: Iterable[str], library: Library) -> Iterator[Fact]:

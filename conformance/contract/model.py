@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -40,6 +40,11 @@ class Guard:
     position: Position
     unit: str = ""
     needs: frozenset[str] = frozenset()  # the state variables that it depends on
+
+
+def first_false(guards: Iterable[Guard], judge: Callable[[Expression], bool]) -> Guard | None:
+    """The guard that decides a call: the first whose expression is not true; None where all are."""
+    return next((guard for guard in guards if not judge(guard.expression)), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,7 +227,7 @@ class Contract:
     def refusal(self, inputs: Mapping[str, Any]) -> Guard | None:
         """The guard that decides the failure for native inputs, None where every guard is true."""
         activation = self.environment.bind(inputs)
-        return next((guard for guard in self.requires if not guard.expression.holds(activation)), None)
+        return first_false(self.requires, lambda expression: expression.holds(activation))
 
     def foresees(self, inputs: Mapping[str, Any]) -> bool:
         """Whether all of the state that guards, postconditions and edge cases depend on is known in native inputs."""
@@ -246,8 +251,3 @@ class Contract:
         """Whether an input that no guard refuses is of a size that the operator is judged at."""
         activation = self.environment.bind(inputs)
         return all(expression.holds(activation) for expression in self.domain)
-
-    def broken_postconditions(self, inputs: Mapping[str, Any], result: Mapping[str, Any]) -> tuple[Clause, ...]:
-        """The postconditions that a native result does not satisfy."""
-        activation = self.result_environment.bind(inputs, result)
-        return tuple(clause for clause in self.ensures if not clause.expression.holds(activation))

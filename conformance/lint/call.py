@@ -16,11 +16,12 @@ from conformance.codec.scalar import IllTyped
 from conformance.contract.expression import BadExpression, Expression
 from conformance.contract.family import FileFormat
 from conformance.contract.machine import State
-from conformance.contract.model import Contract, Guard
+from conformance.contract.model import Contract, Guard, first_false
 from conformance.contract.types import ListOf, MapOf, Scalar, Struct, Tensor, Type, Value
 from conformance.vectors.accumulate import inputs_of
 from conformance.vectors.case import Accumulation, CallStep, Case, ExpectedResult, RestartStep
 from conformance.vectors.compact import holds_recipe, is_marker
+from conformance.vectors.contradiction import Contradiction, judged
 from conformance.vectors.damage import with_damage
 from conformance.vectors.leaf import anywhere, value_at
 from conformance.vectors.state_tracking import Ledger
@@ -240,7 +241,19 @@ class Desk:
 
     def refusal(self, guards: tuple[Guard, ...], call: Call) -> Guard | None:
         """The first guard that is not true for a call."""
-        return next((guard for guard in guards if not self.holds(guard.expression.text, call)), None)
+        return first_false(guards, lambda expression: self.holds(expression.text, call))
+
+    def contradiction(self, contract: Contract, call: Call) -> Contradiction:
+        """What the frozen outcome of a call contradicts; a clause about an output that is known by its digest is left
+        out."""
+
+        def of_call(expression: Expression) -> bool:
+            return self.holds(expression.text, call)
+
+        def of_result(expression: Expression) -> bool:
+            return not self.judges(expression.text, call) or of_call(expression)
+
+        return judged(contract, call.code, of_call, of_result if call.succeeds else None)
 
     def judges(self, text: str, call: Call) -> bool:
         """Whether the call's frozen result holds everything that an expression over the result mentions."""

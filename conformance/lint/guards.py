@@ -75,10 +75,9 @@ class GuardsAgree:
         for contract in subject.contracts:
             desk, told = subject.desk(contract), set()
             for call in subject.calls(contract.operator):
-                guard = desk.refusal(contract.requires, call)
-                predicted = guard.code if guard else ""
-                unforeseen = guard is None and call.code in contract.later_codes
-                if predicted == call.code or unforeseen:
+                found = desk.contradiction(contract, call)
+                guard = found.guard
+                if not found.decision:
                     for message in _wrong_record(contract, call):
                         yield Finding(place(contract, call), self.code, message, contract.operator, _RECORD)
                     continue
@@ -86,9 +85,8 @@ class GuardsAgree:
                 if kind in told:
                     continue
                 told.add(kind)
-                said = f"guard {guard.id!r} says {guard.code}" if guard else "every guard holds"
                 frozen = f"{call.code} is frozen" if call.code else "a result is frozen"
-                message = f"{said} but {frozen} in {call}"
+                message = f"{found.predicted}, but {frozen} in {call}"
                 where = guard.position if guard else place(contract, call)
                 hint = "correct the guard, its order or its code, or build the vectors again"
                 yield Finding(where, self.code, message, contract.operator, hint)

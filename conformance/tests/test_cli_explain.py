@@ -102,6 +102,12 @@ def test_a_refused_call_names_the_guard_that_decides(capsys: Capture) -> None:
     assert "reference   refuses with CONTRACT_VIOLATION" in page
 
 
+def test_a_wrong_backend_is_told_the_clauses_that_its_answer_contradicts(capsys: Capture) -> None:
+    options = ["--backend", "mutant:zero-blocks-accepted"]
+    assert status_of(["explain", f"{ORDER}::no-blocks::none", *options]) == 1
+    assert "contradicts the guard blocks-positive predicts CONTRACT_VIOLATION" in capsys.readouterr().out
+
+
 def test_an_operator_shows_its_contract(capsys: Capture) -> None:
     assert status_of(["explain", MAP]) == 0
     page = capsys.readouterr().out

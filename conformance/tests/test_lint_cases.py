@@ -85,8 +85,8 @@ def test_guards_and_frozen_outcomes_must_agree_both_ways(tmp_path: Path) -> None
     refused = case("refused", step("call", {"whole": "4"}, FAILURE))
     judged = subject(tmp_path, cases=[halved(3, half=1), refused])
     assert found("L304", judged) == [
-        f"guard 'even' says CONTRACT_VIOLATION but a result is frozen in {OPERATOR}::small-numbers::whole=3",
-        f"every guard holds but CONTRACT_VIOLATION is frozen in {OPERATOR}::small-numbers::refused",
+        f"the guard even predicts CONTRACT_VIOLATION, but a result is frozen in {OPERATOR}::small-numbers::whole=3",
+        f"every guard is true, but CONTRACT_VIOLATION is frozen in {OPERATOR}::small-numbers::refused",
     ]
 
 

@@ -66,12 +66,12 @@ def test_only_a_case_with_a_restart_needs_its_own_process() -> None:
 
 def test_only_a_reference_to_a_step_that_was_asked_is_one() -> None:
     made = {"a": Exchange("a", OPERATOR, {}, ObservedResult({"visited": ["7", "8"]}))}
-    assert resolve({"n": {"from": "a.visited.1"}}, made) == {"n": "8"}
-    assert resolve({"n": [{"from": "a.visited"}]}, made) == {"n": [["7", "8"]]}
+    assert resolve({"n": {"from": "a.visited.1"}}, made, {}) == {"n": "8"}
+    assert resolve({"n": [{"from": "a.visited"}]}, made, {}) == {"n": [["7", "8"]]}
     for alike in ({"from": "x.visited"}, {"from": "number"}, {"from": "a.visited", "to": "b"}):
-        assert resolve(alike, made) == alike
+        assert resolve(alike, made, {}) == alike
     with pytest.raises(KeyError):
-        resolve({"from": "a.after"}, made)
+        resolve({"from": "a.after"}, made, {})
 
 
 def test_an_answer_is_given_on_with_a_damaged_field() -> None:

@@ -47,6 +47,7 @@ from conformance.vectors.case import (
     TreeStep,
     label,
 )
+from conformance.vectors.contradiction import contradiction
 from conformance.vectors.exchange import Stage, restarts
 from conformance.vectors.state_tracking import situations
 from conformance.vectors.temp_roots import StepRefused
@@ -219,13 +220,9 @@ class CaseRunner:
             return {}
         observed, contract = stage.exchanges[-1].observed, self.codebook[step.operator].contract
         situation = list(situations(case.steps, stage.exchanges, self.codebook))[-1]
-        if not contract.foresees(situation.inputs):
-            return {}
-        broken: tuple[str, ...] = ()
+        found = contradiction(situation, self.codebook)
+        broken = tuple(clause.id for clause in found.broken) if found is not None else ()
         guards = {}
-        if isinstance(observed, ObservedResult):
-            clauses = (*contract.broken_postconditions(situation.inputs, situation.result or {}), *situation.broken)
-            broken = tuple(clause.id for clause in clauses)
         if isinstance(step.expected, ExpectedFailure) or isinstance(observed, ObservedFailure):
             guards = competing(contract, situation.inputs, observed)
         return {"broken": broken, "details": {"guards": guards} if guards else {}}

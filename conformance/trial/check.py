@@ -1,4 +1,4 @@
-"""The judgement on one check, and the comparison of what came with what had to come."""
+"""The judgement on one check, and the words for what a backend did."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ from enum import StrEnum
 from typing import Any
 
 from conformance.backend.outcome import BadAnswer, Crash, Observed, ObservedFailure, ObservedResult, Timeout, describe
-from conformance.codec.scalar import Path, shorten, show_path
-from conformance.contract.types import Struct
-from conformance.vectors.case import Expected, ExpectedFailure, TreeStep
-from conformance.vectors.difference import MISSING, first_difference, tree_difference
-from conformance.vectors.difference import Difference as FirstDifference
+from conformance.vectors.case import TreeStep
+from conformance.vectors.difference import Difference as Difference
+from conformance.vectors.difference import difference as difference
+from conformance.vectors.difference import tree_difference
 from conformance.vectors.exchange import Held
 
 
@@ -33,16 +32,6 @@ class Kind(StrEnum):
     BEHAVIOUR = "behaviour"
     FUZZ = "fuzz"
     CRASH = "crash"
-
-
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """The first place where what came differs from what had to come; both sides in JSON wire form."""
-
-    path: str
-    expected: Any
-    actual: Any
-    note: str = ""  # e.g. that the place lies inside a compacted list
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,42 +73,11 @@ class Call:
     answer: Any = None  # what came back, in JSON wire form, where it was well typed
 
 
-def difference(expected: Expected, observed: Observed, outputs: Struct, failure: Struct) -> Difference | None:
-    """The first place where a framed answer is not what was expected; None where it is right.
-
-    Fields are looked at in the contract's order, so that the first difference is the same for every backend.
-    """
-    if isinstance(observed, BadAnswer):
-        error = observed.error
-        return Difference(show_path(error.path), error.expected, shorten(error.found), "ill-typed")
-    if isinstance(expected, ExpectedFailure):
-        return _failure_difference(expected, observed, failure)
-    if isinstance(observed, ObservedFailure):
-        return Difference("outcome", "a result", f"failure {observed.code}")
-    assert isinstance(observed, ObservedResult)
-    return _shown(first_difference(expected.fields, observed.fields, outputs))
-
-
-def _failure_difference(expected: ExpectedFailure, observed: Observed, failure: Struct) -> Difference | None:
-    if isinstance(observed, ObservedResult):
-        return Difference("outcome", f"failure {expected.code}", "a result")
-    assert isinstance(observed, ObservedFailure)
-    if observed.code != expected.code:
-        return Difference("error.message", expected.code, observed.code)
-    return _shown(first_difference(expected.data, observed.data, failure), ("error", "data"))
-
-
-def _shown(found: FirstDifference | None, prefix: Path = ()) -> Difference | None:
-    if found is None:
-        return None
-    return Difference(show_path((*prefix, *found.path)), plain(found.expected), plain(found.actual), found.note)
-
-
 def tree_apart(
     check: Check, step: TreeStep, name: str, expected: Mapping[str, Any], found: Mapping[str, Any], said: str = ""
 ) -> Result | None:
     """A failure at the first file that is not what it must be, None where all are; `said` is the sentence for it."""
-    where = _shown(tree_difference(step, expected, found))
+    where = tree_difference(step, expected, found)
     return None if where is None else Result(check, Verdict.FAIL, "result", name, said, where)
 
 
@@ -165,8 +123,3 @@ def shown(observed: Observed) -> object:
     """An answer, or what stands for it, in comparable form."""
     answer = answer_of(observed)
     return str(observed) if answer is None else answer
-
-
-def plain(side: Any) -> Any:
-    """One side of a difference as a record holds it."""
-    return str(side) if side is MISSING else side

@@ -1,7 +1,7 @@
 """Long runs of calls behind one running hash, in constant memory (DESIGN 5).
 
 The hash is SHA-256 over the named output of every call in order: the little-endian bytes of a uint64 or a list of
-uint64, or the canonical CBOR of a struct. Checkpoints stand after every power of two of calls and at the end.
+uint64, or the canonical CBOR of a struct. There is a checkpoint after every power of two of calls and at the end.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def random_number(seed: str, path: str, call: int, below: int) -> int:
 
 
 _MOST_CALLS: Final = 256  # independent calls asked for at a time
-_BATCH_BYTES: Final = 1 << 20  # hashed bytes per batch, so that long answers are not held in numbers
+_BATCH_BYTES: Final = 1 << 20  # hashed bytes per batch, so that few long answers are in memory at a time
 
 
 @dataclass(frozen=True, slots=True)

@@ -98,7 +98,7 @@ def _built(
     cases: dict[str, tuple[Case, ...]] = {
         operator: tuple(_reworded(question, known[question.id][0]) for question in some if question.id in known)
         for operator, some in sorted(questions.items())
-        if codebook[operator].contract.method is None  # a machine's cases stand under the machine
+        if codebook[operator].contract.method is None  # the vectors of a machine are in one file
     }
     contracts = {operator: codebook[operator].contract for operator in cases}
     files = {operator: vector_file(contract.family, operator) for operator, contract in contracts.items()}
@@ -125,7 +125,7 @@ def _reworded(question: Question, case: Case) -> Case:
 
 
 def stale_files(library: Library, built: Built) -> Iterator[Path]:
-    """Vector files on disk that no contract stands behind."""
+    """Vector files on disk that belong to no contract."""
     for file in sorted(library.layout.vectors.glob("**/*.json")):
         if f"vectors/{file.relative_to(library.layout.vectors).as_posix()}" not in built.texts:
             yield file

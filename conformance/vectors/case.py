@@ -68,7 +68,7 @@ class RestartStep:
 class FileStep:
     """What the harness does to files between two calls: put, flip, truncate, delete, rename, link or chmod.
 
-    `body` names the root and the paths below it; a path may hold `{step.output}`, what an earlier step answered.
+    `body` names the root and the paths below it; a path may contain `{step.output}`, what an earlier step answered.
     """
 
     action: str
@@ -150,16 +150,14 @@ class Case:
     @property
     def operators(self) -> frozenset[str]:
         """Every operator that the case calls."""
-        if self.accumulation is not None:
-            return frozenset({self.accumulation.operator})
-        return frozenset(step.operator for step in self.calls)
+        return _operators(self)
 
 
 @dataclass(frozen=True, slots=True)
 class Pin:
     """What a requirement page fixes about one answer: output values by dotted path, or a failure code.
 
-    A value stands in JSON wire form; for a list it may be any of count, sha256, head and tail instead.
+    A value is in JSON wire form; for a list it may be any of count, sha256, head and tail instead.
     """
 
     values: Mapping[str, Any]
@@ -204,6 +202,10 @@ class Question:
     @property
     def operators(self) -> frozenset[str]:
         """Every operator that the question calls."""
-        if self.accumulation is not None:
-            return frozenset({self.accumulation.operator})
-        return frozenset(step.operator for step in self.calls)
+        return _operators(self)
+
+
+def _operators(asked: Case | Question) -> frozenset[str]:
+    if asked.accumulation is not None:
+        return frozenset({asked.accumulation.operator})
+    return frozenset(step.operator for step in asked.calls)

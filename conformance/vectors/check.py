@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from conformance.backend.resolve import REFERENCE
@@ -18,14 +18,14 @@ from conformance.vectors.vector_file import case_record
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """The cases of one operator that changed and test one requirement; one of several requirements stands in each."""
+    """The cases of one operator that changed and test one requirement; one of several requirements is in each."""
 
     operator: str
     requirement: str
-    added: tuple[str, ...]
-    removed: tuple[str, ...]
-    changed: tuple[str, ...]  # another question or another answer
-    reworded: tuple[str, ...]  # the same digest under other prose, requirements or profile
+    added: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()  # another question or another answer
+    reworded: tuple[str, ...] = ()  # the same digest under other prose, requirements or profile
 
     def __str__(self) -> str:
         counts = [f"{len(ids)} {word}" for word, ids in self.parts() if ids]
@@ -54,7 +54,10 @@ def diff(old: Iterable[Case], new: Iterable[Case]) -> tuple[Change, ...]:
                 ids = found.setdefault((case.operator, requirement), {}).setdefault(kind, [])  # type: ignore[union-attr]
                 if id_ not in ids:
                     ids.append(id_)
-    return tuple(_change(*key, kinds) for key, kinds in sorted(found.items()))
+    return tuple(
+        Change(operator, requirement, **{kind: tuple(ids) for kind, ids in kinds.items()})
+        for (operator, requirement), kinds in sorted(found.items())
+    )
 
 
 def _kind(old: Case | None, new: Case | None) -> str:
@@ -65,14 +68,6 @@ def _kind(old: Case | None, new: Case | None) -> str:
     if old.digest != new.digest:
         return "changed"
     return "reworded" if case_record(old) != case_record(new) else ""
-
-
-def _change(operator: str, requirement: str, kinds: Mapping[str, list[str]]) -> Change:
-    return Change(
-        operator,
-        requirement,
-        *(tuple(kinds.get(kind, ())) for kind in ("added", "removed", "changed", "reworded")),
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +101,7 @@ def check(
     progress: Progress = silent,
     reference: str = REFERENCE,
 ) -> Checked:
-    """Regenerate the corpus and compare every byte (V008), and hold it to the lock (governance).
+    """Regenerate the corpus and compare every byte (V008), and compare it with the lock (governance).
 
     Raises what `regenerate` raises.
     """
@@ -144,7 +139,7 @@ def _drift(library: Library, built: Built) -> list[Problem]:
         found.append(Problem(place, "V008", message, "see `tally vectors diff`, then `tally vectors build`"))
     for file in stale_files(library, built):
         place = Position(library.layout.shown(file), 1, 1)
-        found.append(Problem(place, "V008", "no contract stands behind this file", "run `tally vectors build`"))
+        found.append(Problem(place, "V008", "this file belongs to no contract", "run `tally vectors build`"))
     return found
 
 

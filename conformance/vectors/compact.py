@@ -122,12 +122,12 @@ class BadRecipe(ValueError):
 
 
 def is_recipe(value: Any) -> bool:
-    """Whether a wire value stands for a longer one."""
+    """Whether a wire value is the recipe of a longer one."""
     return isinstance(value, Mapping) and value.keys() == {MARK} and "generator" in value[MARK]
 
 
 def holds_recipe(value: Any) -> bool:
-    """Whether a recipe stands anywhere in a wire value."""
+    """Whether a wire value is a recipe or contains one."""
     if isinstance(value, Mapping):
         return is_recipe(value) or any(map(holds_recipe, value.values()))
     return isinstance(value, list) and not isinstance(next(iter(value), 0), str | int) and any(map(holds_recipe, value))
@@ -143,7 +143,7 @@ def expanded(value: Any) -> Any:
     """A wire value with every recipe in it replaced by what it makes; raises BadRecipe where the digest differs."""
     if isinstance(value, Mapping):
         if is_recipe(value):
-            return _checked(_frozen(value[MARK]))
+            return _checked(json.dumps(value[MARK]))
         return {key: expanded(part) for key, part in value.items()}
     if isinstance(value, list) and value and not isinstance(value[0], str | int):
         return [expanded(part) for part in value]
@@ -203,7 +203,7 @@ def _keys(key: str, count: int) -> Iterator[str]:
 
 
 def _items(value: Any, count: int) -> Iterator[Any]:
-    """Items that are one value in memory where no text of it holds its number: 65,537 records take 150 MB."""
+    """Items that are one value in memory where no text of it contains its number: 65,537 records take 150 MB."""
     if _NUMBER.search(json.dumps(value)):
         return (_numbered(value, k) for k in range(count))
     return repeat(value, count)
@@ -225,26 +225,11 @@ def _number(match: re.Match[str], k: int) -> int:
     return number % int(modulus) if modulus else number
 
 
-def _frozen(body: Any) -> Any:
-    """A hashable form of a recipe."""
-    if isinstance(body, Mapping):
-        return ("map", *((key, _frozen(part)) for key, part in body.items()))
-    if isinstance(body, list):
-        return ("list", *map(_frozen, body))
-    return body
-
-
-def _thawed(body: Any) -> Any:
-    if isinstance(body, tuple):
-        kind, *parts = body
-        return {key: _thawed(part) for key, part in parts} if kind == "map" else list(map(_thawed, parts))
-    return body
-
-
 @lru_cache(_KEPT)
-def _checked(body: Any) -> Any:
-    thawed = _thawed(body)
-    value = made(thawed)
-    if digest_of(value) != thawed["sha256"]:
-        raise BadRecipe(f"a recipe of {thawed['generator']}, {thawed['count']} makes a value of another digest")
+def _checked(text: str) -> Any:
+    """The value of a recipe, whose JSON text is the key of the memo."""
+    body = json.loads(text)
+    value = made(body)
+    if digest_of(value) != body["sha256"]:
+        raise BadRecipe(f"a recipe of {body['generator']}, {body['count']} makes a value of another digest")
     return value

@@ -8,16 +8,14 @@ from typing import Any
 
 from conformance.backend.outcome import ObservedFailure, ObservedResult
 from conformance.codec.codebook import Codebook
-from conformance.codec.scalar import show_path
 from conformance.contract.source import Problem
 from conformance.contract.types import ListOf, Type
-from conformance.vectors.accumulate import Accumulated, Gap
+from conformance.vectors.accumulate import Accumulated
 from conformance.vectors.case import (
     Asked,
     CallStep,
     Case,
     Expected,
-    ExpectedFailure,
     ExpectedResult,
     Pin,
     Question,
@@ -26,8 +24,9 @@ from conformance.vectors.case import (
     label,
 )
 from conformance.vectors.compact import compact_list
+from conformance.vectors.contradiction import contradiction
 from conformance.vectors.derive import Answers
-from conformance.vectors.difference import first_difference, tree_difference
+from conformance.vectors.difference import difference, first_difference, tree_difference
 from conformance.vectors.draft import MARKER_KEYS
 from conformance.vectors.exchange import Exchange, Held
 from conformance.vectors.leaf import type_at, value_at
@@ -38,35 +37,24 @@ from conformance.vectors.vector_file import sealed
 def complaints(question: Question, situation: Situation, codebook: Codebook) -> Iterator[Problem]:
     """What the reference's answer to one call contradicts."""
     exchange = situation.exchange
-    forms = codebook[exchange.operator]
-    contract, observed = forms.contract, exchange.observed
+    observed: Any = exchange.observed
     where = f"{question.id}, step {exchange.step}"
     asked = next(step for step in question.calls if step.name == exchange.step)
     yield from pin_complaints(question, asked, exchange, codebook)
-    if not isinstance(observed, ObservedResult | ObservedFailure):
+    if (found := contradiction(situation, codebook)) is None:
         return
-    inputs = situation.inputs
-    if not contract.foresees(inputs):
+    if found.decision:
+        failed = isinstance(observed, ObservedFailure)
+        said = f"fails with {observed.code}" if failed else "answers with a result"
+        yield Problem(question.position, "V005", f"{where}: {found.predicted}, but the reference {said}")
         return
-    guard = contract.refusal(inputs)
-    if isinstance(observed, ObservedFailure):
-        foreseen = contract.later_codes if guard is None else {guard.code}
-        if observed.code not in foreseen:
-            predicted = f"the guard {guard.id} predicts {guard.code}" if guard else "every guard holds"
-            message = f"{where}: {predicted}, but the reference fails with {observed.code}"
-            yield Problem(question.position, "V005", message)
-        return
-    if guard is not None:
-        message = f"{where}: the guard {guard.id} predicts {guard.code}, but the reference answers with a result"
-        yield Problem(question.position, "V005", message)
-        return
-    if not contract.in_domain(inputs):
+    if found.domain:
         hint = "an input that no guard refuses is judged only inside the contract's `domain`"
         yield Problem(question.position, "V006", f"{where}: the inputs lie outside the domain", hint)
-    for clause in contract.broken_postconditions(inputs, situation.result or {}):
+    for clause in found.postconditions:
         message = f"{where}: the reference's result breaks the postcondition {clause.id} ({clause.position})"
         yield Problem(question.position, "V004", message, f"the result is {observed.fields!r:.300}")
-    for clause in situation.broken:
+    for clause in found.invariants:
         message = f"{where}: the state afterwards breaks the invariant {clause.id} ({clause.position})"
         yield Problem(question.position, "V004", message, f"the state is {situation.after!r:.300}")
 
@@ -79,7 +67,7 @@ def tree_complaints(question: Question, held: Held) -> Iterator[Problem]:
             continue
         if (apart := tree_difference(step, step.expected, held.trees[name])) is not None:
             shown = f"{apart.expected!r:.200}, the reference leaves {apart.actual!r:.200}"
-            message = f"{question.id}, {name}: {show_path(apart.path)} is pinned as {shown}"
+            message = f"{question.id}, {name}: {apart.path} is pinned as {shown}"
             yield Problem(question.position, "V002", message)
 
 
@@ -106,30 +94,27 @@ def _pin_differences(pin: Pin, fields: Mapping[str, Any], outputs: Type) -> Iter
         except KeyError:
             yield f"{path} is pinned, but the reference's result has no such part"
             continue
-        if message := _pin_difference(pinned, actual, type_at(outputs, path)):
-            yield f"{path}{message}"
+        yield from _pin_difference(path, pinned, actual, type_at(outputs, path))
 
 
-def _pin_difference(pinned: Any, actual: Any, type_: Type) -> str:
+def _pin_difference(path: str, pinned: Any, actual: Any, type_: Type) -> Iterator[str]:
     if isinstance(type_, ListOf) and isinstance(pinned, Mapping) and pinned.keys() <= MARKER_KEYS:
         marker = compact_list(actual, type_.item)
-        for key in sorted(pinned):
-            if marker[key] != pinned[key]:
-                return f" is pinned with {key} {pinned[key]!r}, the reference gives {marker[key]!r}"
-        return ""
-    found = first_difference(pinned, actual, type_)
-    if found is None:
-        return ""
-    shown = f" is pinned as {found.expected!r:.200}, the reference gives {found.actual!r:.200}"
-    return f" at {show_path(found.path)}{shown}" if found.path else shown
+        wrong = next((key for key in sorted(pinned) if marker[key] != pinned[key]), None)
+        if wrong is not None:
+            yield f"{path} is pinned with {wrong} {pinned[wrong]!r}, the reference gives {marker[wrong]!r}"
+        return
+    steps = tuple(int(step) if step.isdigit() else step for step in path.split("."))
+    if (found := first_difference(pinned, actual, type_, steps)) is not None:
+        yield f"{found.path} is pinned as {found.expected!r:.200}, the reference gives {found.actual!r:.200}"
 
 
-def fixes(pin: Pin, result: Mapping[str, Any]) -> bool:
+def _fixes(pin: Pin, answer: Expected) -> bool:
     """Whether a pin fixes the whole of an answer: a failure's code, or every part of a result."""
-    if pin.failure:
-        return True
-    leaves = _leaves(result) if result else ()
-    return all(any(path == name or name.startswith(f"{path}.") for path in pin.values) for name in leaves)
+    leaves = _leaves(answer.fields) if isinstance(answer, ExpectedResult) and answer.fields else ()
+    return bool(pin.failure) or all(
+        any(path == name or name.startswith(f"{path}.") for path in pin.values) for name in leaves
+    )
 
 
 def _leaves(value: Any, path: str = "") -> Iterator[str]:
@@ -156,49 +141,26 @@ def explicit_difference(question: Question, own: Answers, theirs: Answers, codeb
             if name not in theirs.trees:
                 return theirs.fault or f"{name} was not reached"
             if apart := tree_difference(step, own.trees[name], theirs.trees[name]):
-                return f"{name}: {show_path(apart.path)} is {apart.expected!r:.200} against {apart.actual!r:.200}"
+                return f"{name}: {apart.path} is {apart.expected!r:.200} against {apart.actual!r:.200}"
         if not isinstance(step, Asked):
             continue
         answer = theirs.expected.get(step.name)
         if answer is None:
             return theirs.fault or f"step {step.name} has no answer"
-        if said := _difference(own.expected[step.name], answer, step.operator, codebook):
+        contract = codebook[step.operator].contract
+        if apart := difference(own.expected[step.name], answer, contract.outputs, contract.failure):
+            said = f"{apart.path} is {apart.expected!r:.200} against {apart.actual!r:.200}"
             return f"step {step.name}: {said}" if len(question.calls) > 1 else said
     return theirs.fault
-
-
-def _difference(own: Expected, theirs: Expected, operator: str, codebook: Codebook) -> str:
-    contract = codebook[operator].contract
-    match own, theirs:
-        case ExpectedResult(), ExpectedResult():
-            found = first_difference(own.fields, theirs.fields, contract.outputs)
-        case ExpectedFailure(), ExpectedFailure() if own.code == theirs.code:
-            found = first_difference(own.data, theirs.data, contract.failure)
-        case _:
-            return f"{_kind(own)} against {_kind(theirs)}"
-    if found is None:
-        return ""
-    return f"{show_path(found.path)} is {found.expected!r:.200} against {found.actual!r:.200}"
-
-
-def _kind(answer: Expected) -> str:
-    return answer.code if isinstance(answer, ExpectedFailure) else "a result"
-
-
-def accumulation_difference(own: Accumulated, theirs: Accumulated, apart: Gap) -> str:
-    """Both running hashes at the first checkpoint that differs."""
-    return f"{dict(own.checkpoints).get(apart.differs)} against {dict(theirs.checkpoints).get(apart.differs)}"
 
 
 def pinned_whole(question: Question, answers: Answers) -> bool:
     """Whether the pins of a question fix every answer, and every look at files, completely."""
     if any(isinstance(step, TreeStep) and step.expected is None for step in question.steps):
         return False
-    for step in question.calls:
-        answer = answers.expected[step.name]
-        if step.pin is None or not fixes(step.pin, answer.fields if isinstance(answer, ExpectedResult) else {}):
-            return False
-    return True
+    return all(
+        step.pin is not None and _fixes(step.pin, answers.expected[step.name]) for step in question.calls
+    )
 
 
 def _frozen_steps(question: Question, answers: Answers) -> Iterator[Step]:

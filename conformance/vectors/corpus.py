@@ -143,7 +143,7 @@ def _operator_cases(
         except (LookupError, TypeError, ValueError, AttributeError) as error:
             raise _corrupted(shown, f"case {where} is incomplete ({error!r:.100})") from None
         if case.id in cases or case.operator != operator:
-            raise _corrupted(shown, f"case {where} stands twice or under the wrong operator")
+            raise _corrupted(shown, f"case {where} is there twice or under the wrong operator")
         if case.id not in entry.confirmed_by:
             raise _corrupted(shown, f"case {where} is not in the index")
         if digest != case.digest:

@@ -2,7 +2,7 @@
 
 Texts that are equal to a reader and not to a program, digits of other scripts, both zeros, subnormals, lists of a dozen
 (sorted as text the tenth element comes second), what is there and empty against what is not there, a bool or a whole
-float for an integer. Most of them are made from the value that stands at a place, so that the rest of it stays right.
+float for an integer. Most of them are made from the value at a place, so that the rest of it stays right.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _DOZEN: Final = 12
 _DIGITS: Final = {ord("0") + k: chr(0x660 + k) for k in range(10)}
 _MARK, _ASTRAL, _HALFWIDTH = "\ufeff", "\U0001f600", "\uff61"  # UTF-16 sorts the second before the third
 _COMPOSED, _DECOMPOSED = "\u00e9", "e\u0301"
-_INHERITED: Final = ("__proto__", "constructor")  # what an empty object of JavaScript is said to hold
+_INHERITED: Final = ("__proto__", "constructor")  # members that an empty object of JavaScript seems to have
 _POWERS: Final = (8, 16, 31, 32, 53, 63)
 _SIGNALLING: Final[Mapping[str, str]] = {"float16": "7c01", "float32": "7f800001", "float64": "7ff0000000000001"}
 _FLOATS: Final[Mapping[str, tuple[float, float, float]]] = {  # least subnormal, least normal, largest
@@ -41,7 +41,7 @@ _FLOATS: Final[Mapping[str, tuple[float, float, float]]] = {  # least subnormal,
 
 
 def degenerates(place: Place) -> Iterator[Any]:
-    """The degenerate values for a place, distinct, without what stands there; ABSENT where it may be left out."""
+    """The degenerate values for a place, distinct, without its own value; ABSENT where it may be left out."""
     seen = {_told(place.value)}
     found = iter([ABSENT] if place.optional and place.is_there else [])
     value = place.value if place.is_there else empty(place.type)

@@ -1,8 +1,8 @@
-"""What one backend answers to questions: one derivation, to be held against another."""
+"""What one backend answers to questions: one derivation, to be compared with another."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -11,7 +11,7 @@ from conformance.backend.hello import Hello
 from conformance.backend.outcome import Observed, ObservedFailure, ObservedResult
 from conformance.backend.resolve import resolve
 from conformance.codec.codebook import Codebook
-from conformance.codec.framing import DIALECTS
+from conformance.codec.framing import DIALECTS, Dialect
 from conformance.vectors.accumulate import Accumulated, accumulate, window_of
 from conformance.vectors.case import Accumulation, Expected, ExpectedFailure, ExpectedResult, Question
 from conformance.vectors.compact import compact
@@ -64,43 +64,43 @@ def derive(
     tick: Tick | None = None,
 ) -> Derivation:
     """Ask one backend; questions with operators that it does not declare are left out. `judge` sees whole answers."""
-    asked = [question for question in questions if question.operators <= hello.operators]
+    asked = {question.id: question for question in questions if question.operators <= hello.operators}
     answers: dict[str, Answers] = {}
     accumulated: dict[str, Accumulated] = {}
     faults: dict[str, str] = {}
-    explicit = [question for question in asked if question.accumulation is None]
     # Long lists travel as typed arrays on the CBOR wire, which is several times faster than decimal strings.
-    runs = [question for question in asked if question.accumulation is not None]
-    json, cbor = DIALECTS["json"], DIALECTS["cbor" if "cbor" in hello.wires else "json"]
-    by_id = {question.id: question for question in asked}
+    json, runs = DIALECTS["json"], _fastest(hello)
 
-    talks: list[Conversation[Held]] = [
+    def finished(talks: Sequence[Conversation[Any]], dialect: Dialect) -> Iterator[tuple[Question, Any]]:
+        for one in Driver(resolve(backend, dialect.name), dialect, codebook, PATIENCE).hold(talks):
+            if one.finding is None:
+                faults[one.key] = str(one.lost)
+            else:
+                yield asked[one.key], one.finding
+            if tick is not None:
+                tick(1)
+
+    talks: list[Conversation[Any]] = [
         Conversation(one.id, lambda one=one: exchanges(one.steps, codebook, json), restarts(one.steps))  # type: ignore[misc]
-        for one in explicit
+        for one in asked.values()
+        if one.accumulation is None
     ]
-    for finished in Driver(resolve(backend), json, codebook, PATIENCE).hold(talks):
-        if finished.finding is None:
-            faults[finished.key] = str(finished.lost)
-        else:
-            question = by_id[finished.key]
-            answers[finished.key] = _answers(question, finished.finding, codebook)
-            if judge is not None:
-                judge(question, finished.finding)
-        if tick is not None:
-            tick(1)
-
+    for question, held in finished(talks, json):
+        answers[question.id] = _answers(held, codebook)
+        if judge is not None:
+            judge(question, held)
     series: list[Conversation[Any]] = [
-        Conversation(one.id, lambda one=one: accumulate(one.accumulation, codebook, cbor, keep=kept_calls(one)))  # type: ignore[misc]
-        for one in runs
+        Conversation(one.id, lambda one=one: accumulate(one.accumulation, codebook, runs, keep=kept_calls(one)))  # type: ignore[misc]
+        for one in asked.values()
+        if one.accumulation is not None
     ]
-    for run in Driver(resolve(backend, cbor.name), cbor, codebook, PATIENCE).hold(series):
-        if run.finding is None:
-            faults[run.key] = str(run.lost)
-        else:
-            accumulated[run.key] = run.finding
-        if tick is not None:
-            tick(1)
+    for question, run in finished(series, runs):
+        accumulated[question.id] = run
     return Derivation(backend, hello.operators, answers, accumulated, faults)
+
+
+def _fastest(hello: Hello) -> Dialect:
+    return DIALECTS["cbor" if "cbor" in hello.wires else "json"]
 
 
 def kept_calls(question: Question) -> frozenset[int]:
@@ -113,9 +113,9 @@ def kept_calls(question: Question) -> frozenset[int]:
 
 def confirm_windows(
     backend: str, accumulation: Accumulation, run: Accumulated, codebook: Codebook, hello: Hello
-) -> Iterable[tuple[int, str, str]]:
+) -> Iterator[tuple[int, str, str]]:
     """Ask `backend` the windows of a run one by one: (call from 0, the run's SHA-256, what the backend gives)."""
-    dialect = DIALECTS["cbor" if "cbor" in hello.wires else "json"]
+    dialect = _fastest(hello)
     talks: list[Conversation[str]] = [
         Conversation(str(call), lambda window=window: window_of(accumulation, window.inputs, codebook, dialect))  # type: ignore[misc]
         for call, window in run.windows.items()
@@ -125,7 +125,7 @@ def confirm_windows(
         yield call, run.windows[call].sha256, finished.finding or f"no result ({finished.lost})"
 
 
-def _answers(question: Question, held: Held, codebook: Codebook) -> Answers:
+def _answers(held: Held, codebook: Codebook) -> Answers:
     expected: dict[str, Expected] = {}
     for exchange in held.exchanges:
         answer = expectation(exchange.observed, exchange.operator, codebook)

@@ -54,17 +54,11 @@ def given_steps(expansion: Expansion, roots: tuple[str, ...]) -> tuple[HarnessSt
     machine, place = expansion.contract.machine, Place(expansion.contract.source, ("given",))
     found: list[HarnessStep] = []
     for k, body in enumerate(machine.given if machine is not None else ()):
-        ((_, own),) = body.items()
+        ((action, own),) = body.items()
         for root in roots:
             if own.get("root", root) in (root, _OWN.sub("", root)):
-                found.append(FileDraft(expansion, place / k, (root,), {}).step(in_root(body, root)))
+                found.append(FileDraft(expansion, place / k, (root,), {}).step({action: {**own, "root": root}}))
     return tuple(found)
-
-
-def in_root(body: Mapping[str, Any], root: str) -> Mapping[str, Any]:
-    """A file step as a contract words it, in this root."""
-    ((action, own),) = body.items()
-    return {action: {**own, "root": root}}
 
 
 def own_roots(contract: Contract, wire: Mapping[str, Any], number: int) -> dict[str, Any]:
@@ -98,22 +92,16 @@ class Node:
 
 def derived(expansion: Expansion) -> Iterator[Question]:
     """The traces of a `derive` group; none, and a problem, where nothing can be opened with the examples."""
-    body = expansion.body["derive"]
-    search: list[_Search] = []
-
-    def begin() -> None:
+    search = None
+    with expansion.noting():
         _require_known(expansion)
-        model = Model(expansion.contract, expansion.codebook, body.get("operations", ()))
-        search.append(_Search(expansion, model, body))
-
-    yield from expansion.attempt(begin)
-    for one in search:
-        for make in one.makers():
-            yield from expansion.attempt(make)
+        search = _Search(expansion)
+    for make in search.makers() if search is not None else ():
+        yield from expansion.attempt(make)
 
 
 def _require_known(expansion: Expansion) -> None:
-    """Hold the `operations` that a group names to those of the machine; raises Unusable."""
+    """Refuse an operation that a group names and the machine does not have."""
     machine = expansion.contract.machine
     assert machine is not None
     for k, name in enumerate(expansion.body["derive"].get("operations", ())):
@@ -123,9 +111,10 @@ def _require_known(expansion: Expansion) -> None:
 
 
 class _Search:
-    def __init__(self, expansion: Expansion, model: Model, wishes: Mapping[str, Any]) -> None:
-        self.expansion, self.model, self.wishes = expansion, model, wishes
-        self.depth: int = wishes.get("depth", DEPTH)
+    def __init__(self, expansion: Expansion) -> None:
+        self.expansion, self.wishes = expansion, expansion.body["derive"]
+        self.model = Model(expansion.contract, expansion.codebook, self.wishes.get("operations", ()))
+        self.depth: int = self.wishes.get("depth", DEPTH)
         self.nodes: dict[str, Node] = {}
         self.first: dict[tuple[str, str], tuple[Node, Move]] = {}  # (operator, what it shows) -> the shortest way
         self.openings: list[tuple[Move, str]] = []
@@ -254,13 +243,13 @@ class _Search:
                 return
 
     def read(self, walk: Walk, handle: Any, state: State) -> None:
-        """Every call that only answers, in a state where its guards hold."""
+        """Every call that only answers, in a state where its guards are true."""
         for operator, moves in self.model.moves.items():
             if self.model.reads(operator) and self.model.reach(moves[0], state).side == SUCCEEDS:
                 walk.ask(moves[0], handle)
 
     def after(self, slug: str, stranger: Any, closing: Move | None = None, restart: bool = False) -> Question:
-        """Every operation with a handle that nobody holds: never given, closed, or of a process that is gone."""
+        """Every operation with a handle that is not open: never given, closed, or of a process that is gone."""
         walk = Walk(self.expansion)
         handle, state = self.follow(walk, [self.openings[0][0]])
         if closing is not None:
@@ -310,7 +299,7 @@ class _Search:
     def towards(self, path: Sequence[Move], key: str, done: set[tuple[str, str]]) -> list[tuple[Move, str]]:
         """The shortest way on that ends in a pair of operations not yet done, by the moves that were made least.
 
-        So a second call of an operation has another example: of equal values nobody can tell in which order they stand.
+        So a second call of an operation has another example: the order of equal values does not show.
         """
         last, made = path[-1].operator, Counter(path)
         waiting: deque[tuple[str, str, list[tuple[Move, str]]]] = deque([(last, key, [])])

@@ -15,10 +15,11 @@ from typing import Any, Final
 
 import numpy as np
 
+from conformance.backend.outcome import BadAnswer, Observed, ObservedFailure, ObservedResult
 from conformance.codec.form import array_of
-from conformance.codec.scalar import Path, show_path
+from conformance.codec.scalar import Path, shorten, show_path
 from conformance.contract.types import ListOf, MapOf, Scalar, Struct, Tensor, Type, Value
-from conformance.vectors.case import HEAD_AND_TAIL, TreeStep
+from conformance.vectors.case import HEAD_AND_TAIL, Expected, ExpectedFailure, ExpectedResult, TreeStep
 from conformance.vectors.compact import compact, compact_list, compact_tensor, is_marker
 from conformance.vectors.filecodec import Undecodable, decode_file
 from conformance.vectors.leaf import anywhere
@@ -27,34 +28,59 @@ from conformance.vectors.temp_roots import Rooms, StepRefused, place
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Where two values part. For a list known by its digest only, `path` ends at the list and `note` says between which
-    indices the first differing element lies."""
+    """The first place where what came is not what was expected; both sides in JSON wire form.
 
-    path: Path
+    For a list known by its digest only, `path` ends at the list and `note` says between which indices the first
+    differing element lies.
+    """
+
+    path: str
     expected: Any
     actual: Any
     note: str = ""
 
-    def __str__(self) -> str:
-        text = f"{show_path(self.path)}: expected {self.expected!r:.200}, actual {self.actual!r:.200}"
-        return f"{text} ({self.note})" if self.note else text
 
+class _Missing(str):
+    """What a difference shows for an absent value: a text in records, without quotes in messages."""
 
-class _Missing:
-    """Stands for a value that is not there."""
+    __slots__ = ()
 
     def __repr__(self) -> str:
         return "nothing"
 
 
-MISSING = _Missing()
+MISSING: Final = _Missing("nothing")
+
+
+def difference(
+    expected: Expected, given: Observed | Expected, outputs: Struct, failure: Struct
+) -> Difference | None:
+    """The first place where a framed answer is not the expected one; None where it is right.
+
+    Fields are compared in the contract's order, so that the first difference is the same for every backend.
+    """
+    match expected, given:
+        case _, BadAnswer(error):
+            return Difference(show_path(error.path), error.expected, shorten(error.found), "ill-typed")
+        case ExpectedResult(), ObservedResult() | ExpectedResult():
+            return first_difference(expected.fields, given.fields, outputs)
+        case ExpectedFailure(), ObservedFailure() | ExpectedFailure() if given.code == expected.code:
+            return first_difference(expected.data, given.data, failure, ("error", "data"))
+        case ExpectedFailure(), ObservedFailure() | ExpectedFailure():
+            return Difference("error.message", expected.code, given.code)
+    return Difference("outcome", _kind(expected), _kind(given))
+
+
+def _kind(answer: Observed | Expected) -> str:
+    if isinstance(answer, ObservedFailure | ExpectedFailure):
+        return f"failure {answer.code}"
+    return "a result" if isinstance(answer, ObservedResult | ExpectedResult) else str(answer)
 
 
 def first_difference(expected: Any, observed: Any, type_: Type, path: Path = ()) -> Difference | None:
-    """Where `observed` (wire form) first differs from `expected` (wire form, may hold markers), None where it does not.
+    """Where `observed` first differs from `expected`, None where they are equal; both in wire form, markers allowed.
 
-    Struct fields are visited in declared order, map keys in sorted order, list elements by index. `observed` may hold
-    markers as well.
+    Struct fields are visited in declared order, map keys in sorted order, list elements by index.
     """
     match type_:
         case ListOf(item):
@@ -64,13 +90,13 @@ def first_difference(expected: Any, observed: Any, type_: Type, path: Path = ())
             return _parts_difference(expected, observed, types, path)
         case _ if _known_by_digest(expected, type_):
             left, right = expected, observed if is_marker(observed) else compact(observed, type_)
-            return None if left == right else Difference(path, left, right, "known by their digests")
+            return None if left == right else Difference(show_path(path), left, right, "known by their digests")
         case MapOf(item):
             keys = sorted(expected.keys() | observed.keys())
             return _parts_difference(expected, observed, dict.fromkeys(keys, item), path)
         case Tensor() if isinstance(expected, Mapping):
             return _tensor_difference(expected, observed, path)
-    return None if expected == observed else Difference(path, expected, observed)
+    return None if expected == observed else Difference(show_path(path), expected, observed)
 
 
 def _known_by_digest(value: Any, type_: Type) -> bool:
@@ -85,7 +111,7 @@ def _parts_difference(
     for name, type_ in types.items():
         here = (*path, name)
         if (name in expected) != (name in observed):
-            return Difference(here, expected.get(name, MISSING), observed.get(name, MISSING))
+            return Difference(show_path(here), expected.get(name, MISSING), observed.get(name, MISSING))
         if name in expected and (found := first_difference(expected[name], observed[name], type_, here)):
             return found
     return None
@@ -108,11 +134,11 @@ def _list_difference(expected: Any, observed: Any, item: Type, path: Path) -> Di
 def _tensor_difference(expected: Mapping[str, Any], observed: Mapping[str, Any], path: Path) -> Difference | None:
     for name in ("dtype", "shape"):
         if expected[name] != observed[name]:
-            return Difference((*path, name), expected[name], observed[name])
+            return Difference(show_path((*path, name)), expected[name], observed[name])
     if "data" in expected and "data" in observed:
         return _element_difference(expected, observed, path)
     left, right = (side if "data" not in side else compact_tensor(side) for side in (expected, observed))
-    return None if left == right else Difference(path, left, right, "tensors known by their digests")
+    return None if left == right else Difference(show_path(path), left, right, "tensors known by their digests")
 
 
 def _element_difference(expected: Mapping[str, Any], observed: Mapping[str, Any], path: Path) -> Difference | None:
@@ -121,7 +147,7 @@ def _element_difference(expected: Mapping[str, Any], observed: Mapping[str, Any]
     left, right = (_elements(side) for side in (expected, observed))
     place = next(k for k, (one, other) in enumerate(zip(left, right, strict=True)) if one.tobytes() != other.tobytes())
     index = tuple(int(k) for k in np.unravel_index(place, tuple(expected["shape"])))
-    return Difference((*path, *index), _shown_element(left[place]), _shown_element(right[place]))
+    return Difference(show_path((*path, *index)), _shown_element(left[place]), _shown_element(right[place]))
 
 
 def _elements(tensor: Mapping[str, Any]) -> np.ndarray[Any, Any]:
@@ -143,19 +169,19 @@ def _marker_difference(expected: Mapping[str, Any], observed: Any, item: Type, p
     head, tail, count = expected["head"], expected["tail"], expected["count"]
     for index, (left, right) in enumerate(zip(head, actual["head"], strict=False)):
         if left != right:
-            return Difference((*path, index), left, right)
+            return Difference(show_path((*path, index)), left, right)
     if found := _length_difference(count, actual["count"], path):
         return found
     note = f"indices 0..{len(head) - 1} agree"
     if actual["tail"] == tail:
         note = f"the first differing element lies between index {len(head)} and {count - HEAD_AND_TAIL - 1}"
-    return Difference(path, {"sha256": expected["sha256"]}, {"sha256": actual["sha256"]}, note)
+    return Difference(show_path(path), {"sha256": expected["sha256"]}, {"sha256": actual["sha256"]}, note)
 
 
 def _length_difference(expected: int, observed: int, path: Path) -> Difference | None:
     if expected == observed:
         return None
-    return Difference((*path, min(expected, observed)), f"{expected} elements", f"{observed} elements")
+    return Difference(show_path((*path, min(expected, observed))), f"{expected} elements", f"{observed} elements")
 
 
 _LARGEST: Final = 1 << 26  # bytes of a file that is decoded; a larger one is known by its digest
@@ -185,7 +211,7 @@ def tree_difference(step: TreeStep, expected: Mapping[str, Any], found: Mapping[
         if apart is not None:
             inner, left, right = apart
             whole = "/".join(part for part in (step.root, step.path, path) if part != ".")
-            return Difference((whole, *inner), left, right)
+            return Difference(show_path((whole, *inner)), left, right)
     return None
 
 
@@ -244,5 +270,5 @@ def _entry(file: FilePath, path: str, decode: Mapping[str, str], rooms: Rooms) -
 
 
 def _readable(name: str) -> str:
-    """A file name as text: bytes that are no UTF-8 stand as \\xNN."""
+    """A file name as text: bytes that are no UTF-8 become \\xNN."""
     return os.fsencode(name).decode("utf-8", "backslashreplace")

@@ -1,6 +1,6 @@
 """What careless carriers make of a value: a number that went through a double, a text cut at NUL, a full table.
 
-A distortion is a pure function of the wire value that stands at one leaf. A case notices it where its value changes.
+A distortion is a pure function of the wire value at one leaf. A case notices it where its value changes.
 """
 
 from __future__ import annotations
@@ -26,11 +26,6 @@ _TEXT_CUTS: Final = (64, 255, 256, 65_535)  # bytes of UTF-8
 _BYTE_CUTS: Final = (255, 4096, 65_535, 65_536)
 
 
-def distortions(type_: Type | Optional) -> Mapping[str, Change]:
-    """The distortions of a leaf of this type, by class; a change answers the value itself where it alters nothing."""
-    return _made(type_)
-
-
 def _of_marker(name: str, change: Change) -> Change:
     """A change of a text; one known by its digest shows only whether it is cut."""
     most = int(name.removeprefix("cut-")) if name.startswith("cut-") else 0
@@ -44,7 +39,8 @@ def _of_marker(name: str, change: Change) -> Change:
 
 
 @cache
-def _made(type_: Type | Optional) -> Mapping[str, Change]:
+def distortions(type_: Type | Optional) -> Mapping[str, Change]:
+    """The distortions of a leaf of this type, by class; a change answers the value itself where it alters nothing."""
     match type_:
         case Optional(name, inner):
             return _presence(name, inner)

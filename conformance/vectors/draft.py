@@ -37,12 +37,26 @@ class Place:
 
     @property
     def position(self) -> Position:
-        """Where it stands."""
+        """Its file, line and column."""
         return self.source.at(self.path)
 
     def problem(self, code: str, message: str, hint: str = "") -> Unusable:
         """A problem at this place, ready to be raised."""
         return Unusable(Problem(self.position, code, message, hint))
+
+    def typed(self, type_: Type, path: str, message: str, code: str = "C008") -> Type:
+        """The type at a dotted path that is named here; raises Unusable with the message where there is none."""
+        try:
+            return type_at(type_, path)
+        except UnknownPath as error:
+            raise self.problem(code, message, error.hint) from None
+
+    def key_typed(self, type_: Type, path: str, message: str) -> Type:
+        """The type at the dotted path that is the key here; raises Unusable with the message where there is none."""
+        try:
+            return type_at(type_, path)
+        except UnknownPath as error:
+            raise self.key_problem("C008", message, error.hint) from None
 
     def key_problem(self, code: str, message: str, hint: str = "") -> Unusable:
         """A problem with the key that leads here."""
@@ -75,7 +89,7 @@ class Draft:
             else:
                 holder = holder.setdefault(step, {})
             if not isinstance(holder, dict | list):
-                raise place.key_problem("C008", f"{'.'.join(steps[: depth + 1])} holds no parts", "set it as a whole")
+                raise place.key_problem("C008", f"{'.'.join(steps[: depth + 1])} has no parts", "set it as a whole")
         value = value if isinstance(value, Reference) else copy.deepcopy(value)
         if isinstance(holder, list):
             holder[self._index(holder, steps[-1], place)] = value
@@ -84,13 +98,13 @@ class Draft:
         self._origins.append((steps, place))
 
     def unset(self, path: str, place: Place) -> None:
-        """Take away what stands at a dotted path."""
+        """Remove the value at a dotted path."""
         steps = self._steps(path, place)
         holder: Any = self._tree
         for step in steps[:-1]:
             holder = holder.get(step) if isinstance(holder, dict) else None
         if not isinstance(holder, dict) or steps[-1] not in holder:
-            raise place.problem("C008", f"nothing stands at {path!r} to unset", "remove the line, or name what is set")
+            raise place.problem("C008", f"nothing is set at {path!r}", "remove the line, or name what is set")
         del holder[steps[-1]]
 
     def apply(self, body: Mapping[str, Any], place: Place) -> None:
@@ -102,7 +116,7 @@ class Draft:
             self.unset(path, place / "unset" / k)
 
     def wire(self, place: Place) -> dict[str, Any]:
-        """The inputs in JSON wire form, held to the contract's types; `place` answers for what is missing."""
+        """The inputs in JSON wire form, checked against the contract's types; `place` answers for what is missing."""
         try:
             return dict(to_wire(self.contract.inputs, self._tree))
         except IllTyped as error:
@@ -113,11 +127,8 @@ class Draft:
         return bool(expression.holds(self.contract.environment.bind(form.to_native(self.wire(place)))))
 
     def _steps(self, path: str, place: Place) -> tuple[str, ...]:
-        try:
-            type_at(self.contract.inputs, path)
-        except UnknownPath as error:
-            message = f"unknown path {path!r} among the inputs of {self.contract.operator}"
-            raise place.key_problem("C008", message, error.hint) from None
+        message = f"unknown path {path!r} among the inputs of {self.contract.operator}"
+        place.key_typed(self.contract.inputs, path, message)
         return tuple(path.split("."))
 
     def _index(self, holder: list[Any], step: str, place: Place) -> int:
@@ -144,7 +155,7 @@ MARKER_KEYS: Final = frozenset({"count", "sha256", "head", "tail"})
 
 
 def pin_of(body: Mapping[str, Any], place: Place, contract: Contract) -> Pin:
-    """The pin that `body` holds; raises Unusable."""
+    """The pin in `body`; raises Unusable."""
     if "failure" in body:
         code = body["failure"]
         raisable = contract.codes
@@ -156,11 +167,8 @@ def pin_of(body: Mapping[str, Any], place: Place, contract: Contract) -> Pin:
     values = {}
     for path, value in body["result"].items():
         here = place / "result" / path
-        try:
-            type_ = type_at(contract.outputs, path)
-        except UnknownPath as error:
-            message = f"unknown path {path!r} among the outputs of {contract.operator}"
-            raise here.key_problem("C008", message, error.hint) from None
+        message = f"unknown path {path!r} among the outputs of {contract.operator}"
+        type_ = here.key_typed(contract.outputs, path, message)
         try:
             values[path] = pinned_value(type_, value)
         except IllTyped as error:

@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from types import MappingProxyType, TracebackType
+from types import TracebackType
 from typing import Any, Final, Protocol
 
 from conformance.backend.driver import RESTART, Call, Talk
@@ -125,7 +125,6 @@ _ACTIONS: Final[Mapping[str, Callable[[Path, Body, Rooms], None]]] = {
 ACTIONS: Final = (*_ACTIONS, "damage")
 
 
-_NO_FORMATS: Final[Mapping[str, FileFormat]] = MappingProxyType({})
 ANSWERED: Final = re.compile(r"\{([a-z0-9_-]+)\.([\w.]+)\}")  # inside a path: what an earlier step answered
 
 
@@ -133,7 +132,7 @@ ANSWERED: Final = re.compile(r"\{([a-z0-9_-]+)\.([\w.]+)\}")  # inside a path: w
 class Exchange:
     """One call that was made: the step, its inputs, and what came back.
 
-    References are resolved in the inputs; roots stand as {root: name} and handles as {from: step.output}, as they are
+    References are resolved in the inputs; roots are {root: name} and handles {from: step.output}, as they are
     frozen, so that no path and no handle gets further than the wire.
     """
 
@@ -231,7 +230,7 @@ class Stage:
         return observed
 
 
-def resolve(value: Any, made: Mapping[str, Exchange], formats: Mapping[str, FileFormat] = _NO_FORMATS) -> Any:
+def resolve(value: Any, made: Mapping[str, Exchange], formats: Mapping[str, FileFormat]) -> Any:
     """`value` with every reference to a step in `made` replaced; raises KeyError where that step gave no such result.
 
     Only a reference to a step that has been asked is one: a map that happens to look like a reference is left alone.
@@ -250,8 +249,6 @@ def resolve(value: Any, made: Mapping[str, Exchange], formats: Mapping[str, File
         return [resolve(part, made, formats) for part in value]
     return value
 
-
-__all__ = ["AnyStep", "Exchange", "Held", "exchanges", "resolve", "restarts"]
 
 AnyStep = CallStep | Asked | HarnessStep
 

@@ -1,4 +1,4 @@
-"""Contracts become questions: every case that a group stands for, with inputs in wire form and no expectation."""
+"""Contracts become questions: every case of every group, with inputs in wire form and no expectation."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def expand(contract: Contract, codebook: Codebook) -> tuple[Question, ...]:
         found = list(_questions(expansion))
         for question in found:
             if question.id in seen:
-                hint = f"it stands at {seen[question.id].position} already; give the value or the case another name"
+                hint = f"the other is at {seen[question.id].position}; give the value or the case another name"
                 problems.append(Problem(question.position, "C011", f"two cases have the id {question.id}", hint))
             seen[question.id] = question
         problems += expansion.problems

@@ -1,8 +1,8 @@
 """What a harness step writes into a file, and what it reads out of one: bytes, or a codec and its value.
 
-Values stand in JSON wire form, so that they can be frozen: `text` is a string; `cbor` and `pickle2` a self-describing
+Values are in JSON wire form, so that they can be frozen: `text` is a string; `cbor` and `pickle2` a self-describing
 value; `npz` a list of members {name, tensor | text | bytes} in archive order; `sqlite` a list of SQL statements, read
-back as a list of tables {name, sql, rows}, by name, rows in rowid order. A long value may stand as a recipe.
+back as a list of tables {name, sql, rows}, by name, rows in rowid order. A long value may be a recipe.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def encode_file(codec: str, value: Any) -> bytes:
 
 
 def decode_file(codec: str, data: bytes) -> Any:
-    """The wire value that the bytes of a file hold; raises Undecodable, runs nothing that stands in them."""
+    """The wire value in the bytes of a file; raises Undecodable, runs no code that they contain."""
     try:
         return _DECODERS[codec](data)
     except Undecodable:
@@ -111,7 +111,7 @@ def _archive(members: Any) -> bytes:
         for member in members:
             info = zipfile.ZipInfo(member["name"], _NO_DATE)
             info.create_system, info.external_attr = 3, 0o600 << 16  # the same on every platform
-            archive.NameToInfo.pop(info.filename, None)  # a member may stand twice: nobody is warned of it
+            archive.NameToInfo.pop(info.filename, None)  # without a warning where a member is there twice
             archive.writestr(info, _member_bytes(member))
     return target.getvalue()
 

@@ -1,4 +1,4 @@
-"""The file steps of a trace as a contract words them become steps in wire form, held to their paths and codecs."""
+"""The file steps of a trace as a contract words them become steps in wire form; their paths and codecs are checked."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from conformance.vectors.draft import Place
 from conformance.vectors.exchange import ACTIONS, ANSWERED, codec_of
 from conformance.vectors.filecodec import Unencodable, encode_file
 from conformance.vectors.group import Expansion
-from conformance.vectors.leaf import UnknownPath, type_at
 from conformance.vectors.natural import ROOT_NAME, inside, to_wire
 from conformance.vectors.temp_roots import fault_of
 
@@ -108,10 +107,7 @@ class FileDraft:
             known = ", ".join(self.earlier) or "none"
             raise place.problem("C010", f"{step!r} is no earlier step", f"steps so far: {known}")
         outputs = self.expansion.codebook[self.earlier[step].operator].contract.outputs
-        try:
-            type_ = type_at(outputs, output)
-        except UnknownPath as error:
-            raise place.problem("C010", f"{step} has no output {output!r}", error.hint) from None
+        type_ = place.typed(outputs, output, f"{step} has no output {output!r}", "C010")
         if not isinstance(type_, Scalar) or type_.name not in _IN_PATHS or is_volatile(outputs, output):
             hint = "use text, bytes or a number that is the same in every run"
             raise place.problem("C010", f"{output} is {type_}, which is no part of a path", hint)
@@ -198,7 +194,7 @@ def refuse_unstable(steps: Sequence[object], place: Place) -> None:
 
 
 def is_volatile(struct: Struct, path: str) -> bool:
-    """Whether a volatile member stands on a dotted path of outputs."""
+    """Whether there is a volatile member on a dotted path of outputs."""
     type_: Any = struct
     for step in path.split("."):
         if not isinstance(type_, Struct):

@@ -103,7 +103,7 @@ class FormedFiles:
                 self.items[name] = decoded(file.form, regular(root, where).read_bytes(), where)
 
     def path_of(self, name: str) -> str:
-        """Where a file of the format stands below the root now; raises LookupError where a field of it is missing."""
+        """The path below the root of a file of the format, now; raises LookupError where a field of it is missing."""
 
         def digits(match: re.Match[str]) -> str:
             found = self.value(tuple(match[1].split(".")))
@@ -118,7 +118,7 @@ class FormedFiles:
         return "/".join(part for part in (self.path, path) if part != ".")
 
     def value(self, at: Place) -> Any:
-        """What stands at a place; raises LookupError where nothing does."""
+        """The value at a place; raises LookupError where there is none."""
         found: Any = self.items
         for step in at:
             found = member(found, step)
@@ -131,7 +131,7 @@ class FormedFiles:
         holder[int(at[-1]) if isinstance(holder, list) else at[-1]] = value
 
     def remove(self, at: Place) -> None:
-        """Take away what stands at a place; a whole file cannot be."""
+        """Remove the value at a place; a whole file cannot be removed."""
         self.value(at)
         holder = self.value(at[:-1])
         del holder[int(at[-1]) if isinstance(holder, list) else at[-1]]
@@ -197,7 +197,7 @@ def member(holder: Any, step: str) -> Any:
 
 
 def decoded(form: str, data: bytes, path: str) -> Any:
-    """The item that the bytes of a file hold; raises StepRefused."""
+    """The item in the bytes of a file; raises StepRefused."""
     if form == "npz":
         return archive_item(data, path)
     content = data[4:-4] if form == "crc32c" else data
@@ -211,7 +211,7 @@ def decoded(form: str, data: bytes, path: str) -> Any:
 
 
 def encoded(form: str, item: Any) -> bytes:
-    """The bytes of a file that hold an item: maps sorted unless they are Unsorted."""
+    """The bytes of a file with an item: maps sorted unless they are Unsorted."""
     if form == "npz":
         return archive_bytes(item)
     content = _in_order(item)

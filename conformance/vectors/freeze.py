@@ -1,4 +1,4 @@
-"""Questions become cases: the reference derives every value, another derivation confirms it, the contract holds both.
+"""Questions become cases: the reference derives every value, a second derivation confirms it, the contract allows it.
 
 Nothing here writes; what cannot be frozen comes back as problems, each naming its case and both values.
 """
@@ -19,16 +19,16 @@ from conformance.contract.source import Problem
 from conformance.vectors.accumulate import Accumulated, gap
 from conformance.vectors.case import Case, Question
 from conformance.vectors.confirm import (
-    accumulation_difference,
     complaints,
     explicit_difference,
     frozen_case,
     pinned_whole,
     tree_complaints,
 )
+from conformance.vectors.contradiction import follows
 from conformance.vectors.derive import Answers, Derivation, confirm_windows, derive, introduce
 from conformance.vectors.exchange import Held
-from conformance.vectors.state_tracking import follows, situations
+from conformance.vectors.state_tracking import situations
 
 PIN: Final = "pin"  # what index.json names where a pinned value is the second derivation
 CONTRACT: Final = "contract"  # the same where every answer follows from the contract of a machine
@@ -203,8 +203,8 @@ class _Freezer:
         for name in others:
             apart = gap(usable[first].checkpoints, usable[name].checkpoints)
             if apart:
-                both = accumulation_difference(usable[first], usable[name], apart)
-                self.complain(question, "V001", f"{first} and {name} disagree: {apart}; {both}")
+                own, theirs = (dict(usable[one].checkpoints).get(apart.differs) for one in (first, name))
+                self.complain(question, "V001", f"{first} and {name} disagree: {apart}; {own} against {theirs}")
                 disputed = True
         if question.confirm == "windows":
             self.windows(question, usable[first])
@@ -245,7 +245,7 @@ class _Freezer:
     def note(self, question: Question, case: Case, confirmed: Sequence[str], disputed: bool) -> None:
         if not confirmed and not disputed:
             contract = self.codebook[question.operator].contract
-            named = ", ".join(contract.confirmed_by) or "nobody"
+            named = ", ".join(contract.confirmed_by) or "no backend"
             hint = "name a backend in confirmed_by that declares the operator, or pin every output of every step"
             if contract.machine is not None:
                 hint += "; no equation of `ensures` says that an optional output is there, so those want a pin"

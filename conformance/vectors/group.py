@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final
@@ -43,7 +44,7 @@ class Combination:
         return ",".join(choice.label for choice in self.choices)
 
     def apply(self, draft: Draft) -> None:
-        """Set every choice; what is chosen on an axis called `@name` stands in the steps of a trace, by that name."""
+        """Set every choice; what is chosen on an axis `@name` is for the steps of a trace, which use that name."""
         for choice in self.choices:
             if choice.path.startswith("@"):
                 continue
@@ -107,7 +108,7 @@ class Expansion:
 
     @property
     def place(self) -> Place:
-        """Where the group stands."""
+        """The group in its YAML source."""
         return Place(self.contract.source, self.group.path)
 
     @property
@@ -122,7 +123,7 @@ class Expansion:
         return combinations(axes, place)
 
     def _values(self, values: Any, place: Place) -> Any:
-        """The values of an axis; `{damages: FORMAT}` stands for every damage that the format declares."""
+        """The values of an axis; `{damages: FORMAT}` means every damage that the format declares."""
         if not isinstance(values, Mapping):
             return values
         if values["damages"] not in self.codebook.formats:
@@ -135,14 +136,20 @@ class Expansion:
             if edit.startswith(only) and not any(edit.startswith(one) for one in leave)
         ]
 
-    def attempt(self, make: Callable[[], Question | None]) -> Iterator[Question]:
-        """What `make` answers, or nothing where it notes a problem or leaves the case out."""
+    @contextmanager
+    def noting(self) -> Iterator[None]:
+        """Note the problem that keeps what is made inside from being usable, once, and go on behind it."""
         try:
-            question = make()
+            yield
         except Unusable as error:
             if error.problem not in self.problems:
                 self.problems.append(error.problem)
-            return
+
+    def attempt(self, make: Callable[[], Question | None]) -> Iterator[Question]:
+        """What `make` answers, or nothing where it notes a problem or leaves the case out."""
+        question = None
+        with self.noting():
+            question = make()
         if question is not None:
             yield question
 
@@ -167,14 +174,14 @@ class Expansion:
         return where is None or draft.holds(where, self.codebook[self.contract.operator].inputs, self.place / "where")
 
     def expression(self, text: str, place: Place) -> Expression:
-        """A CEL condition over the inputs that stands inside the group."""
+        """A CEL condition of the group over the inputs."""
         try:
             return self.contract.environment.compile(text)
         except BadExpression as error:
             raise place.problem("C004", f"{error.message} in {text!r}", error.hint) from None
 
     def pin(self, body: Mapping[str, Any], place: Place, operator: str) -> Pin | None:
-        """The pin that a case or step holds."""
+        """The pin of a case or step."""
         return pin_of(body["pin"], place / "pin", self.codebook[operator].contract) if "pin" in body else None
 
     def question(

@@ -17,7 +17,7 @@ def digest_of(value: Any) -> str:
     """The hex SHA-256 of a JSON value (text keys, no floats) as canonical CBOR.
 
     cbor2 sorts keys by length and then bytewise, which for text keys is the bytewise order of their encodings; a test
-    holds this fast path to `conformance.codec.cbor`.
+    compares this fast path with `conformance.codec.cbor`.
     """
     return hashlib.sha256(cbor2.dumps(value, canonical=True)).hexdigest()
 
@@ -82,7 +82,7 @@ def _scalar(value: Any) -> bool:
 
 
 def _filled(items: list[tuple[bool, str]], depth: int) -> str:
-    """The items behind one another; those that are no scalars stand on lines of their own."""
+    """The items behind one another; those that are no scalars are on lines of their own."""
     lines, line = [], ""
     for k, (scalar, item) in enumerate(items):
         piece = item + ("," if k < len(items) - 1 else "")

@@ -44,7 +44,7 @@ def anywhere(value: Any, wanted: Callable[[Any], bool]) -> bool:
 
 
 class UnknownPath(Exception):
-    """A dotted path leads to nothing of the type; `hint` names what stands there instead."""
+    """A dotted path leads to nothing of the type; `hint` names what there is instead."""
 
     def __init__(self, path: str, hint: str) -> None:
         super().__init__(path)
@@ -64,7 +64,7 @@ def type_at(type_: Type, path: str) -> Type:
                 if found is None:
                     place = ".".join(steps[:depth]) or "the top"
                     known = ", ".join(member.name for member in type_.fields)
-                    raise UnknownPath(path, f"at {place} stand: {known}")
+                    raise UnknownPath(path, f"at {place} there are: {known}")
                 type_ = found
             case MapOf(item):
                 type_ = item
@@ -127,7 +127,7 @@ _KINDS: Final[Mapping[str, Type]] = {
 
 @dataclass(frozen=True, slots=True)
 class Optional:
-    """The presence of a member that may be absent; stands at the struct, `name` is the member."""
+    """The presence of a member that may be absent; its place is the struct, `name` is the member."""
 
     name: str
     type: Type
@@ -135,7 +135,7 @@ class Optional:
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """One occurrence of a leaf: its place, what it is, what stands there, and the steps that lead to it."""
+    """One occurrence of a leaf: its place, its type, its value, and the steps that lead to it."""
 
     place: str
     type: Type | Optional
@@ -146,7 +146,7 @@ class Spot:
 def spots(type_: Type, wire: Any) -> Iterator[Spot]:
     """Every leaf occurrence of a wire value. Lists and maps are leaves too, and so are their items.
 
-    A marker that stands for a long list, text or tensor is not entered.
+    A marker of a long list, text or tensor is not entered.
     """
     return _spots(type_, wire, "", ())
 

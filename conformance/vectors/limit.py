@@ -13,7 +13,7 @@ from conformance.contract.types import INTEGER_RANGES, ListOf, MapOf, Scalar, Va
 from conformance.vectors.case import Asked, Question
 from conformance.vectors.compact import MARK, is_recipe, recipe
 from conformance.vectors.group import Expansion
-from conformance.vectors.leaf import Spot, UnknownPath, type_at, value_at
+from conformance.vectors.leaf import Spot, value_at
 
 _ANY: Final = (-(2**63), 2**64 - 1)  # of an integer inside a self-describing value
 _WIDE: Final = frozenset({"uint64", "int64", "integer"})  # decimal texts on the wire
@@ -27,7 +27,7 @@ _LENGTHS: Final = (0, 1, 3, 8, 16, 31, 32, 33, 64, 128, 255, 256, 257)
 
 @dataclass(frozen=True, slots=True)
 class Dial:
-    """What a leaf is turned to; `now` is where it stands, `low` and `high` its ends."""
+    """What a leaf is turned to; `now` is its value or length, `low` and `high` its ends."""
 
     spot: Spot
     now: int
@@ -50,7 +50,7 @@ class Dial:
         return list(islice(cycle(self.spot.value), place))
 
     def places(self) -> list[int]:
-        """Where to look first: beside where it stands, the ends, and what programs are limited to; nearest first."""
+        """Where to look first: beside its value, the ends, and what programs are limited to; nearest first."""
         now = self.now
         found = {self.low, self.high, 2 * now, now // 2, 0, 1, *(now + step for step in _STEPS)}
         if is_recipe(self.spot.value):
@@ -89,7 +89,7 @@ def _grown(length: int) -> int:
 
 
 def beside(spot: Spot) -> Iterator[Any]:
-    """Values of a leaf that are nearly what stands there, beyond those of its dial: one part of it is another."""
+    """Values of a leaf that are nearly its own, beyond those of its dial: one part differs."""
     value = spot.value
     match spot.type:
         case Scalar("bool"):
@@ -125,18 +125,16 @@ Make = Callable[[int, int], Any]  # so many letters, and so many of the shortest
 
 
 def beside_limit(expansion: Expansion) -> Iterator[Question]:
-    """The cases of a `limit` group: what stands at `grow`, as long as the guard allows and one longer."""
+    """The cases of a `limit` group: the value at `grow`, as long as the guard allows and one longer."""
     makers: list[tuple[str, Make]] = []
-    for _ in expansion.attempt(lambda: makers.extend(_makers(expansion))):
-        pass
+    with expansion.noting():
+        makers.extend(_makers(expansion))
     for name, make in makers:
         for side, more in (("longest", 0), ("one-more", 1)):
-            yield from expansion.attempt(
-                lambda name=name, make=make, side=side, more=more: _question(  # type: ignore[misc]
-                    expansion, f"{name}{side}", make, more
-                )
-            )
-        if name == "astral-" and _counts_bytes(expansion):
+            yield from expansion.attempt(partial(_question, expansion, f"{name}{side}", make, more))
+        limited = expansion.body["limit"]
+        in_bytes = any(one.unit == BYTES for one in expansion.contract.requires if one.id == limited)
+        if name == "astral-" and in_bytes:
             yield from expansion.attempt(partial(_in_units, expansion, make))
 
 
@@ -150,10 +148,6 @@ def _in_units(expansion: Expansion, make: Make) -> Question | None:
     return expansion.question("astral-one-unit-more", (asked,), expansion.place, {"why": why})
 
 
-def _counts_bytes(expansion: Expansion) -> bool:
-    return any(one.unit == BYTES for one in expansion.contract.requires if one.id == expansion.body["limit"])
-
-
 def _limit(expansion: Expansion) -> SizeLimit:
     place, wanted = expansion.place / "limit", expansion.body["limit"]
     guard = next((one for one in expansion.contract.requires if one.id == wanted), None)
@@ -165,10 +159,8 @@ def _limit(expansion: Expansion) -> SizeLimit:
 
 
 def _makers(expansion: Expansion) -> Iterator[tuple[str, Make]]:
-    try:
-        type_ = type_at(expansion.contract.inputs, expansion.body["grow"])
-    except UnknownPath as error:
-        raise (expansion.place / "grow").problem("C008", f"unknown path {error.path!r}", error.hint) from None
+    path = expansion.body["grow"]
+    type_ = (expansion.place / "grow").typed(expansion.contract.inputs, path, f"unknown path {path!r}")
     if isinstance(type_, Value) or type_ == Scalar("string"):
         for name, letter in _LETTERS.items():
             if name == "two-byte" or _limit(expansion).most <= _LONG:
@@ -223,4 +215,4 @@ def _question(expansion: Expansion, slug: str, make: Make, more: int) -> Questio
             said = f"{wanted} {'is one too many' if more else 'are allowed'}, and {limit.measure} counts them."
             return expansion.question(slug, (asked,), expansion.place, {"why": f"{expansion.group.why} {said}"})
     hint = "name a text, byte string or list of the inputs of which the guard's size depends"
-    raise place.problem("C015", f"{limit.measure} does not reach {wanted} by what stands at `grow`", hint)
+    raise place.problem("C015", f"{limit.measure} does not reach {wanted} by the value at `grow`", hint)

@@ -70,12 +70,12 @@ def lock_of(library: Library, corpus: Corpus, released: Release | None) -> Lock:
 
 
 def release(lock: Lock, tag: str) -> Lock:
-    """The lock once `tag` is released: its snapshot is what governance holds later changes against.
+    """The lock once `tag` is released: its snapshot is what governance compares later changes with.
 
     Takes a lock made by `lock_of`; one read from a file knows no vectors. Raises BadLock where there are none.
     """
     if not lock.vectors:
-        raise BadLock("a release without vectors would hold nobody to anything\n    hint: build the corpus first")
+        raise BadLock("a release without vectors would bind no later change\n    hint: build the corpus first")
     return replace(lock, released=Release(tag, lock.contracts, lock.vectors))
 
 
@@ -200,7 +200,7 @@ def _counts(library: Library, corpus: Corpus, lock: Lock) -> Iterator[Problem]:
         if contract.method is not None:
             continue  # its cases are the machine's
         if count < max(least, 1):
-            message = f"{operator} has {count} cases, {LOCK_FILE} holds it to at least {max(least, 1)}"
+            message = f"{operator} has {count} cases, {LOCK_FILE} asks for at least {max(least, 1)}"
             yield Problem(contract.position, "V010", message, "bring the cases back; a corpus never shrinks")
     for operator in sorted(lock.contracts.keys() - library.contracts.keys()):
         if lock.released is None or operator not in lock.released.contracts:

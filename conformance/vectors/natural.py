@@ -1,6 +1,6 @@
 """Values as people write them in YAML become the JSON wire form of their type.
 
-Integers, floats and booleans stand as YAML numbers and words, byte strings as hex, a tensor's data as a flat list in
+Integers, floats and booleans are YAML numbers and words, byte strings as hex, a tensor's data as a flat list in
 C order; inside a `value`, null as the word null (this YAML has no null) and a map from text as `fields`. What is in
 wire form already stays as it is.
 """
@@ -70,7 +70,7 @@ def to_wire(type_: Type, value: Any) -> Any:
 
 
 def _recipe(type_: Type, body: Any) -> dict[str, Any]:
-    """A recipe as people write it, without its digest, held to the type by what it makes."""
+    """A recipe as people write it, without its digest; the value that it makes must be of the type."""
     whole = _made(body)
     form_of(type_).check(expanded(whole))
     return whole

@@ -1,4 +1,4 @@
-"""The places of an input: every value in it that can be changed alone, with the type that stands there."""
+"""The places of an input: every value in it that can be changed alone, with its type."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from conformance.contract.types import ListOf, MapOf, Struct, Type, Value, is_place
 
-ABSENT: Final = object()  # in place of a value: nothing stands there
+ABSENT: Final = object()  # in place of a value: there is none
 EACH: Final = "*"  # in a leaf's name: any key of a map, any place of a list
 _ENDS: Final = 8  # elements of a list that are places, at each end
 Path = tuple[str | int, ...]
@@ -16,7 +16,7 @@ Path = tuple[str | int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """One place: its path, the leaf of the type that it belongs to, and what stands there.
+    """One place: its path, the leaf of the type that it belongs to, and its value.
 
     A number in a path is a place in a list, or of a pair in a map of pairs. `key` is the path of the type, in which all
     elements of a list and all keys of a map are one; the names inside a self-describing value stay apart.
@@ -30,12 +30,12 @@ class Place:
 
     @property
     def is_there(self) -> bool:
-        """Whether anything stands there."""
+        """Whether there is a value."""
         return self.value is not ABSENT
 
 
 def places(type_: Type, value: Any) -> Iterator[Place]:
-    """Every place of a native value but the whole, holders before what they hold."""
+    """Every place of a native value but the whole, containers before their parts."""
     yield from _inside(Place((), "", type_, value))
 
 
@@ -49,7 +49,7 @@ def distinct_places(type_: Type, value: Any) -> tuple[Place, ...]:
 
 
 def last_places(type_: Type, value: Any) -> tuple[Place, ...]:
-    """The last place of every leaf that has several, where something stands in it."""
+    """The last place of every leaf that has several, where it has a value."""
     first = {place.key: place.path for place in distinct_places(type_, value)}
     last = {place.key: place for place in places(type_, value) if place.is_there}
     return tuple(place for place in last.values() if place.path != first[place.key])
@@ -83,7 +83,7 @@ def put(value: Any, path: Sequence[str | int], new: Any) -> Any:
 
 
 def at(value: Any, path: Sequence[str | int]) -> Any:
-    """What stands at a path of a native value; raises KeyError or IndexError."""
+    """The value at a path of a native value; raises KeyError or IndexError."""
     for step in path:
         value = value[step][1] if isinstance(value, tuple) and isinstance(step, int) else value[step]
     return value
@@ -96,9 +96,8 @@ def plain_map(pairs: Sequence[tuple[Any, Any]]) -> Any:
 
 
 def _each(holder: Place) -> Iterator[Place]:
-    found: Iterator[Place] = _inside(holder)
     yield holder
-    yield from found
+    yield from _inside(holder)
 
 
 def _inside(holder: Place) -> Iterator[Place]:

@@ -10,7 +10,7 @@ from conformance.contract.types import INTEGER_RANGES, ListOf, Scalar, Struct, T
 from conformance.vectors.case import Accumulation, Question
 from conformance.vectors.draft import Draft, Place
 from conformance.vectors.group import Combination, Expansion
-from conformance.vectors.leaf import UnknownPath, same_type, type_at
+from conformance.vectors.leaf import same_type
 
 _PARAMETERS: Final = {"chain": "feed", "sweep": "sweep", "random": "random"}
 
@@ -36,7 +36,7 @@ def _accumulation(expansion: Expansion, combination: Combination) -> Question | 
     _hashable(expansion, body["output"], place / "output")
     parameters = _parameters(expansion, draft, body, place / wanted)
     for path in parameters:
-        # A value must stand at every path, so that the inputs of the first call are whole.
+        # Every path needs a value, so that the inputs of the first call are whole.
         if generator != "chain":
             draft.set(path, int(parameters[path].get("start", "0")), place / wanted / path)
     if not expansion.wanted(draft):
@@ -66,7 +66,7 @@ def _parameters(expansion: Expansion, draft: Draft, body: Mapping[str, Any], pla
             start, step = numbers["start"], numbers["step"]
             last = start + step * (body["count"] - 1)
             if not (low <= start <= high and low <= last <= high):
-                raise here.problem("C013", f"{path} sweeps from {start} to {last}", f"its type holds {low}..{high}")
+                raise here.problem("C013", f"{path} sweeps from {start} to {last}", f"its type is {low}..{high}")
             made[path] = {"start": str(start), "step": str(step)}
         else:
             if not 0 < numbers["below"] <= high + 1:
@@ -84,17 +84,11 @@ def _fed(expansion: Expansion, path: str, output: str, place: Place) -> str:
 
 
 def _input_type(expansion: Expansion, path: str, place: Place) -> Type:
-    try:
-        return type_at(expansion.contract.inputs, path)
-    except UnknownPath as error:
-        raise place.key_problem("C008", f"unknown path {path!r} among the inputs", error.hint) from None
+    return place.key_typed(expansion.contract.inputs, path, f"unknown path {path!r} among the inputs")
 
 
 def _output_type(expansion: Expansion, path: str, place: Place) -> Type:
-    try:
-        return type_at(expansion.contract.outputs, path)
-    except UnknownPath as error:
-        raise place.problem("C008", f"unknown path {path!r} among the outputs", error.hint) from None
+    return place.typed(expansion.contract.outputs, path, f"unknown path {path!r} among the outputs")
 
 
 def _range(type_: Type, place: Place) -> tuple[int, int]:

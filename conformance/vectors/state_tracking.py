@@ -7,16 +7,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from conformance.backend.outcome import ObservedFailure, ObservedResult
+from conformance.backend.outcome import ObservedResult
 from conformance.codec.codebook import Codebook, OperatorForms
 from conformance.contract.expression import BadExpression, Expression
 from conformance.contract.machine import State, known
 from conformance.contract.model import Clause, Contract
-from conformance.contract.syntax import comparisons, conjuncts, dotted_names, equation
-from conformance.contract.types import Struct, Type, lasting
-from conformance.vectors.case import Asked, CallStep, Question, RestartStep, TreeStep
+from conformance.contract.syntax import comparisons
+from conformance.vectors.case import Asked, CallStep, RestartStep
 from conformance.vectors.draft import Draft, Place
-from conformance.vectors.exchange import AnyStep, Exchange, Held
+from conformance.vectors.exchange import AnyStep, Exchange
 
 NOBODY: Final = "nobody"  # a text that no backend gives as a handle
 
@@ -24,7 +23,7 @@ NOBODY: Final = "nobody"  # a text that no backend gives as a handle
 class Ledger:
     """Follows handles from where they are given to where they are closed; a handle is known by the step that gave it.
 
-    What is asked and answered stands in its frozen form: handles as {from: step.output}.
+    Questions and answers are in their frozen form: handles as {from: step.output}.
     """
 
     def __init__(self, codebook: Codebook) -> None:
@@ -33,10 +32,10 @@ class Ledger:
 
     def situated(self, operator: str, wire: Mapping[str, Any], native: Mapping[str, Any]) -> Mapping[str, Any]:
         """Native inputs with the `state` behind the handle that the call takes, where one is open."""
-        contract = self._contract(operator)
-        if contract is None or contract.method is None:
+        method = self._codebook[operator].contract.method
+        if method is None:
             return native
-        state = self._states.get(_key(wire.get(contract.method.takes)))
+        state = self._states.get(_key(wire.get(method.takes)))
         return native if state is None else {**native, "state": state}
 
     def note(
@@ -50,10 +49,10 @@ class Ledger:
     ) -> State | None:
         """Take note of a success with its native result; the state that it leaves, None where none is left.
 
-        What a variable becomes is not known where it hangs on an `elided` output, whose value stands only as a digest.
+        What a variable becomes is not known where it depends on an `elided` output, of which only the digest is known.
         """
-        contract = self._contract(operator)
-        if contract is None or (method := contract.method) is None:
+        contract = self._codebook[operator].contract
+        if (method := contract.method) is None:
             return None
         key = f"{step}.{method.opens}" if method.opens else _key(wire.get(method.takes))
         if method.closes or (not method.opens and key not in self._states):
@@ -67,20 +66,16 @@ class Ledger:
         return state
 
     def lose(self, step: str, operator: str, wire: Mapping[str, Any]) -> None:
-        """A call whose answer cannot be followed: nobody knows what it has left of the state."""
-        contract = self._contract(operator)
-        if contract is None or (method := contract.method) is None:
+        """A call whose answer cannot be followed: the state afterwards is unknown."""
+        if (method := self._codebook[operator].contract.method) is None:
             return
         key = f"{step}.{method.opens}" if method.opens else _key(wire.get(method.takes))
         if method.opens or key in self._states:
             self._states[key] = {}
 
     def restart(self) -> None:
-        """A new process holds no handle."""
+        """A new process has no handle."""
         self._states.clear()
-
-    def _contract(self, operator: str) -> Contract | None:
-        return self._codebook[operator].contract if operator in self._codebook else None
 
 
 def _key(handle: Any) -> str:
@@ -88,8 +83,8 @@ def _key(handle: Any) -> str:
 
 
 SUCCEEDS: Final = ""  # the side that no guard refuses
-UNSURE: Final = "?"  # the side where a guard hangs on what nobody knows
-OUTSIDE: Final = "-"  # the side that no guard refuses and that nobody is judged on
+UNSURE: Final = "?"  # the side where a guard depends on unknown state
+OUTSIDE: Final = "-"  # the side that no guard refuses and that lies outside the domain
 MOST_CALLS: Final = 64  # combinations of an operation's examples
 # What left - right is in the nearest case where a comparison is true, and in the nearest where it is not.
 _NEIGHBOURS: Final[Mapping[str, tuple[int, int]]] = {"<": (-1, 0), "<=": (0, 1), ">": (1, 0), ">=": (0, -1)}
@@ -152,7 +147,7 @@ class Model:
         return method is not None and method.closes
 
     def reach(self, move: Move, state: State | None) -> Reached:
-        """What a move does where the handle that it takes stands for `state`."""
+        """What a move does on a handle in this `state`."""
         contract = self.contracts[move.operator]
         method = contract.method
         assert method is not None
@@ -259,58 +254,3 @@ def _situation(exchange: Exchange, ledger: Ledger, codebook: Codebook) -> Situat
         return Situation(exchange, inputs, result, after)
     machine = codebook[forms.contract.machine.name].contract
     return Situation(exchange, inputs, result, after, machine.broken_invariants(after))
-
-
-def follows(question: Question, held: Held, found: Sequence[Situation], codebook: Codebook) -> bool:
-    """Whether a machine's contract leaves no other answer to any call: the contract itself is a second derivation.
-
-    A failure follows where a guard decides it and its record says no more than that; a result where every output
-    stands on one side of an equation and nothing else can refuse. What stands in files follows from nothing.
-    """
-    if held.fault or any(isinstance(step, TreeStep) for step in question.steps):
-        return False
-    return len(found) == len(question.calls) and all(_follows(one, codebook) for one in found)
-
-
-def _follows(situation: Situation, codebook: Codebook) -> bool:
-    exchange = situation.exchange
-    contract = codebook[exchange.operator].contract
-    if contract.method is None or not contract.foresees(situation.inputs):
-        return False
-    guard = contract.refusal(situation.inputs)
-    if isinstance(exchange.observed, ObservedFailure):
-        record = {"failure_code": exchange.observed.code, "failure_operator": contract.operator}
-        return guard is not None and exchange.observed.code == guard.code and exchange.observed.data == record
-    settled = isinstance(exchange.observed, ObservedResult) and guard is None and not contract.refuses
-    return settled and set(_leaves(lasting(contract.outputs))) <= _equated(contract, situation)
-
-
-def _equated(contract: Contract, situation: Situation) -> set[str]:
-    """The outputs that some postcondition equates with what does not hang on the result."""
-    method, found = contract.method, set[str]()
-    for clause in contract.ensures if method is not None else ():
-        if not known(clause.needs, situation.inputs.get("state")):
-            continue
-        for pair in filter(None, map(equation, conjuncts(clause.expression.text))):
-            for path, source in (pair, pair[::-1]):
-                if path.startswith("result.") and not _of_result(source, contract):
-                    found.add(path.removeprefix("result."))
-    return found
-
-
-def _of_result(text: str, contract: Contract) -> bool:
-    names = dotted_names(text)
-    followed = [name.removeprefix("next.") for name in names if name.startswith("next.")]
-    becomes = contract.method.becomes if contract.method is not None else {}
-    texts = [text, *(becomes[name].text for name in followed if name in becomes)]
-    return any(name.startswith(("result.", "has_result.")) for one in texts for name in dotted_names(one))
-
-
-def _leaves(type_: Type, path: str = "") -> Iterator[str]:
-    if isinstance(type_, Struct):
-        for member in type_.fields:
-            # Whether an optional output is there is an output too, and no equation says it.
-            yield from [f"{path}?"] if member.optional else ()
-            yield from _leaves(member.type, f"{path}.{member.name}" if path else member.name)
-    else:
-        yield path

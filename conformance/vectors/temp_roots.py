@@ -15,7 +15,7 @@ from conformance.backend.guardian import guardian
 
 
 class StepRefused(Exception):
-    """A harness step cannot be done where it stands; says why, without any path outside the root."""
+    """A harness step cannot be done; says why, without any path outside the root."""
 
 
 def fault_of(path: str) -> str:
@@ -30,7 +30,7 @@ def fault_of(path: str) -> str:
 
 
 def place(root: Path, path: str) -> Path:
-    """Where a path stands below a root; the last part may be missing or a link, the folders above it may not lead out.
+    """The place of a path below a root; the last part may be missing or a link, the folders above it may not lead out.
 
     Raises StepRefused.
     """
@@ -44,7 +44,7 @@ def place(root: Path, path: str) -> Path:
 
 
 def regular(root: Path, path: str) -> Path:
-    """Where a regular file stands below a root; raises StepRefused where there is none, or a link."""
+    """The place of a regular file below a root; raises StepRefused where there is none, or a link."""
     found = place(root, path)
     if found.is_symlink():
         raise StepRefused(f"{path!r} is a symbolic link")
@@ -59,7 +59,7 @@ _ROOM: Final = 1 << 28  # bytes
 
 
 class Rooms:
-    """Directories by name, made when they are first asked for; a context manager that removes them with all they hold.
+    """Directories by name, made when they are first asked for; a context manager that removes them and their content.
 
     Two conversations never share a directory, and no path of one reaches a vector, a digest or a record: `masked`
     takes them out of what a backend says.
@@ -88,7 +88,7 @@ class Rooms:
         return self._paths[name]
 
     def masked(self, value: Any) -> Any:
-        """A wire value with `{root:NAME}` wherever a text holds the path of a root."""
+        """A wire value with `{root:NAME}` wherever a text contains the path of a root."""
         if not self._paths:
             return value
         if isinstance(value, str):
@@ -103,7 +103,7 @@ class Rooms:
 
 
 def run_folder() -> Path:
-    """The folder of this process that holds every root and goes with it, without symbolic links in its path."""
+    """The folder of this process for all roots, removed with it, without symbolic links in its path."""
     return guardian().folder(_memory_folder(os.environ.get("TMPDIR")) or tempfile.gettempdir())
 
 
@@ -120,7 +120,7 @@ def _memory_folder(temporary: str | None) -> str | None:
 
 
 def _remove(path: Path) -> None:
-    """Remove a directory, also one whose parts nobody may enter; what a process that lives on adds is left behind."""
+    """Remove a directory, also one without permission to enter; what a running process adds later stays."""
     for folder, below, _ in os.walk(path):
         for name in below:
             inner = Path(folder, name)

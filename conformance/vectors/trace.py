@@ -20,7 +20,7 @@ from conformance.vectors.filedraft import (
     roots_of,
 )
 from conformance.vectors.group import Combination, Expansion, combinations, substituted
-from conformance.vectors.leaf import UnknownPath, same_type, type_at
+from conformance.vectors.leaf import same_type, type_at
 from conformance.vectors.natural import Reference
 
 Use = str | Mapping[str, str]
@@ -59,7 +59,7 @@ def _trace(expansion: Expansion, combination: Combination) -> Question | None:
         for path, text in used(expansion, operator, body, earlier).items():
             refer(expansion, draft, path, text, earlier, place / "use" / path)
         if body["step"] in earlier:
-            raise (place / "step").problem("C011", f"the step {body['step']!r} stands twice", "rename one")
+            raise (place / "step").problem("C011", f"the step {body['step']!r} is used twice", "rename one")
         pin = expansion.pin(body, place, operator)
         calls[body["step"]] = Asked(body["step"], operator, draft.wire(place), pin)
         steps.append(calls[body["step"]])
@@ -117,13 +117,9 @@ def refer(expansion: Expansion, draft: Draft, path: str, use: Use, earlier: Mapp
     if step not in earlier or not output:
         known = ", ".join(earlier) or "none; the first step has nothing to use"
         raise place.problem("C010", f"{text!r} names no earlier step", f"write step.output.path; steps so far: {known}")
-    try:
-        given = type_at(expansion.codebook[earlier[step]].contract.outputs, output)
-    except UnknownPath as error:
-        raise place.problem("C010", f"{earlier[step]} has no output {output!r}", error.hint) from None
-    if type_at(expansion.codebook[earlier[step]].contract.outputs, output) != Scalar(HANDLE) and is_volatile(
-        expansion.codebook[earlier[step]].contract.outputs, output
-    ):
+    outputs = expansion.codebook[earlier[step]].contract.outputs
+    given = place.typed(outputs, output, f"{earlier[step]} has no output {output!r}", "C010")
+    if given != Scalar(HANDLE) and is_volatile(outputs, output):
         raise place.problem("C010", f"{output} is volatile", "use an output that is the same in every run, or a handle")
     if isinstance(use, str):
         draft.set(path, Reference(text), place)
@@ -145,7 +141,7 @@ class _Chain:
     earlier: dict[str, str] = field(default_factory=dict)
 
     def question(self) -> Question | None:
-        """The trace that the chain stands for."""
+        """The unrolled chain."""
         expansion, body = self.expansion, self.expansion.body["chain"]
         place = expansion.place / "chain"
         where = expansion.expression(body["where"], place / "where") if "where" in body else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, Final
 
 from conformance.vectors.case import (
@@ -65,7 +65,7 @@ class Models:
             if any(not path for path, _ in found):
                 if part == "inputs":
                     return step
-                changes[part] = step[part]  # an answer of another kind stands whole
+                changes[part] = step[part]  # an answer of another kind is written whole
                 continue
             changes[part] = [[list(path), value] for path, value in found]
         brief = {"step": step["step"], "call": step["call"], LIKE: name, **changes}
@@ -136,7 +136,7 @@ def index_of(
 
 
 def index_record(index: Index) -> dict[str, Any]:
-    """The JSON object of an index; under a case, without its operator's name, stands what confirmed it."""
+    """The JSON object of an index; each case, without its operator's name, has what confirmed it."""
     return {
         "digest": index.root,
         "operators": {
@@ -154,12 +154,12 @@ def index_record(index: Index) -> dict[str, Any]:
 
 
 def index_from(record: Mapping[str, Any]) -> Index:
-    """The index that a JSON object holds; raises KeyError, ValueError, TypeError or AttributeError where none is."""
+    """The index in a JSON object; raises KeyError, ValueError, TypeError or AttributeError where none is."""
     operators = {}
     for name, body in record["operators"].items():
         confirmed_by = {f"{name}::{short}": tuple(map(str, names)) for short, names in body["cases"].items()}
         if body["count"] != len(confirmed_by):
-            raise ValueError(f"count of {name}: {body['count']} stands there, of {len(confirmed_by)} cases")
+            raise ValueError(f"count of {name}: it says {body['count']}, of {len(confirmed_by)} cases")
         operators[name] = IndexedOperator(str(body["file"]), str(body["digest"]), confirmed_by)
     return Index(operators)
 
@@ -199,20 +199,12 @@ def case_digest(case: Case) -> str:
 
 def accumulation_record(accumulation: Accumulation) -> dict[str, Any]:
     """The JSON object of an accumulation."""
-    return {
-        "operator": accumulation.operator,
-        "inputs": accumulation.inputs,
-        "output": accumulation.output,
-        "generator": accumulation.generator,
-        "parameters": accumulation.parameters,
-        "seed": accumulation.seed,
-        "count": accumulation.count,
-        "checkpoints": [[calls, sha256] for calls, sha256 in accumulation.checkpoints],
-    }
+    record = {one.name: getattr(accumulation, one.name) for one in fields(accumulation)}
+    return {**record, "checkpoints": [list(checkpoint) for checkpoint in accumulation.checkpoints]}
 
 
 def case_of(record: Mapping[str, Any]) -> Case:
-    """The case that a schema-valid JSON object holds."""
+    """The case in a schema-valid JSON object."""
     operator, group, _ = record["id"].split("::", 2)
     accumulation = record.get("accumulation")
     return Case(
@@ -224,7 +216,9 @@ def case_of(record: Mapping[str, Any]) -> Case:
         rulings=tuple(record.get("rulings", ())),
         profile=record.get("profile", DEFAULT_PROFILE),
         steps=tuple(_step_of(step) for step in record.get("steps", ())),
-        accumulation=None if accumulation is None else _accumulation_of(accumulation),
+        accumulation=accumulation and Accumulation(
+            **{**accumulation, "checkpoints": tuple(map(tuple, accumulation["checkpoints"]))}
+        ),
         digest=record["digest"],
         pinned=record.get("pinned", False),
     )
@@ -272,25 +266,12 @@ def _step_of(record: Mapping[str, Any]) -> Step:
     )
 
 
-def _accumulation_of(record: Mapping[str, Any]) -> Accumulation:
-    return Accumulation(
-        operator=record["operator"],
-        inputs=record["inputs"],
-        output=record["output"],
-        generator=record["generator"],
-        parameters=record["parameters"],
-        seed=record["seed"],
-        count=record["count"],
-        checkpoints=tuple((calls, sha256) for calls, sha256 in record["checkpoints"]),
-    )
-
-
 FORMAT: Final = 1  # of the files; another one is refused
 INDEX_FILE: Final = "index.json"
 
 
 def vector_file(family: str, operator: str) -> str:
-    """Where an operator's vectors stand below `vectors/`."""
+    """The path of an operator's vectors below `vectors/`."""
     return f"{family}/{operator}.json"
 
 

@@ -13,7 +13,7 @@ import hypothesis
 from hypothesis import HealthCheck, Phase
 
 from conformance.backend.driver import Call
-from conformance.backend.outcome import BadAnswer, Observed, ObservedFailure, ObservedResult, describe
+from conformance.backend.outcome import ObservedFailure, ObservedResult
 from conformance.codec.codebook import Codebook
 from conformance.contract.model import Contract
 from conformance.trial.check import Result, Verdict, loss_sentence, outcome_name
@@ -22,6 +22,7 @@ from conformance.trial.fuzz.judgement import LEAST_SUCCEEDED, SPEECHLESS, fuzz_c
 from conformance.trial.fuzz.program import Program, shrunk, steps_of, trace_lines
 from conformance.trial.fuzz.program_draw import LONGEST, Urn, degenerate, opening, programs, urn_of, within
 from conformance.vectors.case import Asked, Case, HarnessStep
+from conformance.vectors.contradiction import contradiction
 from conformance.vectors.derived import given_steps
 from conformance.vectors.exchange import Held
 from conformance.vectors.filedraft import roots_of
@@ -127,7 +128,7 @@ class _Search:
         if counted:
             self.count(found)
         for situation in found if self.trusted else ():
-            if broken := contradiction(situation, self.codebook):
+            if broken := contradicted(situation, self.codebook):
                 message = f"{CONTRADICTED}: {broken}"
                 return Result(check, Verdict.ERROR, step=situation.exchange.step, message=message)
         said = self.backend.walk(steps)
@@ -212,34 +213,16 @@ class _Search:
                     yield f"no call was {side} by the guard {id_}"
 
 
-def contradiction(situation: Situation, codebook: Codebook) -> str:
+def contradicted(situation: Situation, codebook: Codebook) -> str:
     """What an answer of the reference breaks of the contract, empty where nothing."""
-    exchange = situation.exchange
-    contract = codebook[exchange.operator].contract
-    if not contract.foresees(situation.inputs):
-        return ""
-    guard = contract.refusal(situation.inputs)
-    succeeded = isinstance(exchange.observed, ObservedResult)
-    code = exchange.observed.code if isinstance(exchange.observed, ObservedFailure) else ""
-    if code not in ({guard.code} if guard else {"", *contract.later_codes}):
-        said = f"guard {guard.id} decides" if guard else "every guard lets through"
-        return f"{said} {exchange.operator}, which got {_answer(exchange.observed)}{_state(situation)}"
-    broken = contract.broken_postconditions(situation.inputs, situation.result or {}) if succeeded else ()
-    for clause in (*broken, *situation.broken):
-        return f"{clause.id} ({clause.position}) is broken by {exchange.operator}{_state(situation)}"
+    operator, observed = situation.exchange.operator, situation.exchange.observed
+    found = contradiction(situation, codebook)
+    if found is not None and found.decision:
+        answer = observed.code if isinstance(observed, ObservedFailure) else "a result"
+        return f"{found.predicted}, but {operator} answers {answer}{_state(situation)}"
+    for clause in found.broken if found is not None else ():
+        return f"{clause.id} ({clause.position}) is broken by {operator}{_state(situation)}"
     return ""
-
-
-def _answer(observed: Observed) -> str:
-    """What was answered, in a few words."""
-    match observed:
-        case ObservedResult():
-            return "a result"
-        case ObservedFailure(code):
-            return code
-        case BadAnswer(error):
-            return f"what is no answer: {error}"
-    return f"no answer: {describe(observed)}"
 
 
 def _state(situation: Situation) -> str:

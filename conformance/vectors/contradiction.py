@@ -1,0 +1,130 @@
+"""How the outcome of a call contradicts its contract, and where the contract leaves no other outcome.
+
+Freezing, the lint rules on cases, fuzzing, wrong answers of a run and `tally explain` all ask here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from conformance.backend.outcome import ObservedFailure, ObservedResult
+from conformance.codec.codebook import Codebook
+from conformance.contract.expression import Expression
+from conformance.contract.machine import known
+from conformance.contract.model import Clause, Contract, Guard, first_false
+from conformance.contract.syntax import conjuncts, dotted_names, equation
+from conformance.contract.types import Struct, Type, lasting
+from conformance.vectors.case import Question, TreeStep
+from conformance.vectors.exchange import Held
+from conformance.vectors.state_tracking import Situation
+
+Judge = Callable[[Expression], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Contradiction:
+    """What the outcome of one call contradicts; `guard` is the first that is not true, None where all are true.
+
+    `decision` is true where the outcome is not what the guards decide: another code, a result where a guard refuses, or
+    a failure that nothing declares. The other fields are of a result: the numbers of the expressions of the domain that
+    are not true, the broken postconditions, and the invariants that the state afterwards breaks.
+    """
+
+    guard: Guard | None
+    decision: bool
+    domain: tuple[int, ...] = ()
+    postconditions: tuple[Clause, ...] = ()
+    invariants: tuple[Clause, ...] = ()
+
+    @property
+    def broken(self) -> tuple[Clause, ...]:
+        """The broken postconditions and invariants."""
+        return (*self.postconditions, *self.invariants)
+
+    @property
+    def predicted(self) -> str:
+        """What the guards say of the call."""
+        return f"the guard {self.guard.id} predicts {self.guard.code}" if self.guard else "every guard is true"
+
+
+def judged(
+    contract: Contract, code: str, of_call: Judge, of_result: Judge | None = None, invariants: tuple[Clause, ...] = ()
+) -> Contradiction:
+    """The contradictions of one outcome: a failure with `code`, or a result where `code` is empty.
+
+    `of_call` says whether an expression over the inputs is true, `of_result`, of a result, the same of one over both.
+    """
+    guard = first_false(contract.requires, of_call)
+    foreseen = {guard.code} if guard else {"", *contract.later_codes}
+    if of_result is None:
+        return Contradiction(guard, code not in foreseen)
+    domain = tuple(k for k, expression in enumerate(contract.domain) if not of_call(expression))
+    broken = tuple(clause for clause in contract.ensures if not of_result(clause.expression))
+    return Contradiction(guard, code not in foreseen, domain, broken, invariants)
+
+
+def contradiction(situation: Situation, codebook: Codebook) -> Contradiction | None:
+    """What an answer contradicts; None where there is no answer, or where a state that a clause needs is unknown."""
+    observed, inputs = situation.exchange.observed, situation.inputs
+    contract = codebook[situation.exchange.operator].contract
+    if not isinstance(observed, ObservedResult | ObservedFailure) or not contract.foresees(inputs):
+        return None
+    call = contract.environment.bind(inputs)
+    if isinstance(observed, ObservedFailure):
+        return judged(contract, observed.code, lambda one: one.holds(call))
+    result = contract.result_environment.bind(inputs, situation.result or {})
+    return judged(contract, "", lambda one: one.holds(call), lambda one: one.holds(result), situation.broken)
+
+
+def follows(question: Question, held: Held, found: Sequence[Situation], codebook: Codebook) -> bool:
+    """Whether a machine's contract leaves no other answer to any call: the contract itself is a second derivation.
+
+    A failure follows where a guard decides it and its record says no more than that; a result where every output
+    is one side of an equation and nothing else can refuse. The content of files follows from nothing.
+    """
+    if held.fault or any(isinstance(step, TreeStep) for step in question.steps):
+        return False
+    return len(found) == len(question.calls) and all(_follows(one, codebook) for one in found)
+
+
+def _follows(situation: Situation, codebook: Codebook) -> bool:
+    exchange = situation.exchange
+    contract = codebook[exchange.operator].contract
+    found = contradiction(situation, codebook) if contract.method is not None else None
+    if found is None or found.decision:
+        return False
+    if isinstance(exchange.observed, ObservedFailure):
+        record = {"failure_code": exchange.observed.code, "failure_operator": contract.operator}
+        return found.guard is not None and exchange.observed.data == record
+    return not contract.refuses and set(_leaves(lasting(contract.outputs))) <= _equated(contract, situation)
+
+
+def _equated(contract: Contract, situation: Situation) -> set[str]:
+    """The outputs that some postcondition equates with what does not hang on the result."""
+    method, found = contract.method, set[str]()
+    for clause in contract.ensures if method is not None else ():
+        if not known(contract.mentions.of(clause.expression.text), situation.inputs.get("state")):
+            continue
+        for pair in filter(None, map(equation, conjuncts(clause.expression.text))):
+            for path, source in (pair, pair[::-1]):
+                if path.startswith("result.") and not _of_result(source, contract):
+                    found.add(path.removeprefix("result."))
+    return found
+
+
+def _of_result(text: str, contract: Contract) -> bool:
+    names = dotted_names(text)
+    followed = [name.removeprefix("next.") for name in names if name.startswith("next.")]
+    texts = [text, *(contract.mentions.becomes.get(name, "0") for name in followed)]
+    return any(name.startswith(("result.", "has_result.")) for one in texts for name in dotted_names(one))
+
+
+def _leaves(type_: Type, path: str = "") -> Iterator[str]:
+    if isinstance(type_, Struct):
+        for member in type_.fields:
+            # Whether an optional output is there is an output too, and no equation says it.
+            yield from [f"{path}?"] if member.optional else ()
+            yield from _leaves(member.type, f"{path}.{member.name}" if path else member.name)
+    else:
+        yield path
