@@ -16,7 +16,6 @@ from conformance.contract.canonical import (
     array,
     canonical,
     element,
-    element_count,
     encode_item,
     has_canonical,
     has_member,
@@ -190,14 +189,6 @@ def _count_below(items: Sequence[int], limit: int) -> int:
     return sum(item < limit for item in items)
 
 
-def _consecutive(items: Sequence[int], start: int) -> bool:
-    return all(item == start + k for k, item in enumerate(items))
-
-
-def _divide(numerator: int, denominator: int) -> float:
-    return float(numerator) / float(denominator)
-
-
 def _total(items: Sequence[int]) -> int:
     if not _total_fits(items):
         raise OverflowError("the sum leaves uint64")
@@ -232,14 +223,10 @@ FUNCTIONS: Final[tuple[Function, ...]] = (
     Function("distinct", [[_ANY]], _T.BOOL, _distinct),
     Function("all_below", [[_UINTS, _T.UINT]], _T.BOOL, _all_below),
     Function("count_below", [[_UINTS, _T.UINT]], _T.UINT, _count_below),
-    Function("consecutive", [[_UINTS, _T.UINT]], _T.BOOL, _consecutive),
     Function("total", [[_UINTS]], _T.UINT, _total),
     Function("total_fits", [[_UINTS]], _T.BOOL, _total_fits),
-    Function("divide_float64", [[_T.UINT, _T.UINT]], _T.DOUBLE, _divide),
-    Function("gcd", [[_T.UINT, _T.UINT]], _T.UINT, math.gcd),
     Function("largest", [[_UINTS]], _T.UINT, max),
     Function("min", [[_T.UINT, _T.UINT]], _T.UINT, min),
-    Function("max", [[_T.UINT, _T.UINT]], _T.UINT, max),
     Function("sha256", [[_T.BYTES]], _T.BYTES, _sha256),
     Function("prefix", [[_T.BYTES, _T.UINT]], _T.BYTES, _prefix),
     Function("hex", [[_T.BYTES]], _T.STRING, _hex),
@@ -256,7 +243,6 @@ FUNCTIONS: Final[tuple[Function, ...]] = (
     Function("has_member", [[_T.BYTES, _T.STRING]], _T.BOOL, has_member),
     Function("member", [[_T.BYTES, _T.STRING]], _T.BYTES, _bytes_of(member)),
     Function("with_member", [[_T.BYTES, _T.STRING, _T.BYTES]], _T.BYTES, _bytes_of(with_member)),
-    Function("element_count", [[_T.BYTES]], _T.UINT, element_count),
     Function("element", [[_T.BYTES, _T.UINT]], _T.BYTES, _bytes_of(element)),
     Function("member_names", [[_T.BYTES]], _T.List(_T.STRING), member_names),
     Function("quotients", [[_T.UINT, _UINTS]], _UINTS, quotients),

@@ -104,7 +104,7 @@ def derived(expansion: Expansion) -> Iterator[Question]:
     def begin() -> None:
         _require_known(expansion)
         model = Model(expansion.contract, expansion.codebook, body.get("operations", ()))
-        search.append(_Search(expansion, model, body))
+        search.append(_Search(expansion, model, body.get("depth", DEPTH)))
 
     yield from expansion.attempt(begin)
     for one in search:
@@ -123,9 +123,8 @@ def _require_known(expansion: Expansion) -> None:
 
 
 class _Search:
-    def __init__(self, expansion: Expansion, model: Model, wishes: Mapping[str, Any]) -> None:
-        self.expansion, self.model, self.wishes = expansion, model, wishes
-        self.depth: int = wishes.get("depth", DEPTH)
+    def __init__(self, expansion: Expansion, model: Model, depth: int) -> None:
+        self.expansion, self.model, self.depth = expansion, model, depth
         self.nodes: dict[str, Node] = {}
         self.first: dict[tuple[str, str], tuple[Node, Move]] = {}  # (operator, what it shows) -> the shortest way
         self.openings: list[tuple[Move, str]] = []
@@ -183,10 +182,8 @@ class _Search:
         yield lambda: self.after("unknown-handle", lambda _: NOBODY)
         if closers := [name for name in self.model.moves if self.model.closes(name)]:
             yield lambda: self.after("closed-handle", None, closing=self.model.moves[closers[0]][0])
-        if self.wishes.get("restart", True):
-            yield lambda: self.after("handle-of-an-earlier-process", None, restart=True)
-        if self.wishes.get("two_handles", True):
-            yield self.two_handles
+        yield lambda: self.after("handle-of-an-earlier-process", None, restart=True)
+        yield self.two_handles
 
     def nothing_opens(self) -> Problem:
         """The problem of a search that has nowhere to begin."""
