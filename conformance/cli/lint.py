@@ -19,7 +19,6 @@ from conformance.lint.coverage import Text, coverage_findings, coverage_lines, d
 from conformance.lint.output import as_json, as_sarif, as_text, findings_of
 from conformance.lint.requirements import read_documents
 from conformance.lint.rule import Finding
-from conformance.lint.seeded import Score, faults, lines, score
 from conformance.lint.subject import Subject, subject_of
 from conformance.trial.kill_matrix import FILE as MATRIX_FILE
 from conformance.trial.kill_matrix import UnreadableMatrix, evidence_of, read_matrix
@@ -89,22 +88,6 @@ def _write_coverage(library: Library, texts: list[tuple[Coverage, Text]]) -> Non
         say(f"{library.layout.shown(file)} written; `tally lint --coverage --source {text.name}` compares it")
 
 
-def show_seeded() -> int:
-    """Print how many deliberate faults each rule catches."""
-    library = specification()
-    subject = _subject(library, frozen_vectors(library), _evidence(library))
-    seeds, scores = faults(subject), list[Score]()
-    with shown_progress("lint") as progress:
-        progress.stage("seeded faults by rule", len(seeds))
-        for code, some in seeds.items():
-            scores += score(subject, {code: some})
-            progress.step()
-    say("\n".join(lines(scores)))
-    caught, seeded = sum(one.caught for one in scores), sum(one.seeded for one in scores)
-    say(f"{caught} of {seeded} seeded faults caught")
-    return FINE if seeded and caught == seeded else BAD
-
-
 def judged(library: Library, corpus: Corpus, with_evidence: bool) -> Outcome:
     """All findings about a library and its corpus, made now."""
     evidence = _evidence(library) if with_evidence else None
@@ -167,20 +150,15 @@ FORMATS = ("text", "json", "sarif")
     help="With --source: write line numbers and digests of passages whose words did not change.",
 )
 @click.option(
-    "--seeded", is_flag=True, help="Put faults into copies of the contracts and print how many each rule catches."
-)
-@click.option(
     "--format", "format_", type=click.Choice(FORMATS), default="text", show_default=True, help="How to print findings."
 )
-def command(coverage: bool, sources: tuple[str, ...], update: bool, seeded: bool, format_: str) -> int:
+def command(coverage: bool, sources: tuple[str, ...], update: bool, format_: str) -> int:
     """Check the contracts, their requirements and their vectors against the rules in spec/README.md.
 
-    Exit status: 0 nothing found, 1 a finding, a line that is not covered, a source that changed or a missed fault, 2 a
-    contract or source that cannot be read.
+    Exit status: 0 nothing found, 1 a finding, a line that is not covered or a source that changed, 2 a contract or
+    source that cannot be read.
     """
 
     if coverage or sources or update:
         return show_coverage(sources, update, format_)
-    if seeded:
-        return show_seeded()
     return show_findings(format_)

@@ -172,11 +172,6 @@ def text(data: bytes) -> str:
     return item
 
 
-def element_count(data: bytes) -> int:
-    """How many elements an array has; raises for anything else."""
-    return len(_array(data))
-
-
 def element(data: bytes, index: int) -> bytes:
     """The bytes of one element of an array; raises where there is none."""
     return encode_item(_array(data)[index])

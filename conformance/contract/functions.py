@@ -16,7 +16,6 @@ from conformance.contract.canonical import (
     array,
     canonical,
     element,
-    element_count,
     encode_item,
     has_canonical,
     has_member,
@@ -178,8 +177,6 @@ def _is_permutation(items: Sequence[int]) -> bool:
     return len(items) == len(set(items)) and all(0 <= item < len(items) for item in items)
 
 
-def _consecutive(items: Sequence[int], start: int) -> bool:
-    return all(item == start + k for k, item in enumerate(items))
 
 
 def _total(items: Sequence[int]) -> int:
@@ -209,14 +206,10 @@ FUNCTIONS: Final[tuple[Function, ...]] = (
     Function("distinct", [[_ANY]], _T.BOOL, lambda items: len(items) == len(set(items))),
     Function("all_below", [[_UINTS, _T.UINT]], _T.BOOL, lambda items, limit: all(item < limit for item in items)),
     Function("count_below", [[_UINTS, _T.UINT]], _T.UINT, lambda items, limit: sum(item < limit for item in items)),
-    Function("consecutive", [[_UINTS, _T.UINT]], _T.BOOL, _consecutive),
     Function("total", [[_UINTS]], _T.UINT, _total),
     Function("total_fits", [[_UINTS]], _T.BOOL, lambda items: sum(items) < 2**64),
-    Function("divide_float64", [[_T.UINT, _T.UINT]], _T.DOUBLE, lambda over, under: float(over) / float(under)),
-    Function("gcd", [[_T.UINT, _T.UINT]], _T.UINT, math.gcd),
     Function("largest", [[_UINTS]], _T.UINT, max),
     Function("min", [[_T.UINT, _T.UINT]], _T.UINT, min),
-    Function("max", [[_T.UINT, _T.UINT]], _T.UINT, max),
     Function("sha256", [[_T.BYTES]], _T.BYTES, _sha256),
     Function("prefix", [[_T.BYTES, _T.UINT]], _T.BYTES, _prefix),
     Function("hex", [[_T.BYTES]], _T.STRING, lambda data: bytes(data).hex()),
@@ -233,7 +226,6 @@ FUNCTIONS: Final[tuple[Function, ...]] = (
     Function("has_member", [[_T.BYTES, _T.STRING]], _T.BOOL, has_member),
     Function("member", [[_T.BYTES, _T.STRING]], _T.BYTES, _bytes_of(member)),
     Function("with_member", [[_T.BYTES, _T.STRING, _T.BYTES]], _T.BYTES, _bytes_of(with_member)),
-    Function("element_count", [[_T.BYTES]], _T.UINT, element_count),
     Function("element", [[_T.BYTES, _T.UINT]], _T.BYTES, _bytes_of(element)),
     Function("member_names", [[_T.BYTES]], _T.List(_T.STRING), member_names),
     Function("quotients", [[_T.UINT, _UINTS]], _UINTS, quotients),

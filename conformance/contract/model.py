@@ -60,25 +60,6 @@ class Refusal:
 
 
 @dataclass(frozen=True, slots=True)
-class Update:
-    """What a state variable becomes under one condition."""
-
-    when: Expression
-    becomes: Expression
-
-
-@dataclass(frozen=True, slots=True)
-class StateVariable:
-    """A state variable that the caller owns: where it comes in, where it goes out, and every path between."""
-
-    name: str
-    before: str
-    after: str
-    updates: tuple[Update, ...]
-    position: Position
-
-
-@dataclass(frozen=True, slots=True)
 class EdgeCase:
     """A named part of the input space; `when` says whether an input is in it."""
 
@@ -169,13 +150,12 @@ class Contract:
     outputs: Struct
     failure: Struct
     environment: Environment  # over inputs: domain, guards, edge cases, where
-    result_environment: Environment  # over inputs and result.*: postconditions, state updates
+    result_environment: Environment  # over inputs and result.*: postconditions
     domain: tuple[Expression, ...]
     requires: tuple[Guard, ...]
     refuses: tuple[Refusal, ...]
     ensures: tuple[Clause, ...]
     ordering: Mapping[str, str]
-    state: tuple[StateVariable, ...]
     laws: tuple[LawUse, ...]
     edge_cases: tuple[EdgeCase, ...]
     fuzz_limits: tuple[Expression, ...]  # what fuzzing keeps to beside the domain: calls cheap enough to repeat

@@ -19,8 +19,6 @@ from conformance.contract.model import (
     LawUse,
     Refusal,
     Rng,
-    StateVariable,
-    Update,
     Workload,
 )
 from conformance.contract.source import MalformedContract, Path, Position, Problem, Source
@@ -107,7 +105,6 @@ class _Parser:
             refuses=tuple(self.refusal(k) for k in range(len(body.get("refuses", ())))),
             ensures=ensures,
             ordering=dict(body["ordering"]),
-            state=self.state(after),
             laws=tuple(self.law(k) for k in range(len(body.get("laws", ())))),
             fuzz_limits=tuple(
                 self.expression(("fuzz", "limits", k), before)
@@ -253,26 +250,6 @@ class _Parser:
             return None
         text = {key: str(body.get(key, "")) for key in ("family", "draws", "counter", "ordering")}
         return Rng(**text, through=tuple(body.get("through", ())))
-
-    def state(self, env: Environment) -> tuple[StateVariable, ...]:
-        if self.machine is not None or self.body["state"] == "none":
-            return ()
-        return tuple(self.variable(("state", k), env) for k in range(len(self.body["state"])))
-
-    def variable(self, path: Path, env: Environment) -> StateVariable:
-        body = self.at(path)
-        for key, name in (("before", body["before"]), ("after", f"result.{body['after']}")):
-            if name not in {variable.name for variable in env.variables}:
-                hint = "before is an input path, after an output path"
-                self.problems.append(self.source.problem((*path, key), "C004", f"unknown variable {name!r}", hint))
-        updates = tuple(
-            Update(
-                self.expression((*path, "updates", k, "when"), env),
-                self.expression((*path, "updates", k, "becomes"), env, None),
-            )
-            for k in range(len(body["updates"]))
-        )
-        return StateVariable(body["variable"], body["before"], body["after"], updates, self.source.at(path))
 
     def law(self, index: int) -> LawUse:
         body = self.body["laws"][index]

@@ -1,4 +1,4 @@
-"""A frozen case as lint sees it: calls with native inputs; every expression is evaluated at most once per call."""
+"""The calls of a frozen case with native inputs; each expression is evaluated at most once per call."""
 
 from __future__ import annotations
 
@@ -33,9 +33,8 @@ _TENSOR_MARKER: Final = frozenset({"dtype", "shape", "sha256"})
 class Call:
     """One call of a frozen case.
 
-    `result` is the native result where the call succeeds and the result is frozen; `elided` names the outputs of it
-    that are frozen as a digest only, which stand as empty lists and as tensors of zeros. `code` is the failure that
-    must come back.
+    `result` is the native result if the call succeeds and the result is frozen. `elided` names its outputs that are
+    frozen as a digest only; they are empty lists and tensors of zeros here. `code` is the expected failure.
     """
 
     case: Case
@@ -46,11 +45,11 @@ class Call:
     elided: frozenset[str] = frozenset()
     code: str = ""
     record: Mapping[str, Any] = field(default_factory=dict)
-    after: State | None = None  # of a machine, where the handle is still open; `inputs` hold the `state` before
+    after: State | None = None  # of a machine whose handle is still open; `inputs` include the `state` before
 
     @property
     def succeeds(self) -> bool:
-        """Whether a result must come back."""
+        """Whether the expected answer is a result."""
         return not self.code
 
     def __str__(self) -> str:
@@ -68,8 +67,8 @@ class UnreadableCase(Exception):
 def calls_of(case: Case, codebook: Codebook) -> Iterator[Call]:
     """The calls of a case whose operators have contracts; raises UnreadableCase.
 
-    A call whose inputs hang on an elided output is left out: nobody knows them without a backend. So is one with a
-    recipe among its inputs: it was judged when it was frozen, and 65,537 items cost the rules seconds.
+    A call whose inputs depend on an elided output is left out: only a backend can give them. So is a call with a recipe
+    among its inputs: it was judged when it was frozen, and 65,537 items cost the rules seconds.
     """
     try:
         if case.accumulation is not None:
@@ -81,7 +80,7 @@ def calls_of(case: Case, codebook: Codebook) -> Iterator[Call]:
 
 
 def _accumulated(case: Case, run: Accumulation, codebook: Codebook) -> Iterator[Call]:
-    """The first and the last call of the run; of a chain only the first, because its inputs are answers."""
+    """The first and the last call of the run; of a chain only the first, because the inputs of others are answers."""
     if run.operator not in codebook.forms:
         return
     forms = codebook[run.operator]
@@ -126,7 +125,7 @@ def _stepped(case: Case, codebook: Codebook) -> Iterator[Call]:
 
 
 def _placed(inputs: Mapping[str, Any], forms: OperatorForms) -> Mapping[str, Any]:
-    """Inputs with a text instead of every root and handle: nothing that lint looks at can hang on them."""
+    """Inputs with a text instead of every root and handle, on which no expression can depend."""
     places = {name for name in (*forms.roots, *forms.handles) if isinstance(inputs.get(name), Mapping)}
     return {**inputs, **{name: "/".join(inputs[name].values()) for name in places}} if places else inputs
 
@@ -185,11 +184,11 @@ def _filled(type_: Type, wire: Any, path: str, elided: list[str]) -> Any:
     return wire
 
 
-class Desk:
-    """The expressions and calls of one operator, with what has been evaluated so far.
+class Evaluator:
+    """Evaluates expressions of one operator for its calls, each pair once.
 
-    A desk is a memo and nothing else: what it answers hangs on its contract's variables and on the call alone, so
-    contracts that differ only in their clauses share one (`serves`).
+    A value depends only on the contract's variables and on the call, so contracts that differ only in their clauses
+    share an evaluator (`serves`).
     """
 
     def __init__(self, contract: Contract) -> None:
@@ -200,7 +199,7 @@ class Desk:
         self._values: dict[str, dict[Call, Any]] = {}
 
     def serves(self, contract: Contract) -> bool:
-        """Whether the contract's expressions see the same variables as those of this desk."""
+        """Whether the contract's expressions see the same variables as those of this evaluator."""
         mine = self.contract
         return contract is mine or (
             contract.inputs == mine.inputs
@@ -210,7 +209,7 @@ class Desk:
         )
 
     def value(self, text: str, call: Call) -> Any:
-        """What an expression over inputs and frozen result is for a call; None where it does not evaluate."""
+        """The value of an expression over inputs and frozen result for a call; None if it has none."""
         memo = self._values.setdefault(text, {})
         if call not in memo:
             expression = self._expression(text)
@@ -222,18 +221,18 @@ class Desk:
         return self.value(text, call) is True
 
     def compiles(self, text: str) -> bool:
-        """Whether the text is an expression over this desk's variables."""
+        """Whether the text is an expression over this evaluator's variables."""
         return self._expression(text) is not None
 
     def expression(self, text: str) -> Expression:
-        """The compiled expression; raises KeyError where it does not compile."""
+        """The compiled expression; raises KeyError if it does not compile."""
         found = self._expression(text)
         if found is None:
             raise KeyError(text)
         return found
 
     def bind(self, call: Call, result: Mapping[str, Any] | None) -> Any:
-        """The variables of a call with another result, or with none."""
+        """The variables of a call with another result, or without one."""
         environment = self.contract.result_environment
         if call not in self._known:
             self._known[call] = environment.known(call.inputs)
@@ -256,7 +255,7 @@ class Desk:
         return judged(contract, call.code, of_call, of_result if call.succeeds else None)
 
     def judges(self, text: str, call: Call) -> bool:
-        """Whether the call's frozen result holds everything that an expression over the result mentions."""
+        """Whether the call's frozen result has every output that an expression mentions."""
         if call.elided and self.contract.method is not None:
             text += "".join(one.text for one in self.contract.method.becomes.values()) if "next." in text else ""
         return call.result is not None and not any(
@@ -278,7 +277,7 @@ class Desk:
 
 
 def memory_of(contract: Contract) -> object:
-    """What a contract says of the state of its machine, in comparable form; None for an operator that is no method."""
+    """What a contract says about the state of its machine, in comparable form; None for an operator without machine."""
     if contract.machine is None:
         return None
     body = contract.source.value

@@ -1,4 +1,4 @@
-"""L106 and L107: requirements.yaml and the contracts say the same about which check carries which requirement."""
+"""L106 and L107: requirements.yaml and the contracts agree which check tests which requirement."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from conformance.contract.source import Path, Position
 from conformance.lint.rule import Finding
 from conformance.lint.subject import Subject
 
-# What hangs below these keys is data of cases and laws; a key in it that is called `requirement` is none of ours.
+# Below these keys is data of cases and laws; a key `requirement` there is not the language's own.
 _DATA: Final = frozenset(
     {"bases", "set", "over", "matrix", "pin", "pins", "use", "vary", "inputs", "outputs", "put", "examples",
      "becomes", "given"}
@@ -68,9 +68,9 @@ def check_of(text: str) -> Check:
 
 
 def claimable(contract: Contract) -> Iterator[tuple[str, str, tuple[str, ...] | None, Position]]:
-    """Everything of a contract that a requirement can name: (kind, name, its own requirements or None, place).
+    """Every part of a contract that a requirement can name: (kind, name, its own requirements or None, place).
 
-    None: the construct has no `requirement` of its own, so only requirements.yaml says what it is for.
+    None: the part has no key `requirement`, so only requirements.yaml names its requirement.
     """
     if contract.own_machine is not None:
         yield from _of_machine(contract)
@@ -82,8 +82,6 @@ def claimable(contract: Contract) -> Iterator[tuple[str, str, tuple[str, ...] | 
         yield "refuses", refusal.id, refusal.requirements, refusal.position
     for clause in contract.ensures:
         yield "ensures", clause.id, clause.requirements, clause.position
-    for variable in contract.state:
-        yield "state", variable.name, None, variable.position
     for k, edge in enumerate(contract.edge_cases):
         yield "edge", edge.id, _edge_requirements(contract, k), edge.position
     for use in contract.laws:
@@ -114,7 +112,7 @@ def check_text(contract: Contract, kind: str, name: str) -> str:
 
 
 def guard_text(contract: Contract, id_: str) -> str:
-    """The check string of a guard; the one over the handle belongs to the machine, not to a method."""
+    """The check string of a guard; the guard over the handle belongs to the machine, not to a method."""
     if contract.method is not None and contract.machine is not None and id_ == OPEN_HANDLE:
         return f"guard:{contract.machine.name}#{id_}"
     return check_text(contract, "guard", id_)
@@ -144,7 +142,7 @@ class ChecksResolve:
         self.rules = rules
 
     def check(self, subject: Subject) -> Iterator[Finding]:
-        """Checks that point at nothing, and checks named twice by one requirement."""
+        """Checks that do not exist, and checks that one requirement names twice."""
         existing = {
             check_text(contract, kind, name)
             for contract in subject.library.contracts.values()
@@ -200,17 +198,17 @@ def _missing_document(check: Check, subject: Subject) -> str:
 
 @cache
 def _defined(text: str) -> frozenset[str]:
-    """The names that a file of tests defines; a deletion test asks 1,500 times for the same files."""
+    """The names that a file of tests defines; cached, because many requirements name the same file."""
     return frozenset(re.findall(r"\b(?:def|class)\s+(\w+)", text))
 
 
 class ChecksMutual:
-    """A check and the requirement that it carries name each other, and no part of a contract is without one."""
+    """A check and its requirement name each other, and every part of a contract has a requirement."""
 
     code, name, level = "L107", "checks-mutual", "error"
 
     def check(self, subject: Subject) -> Iterator[Finding]:
-        """One-sided relations between contracts and requirements.yaml, from both sides."""
+        """Parts and requirements of which only one names the other, and parts without a requirement."""
         claims = requirement_checks(subject.library)
         for contract in subject.contracts:
             for kind, name, requirements, position in claimable(contract):

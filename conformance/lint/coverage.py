@@ -1,4 +1,4 @@
-"""L402: every line of a source is carried; a source's text compared with its `coverage.yaml`."""
+"""L402: requirements cover every line of a source, whose text is compared with its `coverage.yaml`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class LinesCarried:
 
 
 def coverage_findings(library: Library) -> Iterator[Finding]:
-    """What `coverage.yaml` of every family lacks, as far as it can be told without the sources' text."""
+    """What the `coverage.yaml` of every family lacks, without a look at the sources' text."""
     for family, page in library.requirements.items():
         coverage = library.coverage.get(family)
         if coverage is None:
@@ -54,7 +54,7 @@ def _unfilled(coverage: Coverage) -> Iterator[Finding]:
 
 
 def _ranges(coverage: Coverage) -> Iterator[Finding]:
-    """Passages ascend from line 1 to the last, one directly behind the other."""
+    """Passages ascend from line 1 to the last without a gap."""
     behind = 0
     for passage in coverage.passages:
         if passage.size < 1:
@@ -89,7 +89,7 @@ def _rows(coverage: Coverage, page: Requirements) -> Iterator[Finding]:
 
 
 def coverage_lines(library: Library) -> tuple[str, ...]:
-    """One line for each source: how many of its lines are carried by what."""
+    """One line for each source: how many of its lines are covered by what."""
     return tuple(_counted(coverage, library) for coverage in library.coverage.values())
 
 
@@ -170,9 +170,9 @@ def _told(gap: _Gap, text: Text) -> Iterator[Finding]:
 
 
 def _placed(passages: Sequence[Passage], lines: Sequence[bytes]) -> list[int | None]:
-    """The line at which each passage begins now; None where its words are not found, in order with the others.
+    """The line at which each passage begins now; None if its words are not found in order with the others.
 
-    Of all ways to find passages one behind the other, the one that covers the most lines.
+    Of all ways to place the passages in order, this is the one that covers the most lines.
     """
     windows: dict[int, dict[str, list[int]]] = {}
     options: list[tuple[int, int]] = []  # (number of the passage, line)

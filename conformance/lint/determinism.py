@@ -1,14 +1,14 @@
-"""L201 to L204: the order of lists, the state of machines, random numbers and forbidden names are written down."""
+"""L201 to L204: contracts declare order, state and random numbers, and use no forbidden name."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from typing import Any, Final
 
-from conformance.contract.model import Contract, Rng, StateVariable
+from conformance.contract.model import Contract, Rng
 from conformance.contract.source import Path
+from conformance.contract.syntax import conjuncts, dotted_names, equation
 from conformance.contract.types import Enum, ListOf, MapOf, Struct, Type
-from conformance.lint.call import Call
 from conformance.lint.rule import Finding
 from conformance.lint.subject import Subject
 
@@ -19,7 +19,7 @@ class OrderDeclared:
     code, name, level = "L201", "order-declared", "error"
 
     def check(self, subject: Subject) -> Iterator[Finding]:
-        """Lists and streams without an order, and orders of nothing."""
+        """Lists and streams without an order, and orders of other things."""
         for contract in subject.contracts:
             lists = {*list_paths(contract.inputs), *list_paths(contract.outputs)}
             draws = contract.rng is not None and bool(contract.rng.draws)
@@ -45,7 +45,7 @@ def _declared_at(contract: Contract, path: str) -> tuple[str, ...]:
 
 
 def list_paths(type_: Type, path: str = "") -> Iterator[str]:
-    """The dotted path of every list inside a type; items stand under the path of their holder."""
+    """The dotted path of every list inside a type; a list inside a list has the path of the outer one."""
     if isinstance(type_, Struct):
         for member in type_.fields:
             yield from list_paths(member.type, f"{path}.{member.name}" if path else member.name)
@@ -56,8 +56,8 @@ def list_paths(type_: Type, path: str = "") -> Iterator[str]:
         yield from list_paths(type_.item, path)
 
 
-def totality(subject: Subject, contract: Contract, code: str) -> Iterator[Finding]:
-    """What a method leaves open about the state, or says twice, and updates that no case bears out."""
+def _of_method(subject: Subject, contract: Contract, code: str) -> Iterator[Finding]:
+    """Variables that a method says nothing of, or twice, and values that no case confirms."""
     machine, method, body = contract.machine, contract.method, contract.source.value
     if machine is None or method is None or method.closes:
         return
@@ -83,21 +83,22 @@ def totality(subject: Subject, contract: Contract, code: str) -> Iterator[Findin
             yield Finding(place, code, message, contract.operator, "add a case, or name it in `keeps`")
         elif not judged:
             message = f"no case shows what {contract.operator} makes of {name}"
-            yield Finding(place, code, message, contract.operator, "add a case in which what it hangs on is known")
+            hint = "add a case in which everything that it depends on is known"
+            yield Finding(place, code, message, contract.operator, hint)
 
 
 def _judged(subject: Subject, contract: Contract, name: str, call: Any) -> bool:
     assert contract.method is not None
     known = contract.method.needs[name] <= (call.inputs.get("state") or {}).keys()
-    return known and subject.desk(contract).judges(contract.method.becomes[name].text, call)
+    return known and subject.evaluator(contract).judges(contract.mentions.becomes[name], call)
 
 
 def _changes(call: Any, name: str) -> bool:
     return bool((call.after or {}).get(name) != call.inputs.get("state", {}).get(name))
 
 
-def memory(subject: Subject, contract: Contract, code: str) -> Iterator[Finding]:
-    """State variables that no clause, update or invariant of the machine looks at: they say nothing."""
+def _of_machine(subject: Subject, contract: Contract, code: str) -> Iterator[Finding]:
+    """State variables that no clause, other variable or invariant uses, and a machine that opens no handle."""
     machine = contract.machine
     if machine is None or contract.method is not None:
         return
@@ -111,13 +112,13 @@ def memory(subject: Subject, contract: Contract, code: str) -> Iterator[Finding]
         used |= method.method.needs[""]
         for variable, needs in method.method.needs.items():
             used |= needs - {variable}
-        # What only follows after a call is looked at by a postcondition.
+        # A postcondition may use the state after the call.
         texts = [clause.expression.text for clause in method.ensures]
         used |= {one.name for one in machine.variables for text in texts if f"next.{one.name}" in text}
     for one in machine.variables:
         if not one.opaque and one.name not in used:
-            message = f"nothing looks at {one.name}: no guard, postcondition, invariant or other variable hangs on it"
-            yield Finding(one.position, code, message, contract.operator, "add what hangs on it, or remove it")
+            message = f"nothing looks at {one.name}: no guard, postcondition, invariant or variable depends on it"
+            yield Finding(one.position, code, message, contract.operator, "add what depends on it, or remove it")
     opens = [name for name in machine.methods if (found := subject.library.contracts[name].method) and found.opens]
     if not opens:
         message = f"no operation of {contract.operator} opens a handle"
@@ -125,81 +126,47 @@ def memory(subject: Subject, contract: Contract, code: str) -> Iterator[Finding]
 
 
 def invariant_calls(subject: Subject, contract: Contract) -> Iterator[Any]:
-    """Every frozen call of a machine that leaves a state that is known in part at least."""
+    """Every frozen call of a machine after which at least a part of the state is known."""
     for name in contract.machine.methods if contract.machine is not None else ():
         yield from (call for call in subject.calls(name) if call.after)
 
 
 class StateTotal:
-    """Exactly one update of every state variable applies to each success and gives the frozen value."""
+    """What every success makes of state is said once, by a postcondition of an operator or a method of a machine."""
 
     code, name, level = "L202", "state-total", "error"
 
     def check(self, subject: Subject) -> Iterator[Finding]:
-        """Paths with no update or several, wrong updates, updates that no case takes, and undeclared state."""
+        """Leaves of state that no postcondition equates, and variables of a machine that a method says nothing of."""
         for contract in subject.contracts:
             if contract.machine is not None:
-                yield from totality(subject, contract, self.code)
-                yield from memory(subject, contract, self.code)
+                yield from _of_method(subject, contract, self.code)
+                yield from _of_machine(subject, contract, self.code)
                 continue
-            calls = [call for call in subject.calls(contract.operator) if call.succeeds and call.result is not None]
-            for variable in contract.state:
-                yield from self._variable(subject, contract, variable, calls)
-            yield from self._undeclared(contract)
-
-    def _variable(
-        self, subject: Subject, contract: Contract, variable: StateVariable, calls: list[Call]
-    ) -> Iterator[Finding]:
-        desk, operator = subject.desk(contract), contract.operator
-        taken = [0] * len(variable.updates)
-        told: set[str] = set()
-        for call in calls:
-            if not all(desk.judges(u.when.text + u.becomes.text, call) for u in variable.updates):
-                continue
-            applying = [k for k, u in enumerate(variable.updates) if desk.holds(u.when.text, call)]
-            for k in applying:
-                taken[k] += 1
-            if len(applying) != 1:
-                number = "no update" if not applying else f"{len(applying)} updates"
-                message, hint = f"{number} of {variable.name} for {call}", "exactly one `when` is true on every path"
-            else:
-                becomes = variable.updates[applying[0]].becomes.text
-                if desk.holds(f"result.{variable.after} == ({becomes})", call):
-                    continue
-                message = f"{variable.name} does not become what update {applying[0] + 1} says in {call}"
-                hint = "correct `becomes`, or the reference"
-            if message.split(" for ")[0] not in told:  # one example for each kind of mistake
-                told.add(message.split(" for ")[0])
-                yield Finding(variable.position, self.code, message, operator, hint)
-        for k, count in enumerate(taken):
-            if count == 0:
-                message = f"no case takes update {k + 1} of {variable.name}"
-                yield Finding(variable.position, self.code, message, operator, "add a case, or remove the update")
-
-    def _undeclared(self, contract: Contract) -> Iterator[Finding]:
-        """State that comes in and goes out under one type without a variable that says how it changes."""
-        declared = {variable.after for variable in contract.state}
-        incoming = [member.type for member in contract.inputs.fields if _is_record(member.type)]
-        for member in contract.outputs.fields:
-            if not (_is_record(member.type) and member.type in incoming):
-                continue
-            for path in _leaves(member.type, member.name):
-                if path not in declared:
-                    where = contract.source.key_at(("outputs", member.name))
-                    message = f"{path} carries state over from an input of its type, but no state variable assigns it"
-                    yield Finding(where, self.code, message, contract.operator, "declare it under `state`")
-        if contract.purity == "stateful" and not contract.state:
-            where = contract.source.at(("state",))
-            yield Finding(where, self.code, "a stateful operator declares no state", contract.operator, "list it")
-        names = [variable.name for variable in contract.state]
-        for k, variable in enumerate(contract.state):
-            if variable.name in names[:k]:
-                message = f"state variable {variable.name} twice"
-                yield Finding(variable.position, self.code, message, contract.operator, "join their updates")
+            equated = {
+                path
+                for clause in contract.ensures
+                for path, source in equations_of(clause.expression.text)
+                if "result." not in source
+            }
+            for path in carried_paths(contract):
+                if path not in equated:
+                    where = contract.source.key_at(("outputs", path.split(".")[0]))
+                    message = f"{path} carries state over from an input of its type, but no postcondition equates it"
+                    hint = f"say in `ensures` what it becomes: `result.{path} == ...`, a value of the inputs"
+                    yield Finding(where, self.code, message, contract.operator, hint)
+            if contract.purity == "stateful":
+                where = contract.source.at(("purity",))
+                message = "a stateful operator is a machine"
+                yield Finding(where, self.code, message, contract.operator, "write it with `machine:`")
 
 
-def _is_record(type_: Type) -> bool:
-    return isinstance(type_, Struct) and bool(type_.name)
+def carried_paths(contract: Contract) -> Iterator[str]:
+    """The leaves of every output whose named struct type is also the type of an input: state that the caller keeps."""
+    incoming = [member.type for member in contract.inputs.fields]
+    for member in contract.outputs.fields:
+        if isinstance(member.type, Struct) and member.type.name and member.type in incoming:
+            yield from _leaves(member.type, member.name)
 
 
 def _leaves(type_: Type, path: str) -> Iterator[str]:
@@ -208,6 +175,18 @@ def _leaves(type_: Type, path: str) -> Iterator[str]:
             yield from _leaves(member.type, f"{path}.{member.name}")
     elif not isinstance(type_, ListOf | MapOf):
         yield path
+
+
+def equations_of(text: str) -> Iterator[tuple[str, str]]:
+    """Each output path that an expression equates in a conjunct of its own, with the expression that it must equal."""
+    try:
+        pairs = [pair for conjunct in conjuncts(text) if (pair := equation(conjunct))]
+    except ValueError:  # this reader does not know every construct that the engine accepts
+        return
+    for left, right in pairs:
+        for path, source in ((left, right), (right, left)):
+            if path.startswith("result.") and dotted_names(path) == {path}:
+                yield path.removeprefix("result."), source
 
 
 FAMILIES: Final = frozenset({"Philox4x32-10"})  # seed 000 §0.B names the only one
@@ -267,18 +246,18 @@ def _mistakes(rng: Rng, families: set[str]) -> Iterator[tuple[str, str]]:
 
 
 class NamesPermitted:
-    """No operator, field, type, enum value or state variable of a family holds a word of its `forbidden_names`."""
+    """No operator, field, type, enum value or state variable of a family contains a word of its `forbidden_names`."""
 
     code, name, level = "L204", "names-permitted", "error"
 
     def check(self, subject: Subject) -> Iterator[Finding]:
-        """Names that hold a forbidden word, in any case of letters."""
+        """Names that contain a forbidden word, in upper or lower case."""
         for contract in subject.contracts:
             page = subject.library.requirements.get(contract.family)
             for word in page.forbidden_names if page else ():
                 for path, name in _names(contract):
                     if word.lower() in name.lower():
-                        message = f"the name {name!r} holds {word!r}, which the source rules out"
+                        message = f"the name {name!r} contains {word!r}, which the source rules out"
                         where = contract.source.at(path)
                         yield Finding(where, self.code, message, contract.operator, "find another name")
 

@@ -1,4 +1,4 @@
-"""L501 and L502: what a release promised stays, and contracts.lock is of these contracts (seed 000 §0.J)."""
+"""L501 and L502: a release is not changed without a new version, and contracts.lock is current (seed 000 §0.J)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class VersionsGoverned:
     code, name, level = "L501", "versions-governed", "error"
 
     def check(self, subject: Subject) -> Iterator[Finding]:
-        """Every breach that `conformance.vectors.lock` sees, under its own code V010 to V013."""
+        """Every problem that `conformance.vectors.lock` finds; the message begins with its code, V010 to V013."""
         lock = subject.lock
         if lock is None:
             return
@@ -40,31 +40,32 @@ def _only(subject: Subject, table: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class LockCurrent:
-    """The file contracts.lock holds the version, digest and groups of every contract as it is, and no other one."""
+    """The file contracts.lock lists the version, digest and groups of exactly the contracts that exist."""
 
     code, name, level = "L502", "lock-current", "error"
 
     def check(self, subject: Subject) -> Iterator[Finding]:
-        """Contracts that the lock does not hold as they are, and lines for contracts that are not there."""
+        """Contracts that the lock does not list, or lists differently, and entries without a contract."""
         lock = subject.lock
         if lock is None:
             return
         hint = "see what changed with `tally vectors diff`, then write the lock again with `tally vectors build`"
-        current = lock_of(subject.library, Corpus(subject.cases, Index({})), None).contracts
+        judged = replace(subject.library, contracts=_only(subject, subject.library.contracts))
+        current = lock_of(judged, Corpus(_only(subject, subject.cases), Index({})), None).contracts
         for contract in subject.contracts:
             locked, now = lock.contracts.get(contract.operator), current[contract.operator]
-            for message in ("the lock does not hold this contract",) if locked is None else _differences(locked, now):
+            for message in ("the lock does not list this contract",) if locked is None else _differences(locked, now):
                 yield Finding(contract.position, self.code, message, contract.operator, hint)
         for operator in sorted(lock.contracts.keys() - current.keys()) if subject.only is None else ():
             place = Position(f"spec/{LOCK_FILE}", 1, 1)
-            yield Finding(place, self.code, f"the lock holds {operator}, which has no contract", operator, hint)
+            yield Finding(place, self.code, f"the lock lists {operator}, which has no contract", operator, hint)
 
 
 def _differences(locked: LockedContract, now: LockedContract) -> Iterator[str]:
     if now.version != locked.version:
         yield f"version {now.version} where the lock has {locked.version}"
     if now.digest != locked.digest:
-        yield "the lock's digest is of another text of this contract"
+        yield "the digest in the lock is of another text of this contract"
     for name in sorted(locked.groups.keys() | now.groups.keys()):
         if locked.groups.get(name) != now.groups.get(name):
-            yield f"the cases of group {name!r} are not those that are locked"
+            yield f"the cases of group {name!r} differ from the lock"

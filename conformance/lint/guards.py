@@ -8,7 +8,7 @@ from typing import Final
 from conformance.contract.model import Contract, Guard
 from conformance.contract.syntax import Comparison, SizeLimit, comparisons, size_limits
 from conformance.contract.types import Struct, walk
-from conformance.lint.call import Call, Desk
+from conformance.lint.call import Call, Evaluator
 from conformance.lint.names import place
 from conformance.lint.rule import Finding
 from conformance.lint.subject import Subject
@@ -25,14 +25,14 @@ class GuardsReached:
     def check(self, subject: Subject) -> Iterator[Finding]:
         """Guards that no case reaches from one side or the other, and operators without a successful case."""
         for contract in subject.contracts:
-            desk, calls = subject.desk(contract), subject.calls(contract.operator)
-            first = {guard.id for call in calls if (guard := desk.refusal(contract.requires, call))}
+            evaluator, calls = subject.evaluator(contract), subject.calls(contract.operator)
+            first = {guard.id for call in calls if (guard := evaluator.refusal(contract.requires, call))}
             for guard in contract.requires:
                 if guard.id not in first:
                     message = f"no case in which guard {guard.id!r} is the first that is not true"
                     hint = "add a case that only this guard refuses, or remove the guard: an earlier one implies it"
                     yield Finding(guard.position, self.code, message, contract.operator, hint)
-                if not any(desk.holds(guard.expression.text, call) for call in calls):
+                if not any(evaluator.holds(guard.expression.text, call) for call in calls):
                     message = f"no case in which guard {guard.id!r} is true"
                     yield Finding(guard.position, self.code, message, contract.operator, "add a case inside it")
             frozen = {call.code for call in calls}
@@ -54,9 +54,9 @@ class EdgeCasesReached:
     def check(self, subject: Subject) -> Iterator[Finding]:
         """Edge cases that no case meets, or every case."""
         for contract in subject.contracts:
-            desk, calls = subject.desk(contract), subject.calls(contract.operator)
+            evaluator, calls = subject.evaluator(contract), subject.calls(contract.operator)
             for edge in contract.edge_cases:
-                met = [desk.holds(edge.when.text, call) for call in calls]
+                met = [evaluator.holds(edge.when.text, call) for call in calls]
                 if not any(met):
                     message, hint = f"no case meets edge case {edge.id!r}", "add a case for which its `when` is true"
                     yield Finding(edge.position, self.code, message, contract.operator, hint)
@@ -73,9 +73,9 @@ class GuardsAgree:
     def check(self, subject: Subject) -> Iterator[Finding]:
         """Calls whose frozen outcome is not what the guards say, one finding for each guard and outcome."""
         for contract in subject.contracts:
-            desk, told = subject.desk(contract), set()
+            evaluator, told = subject.evaluator(contract), set()
             for call in subject.calls(contract.operator):
-                found = desk.contradiction(contract, call)
+                found = evaluator.contradiction(contract, call)
                 guard = found.guard
                 if not found.decision:
                     for message in _wrong_record(contract, call):
@@ -102,63 +102,65 @@ def _wrong_record(contract: Contract, call: Call) -> Iterator[str]:
             yield f"{call} is frozen with {name} {call.record[name]!r}, not {value!r}"
 
 
-# What left - right is in the nearest case where the comparison is true, and in the nearest where it is not.
+# left - right in the nearest case where the comparison is true, and in the nearest case where it is not.
 _NEIGHBOURS: Final[Mapping[str, tuple[int, int]]] = {"<": (-1, 0), "<=": (0, 1), ">": (1, 0), ">=": (0, -1)}
 _WORDS: Final[Mapping[int, str]] = {-1: "one below the boundary", 0: "on the boundary", 1: "one above the boundary"}
 
 
 class BoundariesCrossed:
-    """Wherever a comparison decides a guard, frozen cases stand right on both sides of its boundary."""
+    """Where a comparison decides a guard, there is a frozen case on each side of its boundary, right beside it."""
 
     code, name, level = "L303", "boundaries-crossed", "error"
 
     def check(self, subject: Subject) -> Iterator[Finding]:
         """Comparisons with a side that no case touches."""
         for contract in subject.contracts:
-            desk = subject.desk(contract)
+            evaluator = subject.evaluator(contract)
             judged = list(subject.calls(contract.operator))
             for guard in contract.requires:
                 for comparison in comparisons_of(guard):
-                    for side, touching in sides(desk, comparison, judged).items():
+                    for side, touching in sides(evaluator, comparison, judged).items():
                         if touching:
                             continue
                         message = f"guard {guard.id!r}: no case decides {comparison.text!r} {side}"
                         hint = "add a case there that every earlier guard lets through"
                         yield Finding(guard.position, self.code, message, contract.operator, hint)
-                judged = [call for call in judged if desk.holds(guard.expression.text, call)]
+                judged = [call for call in judged if evaluator.holds(guard.expression.text, call)]
 
 
 def comparisons_of(guard: Guard) -> tuple[Comparison, ...]:
     """The comparisons that a guard makes outside macros."""
     try:
         return comparisons(guard.expression.text)
-    except ValueError:  # a construct that this reader does not know; the engine has accepted the text
+    except ValueError:  # this reader does not know every construct that the engine accepts
         return ()
 
 
-def _decides(desk: Desk, comparison: Comparison, call: Call) -> bool:
-    """Whether the guard's outcome for the call hangs on this comparison."""
+def _decides(evaluator: Evaluator, comparison: Comparison, call: Call) -> bool:
+    """Whether the guard's outcome for the call depends on this comparison."""
     if comparison.text == comparison.whole.strip():
         return True
-    return bool(desk.value(comparison.replaced("true"), call) != desk.value(comparison.replaced("false"), call))
+    outcomes = [evaluator.value(comparison.replaced(value), call) for value in ("true", "false")]
+    return bool(outcomes[0] != outcomes[1])
 
 
-def sides(desk: Desk, comparison: Comparison, calls: Iterable[Call]) -> Mapping[str, list[Call]]:
-    """The calls that touch each side of a comparison, by the words for that side; empty for what has no sides."""
-    if not (desk.compiles(comparison.left) and desk.compiles(comparison.right)):
+def sides(evaluator: Evaluator, comparison: Comparison, calls: Iterable[Call]) -> Mapping[str, list[Call]]:
+    """The calls on each side of a comparison, by the words for that side; empty if a side cannot be evaluated."""
+    if not (evaluator.compiles(comparison.left) and evaluator.compiles(comparison.right)):
         return {}
-    decided = [call for call in calls if _decides(desk, comparison, call)]
-    pairs = [(call, desk.value(comparison.left, call), desk.value(comparison.right, call)) for call in decided]
+    decided = [call for call in calls if _decides(evaluator, comparison, call)]
+    value = evaluator.value
+    pairs = [(call, value(comparison.left, call), value(comparison.right, call)) for call in decided]
     integers = all(type(left) is type(right) is int for _, left, right in pairs if None not in (left, right))
     if comparison.sign not in _NEIGHBOURS or not integers:
         return {
-            "when it is true": [call for call in decided if desk.holds(comparison.text, call)],
-            "when it is false": [call for call in decided if not desk.holds(comparison.text, call)],
+            "when it is true": [call for call in decided if evaluator.holds(comparison.text, call)],
+            "when it is false": [call for call in decided if not evaluator.holds(comparison.text, call)],
         }
     true, false = _NEIGHBOURS[comparison.sign]
     touching: dict[str, list[Call]] = {_WORDS[true]: [], _WORDS[false]: []}
     for call, left, right in pairs:
-        # A side that overflows lies beyond the boundary, next to it or not.
+        # A side that overflows counts as the far side of the boundary.
         difference = false if None in (left, right) else left - right
         if difference in (true, false):
             touching[_WORDS[difference]].append(call)
@@ -202,7 +204,7 @@ def _wrong(contract: Contract, guard: Guard, limits: list[SizeLimit]) -> Iterato
 
 
 def _is_input(contract: Contract, subject: str) -> bool:
-    """Whether an input of the operator itself is measured: no case can be made as long as a computed value must be.
+    """Whether the guard measures an input of the operator; of a computed value no case of a given length can be made.
 
     A method's contract has no groups of its own.
     """
@@ -218,7 +220,7 @@ class AxesWalked:
     code, name, level = "L309", "axes-walked", "error"
 
     def check(self, subject: Subject) -> Iterator[Finding]:
-        """Operators whose values nobody rounds, cuts or multiplies; and reasons where there is a group, or no leaf."""
+        """Axes without a group or a reason, and reasons beside a group or without a leaf."""
         for contract in subject.contracts:
             if contract.method is not None:
                 continue  # its cases are the machine's
@@ -241,12 +243,12 @@ def _inputs(subject: Subject, contract: Contract) -> list[Struct]:
 
 
 class FilesLookedAt:
-    """An operator of purity io has a frozen case that looks at a tree, or that reads in a root what was put there."""
+    """An operator of purity io has a frozen case that reads a tree, or a root in which an earlier step wrote."""
 
     code, name, level = "L307", "files-looked-at", "error"
 
     def check(self, subject: Subject) -> Iterator[Finding]:
-        """Operators that touch files, and whose files nobody looks at."""
+        """Operators that touch files, without a case that reads them."""
         for contract in subject.contracts:
             if contract.method is not None:
                 continue  # its cases are the machine's
@@ -258,7 +260,7 @@ class FilesLookedAt:
 
 
 def looks(case: Case) -> bool:
-    """Whether a case sees what stands in a root: by a tree, or by a call in a root that an earlier step was given."""
+    """Whether a case reads a root: by a tree, or by a call in a root that an earlier step was given."""
     touched: set[str] = set()
     for step in case.steps:
         if isinstance(step, TreeStep):

@@ -1,4 +1,4 @@
-"""L101 to L105 and L108 to L110: every name means something, and nothing is declared in vain."""
+"""L101 to L105 and L108 to L110: every name exists, is well formed and is used."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def _nearest(name: str, known: Any) -> str:
 
 
 class CodesRegistered:
-    """Every failure code that a guard, a pin or a frozen case names stands in errors.yaml and is some guard's own."""
+    """Every failure code that a guard, pin or frozen case names is in errors.yaml, and a guard or refusal has it."""
 
     code, name, level = "L102", "codes-registered", "error"
 
@@ -102,7 +102,7 @@ _DECLARED = "a failure comes from a guard or a refusal: correct the code, or add
 
 
 def place(contract: Contract, call: Call) -> Position:
-    """Where the group of a call's case stands in its contract."""
+    """The position of the group of a call's case in its contract."""
     return next((group.position for group in contract.groups if group.name == call.case.group), contract.position)
 
 
@@ -127,7 +127,7 @@ def _pins(body: Any, path: Path) -> Iterator[tuple[Path, Any, Any]]:
 
 
 class LawsKnown:
-    """Every law that a contract or a requirement applies is one that the trial knows."""
+    """Every law that a contract or a requirement names exists."""
 
     code, name, level = "L103", "laws-known", "error"
 
@@ -177,12 +177,12 @@ class RequirementsResolve:
 
 
 class RulingsResolve:
-    """Every ruling that is named exists, and every ruling is carried by a clause, group, law or test."""
+    """Every ruling that is named exists, and a clause, group, law or test names every ruling."""
 
     code, name, level = "L105", "rulings-resolve", "error"
 
     def check(self, subject: Subject) -> Iterator[Finding]:
-        """Unknown rulings, and rulings that nothing carries."""
+        """Unknown rulings, and rulings that nothing names."""
         library = subject.library
         for contract in subject.contracts:
             for mention in mentions(contract, "ruling"):
@@ -218,7 +218,7 @@ class GroupsHaveCases:
     code, name, level = "L108", "groups-have-cases", "error"
 
     def check(self, subject: Subject) -> Iterator[Finding]:
-        """Groups and cases that have lost each other, and cases that cannot be read."""
+        """Groups without cases, cases without their group, and cases that cannot be read."""
         hint = "build the vectors again: tally vectors build"
         for contract in subject.contracts:
             cases = subject.cases.get(contract.operator, ())
@@ -256,7 +256,7 @@ class NamesUsed:
     code, name, level = "L109", "names-used", "warning"
 
     def check(self, subject: Subject) -> Iterator[Finding]:
-        """What is declared in vain."""
+        """Bases and lets that nothing uses."""
         for contract in subject.contracts:
             for name in contract.bases:
                 if name not in _named_bases(contract, subject):
@@ -289,7 +289,6 @@ def _names_in(contract: Contract) -> set[str]:
         *(guard.expression.text for guard in contract.requires),
         *(clause.expression.text for clause in contract.ensures),
         *(edge.when.text for edge in contract.edge_cases),
-        *(text.text for variable in contract.state for u in variable.updates for text in (u.when, u.becomes)),
         *(group.where.text for group in contract.groups if group.where),
         *contract.source.value.get("let", {}).values(),
         *(one.text for one in (contract.method.becomes.values() if contract.method is not None else ())),
@@ -316,7 +315,7 @@ class NamesWellFormed:
             file = PurePosixPath(contract.position.file).name
             bearer = contract.machine.name if contract.machine is not None else operator
             if file != f"{bearer}.yaml":
-                message = f"{operator} stands in {file}"
+                message = f"{operator} is in {file}"
                 yield Finding(contract.position, self.code, message, operator, f"call the file {bearer}.yaml")
             for key in ("inputs", "outputs", "let"):
                 for name in contract.source.value.get(key, {}):
@@ -337,7 +336,7 @@ class NamesWellFormed:
         ]
         for name, position in named:
             if re.sub(r"-?\d+\Z", "", name) in _EMPTY:
-                message = f"{name!r} says nothing about what it stands for"
+                message = f"{name!r} says nothing about its behaviour"
                 yield Finding(position, self.code, message, contract.operator, "name it after the behaviour it pins")
 
 

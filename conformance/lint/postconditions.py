@@ -1,4 +1,4 @@
-"""L305 and L306: frozen results satisfy every postcondition, and every postcondition catches something by itself."""
+"""L305 and L306: frozen results satisfy every postcondition, and each one alone catches some wrong result."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ import copy
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from conformance.contract.model import Clause, Contract
-from conformance.contract.syntax import conjuncts, dotted_names, equation
-from conformance.lint.call import Call, Desk
+from conformance.contract.model import Contract
+from conformance.lint.call import Call, Evaluator
 from conformance.lint.corruption import alike, corruptions
-from conformance.lint.determinism import invariant_calls
+from conformance.lint.determinism import equations_of, invariant_calls
 from conformance.lint.names import place
 from conformance.lint.rule import Finding
 from conformance.lint.subject import Subject
@@ -18,7 +17,7 @@ from conformance.lint.subject import Subject
 _STATES: Final = 40  # different states of a machine that are corrupted
 
 
-def broken(subject: Subject, contract: Contract, code: str) -> Iterator[Finding]:
+def _broken_invariants(subject: Subject, contract: Contract, code: str) -> Iterator[Finding]:
     """Invariants that the state after a frozen call breaks, one finding for each."""
     told: set[str] = set()
     for call in invariant_calls(subject, contract) if contract.invariants else ():
@@ -30,8 +29,8 @@ def broken(subject: Subject, contract: Contract, code: str) -> Iterator[Finding]
                 yield Finding(clause.position, code, message, contract.operator, hint)
 
 
-def toothless(subject: Subject, contract: Contract, code: str) -> Iterator[Finding]:
-    """Invariants that no state breaks which differs from a reached one in a single variable, or never alone."""
+def _never_alone(subject: Subject, contract: Contract, code: str) -> Iterator[Finding]:
+    """Invariants that no state breaks alone, of the states that differ from a reached one in a single variable."""
     if contract.machine is None or not contract.invariants:
         return
     states = {repr(sorted(call.after.items())): call.after for call in invariant_calls(subject, contract)}
@@ -60,20 +59,20 @@ _ATTEMPTS: Final = 40  # wrong results on which that is tried for one postcondit
 
 
 class PostconditionsHold:
-    """Every successful frozen call lies in the domain and satisfies every postcondition and invariant."""
+    """Every successful frozen call is in the domain and satisfies every postcondition and invariant."""
 
     code, name, level = "L305", "postconditions-hold", "error"
 
     def check(self, subject: Subject) -> Iterator[Finding]:
         """Broken postconditions and calls outside the domain, one finding for each."""
         for contract in subject.contracts:
-            yield from broken(subject, contract, self.code)
-            desk = subject.desk(contract)
+            yield from _broken_invariants(subject, contract, self.code)
+            evaluator = subject.evaluator(contract)
             told: set[str] = set()
             for call in subject.calls(contract.operator):
                 if not call.succeeds:
                     continue
-                found = desk.contradiction(contract, call)
+                found = evaluator.contradiction(contract, call)
                 for k in found.domain:
                     if f"domain {k}" not in told:
                         told.add(f"domain {k}")
@@ -96,7 +95,7 @@ class PostconditionsBite:
     def check(self, subject: Subject) -> Iterator[Finding]:
         """Postconditions that nothing breaks, and those that the others imply as far as can be told."""
         for contract in subject.contracts:
-            yield from toothless(subject, contract, self.code)
+            yield from _never_alone(subject, contract, self.code)
             if not contract.ensures:
                 continue
             trial = _Trial(subject, contract)
@@ -105,7 +104,7 @@ class PostconditionsBite:
                 if clause.id not in trial.pending or set(clause.implied_by) & trial.company.get(clause.id, set()):
                     continue
                 if not trial.calls:
-                    message = f"no frozen result is there to try postcondition {clause.id!r} on"
+                    message = f"no frozen result to try postcondition {clause.id!r} on"
                     hint = "add a case that succeeds with a result of at most 64 elements"
                 elif clause.id not in trial.company:
                     message = f"no corrupted result breaks postcondition {clause.id!r}"
@@ -118,23 +117,21 @@ class PostconditionsBite:
 
 
 class _Trial:
-    """Corrupt one result after the other until every postcondition has caught something alone."""
+    """Corrupts one result after the other until every postcondition has caught one alone."""
 
     def __init__(self, subject: Subject, contract: Contract) -> None:
         self.contract = contract
-        self.bench = subject.bench
-        self.desk: Desk = subject.desk(contract)
+        self.evaluator: Evaluator = subject.evaluator(contract)
         self.clauses = {clause.id: clause for clause in contract.ensures}
-        self.expressions = {clause.id: self.desk.expression(clause.expression.text) for clause in contract.ensures}
-        self.repairs = {clause.id: tuple(_repairs(clause.expression.text)) for clause in contract.ensures}
+        self.expressions = {clause.id: self.evaluator.expression(clause.expression.text) for clause in contract.ensures}
+        self.repairs = {clause.id: tuple(equations_of(clause.expression.text)) for clause in contract.ensures}
         self.pending = set(self.clauses)
-        self.company: dict[str, set[str]] = {}  # what else broke whenever this one did, at its least
+        self.company: dict[str, set[str]] = {}  # the fewest others that broke together with it
         self.attempts = dict.fromkeys(self.clauses, 0)
         self.calls = self._calls(subject)
 
     def run(self) -> None:
         """Fill `pending` and `company`."""
-        self._witnesses()
         results = [call.result for call in self.calls if call.result is not None]
         for k, call in enumerate(_spread(self.calls, _CALLS)):
             around = _spread(results[k + 1 :] + results[:k], _OTHERS)
@@ -146,29 +143,19 @@ class _Trial:
                 self._try(call, path, wrong)
 
     def _calls(self, subject: Subject) -> list[Call]:
-        whole = [call for call in subject.calls(self.contract.operator) if call.result is not None]
-        # The many calls of an axis differ from one another in one leaf; they would crowd the others out of the sample.
-        axes = {group.name for group in self.contract.groups if "axis" in group.body}
+        contract = self.contract
+        whole = [call for call in subject.calls(contract.operator) if call.result is not None]
+        # The calls of an axis are many and differ in one leaf. Most of the sample would be such calls.
+        axes = {group.name for group in contract.groups if "axis" in group.body}
         whole = [call for call in whole if call.case.group not in axes] or whole
-        judged = [call for call in whole if all(self._judges(clause, call) for clause in self.clauses.values())]
+        texts = [clause.expression.text for clause in contract.ensures]
+        judged = [call for call in whole if all(self.evaluator.judges(text, call) for text in texts)]
         return [call for call in judged if not self._broken(call, call.result, self.clauses)]
-
-    def _judges(self, clause: Clause, call: Call) -> bool:
-        return self.desk.judges(clause.expression.text, call)
-
-    def _witnesses(self) -> None:
-        """Try first what convicted the same clause before, in a contract that differs elsewhere."""
-        known = set(self.calls)
-        for id_ in sorted(self.pending):
-            for call, wrong in self.bench.witnesses(self.contract.operator, self.clauses[id_].expression.text):
-                if call in known and self._broken(call, wrong, self.clauses) == {id_}:
-                    self.pending.discard(id_)
-                    break
 
     def _broken(self, call: Call, result: Any, ids: Any) -> set[str]:
         if result is call.result:
-            return {id_ for id_ in ids if not self.desk.holds(self.clauses[id_].expression.text, call)}
-        activation = self.desk.bind(call, result)
+            return {id_ for id_ in ids if not self.evaluator.holds(self.clauses[id_].expression.text, call)}
+        activation = self.evaluator.bind(call, result)
         return {id_ for id_ in ids if not self.expressions[id_].holds(activation)}
 
     def _try(self, call: Call, path: str, wrong: Any) -> None:
@@ -177,18 +164,17 @@ class _Trial:
         broken = self._broken(call, wrong, self.clauses)
         for id_ in sorted(broken & self.pending):
             self.attempts[id_] += 1
-            alone = wrong if broken == {id_} else None
-            if alone is None and self.attempts[id_] <= _ATTEMPTS:
-                alone = self._repaired(call, path, wrong, id_)
-            if alone is not None:
+            alone = broken == {id_}
+            if not alone and self.attempts[id_] <= _ATTEMPTS:
+                alone = self._breaks_alone(call, path, wrong, id_)
+            if alone:
                 self.pending.discard(id_)
-                self.bench.witnesses(self.contract.operator, self.clauses[id_].expression.text).append((call, alone))
             else:
                 rest = broken - {id_}
                 self.company[id_] = min(self.company.get(id_, rest), rest, key=len)
 
-    def _repaired(self, call: Call, path: str, wrong: Any, target: str) -> Any:
-        """The wrong result with every other broken equation made true again; None where that cannot be done.
+    def _breaks_alone(self, call: Call, path: str, wrong: Any, target: str) -> bool:
+        """Whether the target alone is broken once the other broken equations are made true again.
 
         A result that is wrong consistently (a wrong field, and a digest over that wrong field) must be caught too.
         """
@@ -196,39 +182,25 @@ class _Trial:
         changed = {path}
         for _ in range(_REPAIRS):
             broken = self._broken(call, result, self.clauses)
-            if target not in broken:
-                return None
-            if broken == {target}:
-                return result
+            if target not in broken or broken == {target}:
+                return target in broken
             progress = False
             for id_ in sorted(broken - {target}):
                 progress |= self._repair(call, result, id_, changed)
             if not progress:
-                return None
-        return None
+                return False
+        return False
 
     def _repair(self, call: Call, result: Any, id_: str, changed: set[str]) -> bool:
         progress = False
         for path, source in self.repairs[id_]:
-            if path in changed or not self.desk.compiles(source):
+            if path in changed or not self.evaluator.compiles(source):
                 continue
-            value = self.desk.expression(source).evaluate(self.desk.bind(call, result))
+            value = self.evaluator.expression(source).evaluate(self.evaluator.bind(call, result))
             if value is not None and _put(result, path.split("."), value):
                 changed.add(path)
                 progress = True
         return progress
-
-
-def _repairs(text: str) -> Iterator[tuple[str, str]]:
-    """What makes the equations of a clause true: an output path, and the expression that it must equal."""
-    try:
-        sides = [pair for conjunct in conjuncts(text) if (pair := equation(conjunct))]
-    except ValueError:  # a construct that this reader does not know; the engine has accepted the text
-        return
-    for left, right in sides:
-        for path, source in ((left, right), (right, left)):
-            if path.startswith("result.") and dotted_names(path) == {path}:
-                yield path.removeprefix("result."), source
 
 
 def _put(holder: Any, path: Sequence[str], value: Any) -> bool:

@@ -1,4 +1,4 @@
-"""L401, L403 and L411 to L413: requirements are tested, and rest on mutants that break them."""
+"""L401, L403 and L411 to L413: requirements are tested, and mutants break them."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from conformance.lint.subject import Subject
 
 
 class RequirementsTested:
-    """Every requirement rests on a check that runs, or is excluded with a reason and claimed by nothing."""
+    """Every requirement has a check that runs, or is excluded with a reason and no contract names it."""
 
     code, name, level = "L401", "requirements-tested", "error"
 
     def check(self, subject: Subject) -> Iterator[Finding]:
-        """Untested requirements, requirements excluded and tested, and ids that stand twice."""
+        """Untested requirements, requirements excluded and tested, and ids that are used twice."""
         live = _live(subject)
         claimed = {
             id_: check_text(contract, kind, name)
@@ -58,7 +58,7 @@ def _why(row: Requirement) -> str:
 
 
 def _live(subject: Subject) -> frozenset[str]:
-    """The check strings behind which frozen cases or laws stand."""
+    """The check strings that a frozen case or a known law tests."""
     live: set[str] = set()
     for contract in subject.library.contracts.values():
         bearer = contract.machine.name if contract.machine is not None else contract.operator
@@ -125,7 +125,7 @@ _EMPTY: Final = re.compile(r"\b(?:TODO|TBD|FIXME|XXX|lorem)\b", re.IGNORECASE)
 
 
 def read_documents(library: Library) -> Mapping[str, str] | None:
-    """The text of every test and benchmark file that a requirement names; None outside a checkout, which has none."""
+    """The text of every test and benchmark file that a requirement names; None outside a checkout."""
     root = library.layout.root
     if not (root / "conformance" / "tests").is_dir():
         return None
@@ -140,7 +140,7 @@ def named_documents(library: Library) -> list[str]:
     return sorted({check.operator for check in checks if check.kind in ("test", "bench")})
 
 
-KINDS: Final = ("P", "S", "F", "X")  # of requirements that something a backend does can break
+KINDS: Final = ("P", "S", "F", "X")  # of requirements that a backend can break
 MOST_REFERENCE_ONLY: Final = 5  # rows of all families together
 _CLAUSES: Final = ("guard", "refuses", "ensures", "invariant")
 
@@ -151,7 +151,7 @@ class MutantsBreak:
     code, name, level = "L411", "mutants-break", "error"
 
     def check(self, subject: Subject) -> Iterator[Finding]:
-        """Requirements and clauses that no mutant of the kill matrix breaks; nothing where there is no matrix."""
+        """Requirements and clauses that no mutant of the kill matrix breaks; nothing without a matrix."""
         if subject.evidence is None:
             return
         for family in subject.library.requirements.values():
@@ -194,23 +194,23 @@ class MutantsBreak:
 
 
 class GuardsTwice:
-    """Every guard decides two frozen calls, so that none hangs on a single one."""
+    """Every guard decides at least two frozen calls."""
 
     code, name, level = "L412", "guards-twice", "error"
 
     def check(self, subject: Subject) -> Iterator[Finding]:
-        """Guards that are the first that is not true in a single call; nothing where there is no kill matrix."""
+        """Guards that decide a single frozen call; nothing without a kill matrix."""
         calls: dict[str, list[Call]] = {}
         for contract in subject.contracts if subject.evidence is not None else ():
-            desk = subject.desk(contract)
+            evaluator = subject.evaluator(contract)
             for call in subject.calls(contract.operator):
-                if guard := desk.refusal(contract.requires, call):
+                if guard := evaluator.refusal(contract.requires, call):
                     calls.setdefault(guard_text(contract, guard.id), []).append(call)
         for contract in subject.contracts:
             for kind, name, _, position in claimable(contract):
                 found = calls.get(check_text(contract, kind, name), [])
                 if kind == "guard" and len(found) == 1:
-                    message = f"guard {name!r} hangs on one call, in {found[0]}"
+                    message = f"guard {name!r} decides one call only, in {found[0]}"
                     hint = "add a case that it refuses for another value"
                     yield Finding(position, self.code, message, contract.operator, hint)
 
@@ -221,17 +221,17 @@ class ReferenceOnly:
     code, name, level = "L413", "reference-only", "error"
 
     def check(self, subject: Subject) -> Iterator[Finding]:
-        """Rows without the mark, marked rows that any backend is held to, and rows beyond the fifth."""
+        """Rows without the mark, marked rows with a check of any backend, and rows beyond the fifth."""
         marked = 0
         for family in subject.library.requirements.values():
             for row in family.requirements:
                 alone = is_reference_only(row)
                 if alone and not row.reference_only:
-                    message = f"only tests of the reference check {row.id}, so no other backend is held to it"
+                    message = f"only tests of the reference check {row.id}, so no check tests another backend"
                     hint = "add a group, law or workload, or say why there is none: `reference_only: reason`"
                     yield Finding(row.position, self.code, message, row.id, hint)
                 elif row.reference_only and not alone:
-                    message = f"{row.id} is marked reference_only, but a check of any backend carries it"
+                    message = f"{row.id} is marked reference_only, but it has a check of any backend"
                     yield Finding(row.position, self.code, message, row.id, "remove the mark")
                 marked += alone
                 if alone and marked > MOST_REFERENCE_ONLY:
@@ -241,6 +241,6 @@ class ReferenceOnly:
 
 
 def is_reference_only(row: Requirement) -> bool:
-    """Whether a requirement that a backend can break rests on tests of the suite's reference alone."""
+    """Whether only tests of the suite's reference check a requirement that a backend can break."""
     kinds = {check_of(text).kind for text in row.checks}
     return row.kind in KINDS and not row.excluded and "test" in kinds and kinds <= {"test", "lint", "bench"}

@@ -1,4 +1,4 @@
-"""The interface of a lint rule, and what it says about one place of the specification."""
+"""The interface of a lint rule, and its findings."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Rule(Protocol):
 
     @property
     def name(self) -> str:
-        """What holds where the rule is silent."""
+        """The rule as a few words joined by hyphens."""
 
     @property
     def level(self) -> str:

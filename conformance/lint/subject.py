@@ -1,36 +1,34 @@
-"""What lint looks at: the library, the frozen corpus, the lock, and the few names that stand to its right."""
+"""What lint judges: the library, the frozen cases, the lock, and facts that its caller reads for it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, field
 
 from conformance.codec.codebook import Codebook, codebook_of
 from conformance.contract.library import Library
 from conformance.contract.model import Contract
-from conformance.lint.call import Call, Desk, UnreadableCase, calls_of, memory_of
+from conformance.lint.call import Call, Evaluator, UnreadableCase, calls_of
 from conformance.vectors.case import Case
 from conformance.vectors.lock import Lock
 
 
-class Bench:
-    """The desks and calls that subjects share which differ in little; a memo and nothing else."""
+class Cache:
+    """The evaluators and calls that similar subjects share."""
 
     def __init__(self) -> None:
         self._calls: dict[int, tuple[Case, Codebook, tuple[Call, ...] | UnreadableCase]] = {}  # by the case's identity
         self._callers: dict[int, tuple[tuple[Case, ...], Mapping[str, list[Case]]]] = {}  # by the tuple's identity
-        self._desks: dict[str, list[Desk]] = {}
-        self._witnesses: dict[tuple[str, str], list[tuple[Call, Any]]] = {}
+        self._desks: dict[str, list[Evaluator]] = {}
 
-    def desk(self, contract: Contract) -> Desk:
-        """The desk that serves a contract."""
-        desks = self._desks.setdefault(contract.operator, [])
-        for desk in desks:
-            if desk.serves(contract):
-                return desk
-        desks.append(Desk(contract))
-        return desks[-1]
+    def evaluator(self, contract: Contract) -> Evaluator:
+        """An evaluator with the contract's variables."""
+        evaluators = self._desks.setdefault(contract.operator, [])
+        for evaluator in evaluators:
+            if evaluator.serves(contract):
+                return evaluator
+        evaluators.append(Evaluator(contract))
+        return evaluators[-1]
 
     def calls(self, case: Case, codebook: Codebook) -> tuple[Call, ...]:
         """The calls of a case; raises UnreadableCase."""
@@ -56,28 +54,14 @@ class Bench:
             known = self._callers[id(cases)] = (cases, found)
         return known[1].get(operator, ())
 
-    def witnesses(self, operator: str, text: str) -> list[tuple[Call, Any]]:
-        """The wrong results that a postcondition alone is known to have caught, for `L306` to add to."""
-        return self._witnesses.setdefault((operator, text), [])
-
-
-def _same_types(one: Library, other: Library) -> bool:
-    mine, yours = one.contracts, other.contracts
-    return mine.keys() == yours.keys() and all(
-        mine[name] is yours[name]
-        or (mine[name].inputs, mine[name].outputs, memory_of(mine[name]))
-        == (yours[name].inputs, yours[name].outputs, memory_of(yours[name]))
-        for name in mine
-    )
-
 
 @dataclass(frozen=True, slots=True)
 class Subject:
     """A library with its frozen cases, by operator.
 
-    `known_laws`, `documents` (path -> text of the tests and benchmarks that requirements name; None where no checkout
-    is there to look into) and `evidence` (mutant id -> check strings of all that notices it; None where no kill matrix
-    says that) come from the caller, because they stand to the right of lint.
+    The caller gives what lint cannot import: `known_laws`; `documents`, the text by path of the tests and benchmarks
+    that requirements name (None outside a checkout); and `evidence`, by mutant the check strings of what notices it
+    (None without a kill matrix). `only` limits the judgement to these contracts.
     """
 
     library: Library
@@ -86,33 +70,33 @@ class Subject:
     known_laws: frozenset[str]
     documents: Mapping[str, str] | None
     codebook: Codebook = field(repr=False)
-    bench: Bench = field(repr=False)
+    cache: Cache = field(repr=False)
     only: frozenset[str] | None = None
     evidence: Mapping[str, frozenset[str]] | None = None
 
     @property
     def contracts(self) -> tuple[Contract, ...]:
-        """The contracts under judgement: all of them, or those that `only` names."""
+        """The contracts to judge: all, or those that `only` names."""
         contracts = self.library.contracts
         return tuple(contracts[name] for name in sorted(contracts) if self.only is None or name in self.only)
 
-    def desk(self, contract: Contract) -> Desk:
-        """Where the contract's expressions meet its calls."""
-        return self.bench.desk(contract)
+    def evaluator(self, contract: Contract) -> Evaluator:
+        """What evaluates the contract's expressions."""
+        return self.cache.evaluator(contract)
 
     def calls(self, operator: str, unsure: bool = False) -> tuple[Call, ...]:
-        """Every readable frozen call of an operator, wherever its case stands, in the corpus' order.
+        """Every readable frozen call of an operator, in the cases of all operators, in the order of the corpus.
 
-        Left out, unless `unsure`, are calls of a machine in a state of which not everything is known that counts.
+        Calls of a machine whose relevant state is not known are left out, unless `unsure`.
         """
         found: list[Call] = []
         contract = self.library.contracts.get(operator)
         for cases in self.cases.values():
-            for case in self.bench.callers(cases, operator):
+            for case in self.cache.callers(cases, operator):
                 try:
-                    found += (call for call in self.bench.calls(case, self.codebook) if call.operator == operator)
+                    found += (call for call in self.cache.calls(case, self.codebook) if call.operator == operator)
                 except UnreadableCase:
-                    continue  # L108 says so
+                    continue  # L108 reports it
         if unsure or contract is None or contract.method is None:
             return tuple(found)
         return tuple(call for call in found if contract.foresees(call.inputs))
@@ -123,25 +107,10 @@ class Subject:
         for cases in self.cases.values():
             for case in cases:
                 try:
-                    self.bench.calls(case, self.codebook)
+                    self.cache.calls(case, self.codebook)
                 except UnreadableCase as error:
                     found.append(error)
         return tuple(found)
-
-    def derive(
-        self,
-        library: Library | None = None,
-        cases: Mapping[str, tuple[Case, ...]] | None = None,
-        only: Iterable[str] | None = None,
-    ) -> Subject:
-        """The same subject with other contracts or cases, sharing what has been evaluated already."""
-        changed = self
-        if library is not None:
-            same = _same_types(self.library, library)
-            codebook = self.codebook if same else codebook_of(library, self.codebook)
-            changed = replace(self, library=library, codebook=codebook)
-        changed = changed if cases is None else replace(changed, cases=cases)
-        return changed if only is None else replace(changed, only=frozenset(only))
 
 
 def subject_of(
@@ -158,4 +127,4 @@ def subject_of(
         by_operator.setdefault(case.operator, []).append(case)
     frozen = {operator: tuple(found) for operator, found in sorted(by_operator.items())}
     book, laws = codebook_of(library), frozenset(known_laws)
-    return Subject(library, frozen, lock, laws, documents, book, Bench(), evidence=evidence)
+    return Subject(library, frozen, lock, laws, documents, book, Cache(), evidence=evidence)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from conformance.contract.machine_file import OPEN_HANDLE
 from conformance.contract.model import Contract
-from conformance.lint.mutation import Path
+from conformance.contract.source import Path
 
 
 def parts(contract: Contract) -> Iterator[tuple[str, Path]]:
@@ -22,10 +22,6 @@ def parts(contract: Contract) -> Iterator[tuple[str, Path]]:
         yield f"edge case {edge.id}", ("edge_cases", k)
     for k, use in enumerate(contract.laws):
         yield f"law {use.law}", ("laws", k)
-    for k, variable in enumerate(contract.state):
-        yield f"state variable {variable.name}", ("state", k)
-        for n in range(len(variable.updates)):
-            yield f"update {n + 1} of {variable.name}", ("state", k, "updates", n)
     for k, clause in enumerate(contract.invariants):
         yield f"invariant {clause.id}", ("invariants", k)
     for name in contract.source.value.get("becomes", {}):

@@ -18,14 +18,6 @@ def test_the_small_contract_is_well_formed(tmp_path: Path) -> None:
     assert list(library.contracts) == ["UML_OS.Data.Halve_v1"]
 
 
-STATE = """\
-state:
-  - variable: half
-    before: nowhere
-    after: half
-    failure: unchanged
-    updates: [{when: "true", becomes: "whole"}]"""
-
 # What is spoilt, by what, where the problem must point, its code, a part of its message and a part of its hint.
 SPOILT = [
     ("bad-yaml", "ordering: {}", "ordering: {", None, "C001", "bad YAML", "quote"),
@@ -57,7 +49,7 @@ SPOILT = [
     ("bad-edge", "whole == 0u", "whole == nil", "nil", "C004", "undeclared", ""),
     ("unfinished-cel", "rest == 0u", "rest ==", None, "C004", "", ""),
     ("has-macro", "rest == 0u", "has(label)", "has(label)", "C004", "has()", "has_<path>"),
-    ("state-nowhere", "state: none", STATE, "nowhere", "C004", "'nowhere'", "input path"),
+    ("state-of-an-operator", "state: none", "state: some", "some", "C002", "none", ""),
 ]  # fmt: skip
 
 

@@ -91,13 +91,6 @@ def test_a_link_into_another_root_is_absolute_and_shown_without_its_path() -> No
         assert (rooms.path("a") / "out").readlink() == rooms.path("b") / "secret"
 
 
-def test_chmod_sets_the_mode() -> None:
-    with Rooms() as rooms:
-        do(rooms, "put", path="f", text="x")
-        do(rooms, "chmod", path="f", mode="0400")
-        assert (rooms.path("a") / "f").stat().st_mode & 0o777 == 0o400
-
-
 @pytest.mark.parametrize("path", ["", "/etc/passwd", "..", "../b", "a/../../b", "a//b", "./a", "a/.", "a\0b"])
 def test_a_path_that_is_not_plain_is_refused(path: str) -> None:
     assert fault_of(path)
@@ -115,10 +108,8 @@ def test_a_path_that_is_not_plain_is_refused(path: str) -> None:
         ("rename", {"from": "out/kept", "to": "mine"}),
         ("rename", {"from": "own", "to": "out/mine"}),
         ("link", {"path": "out/l", "target": "own", "symbolic": True}),
-        ("chmod", {"path": "out/kept", "mode": "0000"}),
         ("flip", {"path": "kept", "offset": 0, "mask": 1}),
         ("truncate", {"path": "kept", "size": 0}),
-        ("chmod", {"path": "kept", "mode": "0000"}),
         ("put", {"path": "kept", "text": "x"}),
     ],
 )

@@ -105,8 +105,6 @@ def test_a_path_may_hold_what_an_earlier_step_answers(tmp_path: Path) -> None:
         ("{link: {path: x, target: y, target_root: ..}}", "C002", ""),
         ("{flip: {path: x, offset: 0, mask: 0}}", "C015", "mask is 0"),
         ("{flip: {path: x, offset: 0, mask: 256}}", "C015", "mask is 256"),
-        ("{chmod: {path: x, mode: 644}}", "C002", ""),
-        ('{chmod: {path: x, mode: "0999"}}', "C015", "mode '0999'"),
         ("{put: {path: x, bytes: 0g}}", "C009", "ill-typed content"),
         ("{put: {path: x, pickle2: {bytes: \"00\"}}}", "C009", "pickle2 cannot hold it"),
         ("{put: {path: x, npz: [{name: y}]}}", "C009", "ill-typed content"),

@@ -170,10 +170,10 @@ def test_a_list_that_is_frozen_as_a_digest_is_known_to_be_missing(tmp_path: Path
     marker = {"count": 100, "sha256": "00" * 32, "head": [], "tail": []}
     judged = subject(tmp_path, contract, [case("long", step("call", {"whole": "4"}, {"half": "2", "parts": marker}))])
     (call,) = judged.calls(OPERATOR)
-    desk = judged.desk(judged.contracts[0])
+    evaluator = judged.evaluator(judged.contracts[0])
     assert call.elided == {"parts"}
-    assert desk.judges("result.half == 2u", call)
-    assert not desk.judges("size(result.parts) == 100", call)
+    assert evaluator.judges("result.half == 2u", call)
+    assert not evaluator.judges("size(result.parts) == 100", call)
 
 
 def test_a_sweep_is_read_at_its_first_and_last_call(tmp_path: Path) -> None:

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from conformance.contract.source import MalformedContract
+from conformance.contract.source import MalformedContract, Path
 from conformance.lint.catalogue import RULES
-from conformance.lint.mutation import Path, drop, with_contract
 from conformance.tests.contract_parts import parts
+from conformance.tests.lint_faults.edits import drop, with_contract, with_library
 from conformance.tests.shipped import shipped_library, shipped_subject
 
 # L501 and L502 only say that something changed. What looks at no case comes first: one finding is enough.
@@ -57,5 +57,5 @@ def test_an_edit_that_deletes_nothing_leaves_lint_green() -> None:
         assert again is not contract
         changed[contract.operator] = again
     library = replace(subject.library, contracts={**subject.library.contracts, **changed})
-    parsed_again = subject.derive(library, only=changed)
+    parsed_again = with_library(subject, library, only=changed)
     assert [str(finding) for rule in _RULES for finding in rule.check(parsed_again)] == []

@@ -15,12 +15,12 @@ import pytest
 from conformance.codec.codebook import codebook_of
 from conformance.contract.library import Library, load_library
 from conformance.contract.source import MalformedContract
-from conformance.lint.catalogue import lint
-from conformance.lint.mutation import drop, with_contract
-from conformance.lint.seeded import faults, score
+from conformance.lint.catalogue import lint, rule_with
 from conformance.lint.subject import Subject, subject_of
 from conformance.tests.contract_parts import parts
 from conformance.tests.counter_spec import COUNTER, NAME, backend, load, write
+from conformance.tests.lint_faults import faults, outcomes
+from conformance.tests.lint_faults.edits import drop, with_contract
 from conformance.tests.small_spec import SHIPPED
 from conformance.trial.behaviour import ALONE
 from conformance.trial.check import Verdict
@@ -298,14 +298,14 @@ def test_lint_has_nothing_to_say_about_the_counter() -> None:
     assert [str(finding) for finding in lint(subject())] == []
 
 
-def test_every_fault_seeded_into_the_counter_is_caught() -> None:
-    scores = {one.code: one for one in score(subject(), faults(subject()), per_rule=None)}
-    assert {code: one.missed for code, one in scores.items() if one.missed} == {}
-    assert scores["L202"].seeded >= 10
-    assert {"L305", "L306", "L301", "L303"} <= {code for code, one in scores.items() if one.seeded}
+def test_every_fault_put_into_the_counter_is_found() -> None:
+    found = {code: outcomes(some, [rule_with(code)]) for code, some in faults(subject()).items()}
+    assert [name for some in found.values() for name, is_found in some if not is_found] == []
+    assert len(found["L202"]) >= 10
+    assert all(found[code] for code in ("L301", "L303", "L305", "L306"))
 
 
-def test_faults_are_seeded_into_what_a_machine_remembers() -> None:
+def test_there_are_faults_of_the_state_of_a_machine() -> None:
     names = [fault.name for some in faults(subject()).values() for fault in some]
     assert "Counter.Increment: Counter.Increment says nothing of count" in names
     assert "Counter.Read: Counter.Read forgets to keep limit" in names

@@ -66,7 +66,7 @@ class RestartStep:
 
 @dataclass(frozen=True, slots=True)
 class FileStep:
-    """What the harness does to files between two calls: put, flip, truncate, delete, rename, link or chmod.
+    """What the harness does to files between two calls: put, flip, truncate, delete, rename, link or damage.
 
     `body` names the root and the paths below it; a path may contain `{step.output}`, what an earlier step answered.
     """

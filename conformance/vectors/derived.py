@@ -112,9 +112,9 @@ def _require_known(expansion: Expansion) -> None:
 
 class _Search:
     def __init__(self, expansion: Expansion) -> None:
-        self.expansion, self.wishes = expansion, expansion.body["derive"]
-        self.model = Model(expansion.contract, expansion.codebook, self.wishes.get("operations", ()))
-        self.depth: int = self.wishes.get("depth", DEPTH)
+        self.expansion, body = expansion, expansion.body["derive"]
+        self.model = Model(expansion.contract, expansion.codebook, body.get("operations", ()))
+        self.depth: int = body.get("depth", DEPTH)
         self.nodes: dict[str, Node] = {}
         self.first: dict[tuple[str, str], tuple[Node, Move]] = {}  # (operator, what it shows) -> the shortest way
         self.openings: list[tuple[Move, str]] = []
@@ -172,10 +172,8 @@ class _Search:
         yield lambda: self.after("unknown-handle", lambda _: NOBODY)
         if closers := [name for name in self.model.moves if self.model.closes(name)]:
             yield lambda: self.after("closed-handle", None, closing=self.model.moves[closers[0]][0])
-        if self.wishes.get("restart", True):
-            yield lambda: self.after("handle-of-an-earlier-process", None, restart=True)
-        if self.wishes.get("two_handles", True):
-            yield self.two_handles
+        yield lambda: self.after("handle-of-an-earlier-process", None, restart=True)
+        yield self.two_handles
 
     def nothing_opens(self) -> Problem:
         """The problem of a search that has nowhere to begin."""

@@ -106,13 +106,6 @@ def _link(root: Path, body: Body, rooms: Rooms) -> None:
         found.symlink_to(target)
 
 
-def _chmod(root: Path, body: Body, _: Rooms) -> None:
-    found = place(root, body["path"])
-    if found.is_symlink():
-        raise StepRefused(f"{body['path']!r} is a symbolic link")
-    found.chmod(int(body["mode"], 8))
-
-
 _ACTIONS: Final[Mapping[str, Callable[[Path, Body, Rooms], None]]] = {
     "put": _put,
     "flip": _flip,
@@ -120,7 +113,6 @@ _ACTIONS: Final[Mapping[str, Callable[[Path, Body, Rooms], None]]] = {
     "delete": _delete,
     "rename": _rename,
     "link": _link,
-    "chmod": _chmod,
 }
 ACTIONS: Final = (*_ACTIONS, "damage")
 

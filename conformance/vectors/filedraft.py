@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -20,7 +19,6 @@ from conformance.vectors.temp_roots import fault_of
 
 FILE_STEPS: Final = (*ACTIONS, "tree")
 _AS_PUT: Final = frozenset({"npz", "pickle2", "cbor"})  # what a put of these codecs is worded as, a look at them finds
-_MODE: Final = re.compile(r"0[0-7]{3}\Z")
 _IN_PATHS: Final = frozenset({"string", "bytes", *FIXED_BYTES, "uint8", "uint16", "uint32", "uint64"})
 
 
@@ -155,12 +153,6 @@ class FileDraft:
         refuse_unknown_damage(self.expansion, name, edit, self.place)
         place = body["path"] if body["path"] == "." else self.path(body, "path")
         return {"path": place, "format": name, "edit": edit}
-
-    def _chmod(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        mode = body["mode"]
-        if not isinstance(mode, str) or not _MODE.match(mode):
-            raise (self.place / "mode").problem("C015", f"mode {mode!r:.40}", "four octal digits, the first 0: 0644")
-        return {"path": self.path(body, "path"), "mode": mode}
 
 
 def refuse_unknown_damage(expansion: Expansion, name: str, edit: str, place: Place) -> None:

@@ -10,17 +10,17 @@ from conformance.contract.family import Passage, Requirement
 from conformance.contract.machine_file import OPEN_HANDLE
 from conformance.contract.model import Contract
 from conformance.lint.checks import check_of, check_text, claimable, mentions
-from conformance.lint.mutation import (
+from conformance.lint.subject import Subject
+from conformance.tests.lint_faults.edits import (
     Edit,
     Fault,
     drop,
     put,
     with_contract,
     with_coverage,
-    with_library,
     with_requirements,
+    with_tables,
 )
-from conformance.lint.subject import Subject
 
 
 def page_faults(subject: Subject) -> Iterator[Fault]:
@@ -43,15 +43,15 @@ def page_faults(subject: Subject) -> Iterator[Fault]:
             yield Fault("L204", f"{word} forbidden, which {contract.operator} takes", fault)
     named = {mention.name for contract in subject.contracts for mention in mentions(contract, "ruling")}
     for id_, ruling in subject.library.rulings.items():
-        if id_ not in named:  # it rests on a test; without it no name hangs in the air
+        if id_ not in named:  # a test covers it, and no contract would name an unknown ruling
             continue
         rulings = {other: body for other, body in subject.library.rulings.items() if other != id_}
-        yield Fault("L105", f"{id_} removed", partial(with_library, subject, rulings=rulings))
+        yield Fault("L105", f"{id_} removed", partial(with_tables, subject, rulings=rulings))
         more = {**subject.library.rulings, "ZA99": replace(ruling, id="ZA99", requirements=())}
-        yield Fault("L105", f"{id_} under a number that nothing names", partial(with_library, subject, rulings=more))
+        yield Fault("L105", f"{id_} under a number that nothing names", partial(with_tables, subject, rulings=more))
     for code, error in subject.library.errors.items():
         errors = {**subject.library.errors, code: replace(error, message=error.message.rstrip("."))}
-        yield Fault("L403", f"{code} without a full stop", partial(with_library, subject, errors=errors))
+        yield Fault("L403", f"{code} without a full stop", partial(with_tables, subject, errors=errors))
 
 
 def _row_edits(k: int, row: Requirement) -> Iterator[tuple[str, str, Edit]]:
@@ -63,14 +63,11 @@ def _row_edits(k: int, row: Requirement) -> Iterator[tuple[str, str, Edit]]:
     yield "L104", "renumbered", put(("requirements", k, "id"), "ZZ98")
     yield "L402", "a row that no passage names", put(("requirements", k, "id"), "ZZ98")
     if row.checks and row.kind != "L":
-        yield "L401", "resting on a lint rule alone", put(checks, ["lint:L101"])
+        yield "L401", "with a lint rule as its only check", put(checks, ["lint:L101"])
         if any(check_of(text).kind in ("guard", "ensures", "law", "group") for text in row.checks):
-            reason = "Nobody got round to it."
-            yield (
-                "L401",
-                "excluded though it is tested",
-                lambda tree: tree.drop(checks).put(("requirements", k, "excluded"), reason),
-            )
+            reason = "There was no time for it."
+            exclude = put(("requirements", k, "excluded"), reason)
+            yield "L401", "excluded though it is tested", lambda tree: exclude(tree.drop(checks))
     yield "L401", "twice", lambda tree: tree.add(("requirements",), tree.at(("requirements", k)))
     yield "L403", "excluded in one word", put(("requirements", k, "excluded"), "untestable")
 
@@ -80,7 +77,8 @@ def _passage_edits(k: int, passage: Passage) -> Iterator[tuple[str, str, Edit]]:
     yield "L402", "left out", drop(where)
     yield "L402", "a line longer", put((*where, "lines", 1), passage.last + 1)
     yield "L402", "without a digest", put((*where, "digest"), "")
-    yield "L402", "carried by nothing", put(where, {"lines": [passage.first, passage.last], "excluded": "  "})
+    empty = {"lines": [passage.first, passage.last], "excluded": "  "}
+    yield "L402", "without requirement, ruling or reason", put(where, empty)
     yield "L104", "an unknown requirement", put((*where, "requirements"), ["ZZ98"])
     yield "L105", "an unknown ruling", put((*where, "rulings"), ["ZA98"])
     if passage.excluded:
@@ -88,7 +86,7 @@ def _passage_edits(k: int, passage: Passage) -> Iterator[tuple[str, str, Edit]]:
 
 
 def _deletions(subject: Subject, contract: Contract) -> Iterator[Fault]:
-    """What a requirement rests on, deleted from its contract."""
+    """Parts that a requirement names, deleted from their contract."""
     keys = {"guard": "requires", "ensures": "ensures", "edge": "edge_cases", "law": "laws", "group": "vectors"}
     keys |= {"workload": "workloads", "invariant": "invariants"}
     # The guard over the handle comes first in a method, and requirements name it at the machine.

@@ -1,4 +1,4 @@
-"""Faults against a release: contracts and corpora that changed more than their versions admit, and stale locks."""
+"""Faults against a release: contracts and corpora that changed more than their versions allow, and stale locks."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 
-from conformance.lint.mutation import Fault, put, with_cases, with_contract
 from conformance.lint.subject import Subject
+from conformance.tests.lint_faults.edits import Fault, put, with_cases, with_contract
 from conformance.vectors.corpus import Corpus
 from conformance.vectors.lock import Lock, LockedContract, lock_of, release
 from conformance.vectors.vector_file import Index
 
 
 def lock_faults(subject: Subject) -> Iterator[Fault]:
-    """Every fault that a release of the shipped specification would have to notice."""
+    """Every change that a release forbids, and every line of a lock that is out of date."""
     lock = lock_of(subject.library, Corpus(subject.cases, Index({})), None)
     released = replace(subject, lock=release(lock, "v1.0.0"))
     for contract in subject.contracts:
@@ -35,7 +35,8 @@ def lock_faults(subject: Subject) -> Iterator[Fault]:
     for operator, locked in lock.contracts.items():
         for name, other in _stale(operator, locked):
             stale = Lock({**{k: v for k, v in lock.contracts.items() if k != operator}, **other}, {})
-            yield Fault("L502", f"{operator}: {name}", partial(replace, subject, lock=stale))
+            only = frozenset({operator}) if other.keys() <= {operator} else None
+            yield Fault("L502", f"{operator}: {name}", partial(replace, subject, lock=stale, only=only))
 
 
 def _stale(operator: str, locked: LockedContract) -> Iterator[tuple[str, Mapping[str, LockedContract]]]:

@@ -7,14 +7,15 @@ from functools import partial
 from typing import Any
 
 from conformance.contract.model import Contract
+from conformance.contract.source import Path
 from conformance.contract.syntax import size_limits
 from conformance.lint.checks import mentions
-from conformance.lint.determinism import list_paths
-from conformance.lint.mutation import Edit, Fault, Path, Tree, add, drop, put, with_contract
+from conformance.lint.determinism import carried_paths, equations_of, list_paths
 from conformance.lint.subject import Subject
+from conformance.tests.lint_faults.edits import Edit, Fault, Tree, add, drop, put, with_contract
 from conformance.vectors.notable import AXES
 
-_GHOST = "Nobody.Ghost_v1"
+_GHOST = "Missing.Ghost_v1"
 
 
 def clause_faults(subject: Subject) -> Iterator[Fault]:
@@ -43,7 +44,7 @@ def _edits(subject: Subject, contract: Contract) -> _Edits:
 
 
 def _axes(contract: Contract) -> _Edits:
-    """An axis that is walked no more; a reason where there is none to give, and none where there was."""
+    """An axis without its group, a reason beside a group, and a reason that is missing."""
     for axis in AXES:
         where = [group.path for group in contract.groups if group.body.get("axis") == axis]
         if where:
@@ -54,7 +55,7 @@ def _axes(contract: Contract) -> _Edits:
 
 
 def _limits(contract: Contract) -> _Edits:
-    """A limit without its unit, with another one than it counts, and a unit where nothing is bounded."""
+    """A limit without its unit, a limit with a wrong unit, and a unit without a limit."""
     for k, guard in enumerate(contract.requires):
         if guard.unit:
             other = "items" if guard.unit != "items" else "bytes"
@@ -90,7 +91,7 @@ def _symbols(contract: Contract) -> _Edits:
                 yield "L102", f"case {case['id']} pins an unknown code", put(where, "NO_SUCH_CODE")
     for k, use in enumerate(contract.laws):
         yield "L103", f"law {use.law} misspelt", put(("laws", k, "law"), f"{use.law}-ish")
-    yield "L103", "an unheard-of law", add(("laws",), {"law": "conservation-of-energy", "requirement": "N01"})
+    yield "L103", "an unknown law", add(("laws",), {"law": "conservation-of-energy", "requirement": "N01"})
     for key, code in (("requirement", "L104"), ("ruling", "L105")):
         seen: set[str] = set()
         for mention in mentions(contract, key):
@@ -148,7 +149,7 @@ def _randomness(subject: Subject, contract: Contract) -> _Edits:
     contracts = subject.library.contracts
     if contract.rng is None:
         for callee in sorted(name for name, other in contracts.items() if other.rng and other.rng.draws):
-            yield "L203", f"draws through {callee} in silence", add(("calls",), callee)
+            yield "L203", f"draws through {callee} and does not say so", add(("calls",), callee)
         yield "L203", "an rng that draws nothing", put(("rng",), {"family": "Philox4x32-10"})
         return
     yield "L203", "another family", put(("rng", "family"), "MT19937")
@@ -183,33 +184,23 @@ def _postconditions(contract: Contract) -> _Edits:
         yield "L306", f"postcondition {clause.id} twice", add(("ensures",), again)
     empty = {"id": "empty", "that": "true", "requirement": "N30"}
     yield "L306", "a postcondition that is true of anything", add(("ensures",), empty)
-    if contract.machine is None:  # not every method has a call that succeeds in a state that is known
+    if contract.machine is None:  # a method may succeed only in states that are not known
         yield "L305", "a domain without its cases", put(("domain",), ["false"])
-
-
-def _stateless(tree: Tree) -> Tree:
-    return tree.put(("purity",), "stateful").put(("state",), "none")
 
 
 def _state(contract: Contract) -> _Edits:
     if contract.machine is None:
-        yield "L202", "stateful without state", _stateless
-    for k, variable in enumerate(contract.state):
-        for n, update in enumerate(variable.updates):
-            path = ("state", k, "updates", n)
-            name = f"update {n + 1} of {variable.name}"
-            yield "L202", f"{name} deleted", drop(path)
-            yield "L202", f"{name} always", put((*path, "when"), "true")
-            yield "L202", f"{name} negated", put((*path, "when"), f"!({update.when.text})")
-            if n + 1 < len(variable.updates):
-                swap = variable.updates[n + 1].becomes.text
-                yield "L202", f"{name} becomes what the next does", put((*path, "becomes"), swap)
-        if len(contract.state) > 1:
-            yield "L202", f"{variable.name} undeclared", drop(("state", k))
+        yield "L202", "stateful and no machine", put(("purity",), "stateful")
+        carried = set(carried_paths(contract))
+        for k, clause in enumerate(contract.ensures):
+            for path, source in equations_of(clause.expression.text):
+                if path in carried and "result." not in source:
+                    unsaid = clause.expression.text.replace(f"result.{path} ==", f"result.{path} >=")
+                    yield "L202", f"{path} bounded and not equated", put(("ensures", k, "that"), unsaid)
 
 
 def _memory(contract: Contract) -> _Edits:
-    """Faults in what a machine remembers."""
+    """Faults in the state and the invariants of a machine."""
     method = contract.method
     for k, clause in enumerate(contract.invariants):
         path = ("invariants", k, "that")
@@ -218,7 +209,7 @@ def _memory(contract: Contract) -> _Edits:
         again = {"id": f"{clause.id}-again", "that": clause.expression.text, "requirement": list(clause.requirements)}
         yield "L306", f"invariant {clause.id} twice", add(("invariants",), again)
     if contract.own_machine is not None:
-        yield "L202", "a variable that nothing looks at", put(("state", "idle"), {"type": "uint64"})
+        yield "L202", "a variable that nothing uses", put(("state", "idle"), {"type": "uint64"})
     if contract.machine is None or method is None or method.closes:
         return
     for one in contract.machine.variables:

@@ -1,0 +1,155 @@
+"""Edits of a subject: a contract, a requirement page or the corpus differs in one place."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from conformance.codec.codebook import codebook_of
+from conformance.contract.family import coverage_from, requirements_from
+from conformance.contract.functions import FUNCTIONS
+from conformance.contract.library import Library
+from conformance.contract.model import Contract
+from conformance.contract.parse import contract_from
+from conformance.contract.registry import registry_functions
+from conformance.contract.source import Path
+from conformance.lint.call import memory_of
+from conformance.lint.subject import Subject
+from conformance.vectors.case import Case
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One deliberate fault, which the rule `code` must find.
+
+    `subject` makes the faulty subject when the test asks for it, because that may evaluate every case of a contract. It
+    makes none if the fault would change nothing.
+    """
+
+    code: str
+    name: str
+    subject: Callable[[], Subject | None]
+
+
+class Tree:
+    """A parsed file that edits change at paths; the parts that no edit changes are shared with the file."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = copy.copy(value)
+
+    def at(self, path: Path) -> Any:
+        """A copy of the value at a path."""
+        value = self.value
+        for step in path:
+            value = value[step]
+        return copy.deepcopy(value)
+
+    def put(self, path: Path, value: Any) -> Tree:
+        """Put a value at a path; missing mappings above it are made."""
+        self._copied(path[:-1], missing={})[path[-1]] = value
+        return self
+
+    def drop(self, path: Path) -> Tree:
+        """Remove the value at a path."""
+        del self._copied(path[:-1])[path[-1]]
+        return self
+
+    def add(self, path: Path, *items: Any) -> Tree:
+        """Append items to the list at a path; a missing list is made."""
+        self._copied(path, missing=[]).extend(items)
+        return self
+
+    def _copied(self, path: Path, missing: Any = None) -> Any:
+        """The container at a path, copied, as is every container above it; `missing` replaces an absent one."""
+        container = self.value
+        for step in path:
+            absent = missing is not None and isinstance(container, dict) and step not in container
+            container[step] = copy.copy(missing if absent else container[step])
+            container = container[step]
+        return container
+
+
+Edit = Callable[[Tree], Tree]
+
+
+def put(path: Path, value: Any) -> Edit:
+    """The edit that puts a value at a path."""
+    return lambda tree: tree.put(path, value)
+
+
+def drop(path: Path) -> Edit:
+    """The edit that removes the value at a path."""
+    return lambda tree: tree.drop(path)
+
+
+def add(path: Path, *items: Any) -> Edit:
+    """The edit that appends items to the list at a path."""
+    return lambda tree: tree.add(path, *items)
+
+
+def with_library(subject: Subject, library: Library, only: Iterable[str] | None = None) -> Subject:
+    """The subject with another library; `only` names the contracts to judge.
+
+    If no type changed, it keeps the codebook, and with it every call that was read and evaluated already.
+    """
+    codebook = subject.codebook if _same_types(subject.library, library) else codebook_of(library, subject.codebook)
+    changed = replace(subject, library=library, codebook=codebook)
+    return changed if only is None else replace(changed, only=frozenset(only))
+
+
+def _same_types(one: Library, other: Library) -> bool:
+    return one.contracts.keys() == other.contracts.keys() and all(
+        mine is (yours := other.contracts[name]) or _types(mine) == _types(yours)
+        for name, mine in one.contracts.items()
+    )
+
+
+def _types(contract: Contract) -> object:
+    return contract.inputs, contract.outputs, memory_of(contract)
+
+
+def with_contract(subject: Subject, contract: Contract, edit: Edit) -> Subject:
+    """The subject with one contract edited and parsed again; judges that contract only. Raises MalformedContract."""
+    source = replace(contract.source, value=edit(Tree(contract.source.value)).value)
+    library = subject.library
+    functions = (*FUNCTIONS, *registry_functions(library.errors))
+    machine = contract.machine if contract.method is not None else None
+    changed = contract_from(source, contract.family, library.types, functions, machine)
+    # An operator that the edit renames keeps its place under its old name: the rules judge the contract's own name.
+    contracts = {**library.contracts, contract.operator: changed}
+    return with_library(subject, replace(library, contracts=contracts), {contract.operator})
+
+
+def with_requirements(subject: Subject, family: str, edit: Edit) -> Subject:
+    """The subject with one requirements.yaml edited."""
+    source = subject.library.requirements[family].source
+    page = requirements_from(replace(source, value=edit(Tree(source.value)).value), family)
+    return with_tables(subject, requirements={**subject.library.requirements, family: page})
+
+
+def with_coverage(subject: Subject, family: str, edit: Edit) -> Subject:
+    """The subject with one coverage.yaml edited."""
+    source = subject.library.coverage[family].source
+    page = coverage_from(replace(source, value=edit(Tree(source.value)).value), family)
+    return with_tables(subject, coverage={**subject.library.coverage, family: page})
+
+
+def with_tables(subject: Subject, **tables: Any) -> Subject:
+    """The subject with other tables than contracts in its library (requirements, errors, rulings, mutants)."""
+    return replace(subject, library=replace(subject.library, **tables))
+
+
+def with_cases(subject: Subject, operator: str, cases: Iterable[Case]) -> Subject:
+    """The subject with other cases of one operator; judges that operator only."""
+    return replace(subject, cases={**subject.cases, operator: tuple(cases)}, only=frozenset({operator}))
+
+
+def without_cases(subject: Subject, operator: str, dropped: Callable[[Case], bool]) -> Subject:
+    """The subject whose corpus lacks some cases of any operator; judges `operator` only."""
+    kept = {
+        name: tuple(case for case in cases if not dropped(case)) if any(map(dropped, cases)) else cases
+        for name, cases in subject.cases.items()
+    }
+    return replace(subject, cases=kept, only=frozenset({operator}))
