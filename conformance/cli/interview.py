@@ -9,7 +9,7 @@ from typing import Any, Final, TypeVar
 from conformance.backend.carrier import stand_in_for
 from conformance.backend.driver import Driver
 from conformance.backend.hello import BadHello
-from conformance.backend.outcome import LostBackend, Observed, Result, Side, describe
+from conformance.backend.outcome import LostBackend, Observed, RawResult, Side, describe
 from conformance.backend.resolve import REFERENCE, BackendNotFound, resolve
 from conformance.backend.scheduler import Conversation, Talk
 from conformance.cli.console import Complaint
@@ -126,7 +126,7 @@ class Interview:
             raise Complaint(REFERENCE, "T007", f"lost during the derivation: {describe(error.reason)}") from None
         finally:
             carrier.kill()
-        if isinstance(outcome, Result) and isinstance(outcome.value, dict):
+        if isinstance(outcome, RawResult) and isinstance(outcome.value, dict):
             return list(map(str, outcome.value.get("lines", [])))
         return [f"the reference derives no output of {operator}; read its contract"]
 

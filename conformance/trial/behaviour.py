@@ -12,7 +12,6 @@ from conformance.backend.outcome import BadAnswer, Observed, ObservedFailure, Ob
 from conformance.codec.codebook import Codebook
 from conformance.codec.framing import Dialect
 from conformance.contract.model import Contract
-from conformance.trial import check as checks
 from conformance.trial.bystanders import (
     AmongBystanders,
     TwiceInFreshRoots,
@@ -24,6 +23,7 @@ from conformance.trial.bystanders import (
 from conformance.trial.check import (
     Check,
     Difference,
+    FailedCall,
     Kind,
     Result,
     Verdict,
@@ -202,14 +202,14 @@ class BehaviourRules:
             outcome_name(later),
             message="the same call, asked again in another order or a fresh process, got another answer",
             difference=Difference("answer", shown(first[k]), shown(later)),
-            call=checks.Call(contract.operator, sample[k].inputs, answer_of(later)),
+            call=FailedCall(contract.operator, sample[k].inputs, answer_of(later)),
         )
 
     def _shape(self, contract: Contract, sample: Sequence[Call], first: Sequence[Observed]) -> Result:
         check = behaviour_check(contract, "shape")
         for call, observed in zip(sample, first, strict=True):
             declared = self.codebook[call.operator].contract.codes
-            asked = checks.Call(call.operator, call.inputs, answer_of(observed))
+            asked = FailedCall(call.operator, call.inputs, answer_of(observed))
             if isinstance(observed, BadAnswer):
                 where = Difference("answer", observed.error.expected, repr(observed.error.found), "ill-typed")
                 return Result(check, Verdict.FAIL, "result", message=str(observed.error), difference=where, call=asked)

@@ -18,10 +18,10 @@ from conformance.backend.outcome import ObservedResult, Outcome
 from conformance.codec.codebook import Codebook
 from conformance.codec.framing import Dialect
 from conformance.contract.model import Contract
-from conformance.trial import check as checks
 from conformance.trial.check import (
     Check,
     Difference,
+    FailedCall,
     Result,
     Verdict,
     answer_of,
@@ -57,7 +57,7 @@ class TwiceInFreshRoots:
         """Where the two walks part, None where they do not; `said` is the sentence for it."""
         for one, other in zip(first.exchanges, second.exchanges, strict=False):
             if shown(one.observed) != shown(other.observed):
-                call = checks.Call(other.operator, other.inputs, answer_of(other.observed))
+                call = FailedCall(other.operator, other.inputs, answer_of(other.observed))
                 where = Difference("answer", shown(one.observed), shown(other.observed))
                 outcome = outcome_name(other.observed)
                 return Result(check, Verdict.FAIL, outcome, other.step, said or _ANSWER, where, call)

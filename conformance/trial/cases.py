@@ -15,18 +15,18 @@ from conformance.backend.outcome import (
     ObservedFailure,
     ObservedResult,
     Outcome,
+    RawResult,
     Side,
     describe,
 )
-from conformance.backend.outcome import Result as AnsweredResult
 from conformance.backend.scheduler import Finished
 from conformance.codec.codebook import Codebook
 from conformance.codec.framing import Dialect
 from conformance.contract.model import Contract, Guard
-from conformance.trial import check as checks
 from conformance.trial.check import (
     Check,
     Difference,
+    FailedCall,
     Kind,
     Result,
     Verdict,
@@ -198,13 +198,13 @@ class CaseRunner:
             outcome_name(observed),
             name,
             difference=found,
-            call=checks.Call(step.operator, inputs, answer_of(observed)),
+            call=FailedCall(step.operator, inputs, answer_of(observed)),
             **self._contradicted(case, step, stage),
         )
 
     def _is_expected(self, step: CallStep, outcome: Outcome) -> bool:
         """Whether a JSON answer is the expected text itself: well typed and right, at a tenth of the cost."""
-        if not isinstance(outcome, AnsweredResult) or not isinstance(step.expected, ExpectedResult):
+        if not isinstance(outcome, RawResult) or not isinstance(step.expected, ExpectedResult):
             return False
         if self.dialect.name != "json" or self.codebook[step.operator].lasting is not None:
             return False  # what is volatile is answered, and not frozen
@@ -238,7 +238,7 @@ class CaseRunner:
         if run.stop is not None:
             at, observed = run.stop, run.stop.observed
             said = observed.error if isinstance(observed, BadAnswer) else observed
-            call = checks.Call(case.accumulation.operator, at.inputs, answer_of(observed))
+            call = FailedCall(case.accumulation.operator, at.inputs, answer_of(observed))
             where = Difference(f"call {at.call} of {case.accumulation.count}", "a result", str(said))
             return Result(check, Verdict.FAIL, outcome_name(observed), difference=where, call=call)
         if (parting := gap(expected, run.checkpoints)) is None:

@@ -69,15 +69,15 @@ class Result:
     step: str = ""  # of a trace
     message: str = ""  # one sentence for people
     difference: Difference | None = None
-    call: Call | None = None  # the call that was answered wrongly, for the command that repeats it
+    call: FailedCall | None = None  # the call that was answered wrongly, for the command that repeats it
     broken: tuple[str, ...] = ()  # postconditions that the wrong result violates
     details: dict[str, Any] = field(default_factory=dict)
     steps: tuple[Any, ...] = field(default=(), repr=False, compare=False)  # of fuzzing: what shows it; in no record
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
-    """One call in JSON wire form."""
+class FailedCall:
+    """The call behind a result that is no pass, in JSON wire form."""
 
     operator: str
     inputs: Any

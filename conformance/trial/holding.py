@@ -20,7 +20,7 @@ from conformance.backend.driver import Driver
 from conformance.backend.outcome import ProtocolError, describe
 from conformance.backend.scheduler import Patience, workers
 from conformance.trial.cases import blamed, forsaken, lost
-from conformance.trial.check import Call, Check, Result, Verdict
+from conformance.trial.check import Check, FailedCall, Result, Verdict
 from conformance.trial.options import Progress
 from conformance.trial.plan import Trial
 
@@ -158,7 +158,7 @@ def _with_call(result: Result, trial: Trial, number: int) -> Result:
         return result
     step = trial.calls[number - 1]
     name = step.name if len(trial.calls) > 1 else ""
-    return replace(result, step=name, call=Call(step.operator, step.inputs))
+    return replace(result, step=name, call=FailedCall(step.operator, step.inputs))
 
 
 def unasked(check: Check, why: str) -> Result:

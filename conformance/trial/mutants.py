@@ -115,7 +115,7 @@ class Effort:
     known: KillMatrix | None = None
 
 
-def kill_matrix(
+def measure_matrix(
     library: Library,
     cases: Iterable[Case],
     only: Sequence[str] = (),

@@ -22,11 +22,7 @@ from conformance.contract.finder import Layout
 from conformance.contract.library import Library
 from conformance.trial.check import Result, Verdict
 from conformance.trial.client import Asker
-from conformance.trial.diagnosis import MOST_UNLISTED, diagnose, unlisted
 from conformance.trial.holding import Held, hold_trials, unasked
-from conformance.trial.kill_matrix import FILE as MATRIX_FILE
-from conformance.trial.kill_matrix import UnreadableMatrix, believed, read_matrix
-from conformance.trial.mutant_interview import MutantInterview
 from conformance.trial.options import Progress, RunOptions, Selection, Silence
 from conformance.trial.plan import Plan, Trial
 from conformance.trial.run_result import BackendIdentity, Counts, Diagnosis, RunResult
@@ -78,7 +74,7 @@ class _Run:
         selected += (trial for trial in self.plan.rule_trials if any(id_ in self.selection for id_ in trial.ids))
         apart: dict[bool, list[Trial]] = {True: [], False: []}
         for trial in selected:
-            apart[self.plan.applicable(trial, hello.operators)].append(trial)
+            apart[trial.operator in hello.operators].append(trial)
         self.results += [Result(check, Verdict.NOT_APPLICABLE) for trial in apart[False] for check in trial.checks]
         held = self.hold(apart[True])
         fuzz = self.fuzz(hello, held.hopeless)
@@ -121,7 +117,7 @@ class _Run:
             counts=counts,
             results=results,
             unattributed=tuple(sorted(self.unattributed)),
-            declarable=len(self.plan.declarable),
+            declarable=len(self.library.declarable),
             missing=tuple(sorted({*options.require} - hello.operators)),
             crash=crash,
             obstacles=tuple(sorted(set(self.obstacles))),
@@ -145,13 +141,19 @@ class _Run:
         return replace(run, diagnosis=self.diagnosis(results)) if not run.conformant else run
 
     def diagnosis(self, results: Sequence[Result]) -> Diagnosis | None:
-        """The known mistake behind the failures, where the committed kill matrix is there to look it up in."""
+        """The known mistake behind the failures; None where no kill matrix is committed to look it up in."""
+        # Only a run with failures pays for these imports.
+        from conformance.trial.committed_reports import MATRIX_FILE, UnreadableReport
+        from conformance.trial.diagnosis import MOST_UNLISTED, diagnose, unlisted
+        from conformance.trial.kill_matrix import believed, read_matrix
+        from conformance.trial.mutant_interview import MutantInterview
+
         file = self.library.layout.reports / MATRIX_FILE
         if not file.is_file():
             return None
         try:
             matrix = read_matrix(file)
-        except UnreadableMatrix as error:
+        except UnreadableReport as error:
             self.progress.note(str(error))
             return None
         if (new := len(unlisted(self.library.mutants, matrix))) > MOST_UNLISTED:

@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from conformance.backend.outcome import BadAnswer, ObservedFailure, ObservedResult, Result, describe, observe
+from conformance.backend.outcome import BadAnswer, ObservedFailure, ObservedResult, RawResult, describe, observe
 from conformance.backend.scheduler import Call, Talk
 from conformance.codec.codebook import Codebook
 from conformance.codec.framing import Dialect, Garbage, Splitter
@@ -257,7 +257,7 @@ class Questioner:
                 answers.append(Answer(Kind.UNASKED))
                 continue
             (outcome,) = yield [call]
-            if isinstance(outcome, Result):
+            if isinstance(outcome, RawResult):
                 given[step.name] = outcome.value
             answers.append(self.answer(step, outcome))
         return tuple(answers)

@@ -18,7 +18,7 @@ from conformance.codec.codebook import Codebook
 from conformance.codec.framing import Dialect
 from conformance.contract.model import Contract, LawUse
 from conformance.contract.source import MalformedContract, Problem
-from conformance.trial import check as checks
+from conformance.trial.check import FailedCall
 from conformance.trial.generators.generator import offered
 from conformance.vectors.temp_roots import Rooms
 
@@ -88,9 +88,9 @@ class LawBroken(Exception):
         super().__init__(message)
         self.message, self.call = message, call
 
-    def answered(self) -> checks.Call | None:
+    def answered(self) -> FailedCall | None:
         """The call that shows it, as results hold calls."""
-        return checks.Call(self.call.operator, self.call.inputs) if self.call else None
+        return FailedCall(self.call.operator, self.call.inputs) if self.call else None
 
 
 @dataclass(frozen=True, slots=True)
