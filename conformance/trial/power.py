@@ -23,11 +23,11 @@ from conformance.trial.crash.workload import plans
 from conformance.trial.fuzz import Fuzzing, fuzz_operator
 from conformance.trial.fuzz.draw import Drawn
 from conformance.trial.fuzz.operator import calls_for
-from conformance.trial.holding import digest
 from conformance.trial.laws.law import known_laws
 from conformance.trial.options import RunOptions
 from conformance.trial.plan import Plan, Trial
 from conformance.trial.run import reference
+from conformance.trial.runner import digest
 from conformance.vectors.corpus import Corpus
 
 INSTANCES: Final = 12  # of each law that a mutant is put to; all of them take 24 s, for every mutant
