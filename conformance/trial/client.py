@@ -24,6 +24,14 @@ from conformance.vectors.case import Case
 from conformance.vectors.exchange import AnyStep, Held, Watch, exchanges, restarts
 
 
+def driver_of(
+    backend: str, codebook: Codebook, timeout: float = DEFAULT_TIMEOUT, declared: frozenset[str] | None = None
+) -> Driver:
+    """A driver on the JSON wire; a stand-in answers what the backend does not declare. Raises BackendNotFound."""
+    stand_in = stand_in_for("json", max(timeout, DEFAULT_TIMEOUT))
+    return Driver(resolve(backend), DIALECTS["json"], codebook, timeout, stand_in=stand_in, declared=declared)
+
+
 class Asker:
     """Asks one backend in a lasting process; a loss is the answer to the call that causes it alone.
 
@@ -111,10 +119,8 @@ def attempt(
     A restart asks whether a backend keeps state, and costs a process. It is passed over inside a trace of pure
     operators, and always for a `stateless` backend. `names_broken` adds the postconditions that wrong results violate.
     """
-    dialect = DIALECTS["json"]
-    runner = CaseRunner(codebook, dialect, names_broken)
-    stand_in = stand_in_for(dialect.name, DEFAULT_TIMEOUT)
-    driver = Driver(resolve(backend), dialect, codebook, timeout, stand_in=stand_in, declared=declared)
+    driver = driver_of(backend, codebook, timeout, declared)
+    runner = CaseRunner(codebook, driver.dialect, names_broken)
     by_id = {case.id: case for case in cases if case.profile != TOO_SLOW}
     results: dict[str, Result] = {}
     obstacles: list[str] = []

@@ -23,7 +23,7 @@ from conformance.contract.family import Mutant
 from conformance.contract.library import Library
 from conformance.lint.checks import check_of
 from conformance.trial.cases import CaseRunner
-from conformance.trial.client import Attempt, attempt, behaviour, conversation_of
+from conformance.trial.client import Attempt, attempt, behaviour, conversation_of, driver_of
 from conformance.trial.evidence import Evidence
 from conformance.trial.kill_matrix import KillMatrix, MutantRow, Status
 from conformance.trial.options import DEFAULT_TIMEOUT, Progress, Silence
@@ -66,7 +66,7 @@ class Reach:
 def reach_of(backend: str, codebook: Codebook) -> Reach:
     """The reach of a mutant by its own hello; without a valid one, asking cases tells why."""
     try:
-        process, hello = Driver(resolve(backend), DIALECTS["json"], codebook, DEFAULT_TIMEOUT).start()
+        process, hello = driver_of(backend, codebook).start()
     except (BadHello, LostBackend):
         return Reach()
     process.kill()
