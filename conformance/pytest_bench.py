@@ -1,10 +1,9 @@
-"""The checks of one pytest worker, judged on one lasting backend process."""
+"""The checks of one pytest worker, judged in one lasting backend process."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
-from typing import Final
 
 from conformance.backend.carrier import stand_in_for
 from conformance.backend.driver import Driver
@@ -25,7 +24,6 @@ from conformance.trial.plan import Plan, Trial
 from conformance.trial.run import reference, started_as
 from conformance.vectors.corpus import Corpus
 
-_PATIENCE: Final = 3  # then every check has a process of its own, whose driver gives up in the end
 Judge = Callable[[Hello], Sequence[Result]]
 
 
@@ -60,7 +58,7 @@ class Bench:
             return error
 
     def judge(self, id_: str) -> Result:
-        """The verdict on one check; a trial of several checks is held once."""
+        """The verdict on one check; a trial of several checks runs once."""
         if id_ not in self._results:
             check, tried = self.checks[id_]
             hello = self._hello

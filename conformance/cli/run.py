@@ -68,7 +68,7 @@ def _startable(backend: str, wire: str, library: Library) -> None:
 
 
 def _required(names: Sequence[str], library: Library) -> tuple[str, ...]:
-    """The operators and machines that must be declared; raises Complaint for a name that no hello can hold."""
+    """The operators and machines that must be declared; raises Complaint for a name that no hello can declare."""
     known = library.declarable
     if "all" in names:
         return known

@@ -163,7 +163,7 @@ def encode_record(record: Record) -> bytes:
 
 
 def read_record(data: bytes, name: str = "record.json") -> Record:
-    """The record that `data` holds; raises BrokenRecord."""
+    """The record in `data`; raises BrokenRecord."""
     footer = _FOOTER.search(data)
     if footer is None:
         line = data.count(b"\n") + 1

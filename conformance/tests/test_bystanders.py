@@ -53,6 +53,7 @@ def crowded(*sins: str, contract: Contract | None = None) -> Result:
     codebook = codebook_of(library())
     rules = BehaviourRules(codebook, DIALECTS["json"])
     talk = rules.among_bystanders(contract or library().contracts[KEEP], cases())
+    assert talk is not None
     driver = Driver(resolve(backend(library().layout.root, *sins)), DIALECTS["json"], codebook, 10.0, 10.0)
     (finished,) = driver.hold([talk])
     assert finished.finding is not None

@@ -249,11 +249,11 @@ class CaseRunner:
 
 
 def _file_step(case: Case, step: FileStep | TreeStep, name: str, stage: Stage) -> Result | None:
-    """Do a file step or hold a tree to the frozen one; None where that is right."""
+    """Do a file step, or compare a tree with the frozen one; None where that is right."""
     try:
         tree = stage.take(step)
     except StepRefused as refused:
-        # The step could be done where the values come from, so the files are not what they had to be.
+        # The step could be done where the values come from, so the files are not what they must be.
         where = Difference(name, "a step that can be done", str(refused))
         message = f"the harness cannot do the step {name}: {refused}"
         return Result(check_of(case), Verdict.FAIL, "result", name, message, where)

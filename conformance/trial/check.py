@@ -1,4 +1,4 @@
-"""The judgement on one check, and the comparison of what came with what had to come."""
+"""The verdict on one check, and the comparison of an answer with the expected one."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The first place where what came differs from what had to come; both sides in JSON wire form."""
+    """The first place where an answer differs from the expected one; both sides in JSON wire form."""
 
     path: str
     expected: Any
@@ -47,7 +47,7 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """Something that a backend is held to, before it is tried."""
+    """Something that a backend is tested for, before it is tested."""
 
     # Vectors: the case id; OPERATOR#law-name::instance; OPERATOR!behaviour-rule; OPERATOR?fuzz; OPERATOR%workload.
     id: str
@@ -162,11 +162,11 @@ def loss_sentence(observed: Observed) -> str:
 
 
 def shown(observed: Observed) -> object:
-    """An answer, or what stands for it, in comparable form."""
+    """An answer in comparable form; a text where there is no well-typed one."""
     answer = answer_of(observed)
     return str(observed) if answer is None else answer
 
 
 def plain(side: Any) -> Any:
-    """One side of a difference as a record holds it."""
+    """One side of a difference as the record has it."""
     return str(side) if side is MISSING else side

@@ -1,4 +1,4 @@
-"""Questions to a lasting process, and a bare attempt of a backend at frozen cases."""
+"""A client that asks a backend in one lasting process, and the results of a backend in frozen cases."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ def behaviour(result: Result) -> str:
         answer = [result.difference.path, result.difference.expected, result.difference.actual]
     seen = [result.verdict.value, result.outcome, result.step, answer]
     if result.check.kind is Kind.LAW:
-        seen.append(result.message)  # it holds the values that show it
+        seen.append(result.message)  # it has the values that show the mistake
     return hashlib.sha256(json.dumps(seen, sort_keys=True, default=repr).encode()).hexdigest()
 
 

@@ -63,7 +63,7 @@ class _Carrier:
 
 @dataclass(slots=True)
 class _Survey:
-    """What the corpus holds of each distortion."""
+    """What the corpus has for each distortion."""
 
     known: set[Distortion] = field(default_factory=set)
     noticed: set[Distortion] = field(default_factory=set)

@@ -73,7 +73,7 @@ class KillMatrix:
     cases: tuple[str, ...]
     rows: Mapping[str, MutantRow]
     digests: Mapping[str, str] = field(default_factory=dict)  # of the cases, as they were asked
-    reference_only: tuple[str, ...] = ()  # requirements that only tests of the suite's reference hold
+    reference_only: tuple[str, ...] = ()  # requirements that only tests of the suite's reference check
 
     @property
     def kills(self) -> Mapping[str, int]:
@@ -117,9 +117,9 @@ def evidence_of(matrix: KillMatrix) -> Mapping[str, frozenset[str]] | None:
 
 
 def believed(matrix: KillMatrix, cases: Iterable[Case], declared: Collection[str] | None = None) -> frozenset[str]:
-    """The cases whose column holds for a backend that declares these operators, all where None.
+    """The cases whose column is valid for a backend that declares these operators, all where None.
 
-    It holds for a case that is still the one that was asked, and of which nobody else answers any part.
+    It is valid for a case that did not change since, and whose calls the backend answers without a stand-in.
     """
     return frozenset(
         case.id
@@ -130,9 +130,9 @@ def believed(matrix: KillMatrix, cases: Iterable[Case], declared: Collection[str
 
 
 def matrix_summary(matrix: KillMatrix) -> dict[str, Any]:
-    """How many mutants each kind of check kills by itself, and what hangs on a single case.
+    """How many mutants each kind of check kills by itself, and what rests on a single case.
 
-    A guard, refusal, postcondition or invariant hangs on a single case where no mutant breaks it in two.
+    A guard, refusal, postcondition or invariant rests on a single case where no mutant breaks it in two.
     """
     rows = [row for row in matrix.rows.values() if row.status in (Status.KILLED, Status.SURVIVED)]
     most: dict[str, int] = {}
@@ -223,7 +223,7 @@ def matrix_text(matrix: KillMatrix) -> str:
 
 
 def matrix_from(text: str) -> KillMatrix:
-    """The matrix that a text holds; raises KeyError, TypeError or ValueError where it holds none."""
+    """The matrix in a text; raises KeyError, TypeError or ValueError where there is none."""
     return _matrix(record_in(text, FORMAT))
 
 
@@ -241,7 +241,7 @@ def _matrix(record: Mapping[str, Any]) -> KillMatrix:
 
 
 def merged_matrix(committed: KillMatrix, fresh: KillMatrix) -> KillMatrix:
-    """The committed matrix with the rows of a run of some mutants in the place of its own.
+    """The committed matrix, with its rows replaced by those of a run of some mutants.
 
     Its other rows are kept as they are; cases that are gone leave them.
     """

@@ -236,7 +236,7 @@ class MutantInterview:
         for result in failed:
             call, case = result.call, by_id.get(result.check.id)
             if call is not None and self._stands_alone(call.operator):
-                # What an earlier call of the case answered stands in it.
+                # Its inputs already contain what earlier calls of the case answered.
                 group = case.group if case is not None else result.check.group
                 yield Failing((Asked("call", call.operator, call.inputs),), "", group)
             elif case is not None and case.steps:
@@ -245,7 +245,7 @@ class MutantInterview:
                 yield Failing(result.steps, result.step, result.check.group)
 
     def _stands_alone(self, operator: str) -> bool:
-        """Whether a call of it hangs on nothing but its inputs."""
+        """Whether the answer of a call depends on nothing but its inputs."""
         forms = self.codebook[operator]
         return forms.contract.purity == "pure" and not forms.handles and not forms.roots
 

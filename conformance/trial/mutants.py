@@ -42,7 +42,7 @@ class Footprints:
     always: frozenset[str]
 
     def runs(self, case: str, functions: frozenset[str]) -> bool:
-        """Whether a case may run one of these functions; one whose footprint nobody took may run any."""
+        """Whether a case may run one of these functions; one without a footprint may run any."""
         found = self.by_case.get(case)
         return found is None or not functions.isdisjoint(found) or not functions.isdisjoint(self.always)
 
@@ -84,7 +84,7 @@ def footprints(cases: Sequence[Case], codebook: Codebook) -> Footprints:
         held = [conversation_of(runner, case) for case in cases]
         together = [one for one in held if not (one.alone or one.in_step)]
         found: dict[str, frozenset[str]] = {}
-        # Those that restart the process would be held by turns, so each has a driver's turn of its own.
+        # Those that restart the process would run by turns, so each goes to the driver alone.
         for part in (together, *([one] for one in held if one.alone or one.in_step)):
             for finished in driver.hold(part):
                 ran = file.read_text("utf-8") if file.exists() else ""
@@ -146,7 +146,7 @@ def measure_matrix(
 
 
 def reference_only(library: Library) -> tuple[str, ...]:
-    """The ids of the requirements that are marked as held by tests of the suite's reference alone (L413)."""
+    """The ids of the requirements that are marked as checked by tests of the suite's reference alone (L413)."""
     rows = (row for family in library.requirements.values() for row in family.requirements)
     return tuple(sorted(row.id for row in rows if row.reference_only))
 

@@ -91,14 +91,14 @@ class Plan:
         cases = [case for case in self.corpus if self.options.includes(case.profile)]
         rules = BehaviourRules(self.codebook, dialect)
         trials = [
-            Trial(rules.checks(one), rules.conversation(one, cases))
+            Trial(rules.checks(one), conversation)
             for one in self.contracts
-            if rules.applies(one, cases)
+            if (conversation := rules.conversation(one, cases)) is not None
         ]
         trials += [
-            _single(behaviour_check(one, "bystanders"), rules.among_bystanders(one, cases), pure=False)
+            _single(behaviour_check(one, "bystanders"), crowded, pure=False)
             for one in self.contracts
-            if rules.keeps_files(one, cases)
+            if (crowded := rules.among_bystanders(one, cases)) is not None
         ]
         return (*trials, *self._laws())
 

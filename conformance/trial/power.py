@@ -169,7 +169,7 @@ def _text(trial: Trial) -> str:
 
 
 def _reaches(operators: Iterable[str], changed: frozenset[str] | None) -> bool:
-    """Whether a mistake can show in any of these operators; a machine stands for its methods."""
+    """Whether a mistake can show in any of these operators; a machine includes its methods."""
     if changed is None:
         return True
     return any(name == one or name.startswith(f"{one}.") for one in operators for name in changed)
