@@ -106,12 +106,16 @@ class BehaviourRules:
         sample = sample_calls(contract, cases) if contract.purity == "pure" else []
         return Conversation(key, lambda: self.talk(contract, sample), alone=True) if sample else None
 
-    def among_bystanders(self, contract: Contract, cases: Sequence[Case]) -> Conversation[Result] | None:
+    def among_bystanders(self, contract: Contract, cases: Sequence[Case]) -> Conversation[Sequence[Result]] | None:
         """The conversation that asks one operator's cases again among files of others; None where none uses a root."""
         traces = [with_looks(steps, {}) for steps in rooted_traces(contract, cases)]
         check = behaviour_check(contract, "bystanders")
         rule = AmongBystanders(self.codebook, self.dialect, contract)
-        return Conversation(check.id, lambda: rule.judge(check, traces), any(map(restarts, traces))) if traces else None
+
+        def start() -> Talk:
+            return [(yield from rule.judge(check, traces))]
+
+        return Conversation(check.id, start, any(map(restarts, traces))) if traces else None
 
     def talk_of_files(self, contract: Contract, traces: Sequence[Sequence[Step]]) -> Talk:
         """Walk every trace twice, each time in fresh roots."""

@@ -138,6 +138,7 @@ def _unjudged(result: Result, why: str) -> Result:
 
 
 CaseTalk = Generator[Sequence[Call] | Restart, Sequence[Outcome], Result]
+Talk = Generator[Sequence[Call] | Restart, Sequence[Outcome], Sequence[Result]]
 
 
 def check_of(case: Case) -> Check:
@@ -154,12 +155,15 @@ class CaseRunner:
     names_broken: bool = True  # say what of the contract a wrong answer contradicts; costs milliseconds each
     _texts: dict[int, str] = field(default_factory=dict, init=False, repr=False)  # by id of a step of the corpus
 
-    def conversation(self, case: Case) -> Conversation[Result]:
+    def conversation(self, case: Case) -> Conversation[Sequence[Result]]:
         """The conversation that tries one case; it needs a process of its own where the trace restarts it."""
         return Conversation(case.id, lambda: self.talk(case), restarts(case.steps))
 
-    def talk(self, case: Case) -> CaseTalk:
-        """Ask and judge one case."""
+    def talk(self, case: Case) -> Talk:
+        """Ask and judge one case; its one result."""
+        return [(yield from self._judged(case))]
+
+    def _judged(self, case: Case) -> CaseTalk:
         if case.accumulation is not None:
             return (yield from self._accumulated(case))
         with Stage(self.codebook, self.dialect) as stage:

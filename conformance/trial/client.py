@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from types import TracebackType
@@ -125,11 +125,7 @@ def attempt(
     results: dict[str, Result] = {}
     obstacles: list[str] = []
     for finished in driver.hold([conversation_of(runner, case, stateless) for case in by_id.values()]):
-        found = None if finished.finding is None else [finished.finding]
-        whole: Finished[Sequence[Result]] = Finished(
-            finished.key, found, finished.lost, called=finished.called, side=finished.side
-        )
-        judged = blamed([check_of(by_id[finished.key])], whole, driver.declared)
+        judged = blamed([check_of(by_id[finished.key])], finished, driver.declared)
         (results[finished.key],) = judged.results
         obstacles += filter(None, [judged.obstacle])
     tail = driver.stderr_tail.decode("utf-8", "replace")
@@ -154,7 +150,7 @@ def behaviour(result: Result) -> str:
     return hashlib.sha256(json.dumps(seen, sort_keys=True, default=repr).encode()).hexdigest()
 
 
-def conversation_of(runner: CaseRunner, case: Case, stateless: bool = False) -> Conversation[Result]:
+def conversation_of(runner: CaseRunner, case: Case, stateless: bool = False) -> Conversation[Sequence[Result]]:
     """A case as it is asked in an attempt: restarts that only ask whether a backend keeps state are left out."""
     pure = (runner.codebook[operator].contract.purity == "pure" for operator in case.operators)
     if stateless or all(pure):
@@ -162,13 +158,11 @@ def conversation_of(runner: CaseRunner, case: Case, stateless: bool = False) -> 
     return runner.conversation(case)
 
 
-def _without_restarts(
-    talk: Generator[Sequence[Call] | Restart, Sequence[Outcome], Result],
-) -> Generator[Sequence[Call] | Restart, Sequence[Outcome], Result]:
+def _without_restarts(talk: Talk[T]) -> Talk[T]:
     try:
         wish = next(talk)
         while True:
             wish = talk.send([] if isinstance(wish, Restart) else (yield wish))
     except StopIteration as end:
-        finding: Result = end.value
+        finding: T = end.value
         return finding

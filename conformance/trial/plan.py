@@ -77,8 +77,8 @@ class Plan:
             if any(id_ in wanted for id_, _ in outline_of(self.corpus.cases, operator)):
                 for case in self.corpus.cases[operator]:
                     if case.id in wanted:
-                        pure = self._pure(case.operators)
-                        yield _single(check_of(case), runner.conversation(case), pure, case.calls)
+                        conversation = replace(runner.conversation(case), in_step=self._pure(case.operators))
+                        yield Trial((check_of(case),), conversation, case.calls)
 
     @cached_property
     def rule_trials(self) -> tuple[Trial, ...]:
@@ -96,7 +96,7 @@ class Plan:
             if (conversation := rules.conversation(one, cases)) is not None
         ]
         trials += [
-            _single(behaviour_check(one, "bystanders"), crowded, pure=False)
+            Trial((behaviour_check(one, "bystanders"),), crowded)
             for one in self.contracts
             if (crowded := rules.among_bystanders(one, cases)) is not None
         ]
@@ -136,6 +136,7 @@ class Plan:
         return replace(self, options=replace(self.options, profile=PROFILES[-1]))
 
     def _pure(self, operators: Iterable[str]) -> bool:
+        """Whether a conversation keeps no state: it may then restart its processes together with others."""
         return all(name in self.codebook and self.codebook[name].contract.purity == "pure" for name in operators)
 
     def _laws(self) -> Iterator[Trial]:
@@ -151,17 +152,7 @@ class Plan:
                     id_ = f"{contract.operator}#{law.name}::{instance.slug}"
                     kind, operator = Kind.LAW, contract.operator
                     check = Check(id_, kind, operator, law.name, law.sentence, use.requirements, use.rulings)
-                    yield _single(check, _law_conversation(check, instance), self._pure({operator, *law.calls}))
-
-
-def _single(check: Check, conversation: Conversation[Result], pure: bool, calls: tuple[CallStep, ...] = ()) -> Trial:
-    """The trial of one check; what keeps no state may restart its processes together with others."""
-
-    def start() -> Any:
-        finding = yield from conversation.start()
-        return [finding]
-
-    return Trial((check,), Conversation(conversation.key, start, conversation.alone, in_step=pure), calls)
+                    yield Trial((check,), _law_conversation(check, instance, self._pure({operator, *law.calls})))
 
 
 def _known_law(use: LawUse) -> Law:
@@ -173,14 +164,14 @@ def _known_law(use: LawUse) -> Law:
     return known_laws()[use.law]
 
 
-def _law_conversation(check: Check, instance: Instance) -> Conversation[Result]:
+def _law_conversation(check: Check, instance: Instance, pure: bool) -> Conversation[Sequence[Result]]:
     from conformance.trial.laws.law import LawBroken
 
     def start() -> Any:
         try:
             yield from instance.start()
         except LawBroken as broken:
-            return Result(check, Verdict.FAIL, "result", message=broken.message, call=broken.answered())
-        return Result(check, Verdict.PASS)
+            return [Result(check, Verdict.FAIL, "result", message=broken.message, call=broken.answered())]
+        return [Result(check, Verdict.PASS)]
 
-    return Conversation(check.id, start, instance.alone)
+    return Conversation(check.id, start, instance.alone, in_step=pure)
