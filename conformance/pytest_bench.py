@@ -1,18 +1,15 @@
-"""The checks of one pytest worker, judged on one lasting backend process."""
+"""The checks of one pytest worker, judged in one lasting backend process."""
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property, partial
-from typing import Final
 
-from conformance.backend.carrier import Carrier, stand_in_for
+from conformance.backend.carrier import stand_in_for
 from conformance.backend.driver import Driver
 from conformance.backend.hello import BadHello, Hello
-from conformance.backend.outcome import LostBackend
-from conformance.backend.scheduler import Conversation, Finished, Pipeline
+from conformance.backend.outcome import Side
+from conformance.backend.scheduler import Finished
 from conformance.codec.codebook import codebook_of
 from conformance.codec.framing import DIALECTS
 from conformance.contract.library import Library
@@ -27,7 +24,6 @@ from conformance.trial.plan import Plan, Trial
 from conformance.trial.run import reference, started_as
 from conformance.vectors.corpus import Corpus
 
-_PATIENCE: Final = 3  # then every check has a process of its own, whose driver gives up in the end
 Judge = Callable[[Hello], Sequence[Result]]
 
 
@@ -42,8 +38,6 @@ class Bench:
         self._driver = Driver(command, self._dialect, self._codebook, options.timeout, stand_in=stand_in)
         self._plan = Plan(library, corpus, options, self._codebook)
         self._results: dict[str, Result] = {}
-        self._carrier: Carrier | None = None
-        self._losses = 0  # of the lasting process, in a row
 
     @cached_property
     def checks(self) -> Mapping[str, tuple[Check, Judge]]:
@@ -59,13 +53,12 @@ class Bench:
     @cached_property
     def _hello(self) -> Hello | BadHello:
         try:
-            self._carrier, hello = self._driver.start()
+            return self._driver.connect()
         except BadHello as error:
             return error
-        return hello
 
     def judge(self, id_: str) -> Result:
-        """The verdict on one check; a trial of several checks is held once."""
+        """The verdict on one check; a trial of several checks runs once."""
         if id_ not in self._results:
             check, tried = self.checks[id_]
             hello = self._hello
@@ -81,9 +74,7 @@ class Bench:
 
     def close(self) -> None:
         """End the backend."""
-        if self._carrier is not None:
-            self._carrier.kill()
-            self._carrier = None
+        self._driver.disconnect()
 
     def _unfit(self, check: Check, error: BadHello) -> Result:
         said = f"no valid hello: {error}"
@@ -91,33 +82,14 @@ class Bench:
         return Result(check, Verdict.ERROR, outcome_name(error.lost), message=f"{said}\n{stderr}".strip())
 
     def _tried(self, trial: Trial, hello: Hello) -> Sequence[Result]:
-        if not self._plan.applicable(trial, hello.operators):
+        if trial.operator not in hello.operators:
             return [Result(check, Verdict.NOT_APPLICABLE) for check in trial.checks]
-        conversation = trial.conversation
-        finished = self._alone(conversation) if conversation.alone else self._together(conversation, hello)
+        (finished,) = self._driver.hold([trial.conversation], lasting=True)
+        if finished.lost is None and (loss := self._driver.unattributed or self._driver.forsaken):
+            # Pytest has no place for a loss that no check repeats alone: the check that it came in is red.
+            side = Side.BACKEND if loss is self._driver.unattributed else Side.STAND_IN
+            finished = Finished(finished.key, None, loss.pop(), side=side)
         return blamed(trial.checks, finished, self._driver.declared).results
-
-    def _together(self, conversation: Conversation[Sequence[Result]], hello: Hello) -> Finished[Sequence[Result]]:
-        """Hold a conversation on the lasting process; whoever loses it is asked again alone, and is red either way."""
-        if self._losses >= _PATIENCE:
-            return self._alone(conversation)
-        try:
-            if self._carrier is None:
-                self._carrier, _ = self._driver.start()
-            pipeline = Pipeline[Sequence[Result]](self._carrier, self._driver.submit, hello.max_in_flight)
-            (finished,) = pipeline.hold(deque([conversation]))
-        except (LostBackend, BadHello) as error:
-            self._losses += 1
-            self.close()
-            again = self._alone(conversation)
-            loss = error if isinstance(error, LostBackend) else LostBackend(error.lost)
-            return again if again.lost is not None else Finished(conversation.key, None, loss.reason, side=loss.side)
-        self._losses = 0
-        return finished
-
-    def _alone(self, conversation: Conversation[Sequence[Result]]) -> Finished[Sequence[Result]]:
-        (finished,) = self._driver.hold([replace(conversation, alone=True)])
-        return finished
 
     def _fuzzed(self, fuzzing: Fuzzing, hello: Hello) -> Sequence[Result]:
         contract, options = fuzzing.contract, self._options

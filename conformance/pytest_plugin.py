@@ -32,7 +32,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Leave other tests alone where nobody asked for them by a path."""
+    """Collect other tests only where the command line names a path."""
     if config.getoption("tally_backend") and config.args_source is not pytest.Config.ArgsSource.ARGS:
         config.args = []
 

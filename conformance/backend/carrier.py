@@ -17,7 +17,7 @@ from conformance.backend.outcome import (
     LostBackend,
     Outcome,
     ProtocolError,
-    Result,
+    RawResult,
     Side,
     describe,
     outcome_of,
@@ -93,7 +93,7 @@ class InProcess:
             ((_, outcome),) = self.wait()
         except LostBackend as lost:
             raise BadHello(f"tally.hello was answered by {describe(lost.reason)}") from lost
-        if isinstance(outcome, Result):
+        if isinstance(outcome, RawResult):
             return hello_from(outcome.value)
         raise BadHello(f"tally.hello was answered by {describe(outcome)}")
 

@@ -32,7 +32,7 @@ from conformance.backend.outcome import (
     LostBackend,
     Outcome,
     ProtocolError,
-    Result,
+    RawResult,
     Timeout,
     describe,
     outcome_of,
@@ -91,7 +91,7 @@ class Process:
         self.submit("tally.hello", {"protocol": 1})
         try:
             ((_, outcome),) = self._wait(self.hello_timeout)
-            if isinstance(outcome, Result):
+            if isinstance(outcome, RawResult):
                 return hello_from(outcome.value)
             raise BadHello(f"tally.hello was answered by {describe(outcome)}")
         except LostBackend as lost:

@@ -78,6 +78,7 @@ class Driver:
         self._timeouts = self._silences = 0
         self._failed_starts = 0
         self._grace = GRACE
+        self._connected: tuple[Carrier, Hello] | None = None
         self.patience: Patience | None = None
 
     def start(self) -> tuple[Carrier, Hello]:
@@ -115,8 +116,28 @@ class Driver:
             carrier.kill()
             raise
 
-    def hold(self, conversations: Iterable[Conversation[T]]) -> Generator[Finished[T]]:
-        """Hold every conversation; each is finished exactly once, in no particular order; no loss is raised."""
+    def connect(self) -> Hello:
+        """Start the lasting process where none runs; what it said as it started. Raises BadHello."""
+        self._connected = self._connected or self.start()
+        return self._connected[1]
+
+    def disconnect(self, settle: bool = False) -> None:
+        """End the lasting process; `settle` waits for what it still has to say."""
+        if self._connected is not None:
+            carrier, self._connected = self._connected[0], None
+            try:
+                if settle:
+                    self._settle(carrier)
+            except LostBackend as lost:
+                self._blame_nobody(lost)
+            finally:
+                self._end(carrier)
+
+    def hold(self, conversations: Iterable[Conversation[T]], lasting: bool = False) -> Generator[Finished[T]]:
+        """Hold every conversation; each is finished exactly once, in no particular order; no loss is raised.
+
+        Where they are `lasting`, those that restart no process are held in one process that later calls use as well.
+        """
         together: deque[Conversation[T]] = deque()
         in_step: deque[Conversation[T]] = deque()
         apart: deque[Conversation[T]] = deque()
@@ -128,7 +149,7 @@ class Driver:
             for conversation in given_up:
                 together.remove(conversation)
                 yield self._hold_alone(conversation)
-            yield from self._hold_together(together)
+            yield from self._hold_together(together, lasting)
         yield from self._hold_in_step(in_step)
         for conversation in (*together, *apart):
             yield self._hold_alone(conversation)
@@ -153,25 +174,35 @@ class Driver:
         why = self._resignation
         return why if why is not None or self.patience is None else self.patience.weary_of(conversation.key)
 
-    def _hold_together(self, waiting: deque[Conversation[T]]) -> Iterator[Finished[T]]:
+    def _hold_together(self, waiting: deque[Conversation[T]], lasting: bool) -> Iterator[Finished[T]]:
         try:
-            carrier, hello = self.start()
+            carrier, hello = (lasting and self._connected) or self.start()
         except BadHello as error:
-            self.unattributed.append(self._counted(error.lost))
+            self._counted(error.lost)
+            if lasting:
+                yield self._hold_alone(waiting.popleft())
+            else:
+                self.unattributed.append(error.lost)
             return
         limit = hello.max_in_flight if len(self.unattributed) < _PIPELINES else 1
         pipeline: Pipeline[T] = Pipeline(carrier, self.submit, limit)
+        if lasting:
+            self._connected = None  # until it has answered them all
         try:
             for finished in pipeline.run(waiting):
                 self._lost_in_a_row = self._silences = 0
                 yield finished
-            self._settle(carrier)
+            if lasting:
+                self._connected = (carrier, hello)
+            else:
+                self._settle(carrier)
         except LostBackend as lost:
             self._end(carrier)
             self._counted(lost.reason)
             yield from self._blame(lost, pipeline.victims(), waiting)
         finally:
-            self._end(carrier)
+            if self._connected is None or self._connected[0] is not carrier:
+                self._end(carrier)
 
     def _hold_in_step(self, conversations: Iterable[Conversation[T]]) -> Iterator[Finished[T]]:
         """Hold conversations that restart the process, as many processes as the one with the most restarts needs."""

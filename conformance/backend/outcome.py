@@ -13,7 +13,7 @@ from conformance.codec.scalar import IllTyped, shorten
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class RawResult:
     """It answered; `value` as in the message, not yet checked against its type."""
 
     value: Any
@@ -49,7 +49,7 @@ class ProtocolError:
     reason: str
 
 
-Outcome = Result | Failure | Crash | Timeout | ProtocolError
+Outcome = RawResult | Failure | Crash | Timeout | ProtocolError
 Lost = Crash | Timeout | ProtocolError
 
 
@@ -82,7 +82,7 @@ class Unsendable(Exception):
 def describe(outcome: Outcome) -> str:
     """An outcome in a few words for people."""
     match outcome:
-        case Result():
+        case RawResult():
             return "a result"
         case Failure(code, message):
             return f"the failure {shorten(message)} ({shorten(code)})"
@@ -107,7 +107,7 @@ def outcome_of(message: Mapping[str, Any]) -> Outcome:
     if not message.keys() <= _MEMBERS:
         return _unknown("an answer", message.keys() - _MEMBERS)
     if "result" in message:
-        return Result(message["result"])
+        return RawResult(message["result"])
     error = message["error"]
     if not isinstance(error, Mapping):
         return ProtocolError("an error that is not an object")
@@ -159,7 +159,7 @@ def observe(outcome: Outcome, operator: str, codebook: Codebook, dialect: Dialec
     """An outcome after the check against the types of the operator's contract."""
     forms = codebook[operator]
     try:
-        if isinstance(outcome, Result):
+        if isinstance(outcome, RawResult):
             fields = dialect.incoming(forms.outputs, outcome.value)
             if not forms.given:
                 return ObservedResult(fields)

@@ -134,7 +134,7 @@ class Lines:
         say(f"{self._title}: {name} ({total})", err=True)
 
     def step(self, count: int = 1) -> None:
-        """Nothing: a log wants no bar."""
+        """Nothing: a log has no bar."""
 
     def note(self, text: str) -> None:
         """Say it."""

@@ -22,64 +22,12 @@ from conformance.trial.crash.report import CrashReport, Tally, listing
 from conformance.trial.crash.states import Model
 from conformance.trial.crash.strace import NotRun
 from conformance.trial.crash.trial import SOME_STATES, CrashOptions, operators_of, try_workload
-from conformance.trial.crash.workload import CrashWorkload, crash_workloads
+from conformance.trial.crash.workload import CrashWorkload
 from conformance.trial.options import DEFAULT_TIMEOUT
 from conformance.vectors.draft import Unusable
 from conformance.vectors.jsontext import write_whole
 
 FINE, BAD, NO_JUDGEMENT = 0, 1, 2
-
-
-def try_all(
-    *,
-    backends: Sequence[str],
-    workloads: Sequence[str],
-    listed: bool,
-    model: str,
-    states: int | None,
-    full: bool,
-    sweeps: Sequence[str],
-    wire: str,
-    timeout: float,
-    output: Path | None,
-    show: int,
-) -> int:
-    """Try every backend with every workload that it can be asked, print and write the reports."""
-    library = specification()
-    codebook = codebook_of(library)
-    try:
-        known = list(crash_workloads(library, codebook))
-    except Unusable as error:
-        problem = error.problem
-        raise Complaint(str(problem.position), problem.code, problem.message, problem.hint) from None
-    chosen = _chosen(known, workloads)
-    if listed:
-        for plan in chosen:
-            say(f"{plan.id}  ({plan.level})  {plan.why}")
-        return FINE
-    models = tuple(one for one in Model if one <= Model[model.upper()])
-    statuses: list[int] = []
-    reports: list[CrashReport] = []
-    for backend in dict.fromkeys(backends or [REFERENCE]):
-        most = None if full else states or SOME_STATES
-        options = CrashOptions(backend, wire, models, most, tuple(dict.fromkeys(sweeps)), timeout)
-        operators = _operators(options, codebook)
-        options = replace(options, declared=operators)
-        for plan in _applicable(chosen, options, operators):
-            report, status = _tried(plan, codebook, options)
-            statuses.append(status)
-            if report is not None:
-                reports.append(report)
-                say("\n".join(report_lines(report, show)))
-    if output is not None:
-        with writing(f"--output {str(output)!r}", "name a writable file"):
-            output.parent.mkdir(parents=True, exist_ok=True)
-            write_whole(output, json.dumps([as_json(report) for report in reports], indent=1) + "\n")
-    if not statuses:
-        raise Complaint(
-            "--backend", "T008", "the backend declares the operators of none of these workloads: nothing ran"
-        )
-    return BAD if BAD in statuses else max(statuses)
 
 
 def _chosen(known: Sequence[CrashWorkload], wanted: Sequence[str]) -> list[CrashWorkload]:
@@ -247,13 +195,59 @@ _BACKEND = "A bundled name, python:module[:object], or a command line; repeatabl
 @click.option(
     "--show", type=click.IntRange(0), default=1, show_default=True, help="Number of bad states to print per workload."
 )
-def command(**given: Any) -> int:
+def command(
+    *,
+    backends: Sequence[str],
+    workloads: Sequence[str],
+    listed: bool,
+    model: str,
+    states: int | None,
+    full: bool,
+    sweeps: Sequence[str],
+    wire: str,
+    timeout: float,
+    output: Path | None,
+    show: int,
+) -> int:
     """Record a workload under strace, rebuild the files that crashes can leave, and let the backend recover and read.
 
     Exit status: 0 no bad state at or below the level that the workload asks for, 1 there is one, 2 no judgement:
     strace is missing or may not trace, or the backend makes calls that cannot be traced.
     """
-
-    if given["full"] and given["states"] is not None:
+    if full and states is not None:
         raise click.UsageError("--full tries every state; leave out --states")
-    return try_all(**given)
+    library = specification()
+    codebook = codebook_of(library)
+    try:
+        known = list(crash_workloads(library, codebook))
+    except Unusable as error:
+        problem = error.problem
+        raise Complaint(str(problem.position), problem.code, problem.message, problem.hint) from None
+    chosen = _chosen(known, workloads)
+    if listed:
+        for plan in chosen:
+            say(f"{plan.id}  ({plan.level})  {plan.why}")
+        return FINE
+    models = tuple(one for one in Model if one <= Model[model.upper()])
+    statuses: list[int] = []
+    reports: list[CrashReport] = []
+    for backend in dict.fromkeys(backends or [REFERENCE]):
+        most = None if full else states or SOME_STATES
+        options = CrashOptions(backend, wire, models, most, tuple(dict.fromkeys(sweeps)), timeout)
+        operators = _operators(options, codebook)
+        options = replace(options, declared=operators)
+        for plan in _applicable(chosen, options, operators):
+            report, status = _tried(plan, codebook, options)
+            statuses.append(status)
+            if report is not None:
+                reports.append(report)
+                say("\n".join(report_lines(report, show)))
+    if output is not None:
+        with writing(f"--output {str(output)!r}", "name a writable file"):
+            output.parent.mkdir(parents=True, exist_ok=True)
+            write_whole(output, json.dumps([as_json(report) for report in reports], indent=1) + "\n")
+    if not statuses:
+        raise Complaint(
+            "--backend", "T008", "the backend declares the operators of none of these workloads: nothing ran"
+        )
+    return BAD if BAD in statuses else max(statuses)

@@ -72,5 +72,5 @@ def dump_expected_failures(entries: Iterable[ExpectedFailure]) -> str:
 
 
 def _quoted(text: str) -> str:
-    # A JSON string is a YAML string; ids hold '#' and ': ', which plain YAML would misread.
+    # A JSON string is a YAML string; ids contain '#' and ': ', which plain YAML would misread.
     return json.dumps(text, ensure_ascii=False)

@@ -6,16 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, TypeVar
 
-from conformance.backend.carrier import stand_in_for
 from conformance.backend.driver import Driver
 from conformance.backend.hello import BadHello
-from conformance.backend.outcome import LostBackend, Observed, ObservedResult, Result, Side, describe
-from conformance.backend.resolve import REFERENCE, BackendNotFound, resolve
+from conformance.backend.outcome import LostBackend, Observed, ObservedResult, RawResult, Side, describe
+from conformance.backend.resolve import REFERENCE, BackendNotFound
 from conformance.backend.scheduler import Conversation, Talk
 from conformance.cli.console import Complaint
 from conformance.codec.codebook import Codebook
 from conformance.codec.framing import DIALECTS
-from conformance.trial.options import DEFAULT_TIMEOUT
+from conformance.trial.client import driver_of
 from conformance.vectors.accumulate import accumulate, gap
 from conformance.vectors.case import Accumulation, Step
 from conformance.vectors.exchange import Exchange, Stage, exchanges
@@ -124,8 +123,7 @@ class Interview:
 
     def derivation(self, operator: str, inputs: Mapping[str, Any], path: str, index: int | None) -> list[str]:
         """The lines in which the reference derives one output; a line that says so where it derives none."""
-        dialect = DIALECTS[_WIRE]
-        carrier, _ = Driver(resolve(REFERENCE, _WIRE), dialect, self.codebook, self.timeout).start()
+        carrier, _ = driver_of(REFERENCE, self.codebook, self.timeout).start()
         try:
             params: dict[str, Any] = {"method": operator, "params": inputs, "path": path}
             if index is not None:
@@ -136,7 +134,7 @@ class Interview:
             raise Complaint(REFERENCE, "T007", f"lost during the derivation: {describe(error.reason)}") from None
         finally:
             carrier.kill()
-        if isinstance(outcome, Result) and isinstance(outcome.value, dict):
+        if isinstance(outcome, RawResult) and isinstance(outcome.value, dict):
             return list(map(str, outcome.value.get("lines", [])))
         return [f"the reference derives no output of {operator}; read its contract"]
 
@@ -144,8 +142,7 @@ class Interview:
         """Hold one conversation; raises Complaint where the backend is not there, says no hello, or is lost."""
         place = f"--backend {backend!r}"
         try:
-            stand_in = stand_in_for(_WIRE, max(self.timeout, DEFAULT_TIMEOUT))
-            driver = Driver(resolve(backend, _WIRE), DIALECTS[_WIRE], self.codebook, self.timeout, stand_in=stand_in)
+            driver = driver_of(backend, self.codebook, self.timeout)
         except BackendNotFound as error:
             raise Complaint(place, "T001", str(error)) from None
         (finished,) = driver.hold([Conversation("interview", lambda: talk, alone=True)])

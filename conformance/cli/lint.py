@@ -20,8 +20,8 @@ from conformance.lint.output import as_json, as_sarif, as_text, findings_of
 from conformance.lint.requirements import read_documents
 from conformance.lint.rule import Finding
 from conformance.lint.subject import Subject, subject_of
-from conformance.trial.kill_matrix import FILE as MATRIX_FILE
-from conformance.trial.kill_matrix import UnreadableMatrix, evidence_of, read_matrix
+from conformance.trial.committed_reports import MATRIX_FILE, UnreadableReport
+from conformance.trial.kill_matrix import evidence_of, read_matrix
 from conformance.trial.laws.law import known_laws
 from conformance.vectors.corpus import Corpus
 from conformance.vectors.jsontext import write_whole
@@ -110,7 +110,7 @@ def _evidence(library: Library) -> Mapping[str, frozenset[str]] | None:
     """What notices each mutant, by the committed kill matrix; None where there is none, or one that does not say it."""
     try:
         return evidence_of(read_matrix(library.layout.reports / MATRIX_FILE))
-    except UnreadableMatrix:
+    except UnreadableReport:
         return None
 
 

@@ -13,6 +13,7 @@ from conformance.contract.cache import MISSING, digest_of_texts, open_cache
 from conformance.contract.lazy import files_digest
 from conformance.contract.library import Library
 from conformance.contract.source import Position
+from conformance.trial.committed_reports import MATRIX_FILE
 from conformance.vectors.corpus import Corpus
 
 if TYPE_CHECKING:  # the rules cost 200 ms to import
@@ -66,7 +67,7 @@ def _made_from(library: Library, corpus: Corpus, with_evidence: bool) -> str:
 
         names = named_documents(library)
         open_cache().put("documents", contracts, names)
-    matrix = library.layout.reports / "kill-matrix.json" if with_evidence else None
+    matrix = library.layout.reports / MATRIX_FILE if with_evidence else None
     texts = [contracts, cases, str((root / "conformance" / "tests").is_dir()), _content(matrix)]
     return digest_of_texts([*texts, *(f"{name} {_content(root / name)}" for name in names)])
 

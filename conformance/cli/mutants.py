@@ -13,17 +13,24 @@ from conformance.cli.console import Complaint, nearest, parted, say, shown_progr
 from conformance.cli.specification import frozen_vectors, specification
 from conformance.codec.codebook import codebook_of
 from conformance.contract.library import Library
-from conformance.trial import distortions as wire_report
-from conformance.trial import floor as floors
-from conformance.trial import kill_matrix as matrices
+from conformance.trial.committed_reports import DISTORTIONS_FILE, FLOOR_FILE, MATRIX_FILE, UnreadableReport
 from conformance.trial.crash.reconstruction import Untraceable
 from conformance.trial.crash.strace import NotRun
-from conformance.trial.distortions import wire_score
-from conformance.trial.floor import Floor
+from conformance.trial.distortions import read_unnoticed, score_changes, score_lines, score_text, wire_score
+from conformance.trial.floor import ALL, Floor, floor_problems, floor_text, measure_floor, read_floor
 from conformance.trial.forked import Forked
-from conformance.trial.kill_matrix import KillMatrix, MutantRow, problems, summary, undeclared_classes
-from conformance.trial.mutants import Effort, solo_problems, solos
-from conformance.trial.mutants import kill_matrix as whole_matrix
+from conformance.trial.kill_matrix import (
+    KillMatrix,
+    MutantRow,
+    matrix_changes,
+    matrix_problems,
+    matrix_summary,
+    matrix_text,
+    merged_matrix,
+    read_matrix,
+    undeclared_classes,
+)
+from conformance.trial.mutants import Effort, measure_matrix, solo_problems, solos
 from conformance.trial.power import Power
 from conformance.vectors.corpus import Corpus
 from conformance.vectors.jsontext import write_whole
@@ -39,22 +46,22 @@ def judge_mutants(ids: Sequence[str], kinds: Sequence[str], jobs: int, changed: 
     effort = Effort(kinds, Power(library, corpus, codebook_of(library)), committed if changed else None)
     try:
         with shown_progress("mutants") as progress:
-            matrix = whole_matrix(library, corpus, ids, Forked(jobs), progress, effort)
-            floor = None if ids else floors.measure_floor(library, corpus, progress)
+            matrix = measure_matrix(library, corpus, ids, Forked(jobs), progress, effort)
+            floor = None if ids else measure_floor(library, corpus, progress)
     except (NotRun, Untraceable) as error:
         raise Complaint(
             "--by crash", "T010", f"not run: {error}", "leave out crash, and name the other kinds"
         ) from None
     say("\n".join(_matrix_lines(matrix, verbose=bool(ids))))
-    bad = list(problems(matrix, library.mutants))
+    bad = list(matrix_problems(matrix, library.mutants))
     for alike in undeclared_classes(matrix, library.mutants):
         bad.append(f"{', '.join(alike)} answer every case alike: add a case in which they differ, or `equivalent_to`")
     if floor is not None:
         say("\n".join(_floor_lines(floor)))
-        bad += floors.floor_problems(floor)
+        bad += floor_problems(floor)
     if write:
         kept = {} if committed is None else {id_: row for id_, row in committed.rows.items() if id_ in library.mutants}
-        whole = matrices.merged(KillMatrix((), kept) if committed is None else replace(committed, rows=kept), matrix)
+        whole = merged_matrix(KillMatrix((), kept) if committed is None else replace(committed, rows=kept), matrix)
         _write(library, whole, floor)
     elif floor is not None:
         bad += _stale(folder, matrix, floor)
@@ -65,8 +72,8 @@ def judge_mutants(ids: Sequence[str], kinds: Sequence[str], jobs: int, changed: 
 
 def _committed(folder: Path) -> KillMatrix:
     try:
-        return matrices.read_matrix(folder / matrices.FILE)
-    except matrices.UnreadableMatrix as error:
+        return read_matrix(folder / MATRIX_FILE)
+    except UnreadableReport as error:
         place, said, hint = parted(str(error))
         raise Complaint(place, "T004", said, hint) from None
 
@@ -75,8 +82,8 @@ def judge_solos(ids: Sequence[str]) -> int:
     """Run with one operator declared at a time, and print."""
     library, corpus = _specified(ids)
     try:
-        matrix: KillMatrix | None = matrices.read_matrix(library.layout.reports / matrices.FILE)
-    except matrices.UnreadableMatrix:
+        matrix: KillMatrix | None = read_matrix(library.layout.reports / MATRIX_FILE)
+    except UnreadableReport:
         matrix = None
     with shown_progress("mutants") as progress:
         found = solos(library, corpus, matrix, ids, progress=progress)
@@ -111,7 +118,7 @@ def _matrix_lines(matrix: KillMatrix, verbose: bool) -> Iterator[str]:
     counted = Counter(row.status.value for row in matrix.rows.values())
     total = ", ".join(f"{count} {status}" for status, count in sorted(counted.items()))
     yield f"{len(matrix.rows)} mutants: {total}; {len(matrix.killing_set)} of {len(matrix.cases)} cases kill as many"
-    found = summary(matrix)
+    found = matrix_summary(matrix)
     kinds = (name.removeprefix("killed_by_") for name in found if name.startswith("killed_by_"))
     by = ", ".join(f"{kind} {found[f'killed_by_{kind}']}" for kind in kinds)
     yield f"killed by {by}; {len(found['mutants_on_a_single_case'])} on a single case"
@@ -129,15 +136,15 @@ def _evidence_lines(row: MutantRow) -> Iterator[str]:
 
 def _floor_lines(floor: Floor) -> Iterator[str]:
     for name, scores in floor.scores.items():
-        yield f"floor: {name} passes {scores[floors.ALL]}"
+        yield f"floor: {name} passes {scores[ALL]}"
 
 
 def _write(library: Library, matrix: KillMatrix, floor: Floor | None) -> None:
     folder = library.layout.reports
     folder.mkdir(exist_ok=True)
-    texts = {folder / matrices.FILE: matrices.matrix_text(matrix)}
+    texts = {folder / MATRIX_FILE: matrix_text(matrix)}
     if floor is not None:
-        texts[folder / floors.FILE] = floors.floor_text(floor)
+        texts[folder / FLOOR_FILE] = floor_text(floor)
     for file, text in texts.items():
         write_whole(file, text)
         say(f"wrote {library.layout.shown(file)}")
@@ -146,13 +153,13 @@ def _write(library: Library, matrix: KillMatrix, floor: Floor | None) -> None:
 def _stale(folder: Path, matrix: KillMatrix, floor: Floor) -> list[str]:
     """What the committed reports say otherwise than this run."""
     try:
-        committed = matrices.read_matrix(folder / matrices.FILE)
-        old = floors.read_floor(folder / floors.FILE)
-    except (matrices.UnreadableMatrix, floors.UnreadableFloor) as error:
+        committed = read_matrix(folder / MATRIX_FILE)
+        old = read_floor(folder / FLOOR_FILE)
+    except UnreadableReport as error:
         return [str(error)]
-    found = list(matrices.changes(committed, matrix))
+    found = list(matrix_changes(committed, matrix))
     if old != floor:
-        found.append(f"{floors.FILE} differs from the floor measured now")
+        found.append(f"{FLOOR_FILE} differs from the floor measured now")
     return [f"{one}\n    hint: run `tally mutants --write` and review the difference" for one in found]
 
 
@@ -164,22 +171,22 @@ def judge_wire(operators: Sequence[str], write: bool) -> int:
             known = nearest(name, sorted(library.contracts))
             raise Complaint(f"operator {name!r}", "T003", "no contract has this name", known)
     score = wire_score(library, frozen_vectors(library, least=1), operators)
-    say("\n".join(wire_report.summary(score)))
-    file = library.layout.reports / wire_report.FILE
+    say("\n".join(score_lines(score)))
+    file = library.layout.reports / DISTORTIONS_FILE
     if operators:
         for one, reason in sorted(score.unnoticed.items()):
             say(f"{one.operator}, {one.side}, {one.leaf}: {one.name}: {reason}")
     if write:
         file.parent.mkdir(exist_ok=True)
-        file.write_text(wire_report.score_text(score), encoding="utf-8")
+        file.write_text(score_text(score), encoding="utf-8")
         say(f"wrote {library.layout.shown(file)}")
         return FINE
     try:
-        committed = wire_report.read_unnoticed(file)
-    except wire_report.UnreadableScore as error:
+        committed = read_unnoticed(file)
+    except UnreadableReport as error:
         say(f"red: {error}")
         return BAD
-    stale = list(wire_report.changes(committed, score, frozenset(operators)))
+    stale = list(score_changes(committed, score, frozenset(operators)))
     for sentence in stale:
         say(f"red: {sentence}\n    hint: run `tally mutants --wire --write` and review the difference")
     return BAD if stale else FINE

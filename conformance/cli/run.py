@@ -50,86 +50,6 @@ class Seconds(click.FloatRange):
 _ELSEWHERE: Final = "name a writable folder"
 
 
-def run_all(
-    *,
-    backends: Sequence[str],
-    wire: str,
-    profile: str,
-    select: Sequence[str],
-    jobs: int,
-    timeout: float,
-    expected: Path | None,
-    update_expected: bool,
-    reason: str,
-    issue: str,
-    fuzz_examples: int | None,
-    seed: str,
-    shuffle: str,
-    same_process: bool,
-    require: Sequence[str],
-    crash: bool,
-    sandbox: str,
-    readable: Sequence[Path],
-    output: Path | None,
-    formats: Sequence[str],
-    show: int,
-) -> int:
-    """Try every backend, write and print the reports; the exit status is the worst."""
-    backends = list(dict.fromkeys(backends)) or [REFERENCE]
-    if update_expected and (expected is None or len(backends) > 1):
-        raise click.UsageError("--update-expected needs --expected-failures FILE, and one backend")
-    if same_process and any(not backend.startswith("python:") for backend in backends):
-        raise click.UsageError("--same-process is for python:module backends only")
-    if readable and sandbox == "none":
-        raise click.UsageError("--sandbox-read needs --sandbox bwrap")
-    if crash and sandbox != "none":
-        raise click.UsageError("--crash has no sandbox: it traces system calls; use it in a run without --sandbox")
-    if same_process and sandbox != "none":
-        raise click.UsageError("--same-process has no sandbox: the backend runs in this process")
-    if any(not pattern.strip() for pattern in select):
-        raise click.UsageError("-k needs a pattern: an empty one selects everything")
-    folders = _folders(output, backends)
-    _without_old_reports(folders.values())
-    library = specification()
-    corpus = frozen_vectors(library, least=1)
-    for backend in backends:
-        _startable(backend, wire, library)
-    if profile != "quick" and not select:
-        require_clean_contracts(library, corpus)
-    options = RunOptions(
-        wire=wire,
-        profile=profile,
-        jobs=jobs,
-        timeout=timeout,
-        select=tuple(select),
-        seed=seed,
-        examples=fuzz_examples,
-        expected_failures=_listed(expected, library, update_expected),
-        same_process=same_process,
-        shuffle=shuffle,
-        require=_required(require, library),
-        crash=crash,
-        sandbox=sandbox,
-        readable=tuple(readable),
-    )
-    _require_writable(folders.values())
-    records: list[Record] = []
-    observed = []
-    unfit = []
-    for backend in backends:
-        run = _tried(library, corpus, replace(options, backend=backend))
-        if isinstance(run, str):
-            unfit.append(run)
-            continue
-        if update_expected and expected is not None:
-            run = _rewritten(run, expected, reason, issue)
-        records.append(_finished(run, library, folders.get(backend), formats))
-        observed.append(run.observations)
-    if records:
-        _print(records, observed, show)
-    return exit_status([*unfit, *(record.verdict for record in records)])
-
-
 def _startable(backend: str, wire: str, library: Library) -> None:
     if (mutant := backend.removeprefix("mutant:")) != backend:
         known = list(library.mutants)
@@ -148,7 +68,7 @@ def _startable(backend: str, wire: str, library: Library) -> None:
 
 
 def _required(names: Sequence[str], library: Library) -> tuple[str, ...]:
-    """The operators and machines that must be declared; raises Complaint for a name that no hello can hold."""
+    """The operators and machines that must be declared; raises Complaint for a name that no hello can declare."""
     known = library.declarable
     if "all" in names:
         return known
@@ -349,14 +269,87 @@ _SANDBOX: Final = (
 @click.option(
     "--show", type=click.IntRange(0), default=8, show_default=True, help="Number of distinct failures to print."
 )
-def command(**given: Any) -> int:
+def command(
+    *,
+    backends: Sequence[str],
+    wire: str,
+    profile: str,
+    select: Sequence[str],
+    jobs: int,
+    timeout: float,
+    expected: Path | None,
+    update_expected: bool,
+    reason: str,
+    issue: str,
+    fuzz_examples: int | None,
+    seed: str,
+    shuffle: str,
+    same_process: bool,
+    require: Sequence[str],
+    crash: bool,
+    sandbox: str,
+    readable: Sequence[Path],
+    output: Path | None,
+    formats: Sequence[str],
+    show: int,
+) -> int:
     """Test a backend against the contracts and print the verdict.
 
     Without --backend the bundled reference is tested. Exit status: 0 conformant, or passed with expected failures,
     1 not conformant or no valid hello, 2 no judgement.
     """
-
-    output = given.pop("output")
-    if given["formats"] and output is None:
+    backends = list(dict.fromkeys(backends)) or [REFERENCE]
+    if update_expected and (expected is None or len(backends) > 1):
+        raise click.UsageError("--update-expected needs --expected-failures FILE, and one backend")
+    if same_process and any(not backend.startswith("python:") for backend in backends):
+        raise click.UsageError("--same-process is for python:module backends only")
+    if readable and sandbox == "none":
+        raise click.UsageError("--sandbox-read needs --sandbox bwrap")
+    if crash and sandbox != "none":
+        raise click.UsageError("--crash has no sandbox: it traces system calls; use it in a run without --sandbox")
+    if same_process and sandbox != "none":
+        raise click.UsageError("--same-process has no sandbox: the backend runs in this process")
+    if any(not pattern.strip() for pattern in select):
+        raise click.UsageError("-k needs a pattern: an empty one selects everything")
+    if formats and output is None:
         output = Path(_OUTPUT)
-    return run_all(output=output, **given)
+    folders = _folders(output, backends)
+    _without_old_reports(folders.values())
+    library = specification()
+    corpus = frozen_vectors(library, least=1)
+    for backend in backends:
+        _startable(backend, wire, library)
+    if profile != "quick" and not select:
+        require_clean_contracts(library, corpus)
+    options = RunOptions(
+        wire=wire,
+        profile=profile,
+        jobs=jobs,
+        timeout=timeout,
+        select=tuple(select),
+        seed=seed,
+        examples=fuzz_examples,
+        expected_failures=_listed(expected, library, update_expected),
+        same_process=same_process,
+        shuffle=shuffle,
+        require=_required(require, library),
+        crash=crash,
+        sandbox=sandbox,
+        readable=tuple(readable),
+    )
+    _require_writable(folders.values())
+    records: list[Record] = []
+    observed = []
+    unfit = []
+    for backend in backends:
+        run = _tried(library, corpus, replace(options, backend=backend))
+        if isinstance(run, str):
+            unfit.append(run)
+            continue
+        if update_expected and expected is not None:
+            run = _rewritten(run, expected, reason, issue)
+        records.append(_finished(run, library, folders.get(backend), formats))
+        observed.append(run.observations)
+    if records:
+        _print(records, observed, show)
+    return exit_status([*unfit, *(record.verdict for record in records)])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -14,58 +14,13 @@ from conformance.backend.resolve import BackendNotFound
 from conformance.cli.console import Complaint, nearest, parted, say, shown_progress
 from conformance.cli.specification import specification
 from conformance.contract.source import Problem
-from conformance.vectors import build as building
+from conformance.vectors.build import build
 from conformance.vectors.check import Change, check, compare
 from conformance.vectors.corpus import CorruptedCorpus
 from conformance.vectors.lock import BadLock
 
 FINE, BAD = 0, 1
 Meter = Callable[[str, int, int], None]
-
-
-def build_vectors(jobs: int, golden: bool, only: Sequence[str], changed: bool) -> int:
-    """Build and say what was written; with `only` or `changed`, derive just that."""
-    library = specification()
-    operators = sorted(name for name, contract in library.contracts.items() if contract.method is None)
-    for name in only:
-        if name not in operators:
-            raise Complaint(f"--only {name!r}", "T003", "no contract has this operator", nearest(name, operators))
-    wanted = frozenset(only) if only or changed else None
-    with _named_failures(), _meter() as progress:
-        built, touched = building.build(library, jobs, golden, progress, only=wanted)
-    if built.problems:
-        _tell(built.problems)
-        say(f"{len(built.problems)} problems: nothing was written", err=True)
-        return BAD
-    for name in touched:
-        say(f"wrote {name}")
-    kept = f", {len(built.reused)} kept as frozen" if built.reused else ""
-    say(f"{len(built.corpus)} cases{kept}; {len(touched)} files changed")
-    return FINE
-
-
-def check_vectors(jobs: int, golden: bool) -> int:
-    """Check and say what drifted."""
-    library = specification()
-    with _named_failures(), _meter() as progress:
-        checked = check(library, jobs, golden, progress)
-    _tell(checked.problems)
-    for change in checked.changes:
-        say(str(change))
-    say(checked.summary)
-    return FINE if checked.passed else BAD
-
-
-def diff_vectors(jobs: int, golden: bool, named: bool) -> int:
-    """Say what a build would change."""
-    library = specification()
-    with _named_failures(), _meter() as progress:
-        changes, built = compare(library, jobs, golden, progress)
-    _tell(built.problems)
-    for change in changes:
-        say("\n".join(_lines(change, named)))
-    say(f"{len(built.corpus)} cases: " + (f"{len(changes)} groups of changes" if changes else "unchanged"))
-    return BAD if changes or built.problems else FINE
 
 
 def _lines(change: Change, named: bool) -> Iterator[str]:
@@ -145,27 +100,54 @@ def _shared(function: Callable[..., Any]) -> Callable[..., Any]:
     help="Derive this operator again, and of the others only new questions; repeatable.",
 )
 @click.option("--changed", is_flag=True, help="Derive only the cases whose question is new or changed.")
-def build(jobs: int, profile: str, only: tuple[str, ...], changed: bool) -> int:
+def build_command(jobs: int, profile: str, only: tuple[str, ...], changed: bool) -> int:
     """Derive every case and write what changed. If there is any problem, nothing is written.
 
     `--only` and `--changed` keep the frozen answers of all other cases; `tally vectors check` derives them all.
     """
-
-    return build_vectors(jobs, profile == _FULL, only, changed)
+    library = specification()
+    operators = sorted(name for name, contract in library.contracts.items() if contract.method is None)
+    for name in only:
+        if name not in operators:
+            raise Complaint(f"--only {name!r}", "T003", "no contract has this operator", nearest(name, operators))
+    wanted = frozenset(only) if only or changed else None
+    with _named_failures(), _meter() as progress:
+        built, touched = build(library, jobs, profile == _FULL, progress, only=wanted)
+    if built.problems:
+        _tell(built.problems)
+        say(f"{len(built.problems)} problems: nothing was written", err=True)
+        return BAD
+    for name in touched:
+        say(f"wrote {name}")
+    kept = f", {len(built.reused)} kept as frozen" if built.reused else ""
+    say(f"{len(built.corpus)} cases{kept}; {len(touched)} files changed")
+    return FINE
 
 
 @command.command("check")
 @_shared
 def check_command(jobs: int, profile: str) -> int:
     """Derive every case, compare every byte with the files, and compare the corpus with contracts.lock."""
-
-    return check_vectors(jobs, profile == _FULL)
+    library = specification()
+    with _named_failures(), _meter() as progress:
+        checked = check(library, jobs, profile == _FULL, progress)
+    _tell(checked.problems)
+    for change in checked.changes:
+        say(str(change))
+    say(checked.summary)
+    return FINE if checked.passed else BAD
 
 
 @command.command("diff")
 @click.option("--cases", is_flag=True, help="List every case.")
 @_shared
-def diff(jobs: int, profile: str, cases: bool) -> int:
+def diff_command(jobs: int, profile: str, cases: bool) -> int:
     """Show what a build would change, by operator and requirement; exit status 1 if it would change anything."""
-
-    return diff_vectors(jobs, profile == _FULL, cases)
+    library = specification()
+    with _named_failures(), _meter() as progress:
+        changes, built = compare(library, jobs, profile == _FULL, progress)
+    _tell(built.problems)
+    for change in changes:
+        say("\n".join(_lines(change, cases)))
+    say(f"{len(built.corpus)} cases: " + (f"{len(changes)} groups of changes" if changes else "unchanged"))
+    return BAD if changes or built.problems else FINE

@@ -90,7 +90,7 @@ def _of_method(subject: Subject, contract: Contract, code: str) -> Iterator[Find
 def _judged(subject: Subject, contract: Contract, name: str, call: Any) -> bool:
     assert contract.method is not None
     known = contract.method.needs[name] <= (call.inputs.get("state") or {}).keys()
-    return known and subject.evaluator(contract).judges(contract.mentions.becomes[name], call)
+    return known and subject.evaluator(contract).judges(contract.method.becomes[name].text, call)
 
 
 def _changes(call: Any, name: str) -> bool:

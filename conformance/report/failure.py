@@ -1,4 +1,4 @@
-"""One failure in labelled lines, for the terminal, JUnit and pytest; failures that look alike are told once."""
+"""One failure in labelled lines, for the terminal, JUnit and pytest; similar failures are shown once."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 @dataclass(frozen=True, slots=True)
 class Alike:
-    """Failures of one operator that part from the expectation at the same place; the first one stands for them."""
+    """Failures of one operator that differ from the expectation at the same place; the first one represents them."""
 
     first: Entry
     others: tuple[Entry, ...]
@@ -199,7 +199,7 @@ def _cited(label: str, id_: str, row: Mapping[str, str]) -> Fact:
 
 
 def shown_value(value: Any, path: str, note: str) -> str:
-    """One side of a difference: a wire value, or the phrase that stands for one where there is none to compare."""
+    """One side of a difference: a wire value, or the phrase in its place where there is none to compare."""
     return value if _is_phrase(value, path, note) else json_text(value)
 
 
@@ -221,7 +221,7 @@ def first_difference(one: str, other: str) -> int:
 
 
 def window(text: str, at: int) -> str:
-    """A long text cut to what stands around `at`."""
+    """A long text cut to the part around `at`."""
     if len(text) <= _WINDOW:
         return text
     start = max(at - _CONTEXT, 0)

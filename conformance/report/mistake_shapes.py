@@ -30,7 +30,7 @@ def looks_like(failures: Sequence[Entry]) -> str:
 
 
 def _pairs(entry: Entry) -> Iterator[tuple[Any, Any]]:
-    """The right and the wrong value where a failure differs, as they stand on the wire."""
+    """The right and the wrong value where a failure differs, in wire form."""
     difference = entry.get("difference")
     if difference is None or difference.get("note") or difference["path"] in ("", "outcome", "error.message"):
         return
@@ -117,7 +117,7 @@ def _sign_bit(text: str) -> str:
     return f"{int(text, 16) ^ 1 << 4 * len(text) - 1:0{len(text)}x}" if len(text) in (4, 8, 16) else ""
 
 
-# The first that fits is told: the narrow shapes come before those that fit more.
+# The first that fits is shown: the narrow shapes come before those that fit more.
 _SHAPES: Final[tuple[tuple[str, Shape], ...]] = (
     ("off by one: one too many", _number(lambda value: value + 1)),
     ("off by one: one too few", _number(lambda value: value - 1)),

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from conformance.report.verdict import NOT_TRIED, sentence_of, verdict_of
-from conformance.trial.check import Call, Difference, Result, Verdict
+from conformance.trial.check import Difference, FailedCall, Result, Verdict
 from conformance.trial.run_result import RunResult
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def _difference(difference: Difference | None) -> Entry | None:
     return {**members, "note": difference.note} if difference.note else members
 
 
-def _call(call: Call | None) -> Entry | None:
+def _call(call: FailedCall | None) -> Entry | None:
     if call is None:
         return None
     members = {"operator": call.operator, "inputs": call.inputs}
@@ -163,7 +163,7 @@ def encode_record(record: Record) -> bytes:
 
 
 def read_record(data: bytes, name: str = "record.json") -> Record:
-    """The record that `data` holds; raises BrokenRecord."""
+    """The record in `data`; raises BrokenRecord."""
     footer = _FOOTER.search(data)
     if footer is None:
         line = data.count(b"\n") + 1

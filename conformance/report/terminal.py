@@ -163,7 +163,7 @@ def show(
     most: int = MOST_FAILURES,
     observed: Sequence[Observations] = (),
 ) -> None:
-    """Print the report of one run, of one backend or several side by side; `observed` holds one member per record."""
+    """Print the report of one run, of one backend or several side by side; `observed` has one member per record."""
     # rich costs 30 ms, which no other command should pay.
     from rich.text import Text
 

@@ -11,7 +11,7 @@ from typing import Any, cast
 from conformance.backend.carrier import Carrier
 from conformance.backend.command import Process
 from conformance.backend.driver import Call, Conversation, Driver, Finished, Restart
-from conformance.backend.outcome import Lost, Outcome, Result
+from conformance.backend.outcome import Lost, Outcome, RawResult
 from conformance.backend.resolve import BackendCommand
 from conformance.codec.codebook import Codebook, OperatorForms
 from conformance.codec.form import form_of
@@ -66,7 +66,7 @@ def asking(n: int) -> Conversation[Any]:
 
     def talk() -> Talk:
         (outcome,) = yield [echo(n)]
-        return outcome.value["n"] if isinstance(outcome, Result) else outcome
+        return outcome.value["n"] if isinstance(outcome, RawResult) else outcome
 
     return Conversation(str(n), talk)
 

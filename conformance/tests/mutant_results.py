@@ -7,7 +7,8 @@ from functools import cache
 from conformance.codec.codebook import Codebook, codebook_of
 from conformance.tests.shipped import shipped_library
 from conformance.trial.client import Attempt, attempt
-from conformance.trial.kill_matrix import FILE, KillMatrix, read_matrix
+from conformance.trial.committed_reports import MATRIX_FILE
+from conformance.trial.kill_matrix import KillMatrix, read_matrix
 from conformance.trial.mutants import deciding_cases
 from conformance.vectors.case import Case
 from conformance.vectors.corpus import load_corpus
@@ -37,7 +38,7 @@ def cases_of(operator: str) -> tuple[Case, ...]:
 @cache
 def committed() -> KillMatrix:
     """reports/kill-matrix.json."""
-    return read_matrix(shipped_library().layout.reports / FILE)
+    return read_matrix(shipped_library().layout.reports / MATRIX_FILE)
 
 
 @cache

@@ -9,7 +9,7 @@ from conformance.contract.family import Requirement, Requirements, Ruling
 from conformance.contract.library import Library
 from conformance.contract.source import Position
 from conformance.report.record import Record, encode_record, read_record, record_of
-from conformance.trial.check import Call, Check, Difference, Kind, Result, Verdict
+from conformance.trial.check import Check, Difference, FailedCall, Kind, Result, Verdict
 from conformance.trial.run_result import BackendIdentity, Counts, RunResult
 
 MAP = "UML_OS.Data.SeededIntraBlockMap_v1"
@@ -29,7 +29,7 @@ def passed(operator: str, name: str, kind: Kind = Kind.VECTOR) -> Result:
 
 def failed(operator: str, name: str, index: int = 3, **changes: Any) -> Result:
     difference = Difference(f"batch_sample_indices[{index}]", "243", "244")
-    call = Call(operator, {"block_id": "3", "local_pos": "5"}, {"result": {"original_index": "244"}})
+    call = FailedCall(operator, {"block_id": "3", "local_pos": "5"}, {"result": {"original_index": "244"}})
     result = Result(check(operator, name), Verdict.FAIL, "result", difference=difference, call=call)
     return replace(result, **changes)
 

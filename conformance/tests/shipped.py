@@ -9,7 +9,8 @@ from conformance.contract.library import Library, load_library
 from conformance.lint.requirements import read_documents
 from conformance.lint.subject import Subject, subject_of
 from conformance.tests.small_spec import SHIPPED
-from conformance.trial.kill_matrix import FILE, evidence_of, read_matrix
+from conformance.trial.committed_reports import MATRIX_FILE
+from conformance.trial.kill_matrix import evidence_of, read_matrix
 from conformance.trial.laws.law import known_laws
 from conformance.vectors import corpus, lock
 
@@ -32,5 +33,5 @@ def shipped_subject() -> Subject:
         lock.read_lock(file, layout.shown(file)),
         known_laws(),
         read_documents(library),
-        evidence_of(read_matrix(layout.reports / FILE)),
+        evidence_of(read_matrix(layout.reports / MATRIX_FILE)),
     )

@@ -12,7 +12,7 @@ import pytest
 from conformance.backend import driver as drive
 from conformance.backend.command import Process
 from conformance.backend.driver import RESTART, Call, Conversation
-from conformance.backend.outcome import Crash, ProtocolError, Result, Timeout
+from conformance.backend.outcome import Crash, ProtocolError, RawResult, Timeout
 from conformance.tests.backends import Talk, all_but, asking, driver, echo, hold, hold_numbers
 
 
@@ -143,7 +143,7 @@ def restarting(key: str) -> Conversation[Any]:
         (first,) = yield [echo(1)]
         yield RESTART
         second, third = yield [echo(2), echo(3)]
-        return [outcome.value["n"] for outcome in (first, second, third) if isinstance(outcome, Result)]
+        return [outcome.value["n"] for outcome in (first, second, third) if isinstance(outcome, RawResult)]
 
     return Conversation(key, talk, alone=True)
 
@@ -182,7 +182,7 @@ def test_conversations_of_many_calls_keep_the_order_of_their_outcomes() -> None:
         found = []
         for begin in (0, 20):
             outcomes = yield [echo(n) for n in range(begin, begin + 20)]
-            found += [outcome.value["n"] for outcome in outcomes if isinstance(outcome, Result)]
+            found += [outcome.value["n"] for outcome in outcomes if isinstance(outcome, RawResult)]
         return found
 
     held = hold(driver("answers_backwards"), [Conversation(key, talk) for key in "abc"])

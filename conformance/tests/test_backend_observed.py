@@ -14,7 +14,7 @@ from conformance.backend.outcome import (
     ObservedResult,
     Outcome,
     ProtocolError,
-    Result,
+    RawResult,
     Timeout,
     describe,
     observe,
@@ -37,20 +37,20 @@ def seen(outcome: Any) -> Any:
 
 
 def test_a_well_typed_outcome_is_observed() -> None:
-    assert seen(Result({"n": "7"})) == ObservedResult({"n": "7"})
+    assert seen(RawResult({"n": "7"})) == ObservedResult({"n": "7"})
     assert seen(Failure(1801, "CONTRACT_VIOLATION", RECORD)) == ObservedFailure("CONTRACT_VIOLATION", RECORD)
 
 
 @pytest.mark.parametrize(
     ("outcome", "said"),
     [
-        (Result({"n": 7}), "n: expected uint64 as a decimal string, found 7"),
-        (Result({"n": 10**4000}), "n: expected uint64 as a decimal string, found 1000"),
-        (Result({"n": float("inf")}), "n: expected uint64 as a decimal string, found inf"),
-        (Result({"n": deep(900)}), "n: expected uint64 as a decimal string, found [[[["),
-        (Result(deep(900)), "result: expected an object, found [[[["),
-        (Result(None), "result: expected an object, found None"),
-        (Result({"n": "7", "a\x1b[31m": 1}), 'result["a\\u001b[31m"]: expected no such field, found 1'),
+        (RawResult({"n": 7}), "n: expected uint64 as a decimal string, found 7"),
+        (RawResult({"n": 10**4000}), "n: expected uint64 as a decimal string, found 1000"),
+        (RawResult({"n": float("inf")}), "n: expected uint64 as a decimal string, found inf"),
+        (RawResult({"n": deep(900)}), "n: expected uint64 as a decimal string, found [[[["),
+        (RawResult(deep(900)), "result: expected an object, found [[[["),
+        (RawResult(None), "result: expected an object, found None"),
+        (RawResult({"n": "7", "a\x1b[31m": 1}), 'result["a\\u001b[31m"]: expected no such field, found 1'),
         (Failure(1801, "NO_SUCH_CODE", RECORD), "error.message: expected a registered failure code"),
         (Failure(-32601, "Method not found", None), "error.message: expected a registered failure code"),
         (Failure(1801, deep(900), RECORD), "error.message: expected a registered failure code"),
@@ -79,7 +79,7 @@ def test_a_loss_is_observed_as_it_is(outcome: Any) -> None:
 
 def test_every_outcome_can_be_described_however_deep_it_is() -> None:
     outcomes: list[Outcome] = [
-        Result(deep(900)),
+        RawResult(deep(900)),
         Failure(deep(900), deep(900), deep(900)),
         Crash("x"),
         Timeout(0.5),

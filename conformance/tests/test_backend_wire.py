@@ -11,7 +11,7 @@ import pytest
 from conformance.backend.command import Process
 from conformance.backend.driver import Conversation
 from conformance.backend.hello import BadHello
-from conformance.backend.outcome import Crash, LostBackend, Outcome, ProtocolError, Result, Timeout
+from conformance.backend.outcome import Crash, LostBackend, Outcome, ProtocolError, RawResult, Timeout
 from conformance.backend.resolve import BackendNotFound
 from conformance.backend.scheduler import Pipeline
 from conformance.codec.framing import DIALECTS
@@ -59,7 +59,7 @@ def test_an_answer_that_json_rpc_does_not_know_is_a_protocol_error_of_its_call(w
     running = process("answers_seven_with_a_non_answer", way, timeout=5)
     running.hello()
     assert isinstance(ask(running, 7), ProtocolError)
-    assert ask(running, 8) == Result({"n": "8"})
+    assert ask(running, 8) == RawResult({"n": "8"})
     assert running.settle()
 
 
@@ -134,7 +134,7 @@ def test_megabytes_cross_both_ways_at_once() -> None:
     while answered < 6:
         for id_, outcome in running.wait():
             answered += 1
-            assert isinstance(outcome, Result)
+            assert isinstance(outcome, RawResult)
             assert outcome.value["text"] == texts[id_] * 1_500_000
     assert running.settle()
 
@@ -155,7 +155,7 @@ def test_requests_queue_up_to_a_megabyte_whatever_is_in_flight() -> None:
     running.hello()
     pipeline: Pipeline[Any] = Pipeline(running, lambda carrier, call: carrier.submit(call.operator, call.inputs), 64)
     waiting = deque(Conversation(str(n), talk) for n in range(20))
-    assert len(list(pipeline.hold(waiting))) == 20
+    assert len(list(pipeline.run(waiting))) == 20
     running.kill()
     assert 400_000 < running.most < 1_500_000
 
@@ -167,7 +167,7 @@ def test_time_that_the_harness_spends_elsewhere_is_not_the_backends() -> None:
     running.wait()
     running.submit("Echo_v1", {"n": "2"})
     time.sleep(0.7)
-    assert running.wait() == [(2, Result({"n": "2"}))]
+    assert running.wait() == [(2, RawResult({"n": "2"}))]
     running.kill()
 
 

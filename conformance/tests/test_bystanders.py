@@ -53,10 +53,11 @@ def crowded(*sins: str, contract: Contract | None = None) -> Result:
     codebook = codebook_of(library())
     rules = BehaviourRules(codebook, DIALECTS["json"])
     talk = rules.among_bystanders(contract or library().contracts[KEEP], cases())
+    assert talk is not None
     driver = Driver(resolve(backend(library().layout.root, *sins)), DIALECTS["json"], codebook, 10.0, 10.0)
     (finished,) = driver.hold([talk])
     assert finished.finding is not None
-    return finished.finding
+    return finished.finding[0]
 
 
 def fuzzed(*sins: str, seed: str = "") -> tuple[Result, Mapping[str, Any]]:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from conformance.cli import console as complaint
 from conformance.cli import main
-from conformance.cli.console import Complaint
+from conformance.cli.console import Complaint, nearest
 from conformance.contract.source import MalformedContract, Position, Problem
 from conformance.tests.processes import python
 
@@ -76,5 +75,5 @@ def test_a_complaint_says_place_code_message_hint_and_evidence(
 
 
 def test_the_nearest_name_is_offered() -> None:
-    assert complaint.nearest("blockmap", ["A.BlockMap_v1", "A.Other"]) == "did you mean A.BlockMap_v1?"
-    assert complaint.nearest("zzzz", ["A.BlockMap_v1"], "look there") == "look there"
+    assert nearest("blockmap", ["A.BlockMap_v1", "A.Other"]) == "did you mean A.BlockMap_v1?"
+    assert nearest("zzzz", ["A.BlockMap_v1"], "look there") == "look there"

@@ -11,7 +11,6 @@ import pytest
 from conformance.cli.main import status_of
 from conformance.tests.small_spec import NAME
 from conformance.tests.vectors_walk import OPERATOR, SMALL, backend, load
-from conformance.vectors import build as building
 from conformance.vectors.build import build
 
 Capture = pytest.CaptureFixture[str]
@@ -24,7 +23,7 @@ def house(tmp_path: Path, look_at: Callable[[Path], None], monkeypatch: pytest.M
     made, _ = build(library, reference=backend(tmp_path))
     assert made.problems == ()
     look_at(tmp_path)
-    monkeypatch.setattr(building, "build", partial(build, reference=backend(tmp_path, "strides")))
+    monkeypatch.setattr("conformance.cli.vectors.build", partial(build, reference=backend(tmp_path, "strides")))
     return tmp_path
 
 
@@ -42,7 +41,7 @@ def test_changed_believes_every_frozen_answer(house: Path, capsys: Capture) -> N
 def test_changed_derives_a_new_question(house: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
     file = house / "spec" / "data" / NAME
     file.write_text(file.read_text("utf-8").replace("{width: [0, 1, 100]}", "{width: [0, 2, 100]}"), "utf-8")
-    monkeypatch.setattr(building, "build", partial(build, reference=backend(house)))
+    monkeypatch.setattr("conformance.cli.vectors.build", partial(build, reference=backend(house)))
     assert status_of(["vectors", "build", "--changed"]) == 0
     assert "5 cases, 4 kept as frozen;" in capsys.readouterr().out
     assert "small::width=2" in frozen(house)

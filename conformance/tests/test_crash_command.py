@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.backend.outcome import Failure, Outcome, Result
+from conformance.backend.outcome import Failure, Outcome, RawResult
 from conformance.cli.main import status_of
 from conformance.codec.codebook import codebook_of
 from conformance.codec.framing import DIALECTS
@@ -169,6 +169,6 @@ def test_nothing_there_is_said_by_a_code_or_by_fields_of_the_answer() -> None:
     assert kind({"failure_operator": "Store.Save_v1"}) is AnswerKind.FAILURE
     assert kind("CONTRACT_VIOLATION") is AnswerKind.FAILURE
     assert kind() is AnswerKind.FAILURE
-    assert kind({"content": ""}, outcome=Result({"content": ""})) is AnswerKind.ABSENT
-    assert kind({"content": "00"}, outcome=Result({"content": ""})) is AnswerKind.RESULT
-    assert kind({"content": ""}, outcome=Result({"content": 7})) is AnswerKind.BAD
+    assert kind({"content": ""}, outcome=RawResult({"content": ""})) is AnswerKind.ABSENT
+    assert kind({"content": "00"}, outcome=RawResult({"content": ""})) is AnswerKind.RESULT
+    assert kind({"content": ""}, outcome=RawResult({"content": 7})) is AnswerKind.BAD

@@ -11,7 +11,7 @@ import pytest
 from conformance.contract.family import Mutant
 from conformance.tests.mutant_results import DECODE, ORDER, attempted, codebook, committed, quick_cases
 from conformance.tests.shipped import shipped_library
-from conformance.trial.check import Call, Check, Kind, Result, Verdict
+from conformance.trial.check import Check, FailedCall, Kind, Result, Verdict
 from conformance.trial.client import attempt
 from conformance.trial.diagnosis import MOST_UNLISTED, NOT_EXPLAINED, diagnose
 from conformance.trial.kill_matrix import KillMatrix, MutantRow, Status, believed
@@ -112,7 +112,7 @@ def single(mutants: Ids, sentence: str, requirements: Ids, rulings: Ids) -> Diag
 
 def result(slug: str, verdict: Verdict, answer: Any = None, kind: Kind = Kind.VECTOR, step: str = "") -> Result:
     id_ = f"O::g::{slug}" if kind is Kind.VECTOR else f"O#law::{slug}"
-    call = Call("O", {"of": slug}, {"result": answer}) if verdict is Verdict.FAIL else None
+    call = FailedCall("O", {"of": slug}, {"result": answer}) if verdict is Verdict.FAIL else None
     return Result(Check(id_, kind, "O", "g", "why", ("N01",), ()), verdict, "result", step, call=call)
 
 
@@ -197,7 +197,7 @@ def test_two_checks_that_show_one_call_are_one_failing_case() -> None:
 
 @pytest.mark.parametrize("inputs", [{"handle": {"from": "open.handle"}}, {"root": {"root": "r"}, "name": "a"}])
 def test_the_same_call_on_what_two_traces_made_is_two_failing_cases(inputs: Any) -> None:
-    results = [replace(failing(slug), call=Call("O", inputs, {"result": "wrong"})) for slug in "ab"]
+    results = [replace(failing(slug), call=FailedCall("O", inputs, {"result": "wrong"})) for slug in "ab"]
     found = diagnose(results, mutants(x="errs"), matrix("ab", x="ab"), Asked(x=results))
     assert found == explained(("x",), "errs", ("N0",), ("NA0",))
 

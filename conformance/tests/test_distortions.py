@@ -10,7 +10,8 @@ import pytest
 from conformance.contract.types import Field, ListOf, MapOf, Scalar, Struct, Tensor, Value
 from conformance.tests.shipped import shipped_library
 from conformance.tests.small_spec import SHIPPED
-from conformance.trial.distortions import FILE, OPEN, read_unnoticed
+from conformance.trial.committed_reports import DISTORTIONS_FILE
+from conformance.trial.distortions import OPEN, read_unnoticed
 from conformance.vectors.compact import expanded
 from conformance.vectors.distortion import distortions
 from conformance.vectors.leaf import INTEGER, KEY, Optional, rewritten, spots
@@ -98,12 +99,12 @@ def test_the_axes_hold_a_value_for_every_distortion(type_: Scalar) -> None:
 
 def test_the_committed_score_names_every_shipped_operator_and_adds_up() -> None:
     """Whoever adds an operator scores it: `tally mutants --wire --write`."""
-    record = json.loads((SHIPPED.reports / FILE).read_text("utf-8"))
+    record = json.loads((SHIPPED.reports / DISTORTIONS_FILE).read_text("utf-8"))
     library = shipped_library()
     scored = {name for name, one in library.contracts.items() if one.own_machine is None}
     assert record["operators"].keys() <= scored
     assert {name for name in scored if library.contracts[name].method is None} <= record["operators"].keys()
-    unnoticed = read_unnoticed(SHIPPED.reports / FILE)
+    unnoticed = read_unnoticed(SHIPPED.reports / DISTORTIONS_FILE)
     sides = [side for one in record["operators"].values() for side in one.values()]
     assert sum(side["noticed"] for side in sides) == record["total"]["noticed"] > 0
     assert len(unnoticed) == record["total"]["unnoticed"]

@@ -14,7 +14,7 @@ from conformance.lint.subject import Subject
 from conformance.tests.mutant_results import DECODE, cases_of, codebook
 from conformance.tests.shipped import shipped_library, shipped_subject
 from conformance.trial.cases import check_of
-from conformance.trial.check import Call, Difference, Result, Verdict
+from conformance.trial.check import Difference, FailedCall, Result, Verdict
 from conformance.trial.evidence import Evidence
 from conformance.trial.forked import Forked
 from conformance.trial.kill_matrix import (
@@ -23,12 +23,12 @@ from conformance.trial.kill_matrix import (
     Status,
     evidence_of,
     matrix_from,
+    matrix_problems,
+    matrix_summary,
     matrix_text,
-    merged,
-    problems,
-    summary,
+    merged_matrix,
 )
-from conformance.trial.mutants import Effort, kill_matrix
+from conformance.trial.mutants import Effort, measure_matrix
 from conformance.trial.power import Power
 from conformance.vectors.case import CallStep
 from conformance.vectors.corpus import load_corpus
@@ -41,7 +41,7 @@ LOST = f"ensures:{DECODE}#nothing-lost"
 
 @cache
 def decoded() -> KillMatrix:
-    return kill_matrix(shipped_library(), cases_of(DECODE), [BOOLEANS])
+    return measure_matrix(shipped_library(), cases_of(DECODE), [BOOLEANS])
 
 
 def everything() -> frozenset[str]:
@@ -68,7 +68,7 @@ def test_a_refusal_is_broken_only_by_a_mutant_that_declares_it() -> None:
     (case,) = (case for case in cases_of(READ) if case.id.endswith("::chain::trace"))
     step, one = next((step, one) for step, one in evidence.foreseen(case).items() if one.refusals)
     said = Difference("outcome", f"failure {one.call.code}", "a result")
-    result = Result(check_of(case), Verdict.FAIL, "result", step, difference=said, call=Call(READ, {}))
+    result = Result(check_of(case), Verdict.FAIL, "result", step, difference=said, call=FailedCall(READ, {}))
     chain = f"refuses:{READ}#chain-mismatch"
     assert evidence.broken(replace(mutant, breaks=()), [(case, result)]) == {}
     assert evidence.broken(replace(mutant, breaks=(chain,)), [(case, result)]) == {chain: 1}
@@ -83,7 +83,7 @@ def test_a_refusal_of_a_recipe_is_broken_too_though_lint_does_not_read_the_call(
     (case,) = (case for case in cases_of(walks) if case.id.endswith("rows-beyond-16-bits::one-row-more"))
     step = case.steps[0].name if isinstance(case.steps[0], CallStep) else ""
     said = Difference("outcome", "failure LIMIT_EXCEEDED", "a result")
-    result = Result(check_of(case), verdict, "result", step, difference=said, call=Call(walks, {}))
+    result = Result(check_of(case), verdict, "result", step, difference=said, call=FailedCall(walks, {}))
     evidence = Evidence(codebook())
     assert evidence.broken(mutant, [(case, result)]) == {ids: 1}
     assert evidence.broken(replace(mutant, breaks=()), [(case, result)]) == {}
@@ -92,7 +92,7 @@ def test_a_refusal_of_a_recipe_is_broken_too_though_lint_does_not_read_the_call(
 def test_a_mutant_that_is_not_seen_to_break_what_it_declares_is_red() -> None:
     library = shipped_library()
     declared = {BOOLEANS: replace(library.mutants[BOOLEANS], breaks=(GUARD, f"guard:{DECODE}#canonical"))}
-    assert list(problems(decoded(), declared)) == [
+    assert list(matrix_problems(decoded(), declared)) == [
         f"{BOOLEANS} is to break guard:{DECODE}#canonical, but no check shows that it does"
     ]
 
@@ -104,20 +104,20 @@ def test_laws_and_fuzzing_notice_by_themselves_in_forked_processes() -> None:
     library = shipped_library()
     corpus = load_corpus(library.layout)
     effort = Effort(("vectors", "laws", "fuzz"), Power(library, corpus, codebook()))
-    fresh = kill_matrix(library, cases_of(DECODE), [BOOLEANS], Forked(1), effort=effort)
+    fresh = measure_matrix(library, cases_of(DECODE), [BOOLEANS], Forked(1), effort=effort)
     row = fresh.rows[BOOLEANS]
     assert row.fuzz == frozenset({DECODE})
     assert row.laws is not None
     assert row.crash is None
     assert replace(row, laws=None, fuzz=None) == decoded().rows[BOOLEANS]
-    assert summary(fresh)["killed_by_fuzzing"] == summary(fresh)["tried_on_laws_and_fuzzing"] == 1
+    assert matrix_summary(fresh)["killed_by_fuzzing"] == matrix_summary(fresh)["tried_on_laws_and_fuzzing"] == 1
     assert matrix_from(matrix_text(fresh)) == fresh
 
 
 def test_rows_of_some_mutants_take_the_place_of_the_committed_ones() -> None:
     kept = MutantRow("other", Status.KILLED, frozenset({"O::g::gone", *decoded().cases[:1]}), "b", sources="s")
     old = KillMatrix(("O::g::gone", *decoded().cases[:1]), {"other": kept, BOOLEANS: kept}, {"O::g::gone": "1"})
-    whole = merged(old, decoded())
+    whole = merged_matrix(old, decoded())
     assert list(whole.rows) == [BOOLEANS, "other"]
     assert whole.rows[BOOLEANS] == decoded().rows[BOOLEANS]
     assert whole.rows["other"].killed == frozenset(decoded().cases[:1])
@@ -126,15 +126,15 @@ def test_rows_of_some_mutants_take_the_place_of_the_committed_ones() -> None:
 
 def test_what_is_known_of_the_same_source_is_believed_and_what_changed_is_asked() -> None:
     known = decoded()
-    assert kill_matrix(shipped_library(), cases_of(DECODE), [BOOLEANS], effort=Effort(known=known)) == known
+    assert measure_matrix(shipped_library(), cases_of(DECODE), [BOOLEANS], effort=Effort(known=known)) == known
     first = min(known.rows[BOOLEANS].killed)
     spared = replace(known.rows[BOOLEANS], killed=frozenset(), behaviour="")
     for digests, killed in ((known.digests, frozenset[str]()), ({**known.digests, first: "changed"}, {first})):
         old = KillMatrix(known.cases, {BOOLEANS: spared}, digests)
-        again = kill_matrix(shipped_library(), cases_of(DECODE), [BOOLEANS], effort=Effort(known=old))
+        again = measure_matrix(shipped_library(), cases_of(DECODE), [BOOLEANS], effort=Effort(known=old))
         assert again.rows[BOOLEANS].killed == killed
     foreign = KillMatrix(known.cases, {BOOLEANS: replace(spared, sources="another")}, known.digests)
-    assert kill_matrix(shipped_library(), cases_of(DECODE), [BOOLEANS], effort=Effort(known=foreign)) == known
+    assert measure_matrix(shipped_library(), cases_of(DECODE), [BOOLEANS], effort=Effort(known=foreign)) == known
 
 
 # -- what lint asks for

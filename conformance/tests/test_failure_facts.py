@@ -23,7 +23,7 @@ from conformance.report.terminal import show
 from conformance.tests.mutant_results import cases_of, codebook
 from conformance.tests.runs import BATCH, MAP, failed, lost, record
 from conformance.trial.cases import competing
-from conformance.trial.check import Call, Difference, Result
+from conformance.trial.check import Difference, FailedCall, Result
 from conformance.vectors.case import CallStep
 
 CASE = "UML_OS.Data.SeededBlockPermute_v1::pinned-orders::eight"
@@ -72,7 +72,7 @@ def test_a_backend_that_dies_is_told_with_its_last_words_the_inputs_and_the_comm
 
 
 def test_a_crash_without_a_known_call_has_no_command_that_explains_it() -> None:
-    whole = facts(replace(lost(MAP, "boom"), call=Call(MAP, {"block_id": "3"})), stderr="panicked\n")
+    whole = facts(replace(lost(MAP, "boom"), call=FailedCall(MAP, {"block_id": "3"})), stderr="panicked\n")
     assert ("asked", f'{MAP} {{"block_id": "3"}}') in whole
     assert ("stderr", "panicked") in whole
     assert "explain" in dict(whole)
@@ -88,7 +88,7 @@ def shown(*results: Result) -> str:
 
 
 def sized(name: str, size: int, why: str = "", **changes: Any) -> Result:
-    one = failed(BATCH, name, call=Call(BATCH, {"block_id": "3" * size}, {"result": {}}), **changes)
+    one = failed(BATCH, name, call=FailedCall(BATCH, {"block_id": "3" * size}, {"result": {}}), **changes)
     return replace(one, check=replace(one.check, why=why)) if why else one
 
 
@@ -99,7 +99,7 @@ def test_the_smallest_case_that_names_the_field_which_differs_stands_for_its_gro
 
 
 def test_the_size_of_an_answer_does_not_make_a_case_large() -> None:
-    long = Call(BATCH, {"block_id": "3"}, {"result": {"batch_sample_indices": ["1"] * 500}})
+    long = FailedCall(BATCH, {"block_id": "3"}, {"result": {"batch_sample_indices": ["1"] * 500}})
     assert shown(sized("a-short-answer", 20), replace(sized("b-long-answer", 1), call=long)) == "b-long-answer"
 
 

@@ -13,13 +13,12 @@ from conformance.tests.mutant_results import DECODE, EMIT, ORDER, cases_of, code
 from conformance.tests.shipped import shipped_library
 from conformance.trial.check import Verdict
 from conformance.trial.client import Attempt, attempt
+from conformance.trial.committed_reports import FLOOR_FILE, UnreadableReport
 from conformance.trial.floor import (
     ALL,
-    FILE,
     LIMIT,
     Floor,
-    Score,
-    UnreadableFloor,
+    PassRate,
     floor_problems,
     floor_text,
     measure_floor,
@@ -32,7 +31,7 @@ NAMES = {"null", "echo", "constant", "zero", "always_fail"}
 
 
 def committed() -> Floor:
-    return read_floor(shipped_library().layout.reports / FILE)
+    return read_floor(shipped_library().layout.reports / FLOOR_FILE)
 
 
 def few() -> tuple[Case, ...]:
@@ -64,7 +63,7 @@ def test_a_trivial_backend_answers_every_case_and_earns_what_is_committed(name: 
     assert {result.verdict for result in tried.results.values()} <= {Verdict.PASS, Verdict.FAIL}
     for operator in (DECODE, EMIT, ORDER):
         asked = {case.id for case in cases_of(operator)}
-        earned = Score(len(asked - tried.wrong), len(asked))
+        earned = PassRate(len(asked - tried.wrong), len(asked))
         assert earned == committed().scores[name][operator], operator
 
 
@@ -86,17 +85,17 @@ def remembered(backend: str, cases: Sequence[Case], *_: object, stateless: bool)
 
 
 def test_the_committed_text_is_what_is_written() -> None:
-    assert floor_text(committed()) == (shipped_library().layout.reports / FILE).read_text("utf-8")
+    assert floor_text(committed()) == (shipped_library().layout.reports / FLOOR_FILE).read_text("utf-8")
 
 
 def test_a_backend_that_passes_the_limit_is_red() -> None:
-    floor = Floor({"null": {ALL: Score(5, 100)}, "echo": {ALL: Score(4, 100)}})
+    floor = Floor({"null": {ALL: PassRate(5, 100)}, "echo": {ALL: PassRate(4, 100)}})
     assert list(floor_problems(floor)) == ["the trivial backend null passes 5 of 100 (5.00%) cases; the limit is 5%"]
-    assert Score(5, 100).share == LIMIT
+    assert PassRate(5, 100).share == LIMIT
 
 
 def test_an_empty_corpus_is_red() -> None:
-    assert len(list(floor_problems(Floor({"null": {ALL: Score(0, 0)}})))) == 1
+    assert len(list(floor_problems(Floor({"null": {ALL: PassRate(0, 0)}})))) == 1
 
 
 def test_reporting_success_for_everything_fails_every_refusal() -> None:
@@ -126,5 +125,5 @@ def test_a_missing_or_foreign_floor_is_named_with_the_next_step(tmp_path: Path) 
     for text in (None, "[]", '{"format": 7}', '{"format": 1, "scores": {"null": {"all": {}}}}'):
         if text is not None:
             file.write_text(text)
-        with pytest.raises(UnreadableFloor, match=r"floor\.json: .*\n    hint: run `tally mutants --write`"):
+        with pytest.raises(UnreadableReport, match=r"floor\.json: .*\n    hint: run `tally mutants --write`"):
             read_floor(file)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from conformance.backend.outcome import Failure, Outcome, ProtocolError, Result
+from conformance.backend.outcome import Failure, Outcome, ProtocolError, RawResult
 from conformance.contract.model import LawUse
 from conformance.contract.source import MalformedContract, Position
 from conformance.tests.law_breakers import SINS
@@ -131,7 +131,7 @@ def refusal() -> Failure:
 
 
 def test_a_result_is_answered_natively() -> None:
-    assert asked(Result({"original_index": "3"})) == [{"original_index": 3}]
+    assert asked(RawResult({"original_index": "3"})) == [{"original_index": 3}]
 
 
 def test_a_failure_breaks_a_law_that_asks_what_no_guard_refuses() -> None:
@@ -139,7 +139,7 @@ def test_a_failure_breaks_a_law_that_asks_what_no_guard_refuses() -> None:
 
 
 def test_an_ill_typed_answer_breaks_a_law() -> None:
-    assert "original_index" in complaint(Result({"original_index": 3}))
+    assert "original_index" in complaint(RawResult({"original_index": 3}))
 
 
 def test_a_lost_answer_breaks_a_law() -> None:
@@ -154,8 +154,8 @@ def test_a_refusal_is_what_a_law_may_ask_for() -> None:
 @pytest.mark.parametrize(
     ("outcome", "said"),
     [
-        (Result({"original_index": "3"}), "must be refused was answered"),
-        (Result({"original_index": 3}), "no well-typed failure"),
+        (RawResult({"original_index": "3"}), "must be refused was answered"),
+        (RawResult({"original_index": 3}), "no well-typed failure"),
         (Failure(1, "NO_SUCH_CODE", {}), "no well-typed failure"),
         (ProtocolError("twice"), "no well-typed failure"),
     ],

@@ -16,19 +16,19 @@ from conformance.contract.library import Library
 from conformance.tests.mutant_results import DECODE, EMIT, ORDER, cases_of, codebook, committed, quick_cases
 from conformance.tests.shipped import shipped_library
 from conformance.trial.client import attempt
+from conformance.trial.committed_reports import UnreadableReport
 from conformance.trial.kill_matrix import (
     KillMatrix,
     MutantRow,
     Status,
-    UnreadableMatrix,
-    changes,
+    matrix_changes,
     matrix_from,
+    matrix_problems,
     matrix_text,
-    problems,
     read_matrix,
     undeclared_classes,
 )
-from conformance.trial.mutants import kill_matrix, reach_of
+from conformance.trial.mutants import measure_matrix, reach_of
 
 WRONG = ("draw-before-increment", "fisher-yates-biased")
 SMALL = ("control", *WRONG)
@@ -111,7 +111,7 @@ def test_the_committed_matrix_is_of_today_s_mutants_and_cases() -> None:
 
 def test_nothing_in_the_committed_matrix_is_red() -> None:
     mutants = shipped_library().mutants
-    assert list(problems(committed(), mutants)) == []
+    assert list(matrix_problems(committed(), mutants)) == []
     assert undeclared_classes(committed(), mutants) == ()
 
 
@@ -131,8 +131,8 @@ def test_the_small_set_of_cases_kills_what_all_cases_kill() -> None:
 
 def test_a_run_finds_what_is_committed() -> None:
     """The control, which every case is put to, on one case in eight; it must pass them all."""
-    fresh = kill_matrix(shipped_library(), quick_cases(), WRONG)
-    calm = kill_matrix(shipped_library(), quick_cases()[::8], ["control"])
+    fresh = measure_matrix(shipped_library(), quick_cases(), WRONG)
+    calm = measure_matrix(shipped_library(), quick_cases()[::8], ["control"])
     known = set(committed().digests)  # the cases that every row was asked
     assert len(known) > len(committed().cases) * 0.9
     for id_ in WRONG:
@@ -155,23 +155,23 @@ def test_the_matrix_does_not_depend_on_workers_or_order() -> None:
     texts = set()
     for jobs, order in ((1, cases), (3, tuple(reversed(cases)))):
         with ThreadPoolExecutor(jobs) as executor:
-            texts.add(matrix_text(kill_matrix(shipped_library(), order, SMALL, executor)))
+            texts.add(matrix_text(measure_matrix(shipped_library(), order, SMALL, executor)))
     assert len(texts) == 1
 
 
 def test_a_mutant_that_no_case_notices_survives() -> None:
     without = [case for case in cases_of(DECODE) if "tagged" not in case.id]
-    fresh = kill_matrix(shipped_library(), without, ["decode-tags"])
+    fresh = measure_matrix(shipped_library(), without, ["decode-tags"])
     assert fresh.rows["decode-tags"].status is Status.SURVIVED
-    (sentence,) = problems(fresh, shipped_library().mutants)
+    (sentence,) = matrix_problems(fresh, shipped_library().mutants)
     assert sentence == "decode-tags survived: no frozen case notices that it skips CBOR tags instead of refusing them"
 
 
 def test_only_quick_cases_decide() -> None:
     slow = [replace(case, profile="standard") for case in cases_of(DECODE)]
-    fresh = kill_matrix(shipped_library(), slow, ["decode-tags"])
+    fresh = measure_matrix(shipped_library(), slow, ["decode-tags"])
     assert fresh.cases == ()
-    assert "there is no case to kill a mutant with" in list(problems(fresh, shipped_library().mutants))
+    assert "there is no case to kill a mutant with" in list(matrix_problems(fresh, shipped_library().mutants))
 
 
 @pytest.mark.parametrize(
@@ -190,9 +190,9 @@ def test_a_patch_that_does_not_fit_is_told_from_a_reference_that_does_not_run(
     )
     monkeypatch.setenv("TALLY_SPEC_DIR", str(tmp_path))
     library = library_with(mutant("stale"))
-    fresh = kill_matrix(library, cases_of(EMIT)[:2])
+    fresh = measure_matrix(library, cases_of(EMIT)[:2])
     assert fresh.rows["stale"].status is status
-    (sentence,) = problems(fresh, library.mutants)
+    (sentence,) = matrix_problems(fresh, library.mutants)
     assert reason in sentence
 
 
@@ -201,7 +201,7 @@ def test_a_patch_that_does_not_fit_is_told_from_a_reference_that_does_not_run(
 
 def test_a_control_that_dies_is_red() -> None:
     dead = row("control", "b", "a", status=Status.CONTROL_DEAD)
-    assert list(problems(matrix_of(dead), {"control": mutant("control", control=True)})) == [
+    assert list(matrix_problems(matrix_of(dead), {"control": mutant("control", control=True)})) == [
         "control is a control, yet O::g::a fails on it"
     ]
 
@@ -209,7 +209,7 @@ def test_a_control_that_dies_is_red() -> None:
 def test_a_declared_class_whose_members_differ_is_red() -> None:
     mutants = {"x": mutant("x"), "y": mutant("y", "x"), "z": mutant("z", "x")}
     apart = matrix_of(row("x", "a", "b"), row("y", "a"), row("z", "a", "b", behaviour="other"))
-    assert list(problems(apart, mutants)) == [
+    assert list(matrix_problems(apart, mutants)) == [
         "y is declared equivalent to x, but O::g::b tells them apart",
         "z is declared equivalent to x, but a case that kills both, with other answers tells them apart",
     ]
@@ -217,15 +217,15 @@ def test_a_declared_class_whose_members_differ_is_red() -> None:
 
 def test_a_class_declared_with_nobody_is_red() -> None:
     mutants = {"x": mutant("x", "nobody")}
-    assert list(problems(matrix_of(row("x", "a")), mutants)) == [
+    assert list(matrix_problems(matrix_of(row("x", "a")), mutants)) == [
         "x is declared equivalent to nobody, which is no mutant"
     ]
 
 
 def test_a_run_of_some_mutants_does_not_miss_the_others_of_a_class() -> None:
     mutants = {"x": mutant("x"), "y": mutant("y", "x")}
-    assert list(problems(matrix_of(row("y", "a")), mutants)) == []
-    assert list(problems(matrix_of(row("x", "a")), mutants)) == []
+    assert list(matrix_problems(matrix_of(row("y", "a")), mutants)) == []
+    assert list(matrix_problems(matrix_of(row("x", "a")), mutants)) == []
 
 
 def test_mutants_that_answer_alike_are_found_unless_declared() -> None:
@@ -262,7 +262,7 @@ def test_a_missing_or_foreign_matrix_is_named_with_the_next_step(tmp_path: Path)
     for text in (None, "{", '{"format": 1}', '{"format": 2, "cases": {"O::g": {}}, "mutants": {"x": {}}}'):
         if text is not None:
             file.write_text(text)
-        with pytest.raises(UnreadableMatrix, match=r"kill-matrix\.json: .*\n    hint: run `tally mutants --write`"):
+        with pytest.raises(UnreadableReport, match=r"kill-matrix\.json: .*\n    hint: run `tally mutants --write`"):
             read_matrix(file)
 
 
@@ -276,7 +276,7 @@ def test_every_change_of_the_matrix_is_named() -> None:
         row("same", "a"),
         cases="abcd",
     )
-    assert list(changes(old, new)) == [
+    assert list(matrix_changes(old, new)) == [
         "dead was killed, is survived",
         "gone is gone",
         "less was killed by 2 cases, is killed by 1",
@@ -284,7 +284,7 @@ def test_every_change_of_the_matrix_is_named() -> None:
         "other is killed by the same cases but answers otherwise",
         "1 cases came, 0 went",
     ]
-    assert list(changes(old, old)) == []
+    assert list(matrix_changes(old, old)) == []
 
 
 def test_the_killing_set_is_small_and_breaks_ties_by_id() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from conformance.backend.driver import Conversation, Driver
-from conformance.backend.outcome import BadAnswer, ObservedResult, Result, observe
+from conformance.backend.outcome import BadAnswer, ObservedResult, RawResult, observe
 from conformance.backend.resolve import BackendCommand
 from conformance.codec.codebook import Codebook, codebook_of
 from conformance.codec.framing import DIALECTS
@@ -135,23 +135,23 @@ def test_a_step_that_uses_the_handle_of_a_failed_step_ends_the_walk(codebook: Co
     talk = exchanges(STEPS[4:5] + STEPS[6:7], codebook, DIALECTS["json"])
     next(talk)
     with pytest.raises(StopIteration) as end:
-        talk.send([Result({"handle": 7})])
+        talk.send([RawResult({"handle": 7})])
     assert end.value.value.fault.startswith("step one uses what an earlier step did not answer (step open: ")
 
 
 def test_an_ill_typed_handle_or_duration_is_refused_without_being_shown(codebook: Codebook) -> None:
     for value in ({"handle": 123456789}, {"handle": None}):
-        found = observe(Result(value), OPEN, codebook, DIALECTS["json"])
+        found = observe(RawResult(value), OPEN, codebook, DIALECTS["json"])
         assert isinstance(found, BadAnswer)
         assert "123456789" not in str(found.error)
         assert found.error.path == ("handle",)
-    timed = observe(Result({"size": "2", "took": "-123456789"}), KEEP, codebook, DIALECTS["json"])
+    timed = observe(RawResult({"size": "2", "took": "-123456789"}), KEEP, codebook, DIALECTS["json"])
     assert isinstance(timed, BadAnswer)
     assert "123456789" not in str(timed.error)
 
 
 def test_answers_are_equal_whatever_their_handles(codebook: Codebook) -> None:
-    one, two = (observe(Result({"handle": text}), OPEN, codebook, DIALECTS["json"]) for text in "ab")
+    one, two = (observe(RawResult({"handle": text}), OPEN, codebook, DIALECTS["json"]) for text in "ab")
     assert one == two
     assert isinstance(one, ObservedResult)
     assert one.fields == {}

@@ -12,7 +12,7 @@ from conformance.backend import driver as drive
 from conformance.tests.halving import BOTH, CASES, TWIN, backend, corpus, library, result_of, tried, twin_of, verdicts
 from conformance.tests.shipped import shipped_library
 from conformance.tests.small_corpus import OPERATOR, case, halved, step
-from conformance.trial import holding
+from conformance.trial import runner
 from conformance.trial.check import Kind, Verdict
 from conformance.trial.options import RunOptions, Selection, Silence
 from conformance.trial.run import UnfitBackend, run_trial
@@ -136,7 +136,7 @@ def test_a_backend_that_crashes_in_one_operator_is_judged_in_the_other() -> None
     assert {one.verdict for one in run.results if one.check.operator == TWIN} == {Verdict.PASS}
     lost = [one for one in run.results if one.check.operator == OPERATOR]
     assert {one.verdict for one in lost} == {ERROR}
-    assert sum(one.outcome == "crash" for one in lost) == holding.PROBE
+    assert sum(one.outcome == "crash" for one in lost) == runner.PROBE
     said = "a protocol error: not asked: the backend was lost in each of 20 checks of this operator"
     assert {one.message for one in lost if one.outcome != "crash"} == {said}
     for jobs, shuffle in ((2, ""), (1, "x"), (2, "y")):
@@ -161,7 +161,7 @@ def test_a_backend_that_crashes_often_is_asked_everything_all_the_same(monkeypat
 
 
 def test_a_backend_that_crashes_in_every_call_is_given_up_on_soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(holding, "PROBE", 6)
+    monkeypatch.setattr(runner, "PROBE", 6)
     run = tried(backend("leaves_when_called"))
     assert run.count(ERROR) == 40
     assert sum(result.outcome == "crash" for result in run.results) == 6

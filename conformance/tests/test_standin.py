@@ -12,7 +12,7 @@ import pytest
 
 from conformance.backend.carrier import StandIn
 from conformance.backend.driver import RESTART, Call, Conversation, Driver
-from conformance.backend.outcome import Result
+from conformance.backend.outcome import RawResult
 from conformance.backend.resolve import resolve
 from conformance.cli.main import status_of
 from conformance.codec.codebook import codebook_of
@@ -119,7 +119,7 @@ def test_only_the_first_hello_says_what_is_declared() -> None:
         return (yield [Call(OPERATOR, {"whole": "2"})])
 
     (finished,) = driver.hold([Conversation("one", talk)])
-    assert finished.finding == [Result({"half": "0"})]
+    assert finished.finding == [RawResult({"half": "0"})]
 
 
 def test_a_loss_of_the_stand_in_that_does_not_come_again_is_no_judgement(tmp_path: Path) -> None:

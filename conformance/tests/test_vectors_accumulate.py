@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from conformance.backend.driver import Call, Talk
-from conformance.backend.outcome import BadAnswer, Failure, ObservedFailure, Outcome, Result
+from conformance.backend.outcome import BadAnswer, Failure, ObservedFailure, Outcome, RawResult
 from conformance.codec.cbor import Tagged, encode_canonical
 from conformance.codec.codebook import Codebook, codebook_of
 from conformance.codec.framing import DIALECTS
@@ -33,7 +33,7 @@ def codebook(tmp_path_factory: pytest.TempPathFactory) -> Codebook:
 def walk(inputs: Mapping[str, Any]) -> Outcome:
     at, width = int(inputs["place"]["at"]), inputs["width"]
     after = {"lap": inputs["place"]["lap"], "at": str(at + width)}
-    return Result({"visited": [str(at + k) for k in range(width)], "after": after})
+    return RawResult({"visited": [str(at + k) for k in range(width)], "after": after})
 
 
 def held(talk: Talk[Any], answer: Answer = walk, batches: list[int] | None = None) -> Any:
@@ -70,7 +70,7 @@ def test_both_wires_hash_the_same_bytes(codebook: Codebook) -> None:
     def typed(inputs: Mapping[str, Any]) -> Outcome:
         at, width = int(inputs["place"]["at"]), inputs["width"]
         raw = b"".join((at + k).to_bytes(8, "little") for k in range(width))
-        return Result({"visited": Tagged(71, raw), "after": {"lap": 0, "at": at + width}})
+        return RawResult({"visited": Tagged(71, raw), "after": {"lap": 0, "at": at + width}})
 
     found = held(accumulate(CHAIN, codebook, DIALECTS["cbor"]), typed)
     assert found.checkpoints == run(CHAIN, codebook).checkpoints
@@ -154,7 +154,7 @@ def test_a_failure_stops_the_run_and_names_its_call(codebook: Codebook) -> None:
     ],
 )
 def test_an_answer_of_the_wrong_shape_stops_the_run(codebook: Codebook, answer: Any) -> None:
-    found = run(CHAIN, codebook, lambda _: Result(answer))
+    found = run(CHAIN, codebook, lambda _: RawResult(answer))
     assert found.stop is not None
     assert isinstance(found.stop.observed, BadAnswer)
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from conformance.backend.driver import RESTART
-from conformance.backend.outcome import Failure, ObservedFailure, ObservedResult, Result
+from conformance.backend.outcome import Failure, ObservedFailure, ObservedResult, RawResult
 from conformance.codec.cbor import encode_canonical
 from conformance.codec.codebook import Codebook, codebook_of
 from conformance.codec.framing import DIALECTS
@@ -23,7 +23,7 @@ STEPS = (
     RestartStep(),
     Asked("b", OPERATOR, {"place": {"from": "a.after"}, "width": 1}),
 )
-ANSWER = Result({"visited": ["5"], "after": {"lap": "0", "at": "6"}})
+ANSWER = RawResult({"visited": ["5"], "after": {"lap": "0", "at": "6"}})
 REFUSAL = Failure(1801, "CONTRACT_VIOLATION", {"failure_code": "CONTRACT_VIOLATION", "failure_operator": OPERATOR})
 
 

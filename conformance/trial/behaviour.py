@@ -12,18 +12,19 @@ from conformance.backend.outcome import BadAnswer, Observed, ObservedFailure, Ob
 from conformance.codec.codebook import Codebook
 from conformance.codec.framing import Dialect
 from conformance.contract.model import Contract
-from conformance.trial import check as checks
 from conformance.trial.bystanders import (
     AmongBystanders,
-    TwiceInFreshRoots,
+    Walk,
     one_of_each_group,
     roots_in,
     sample_traces,
+    walks_apart,
     with_looks,
 )
 from conformance.trial.check import (
     Check,
     Difference,
+    FailedCall,
     Kind,
     Result,
     Verdict,
@@ -34,33 +35,11 @@ from conformance.trial.check import (
 )
 from conformance.vectors.case import Case, Step
 from conformance.vectors.compact import holds_recipe
-from conformance.vectors.exchange import Held, restarts
+from conformance.vectors.exchange import Exchange, Held, exchanges, restarts
 
 ALONE: Final = "the same steps, interleaved with themselves on another handle, got another answer than alone"
 APART: Final = "of two handles that were given the same steps by turns, the second got another answer"
-Walk = Generator[Sequence[Call] | Restart, Sequence[Outcome], Held]
-Judgement = Generator[Sequence[Call] | Restart, Sequence[Outcome], tuple[Result | None, Sequence[Held]]]
 Walks = Generator[Sequence[Call] | Restart, Sequence[Outcome], tuple[Held, Held]]
-
-
-@dataclass(frozen=True, slots=True)
-class OnTwoHandles:
-    """Holds traces alone, then each twice by turns in one process, every time with handles and roots of its own."""
-
-    rule: TwiceInFreshRoots
-
-    def judge(self, check: Check, traces: Sequence[Sequence[Step]]) -> Judgement:
-        """Where walks part, None where none does; and the walks of all traces alone. A new process comes between."""
-        alone: list[Held] = []
-        for steps in traces:
-            alone.append((yield from self.rule.walk(steps)))
-        yield RESTART
-        parted: Result | None = None
-        for steps, before in zip(traces, alone, strict=True):
-            one, other = yield from by_turns(self.rule.walk(steps), self.rule.walk(steps))
-            parted = parted or self.rule.apart(check, steps, before, one, ALONE)
-            parted = parted or self.rule.apart(check, steps, one, other, APART)
-        return parted, alone
 
 
 def by_turns(first: Walk, second: Walk) -> Walks:
@@ -89,7 +68,7 @@ def by_turns(first: Walk, second: Walk) -> Walks:
 
 
 SAMPLE: Final = 24  # calls per operator; every one is asked four times
-CROWDED: Final = 64  # cases per operator that are held among bystanders
+CROWDED: Final = 64  # cases per operator that are asked among bystanders
 RULES: Final = {
     "pure": "A pure operator answers the same call with the same bytes, in any order and any process.",
     "io": "An operator that touches files answers the same bytes and leaves the same files in two fresh roots.",
@@ -102,67 +81,69 @@ Talk = Generator[Sequence[Call] | Restart, Sequence[Outcome], Sequence[Result]]
 
 @dataclass(frozen=True, slots=True)
 class BehaviourRules:
-    """The conversations that hold one backend to its operators' purity classes and answer shapes."""
+    """The conversations that check the purity class of operators, and the shape of their answers."""
 
     codebook: Codebook
     dialect: Dialect
-
-    def applies(self, contract: Contract, cases: Sequence[Case]) -> bool:
-        """Whether there is anything to ask: explicit cases of a pure operator, traces of a machine or over files."""
-        if contract.purity == "io" or contract.machine is not None:
-            return bool(sample_traces(contract, cases))
-        return contract.purity == "pure" and bool(sample_calls(contract, cases))
 
     def checks(self, contract: Contract) -> tuple[Check, ...]:
         """What the conversation judges."""
         return behaviour_check(contract, rule_of(contract)), behaviour_check(contract, "shape")
 
-    def conversation(self, contract: Contract, cases: Sequence[Case]) -> Conversation[Sequence[Result]]:
-        """The conversation that holds one operator to its rules."""
+    def conversation(self, contract: Contract, cases: Sequence[Case]) -> Conversation[Sequence[Result]] | None:
+        """The conversation that checks one operator.
+
+        It needs explicit cases of a pure operator, or traces of a machine or over files; None where there are none.
+        """
         key = f"{contract.operator}!{rule_of(contract)}"
-        if contract.machine is not None:
+        if contract.machine is not None or contract.purity == "io":
             traces = sample_traces(contract, cases)
-            return Conversation(key, lambda: self.talk_of_handles(contract, traces), alone=True)
-        if contract.purity == "io":
-            traces = sample_traces(contract, cases)
+            if not traces:
+                return None
+            if contract.machine is not None:
+                return Conversation(key, lambda: self.talk_of_handles(contract, traces), alone=True)
             return Conversation(key, lambda: self.talk_of_files(contract, traces), any(map(restarts, traces)))
-        sample = sample_calls(contract, cases)
-        return Conversation(key, lambda: self.talk(contract, sample), alone=True)
+        sample = sample_calls(contract, cases) if contract.purity == "pure" else []
+        return Conversation(key, lambda: self.talk(contract, sample), alone=True) if sample else None
 
-    def keeps_files(self, contract: Contract, cases: Sequence[Case]) -> bool:
-        """Whether cases of the operator use a root, so that bystanders can stand in it."""
-        return bool(rooted_traces(contract, cases))
-
-    def among_bystanders(self, contract: Contract, cases: Sequence[Case]) -> Conversation[Result]:
-        """The conversation that holds one operator's cases again among files of others."""
+    def among_bystanders(self, contract: Contract, cases: Sequence[Case]) -> Conversation[Sequence[Result]] | None:
+        """The conversation that asks one operator's cases again among files of others; None where none uses a root."""
         traces = [with_looks(steps, {}) for steps in rooted_traces(contract, cases)]
         check = behaviour_check(contract, "bystanders")
-        rule = AmongBystanders(TwiceInFreshRoots(self.codebook, self.dialect), contract)
-        return Conversation(check.id, lambda: rule.judge(check, traces), any(map(restarts, traces)))
+        rule = AmongBystanders(self.codebook, self.dialect, contract)
+
+        def start() -> Talk:
+            return [(yield from rule.judge(check, traces))]
+
+        return Conversation(check.id, start, any(map(restarts, traces))) if traces else None
 
     def talk_of_files(self, contract: Contract, traces: Sequence[Sequence[Step]]) -> Talk:
-        """Hold every trace twice, each time in fresh roots."""
-        rule, check = TwiceInFreshRoots(self.codebook, self.dialect), behaviour_check(contract, "io")
+        """Walk every trace twice, each time in fresh roots."""
+        check = behaviour_check(contract, "io")
         parted: Result | None = None
-        asked: list[Call] = []
-        answered: list[Observed] = []
+        made: list[Exchange] = []
         for steps in traces:
-            first = yield from rule.walk(steps)
-            second = yield from rule.walk(steps)
-            parted = parted or rule.apart(check, steps, first, second)
-            own = [one for one in first.exchanges if one.operator == contract.operator]
-            asked += [Call(one.operator, one.inputs) for one in own]
-            answered += [one.observed for one in own]
-        return [parted or Result(check, Verdict.PASS), self._shape(contract, asked, answered)]
+            first = yield from exchanges(steps, self.codebook, self.dialect)
+            second = yield from exchanges(steps, self.codebook, self.dialect)
+            parted = parted or walks_apart(check, steps, first, second)
+            made += [one for one in first.exchanges if one.operator == contract.operator]
+        return [parted or Result(check, Verdict.PASS), self._shape_of_all(contract, made)]
 
     def talk_of_handles(self, contract: Contract, traces: Sequence[Sequence[Step]]) -> Talk:
-        """Hold every trace of a machine alone and on two handles."""
-        rule = OnTwoHandles(TwiceInFreshRoots(self.codebook, self.dialect))
+        """Walk every trace of a machine alone; then, in a new process, twice by turns, on two handles."""
         check = behaviour_check(contract, "handles")
-        parted, alone = yield from rule.judge(check, traces)
-        made = [exchange for held in alone for exchange in held.exchanges]
-        asked = [Call(one.operator, one.inputs) for one in made]
-        return [parted or Result(check, Verdict.PASS), self._shape(contract, asked, [one.observed for one in made])]
+        alone: list[Held] = []
+        for steps in traces:
+            alone.append((yield from exchanges(steps, self.codebook, self.dialect)))
+        yield RESTART
+        parted: Result | None = None
+        for steps, before in zip(traces, alone, strict=True):
+            twice = (exchanges(steps, self.codebook, self.dialect) for _ in range(2))
+            one, other = yield from by_turns(*twice)
+            parted = parted or walks_apart(check, steps, before, one, ALONE)
+            parted = parted or walks_apart(check, steps, one, other, APART)
+        made = [exchange for walk in alone for exchange in walk.exchanges]
+        return [parted or Result(check, Verdict.PASS), self._shape_of_all(contract, made)]
 
     def talk(self, contract: Contract, sample: Sequence[Call]) -> Talk:
         """Ask a sample in order, again shuffled and doubled, and once more in a fresh process, backwards."""
@@ -202,14 +183,17 @@ class BehaviourRules:
             outcome_name(later),
             message="the same call, asked again in another order or a fresh process, got another answer",
             difference=Difference("answer", shown(first[k]), shown(later)),
-            call=checks.Call(contract.operator, sample[k].inputs, answer_of(later)),
+            call=FailedCall(contract.operator, sample[k].inputs, answer_of(later)),
         )
+
+    def _shape_of_all(self, contract: Contract, made: Sequence[Exchange]) -> Result:
+        return self._shape(contract, [Call(one.operator, one.inputs) for one in made], [one.observed for one in made])
 
     def _shape(self, contract: Contract, sample: Sequence[Call], first: Sequence[Observed]) -> Result:
         check = behaviour_check(contract, "shape")
         for call, observed in zip(sample, first, strict=True):
             declared = self.codebook[call.operator].contract.codes
-            asked = checks.Call(call.operator, call.inputs, answer_of(observed))
+            asked = FailedCall(call.operator, call.inputs, answer_of(observed))
             if isinstance(observed, BadAnswer):
                 where = Difference("answer", observed.error.expected, repr(observed.error.found), "ill-typed")
                 return Result(check, Verdict.FAIL, "result", message=str(observed.error), difference=where, call=asked)
@@ -231,7 +215,7 @@ def rooted_traces(contract: Contract, cases: Sequence[Case]) -> list[tuple[Step,
 
 
 def rule_of(contract: Contract) -> str:
-    """The rule that an operator is held to beside the shape of its answers."""
+    """The rule of an operator beside the shape of its answers."""
     return "handles" if contract.machine is not None else contract.purity
 
 

@@ -1,4 +1,4 @@
-"""Files that an operator must not touch, put beside its own; and the same trace in two fresh roots."""
+"""Traces walked twice: in two fresh roots, and among files of others that the operator must not touch."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from conformance.backend.outcome import ObservedResult, Outcome
 from conformance.codec.codebook import Codebook
 from conformance.codec.framing import Dialect
 from conformance.contract.model import Contract
-from conformance.trial import check as checks
 from conformance.trial.check import (
     Check,
     Difference,
+    FailedCall,
     Result,
     Verdict,
     answer_of,
@@ -35,39 +35,25 @@ from conformance.vectors.exchange import Exchange, Held, Stage, exchanges
 from conformance.vectors.leaf import is_root
 from conformance.vectors.temp_roots import fault_of
 
-SAMPLE: Final = 8  # cases per operator; every one is held twice
+SAMPLE: Final = 8  # cases per operator; every one is asked twice
 Walk = Generator[Sequence[Call] | Restart, Sequence[Outcome], Held]
 
 
-@dataclass(frozen=True, slots=True)
-class TwiceInFreshRoots:
-    """Holds cases twice and finds where the second time parts from the first.
-
-    The two times come one after the other; `behaviour_handles` has them by turns.
-    """
-
-    codebook: Codebook
-    dialect: Dialect
-
-    def walk(self, steps: Sequence[Step]) -> Walk:
-        """Take the steps of a case in fresh roots, and look at everything in them at the end."""
-        return exchanges(steps, self.codebook, self.dialect)
-
-    def apart(self, check: Check, steps: Sequence[Step], first: Held, second: Held, said: str = "") -> Result | None:
-        """Where the two walks part, None where they do not; `said` is the sentence for it."""
-        for one, other in zip(first.exchanges, second.exchanges, strict=False):
-            if shown(one.observed) != shown(other.observed):
-                call = checks.Call(other.operator, other.inputs, answer_of(other.observed))
-                where = Difference("answer", shown(one.observed), shown(other.observed))
-                outcome = outcome_name(other.observed)
-                return Result(check, Verdict.FAIL, outcome, other.step, said or _ANSWER, where, call)
-        for number, step in enumerate(steps, start=1):
-            if isinstance(step, TreeStep):
-                name = label(step, number)
-                trees = first.trees.get(name, {}), second.trees.get(name, {})
-                if (wrong := tree_apart(check, step, name, *trees, said or _TREE)) is not None:
-                    return wrong
-        return faults_apart(check, first, second, said or _ANSWER)
+def walks_apart(check: Check, steps: Sequence[Step], first: Held, second: Held, said: str = "") -> Result | None:
+    """Where the second walk of a trace parts from the first, None where it does not; `said` is the sentence for it."""
+    for one, other in zip(first.exchanges, second.exchanges, strict=False):
+        if shown(one.observed) != shown(other.observed):
+            call = FailedCall(other.operator, other.inputs, answer_of(other.observed))
+            where = Difference("answer", shown(one.observed), shown(other.observed))
+            outcome = outcome_name(other.observed)
+            return Result(check, Verdict.FAIL, outcome, other.step, said or _ANSWER, where, call)
+    for number, step in enumerate(steps, start=1):
+        if isinstance(step, TreeStep):
+            name = label(step, number)
+            trees = first.trees.get(name, {}), second.trees.get(name, {})
+            if (wrong := tree_apart(check, step, name, *trees, said or _TREE)) is not None:
+                return wrong
+    return faults_apart(check, first, second, said or _ANSWER)
 
 
 _ANSWER: Final = "the same steps in a second fresh root got another answer"
@@ -140,9 +126,10 @@ def near_misses(path: str) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class AmongBystanders:
-    """Holds the cases of an operator alone, then each once more among bystanders."""
+    """Asks the cases of an operator alone, then each once more among bystanders."""
 
-    rule: TwiceInFreshRoots
+    codebook: Codebook
+    dialect: Dialect
     contract: Contract
 
     def judge(self, check: Check, traces: Sequence[Sequence[Step]]) -> Judgement:
@@ -152,7 +139,7 @@ class AmongBystanders:
         seen: dict[str, Counter[str]] = {}
         for steps in traces:
             watch = Harvest({})
-            alone.append((yield from exchanges(steps, self.rule.codebook, self.rule.dialect, watch=watch)))
+            alone.append((yield from exchanges(steps, self.codebook, self.dialect, watch=watch)))
             walked.append({root: frozenset(found) for root, found in watch.seen.items()})
             for root, found in watch.seen.items():
                 seen.setdefault(root, Counter()).update(found)
@@ -162,7 +149,7 @@ class AmongBystanders:
         placed = 0
         for steps, before, own in zip(traces, alone, walked, strict=True):
             crowd = Crowd(self.contract, paths, own)
-            held: Held = yield from self._among(steps, crowd)
+            held = yield from exchanges(steps, self.codebook, self.dialect, watch=crowd)
             placed += len(crowd.known)
             if (wrong := self._wrong(check, steps, before, held, crowd)) is not None:
                 return wrong
@@ -170,15 +157,12 @@ class AmongBystanders:
             return Result(check, Verdict.ERROR, message="no bystander could be put beside any file of the cases")
         return Result(check, Verdict.PASS)
 
-    def _among(self, steps: Sequence[Step], crowd: Crowd) -> Walk:
-        return exchanges(steps, self.rule.codebook, self.rule.dialect, watch=crowd)
-
     def _wrong(self, check: Check, steps: Sequence[Step], alone: Held, among: Held, crowd: Crowd) -> Result | None:
         if crowd.harmed is not None:
             step, path, was, now = crowd.harmed
             return Result(check, Verdict.FAIL, "result", step, HARMED, Difference(path, was, now))
         both = self._silent(alone), self._silent(among)
-        if (parted := self.rule.apart(check, (), *both, ANSWER)) is not None:
+        if (parted := walks_apart(check, (), *both, ANSWER)) is not None:
             return parted
         last = len(steps) - len(roots_in(steps))
         for number, look in list(enumerate(steps, start=1))[last:]:
@@ -220,7 +204,7 @@ class Crowd:
 
     contract: Contract
     paths: Paths
-    own: Paths  # of this walk, alone: what comes to be there is no place for a bystander
+    own: Paths  # of this walk alone: no bystander may take a path that the walk itself creates
     known: dict[tuple[str, str], str] = field(default_factory=dict)  # by root and path: what a bystander is
     folders: set[tuple[str, str]] = field(default_factory=set)  # made for them
     harmed: tuple[str, str, str, str] | None = None
@@ -255,7 +239,7 @@ class Crowd:
         }
 
     def _place(self, name: str, root: Path) -> None:
-        # What stands there now comes first; what other cases have there may come.
+        # Paths that exist now come first, then those that exist in other cases.
         for path in sorted(self.paths[name], key=lambda path: (not os.path.lexists(root / path), path)):
             original = root / path
             for other in near_misses(path):
@@ -312,7 +296,7 @@ def _without(exchange: Exchange, outputs: Mapping[str, str]) -> Exchange:
 
 
 def _matches(path: str, patterns: Mapping[str, str]) -> bool:
-    """Whether a pattern fits; `[0-9]{20}` in one stands for twenty digits, so that no near miss fits by chance."""
+    """Whether a pattern fits; `[0-9]{20}` in one means twenty digits, so that no near miss fits by chance."""
     return any(fnmatchcase(path, _TIMES.sub(lambda one: one[1] * int(one[2]), pattern)) for pattern in patterns)
 
 
@@ -323,7 +307,7 @@ def _below(root: Path) -> Iterator[str]:
 
 
 def _look(path: Path) -> str:
-    """What stands at a path, as text: equal for equal files, links and folders."""
+    """A text for what is at a path: equal for equal files, links and folders."""
     if path.is_symlink():
         return f"link to {path.readlink()}"
     if path.is_dir():

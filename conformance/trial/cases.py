@@ -15,18 +15,18 @@ from conformance.backend.outcome import (
     ObservedFailure,
     ObservedResult,
     Outcome,
+    RawResult,
     Side,
     describe,
 )
-from conformance.backend.outcome import Result as AnsweredResult
 from conformance.backend.scheduler import Finished
 from conformance.codec.codebook import Codebook
 from conformance.codec.framing import Dialect
 from conformance.contract.model import Contract, Guard
-from conformance.trial import check as checks
 from conformance.trial.check import (
     Check,
     Difference,
+    FailedCall,
     Kind,
     Result,
     Verdict,
@@ -139,6 +139,7 @@ def _unjudged(result: Result, why: str) -> Result:
 
 
 CaseTalk = Generator[Sequence[Call] | Restart, Sequence[Outcome], Result]
+Talk = Generator[Sequence[Call] | Restart, Sequence[Outcome], Sequence[Result]]
 
 
 def check_of(case: Case) -> Check:
@@ -155,12 +156,15 @@ class CaseRunner:
     names_broken: bool = True  # say what of the contract a wrong answer contradicts; costs milliseconds each
     _texts: dict[int, str] = field(default_factory=dict, init=False, repr=False)  # by id of a step of the corpus
 
-    def conversation(self, case: Case) -> Conversation[Result]:
+    def conversation(self, case: Case) -> Conversation[Sequence[Result]]:
         """The conversation that tries one case; it needs a process of its own where the trace restarts it."""
         return Conversation(case.id, lambda: self.talk(case), restarts(case.steps))
 
-    def talk(self, case: Case) -> CaseTalk:
-        """Ask and judge one case."""
+    def talk(self, case: Case) -> Talk:
+        """Ask and judge one case; its one result."""
+        return [(yield from self._judged(case))]
+
+    def _judged(self, case: Case) -> CaseTalk:
         if case.accumulation is not None:
             return (yield from self._accumulated(case))
         with Stage(self.codebook, self.dialect) as stage:
@@ -199,13 +203,13 @@ class CaseRunner:
             outcome_name(observed),
             name,
             difference=found,
-            call=checks.Call(step.operator, inputs, answer_of(observed)),
+            call=FailedCall(step.operator, inputs, answer_of(observed)),
             **self._contradicted(case, step, stage),
         )
 
     def _is_expected(self, step: CallStep, outcome: Outcome) -> bool:
         """Whether a JSON answer is the expected text itself: well typed and right, at a tenth of the cost."""
-        if not isinstance(outcome, AnsweredResult) or not isinstance(step.expected, ExpectedResult):
+        if not isinstance(outcome, RawResult) or not isinstance(step.expected, ExpectedResult):
             return False
         if self.dialect.name != "json" or self.codebook[step.operator].lasting is not None:
             return False  # what is volatile is answered, and not frozen
@@ -235,7 +239,7 @@ class CaseRunner:
         if run.stop is not None:
             at, observed = run.stop, run.stop.observed
             said = observed.error if isinstance(observed, BadAnswer) else observed
-            call = checks.Call(case.accumulation.operator, at.inputs, answer_of(observed))
+            call = FailedCall(case.accumulation.operator, at.inputs, answer_of(observed))
             where = Difference(f"call {at.call} of {case.accumulation.count}", "a result", str(said))
             return Result(check, Verdict.FAIL, outcome_name(observed), difference=where, call=call)
         if (parting := gap(expected, run.checkpoints)) is None:
@@ -246,11 +250,11 @@ class CaseRunner:
 
 
 def _file_step(case: Case, step: FileStep | TreeStep, name: str, stage: Stage) -> Result | None:
-    """Do a file step or hold a tree to the frozen one; None where that is right."""
+    """Do a file step, or compare a tree with the frozen one; None where that is right."""
     try:
         tree = stage.take(step)
     except StepRefused as refused:
-        # The step could be done where the values come from, so the files are not what they had to be.
+        # The step could be done where the values come from, so the files are not what they must be.
         where = Difference(name, "a step that can be done", str(refused))
         message = f"the harness cannot do the step {name}: {refused}"
         return Result(check_of(case), Verdict.FAIL, "result", name, message, where)

@@ -36,7 +36,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """Something that a backend is held to, before it is tried."""
+    """Something that a backend is tested for, before it is tested."""
 
     # Vectors: the case id; OPERATOR#law-name::instance; OPERATOR!behaviour-rule; OPERATOR?fuzz; OPERATOR%workload.
     id: str
@@ -58,15 +58,15 @@ class Result:
     step: str = ""  # of a trace
     message: str = ""  # one sentence for people
     difference: Difference | None = None
-    call: Call | None = None  # the call that was answered wrongly, for the command that repeats it
+    call: FailedCall | None = None  # the call that was answered wrongly, for the command that repeats it
     broken: tuple[str, ...] = ()  # postconditions that the wrong result violates
     details: dict[str, Any] = field(default_factory=dict)
     steps: tuple[Any, ...] = field(default=(), repr=False, compare=False)  # of fuzzing: what shows it; in no record
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
-    """One call in JSON wire form."""
+class FailedCall:
+    """The call behind a result that is no pass, in JSON wire form."""
 
     operator: str
     inputs: Any
@@ -120,6 +120,6 @@ def loss_sentence(observed: Observed) -> str:
 
 
 def shown(observed: Observed) -> object:
-    """An answer, or what stands for it, in comparable form."""
+    """An answer in comparable form; a text where there is no well-typed one."""
     answer = answer_of(observed)
     return str(observed) if answer is None else answer

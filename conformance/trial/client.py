@@ -1,39 +1,46 @@
-"""Questions to a lasting process, and a bare attempt of a backend at frozen cases."""
+"""A client that asks a backend in one lasting process, and the results of a backend in frozen cases."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from types import TracebackType
 from typing import Any, Final
 
-from conformance.backend.carrier import Carrier, stand_in_for
-from conformance.backend.driver import Call, Conversation, Driver, Finished, Restart
-from conformance.backend.hello import BadHello
-from conformance.backend.outcome import Lost, LostBackend, Observed, Outcome, Unsendable, describe, observe
+from conformance.backend.carrier import stand_in_for
+from conformance.backend.driver import Call, Conversation, Driver, Finished, Restart, Talk
+from conformance.backend.outcome import Lost, Observed, Outcome, describe, observe
 from conformance.backend.resolve import resolve
+from conformance.backend.scheduler import T
 from conformance.codec.codebook import Codebook
 from conformance.codec.framing import DIALECTS
 from conformance.trial.cases import CaseRunner, blamed, check_of, forsaken
 from conformance.trial.check import Kind, Result, Verdict
 from conformance.trial.options import DEFAULT_TIMEOUT
 from conformance.vectors.case import Case
-from conformance.vectors.exchange import AnyStep, Held, Watch, exchanges
+from conformance.vectors.exchange import AnyStep, Held, Watch, exchanges, restarts
+
+
+def driver_of(
+    backend: str, codebook: Codebook, timeout: float = DEFAULT_TIMEOUT, declared: frozenset[str] | None = None
+) -> Driver:
+    """A driver on the JSON wire; a stand-in answers what the backend does not declare. Raises BackendNotFound."""
+    stand_in = stand_in_for("json", max(timeout, DEFAULT_TIMEOUT))
+    return Driver(resolve(backend), DIALECTS["json"], codebook, timeout, stand_in=stand_in, declared=declared)
 
 
 class Asker:
-    """Asks one backend; a loss is the answer to the call that causes it alone, every other call is asked again.
+    """Asks one backend in a lasting process; a loss is the answer to the call that causes it alone.
 
-    `unattributed` collects the losses that no call repeats alone.
+    `unattributed` has the losses that no call repeats alone.
     """
 
     def __init__(self, driver: Driver) -> None:
-        self._driver, self._codebook, self._dialect = driver, driver.codebook, driver.dialect
-        self._process: Carrier | None = None
-        self._limit = 1
-        self.unattributed: list[Lost] = []
+        self._driver = driver
+        self.unattributed = driver.unattributed
 
     def __enter__(self) -> Asker:
         return self
@@ -41,103 +48,42 @@ class Asker:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._process is not None and kind is None:
-            try:
-                self._process.settle()
-            except LostBackend as lost:
-                self.unattributed.append(lost.reason)
-        self.close()
-
-    def close(self) -> None:
-        """End the process."""
-        if self._process is not None:
-            self._process.kill()
-            self._process = None
+        self._driver.disconnect(settle=kind is None)
 
     def ask(self, calls: Sequence[Call]) -> Iterator[Observed]:
-        """What the backend makes of each call, in their order; after a loss each is asked again as its turn comes."""
-        try:
-            outcomes: Iterator[Outcome] = iter(self._outcomes(calls))
-        except LostBackend as lost:
-            outcomes = self._each_alone(calls, lost.reason)
-        except BadHello as error:
-            outcomes = iter([error.lost] * len(calls))
-        for call, outcome in zip(calls, outcomes, strict=True):
-            yield observe(outcome, call.operator, self._codebook, self._dialect)
+        """What the backend makes of each call, in their order; after a loss each is asked as its turn comes."""
+        talks = [Conversation(str(place), partial(_asking, call)) for place, call in enumerate(calls)]
+        answers = ((int(one.key), _answer(one)) for one in self._driver.hold(talks, lasting=True))
+        known: dict[int, Outcome] = {}
+        for place, outcome in answers:
+            known[place] = outcome
+            if isinstance(outcome, Lost):
+                break
+        for place, call in enumerate(calls):
+            while place not in known:
+                known.update([next(answers)])
+            yield observe(known[place], call.operator, self._driver.codebook, self._driver.dialect)
 
     def walk(self, steps: Sequence[AnyStep], watch: Watch | None = None) -> Held | Lost:
-        """Take the steps of one trace on the lasting process; a loss counts if it comes again in a fresh one.
+        """Take the steps of one trace; a call on a handle that was not given is passed over."""
 
-        A call on a handle that was not given is passed over.
-        """
-        first = self._walk(steps, watch)
-        if isinstance(first, Held):
-            return first
-        again = self._walk(steps, watch)
-        if isinstance(again, Held):
-            self.unattributed.append(first)
-        return again
+        def start() -> Talk[Held]:
+            return exchanges(steps, self._driver.codebook, self._driver.dialect, passing=True, watch=watch)
 
-    def _walk(self, steps: Sequence[AnyStep], watch: Watch | None) -> Held | Lost:
-        talk = exchanges(steps, self._codebook, self._dialect, passing=True, watch=watch)
-        outcomes: Any = None
-        try:
-            while True:
-                wish = talk.send(outcomes)
-                outcomes = []
-                if isinstance(wish, Restart):
-                    self.close()
-                else:
-                    outcomes = self._outcomes(wish)
-        except StopIteration as end:
-            held: Held = end.value
-            return held
-        except LostBackend as lost:
-            self.close()
-            return lost.reason
-        except BadHello as error:
-            self.close()
-            return error.lost
-        finally:
-            talk.close()
+        (finished,) = self._driver.hold([Conversation("walk", start, alone=restarts(steps))], lasting=True)
+        return _answer(finished)
 
-    def _each_alone(self, calls: Sequence[Call], reason: Lost) -> Iterator[Outcome]:
-        guilty = False
-        for call in calls:
-            outcome = self._alone(call)
-            guilty = guilty or isinstance(outcome, Lost)
-            yield outcome
-        if not guilty:
-            self.unattributed.append(reason)
 
-    def _alone(self, call: Call) -> Outcome:
-        self.close()
-        try:
-            return self._outcomes([call])[0]
-        except LostBackend as lost:
-            return lost.reason
-        except BadHello as error:
-            return error.lost
-        finally:
-            self.close()
+def _asking(call: Call) -> Talk[Outcome]:
+    (outcome,) = yield [call]
+    return outcome
 
-    def _outcomes(self, calls: Sequence[Call]) -> list[Outcome]:
-        if self._process is None:
-            self._process, hello = self._driver.start()
-            self._limit = hello.max_in_flight
-        process, outcomes = self._process, dict[int, Outcome]()
-        order: list[int] = []
-        for call in calls:
-            while len(order) - len(outcomes) >= self._limit:
-                outcomes.update(process.wait())
-            try:
-                order.append(self._driver.submit(process, call))
-            except Unsendable as error:
-                order.append(-len(order) - 1)  # no carrier gives such an id
-                outcomes[order[-1]] = error.reason
-        while len(outcomes) < len(order):
-            outcomes.update(process.wait())
-        return [outcomes[id_] for id_ in order]
+
+def _answer(finished: Finished[T]) -> T | Lost:
+    if finished.lost is not None:
+        return finished.lost
+    assert finished.finding is not None
+    return finished.finding
 
 
 TOO_SLOW: Final = "golden"  # the profile whose cases are left out
@@ -173,19 +119,13 @@ def attempt(
     A restart asks whether a backend keeps state, and costs a process. It is passed over inside a trace of pure
     operators, and always for a `stateless` backend. `names_broken` adds the postconditions that wrong results violate.
     """
-    dialect = DIALECTS["json"]
-    runner = CaseRunner(codebook, dialect, names_broken)
-    stand_in = stand_in_for(dialect.name, DEFAULT_TIMEOUT)
-    driver = Driver(resolve(backend), dialect, codebook, timeout, stand_in=stand_in, declared=declared)
+    driver = driver_of(backend, codebook, timeout, declared)
+    runner = CaseRunner(codebook, driver.dialect, names_broken)
     by_id = {case.id: case for case in cases if case.profile != TOO_SLOW}
     results: dict[str, Result] = {}
     obstacles: list[str] = []
     for finished in driver.hold([conversation_of(runner, case, stateless) for case in by_id.values()]):
-        found = None if finished.finding is None else [finished.finding]
-        whole: Finished[Sequence[Result]] = Finished(
-            finished.key, found, finished.lost, called=finished.called, side=finished.side
-        )
-        judged = blamed([check_of(by_id[finished.key])], whole, driver.declared)
+        judged = blamed([check_of(by_id[finished.key])], finished, driver.declared)
         (results[finished.key],) = judged.results
         obstacles += filter(None, [judged.obstacle])
     tail = driver.stderr_tail.decode("utf-8", "replace")
@@ -206,11 +146,11 @@ def behaviour(result: Result) -> str:
         answer = [result.difference.path, result.difference.expected, result.difference.actual]
     seen = [result.verdict.value, result.outcome, result.step, answer]
     if result.check.kind is Kind.LAW:
-        seen.append(result.message)  # it holds the values that show it
+        seen.append(result.message)  # it has the values that show the mistake
     return hashlib.sha256(json.dumps(seen, sort_keys=True, default=repr).encode()).hexdigest()
 
 
-def conversation_of(runner: CaseRunner, case: Case, stateless: bool = False) -> Conversation[Result]:
+def conversation_of(runner: CaseRunner, case: Case, stateless: bool = False) -> Conversation[Sequence[Result]]:
     """A case as it is asked in an attempt: restarts that only ask whether a backend keeps state are left out."""
     pure = (runner.codebook[operator].contract.purity == "pure" for operator in case.operators)
     if stateless or all(pure):
@@ -218,13 +158,11 @@ def conversation_of(runner: CaseRunner, case: Case, stateless: bool = False) -> 
     return runner.conversation(case)
 
 
-def _without_restarts(
-    talk: Generator[Sequence[Call] | Restart, Sequence[Outcome], Result],
-) -> Generator[Sequence[Call] | Restart, Sequence[Outcome], Result]:
+def _without_restarts(talk: Talk[T]) -> Talk[T]:
     try:
         wish = next(talk)
         while True:
             wish = talk.send([] if isinstance(wish, Restart) else (yield wish))
     except StopIteration as end:
-        finding: Result = end.value
+        finding: T = end.value
         return finding

@@ -15,7 +15,7 @@ from conformance.vectors.leaf import is_placeholder
 
 NOT_EXPLAINED: Final = Diagnosis(explained=False)
 SHOWN: Final = 3  # sentences of mutants that the selected cases do not tell apart
-MOST_UNLISTED: Final = 24  # mutants that the matrix does not hold; more of them would take minutes to ask
+MOST_UNLISTED: Final = 24  # mutants that the matrix does not have; more of them would take minutes to ask
 _JUDGED: Final = (Verdict.PASS, Verdict.FAIL)
 _TRIED: Final = (Kind.VECTOR, Kind.LAW)  # checks that a mutant can be tried on, one by one
 
@@ -44,7 +44,7 @@ def diagnose(
     """Name the mutant that answers as the backend does; None where nothing failed.
 
     The committed matrix says which mutants can be meant, by its cases that are `believed`: all where none are named. A
-    mutant that it does not hold may be meant too, unless there are many. Each of them is asked the failing checks, the
+    mutant that it does not have may be meant too, unless there are many. Each of them is asked the failing checks, the
     passing ones that are not believed, counterexamples, calls near what failed, and new calls; one other answer clears
     it. A crash or timeout is never a mutant's doing. A single failing call is too little evidence, and a mistake that
     no mutant makes is not explained: there is no nearest one.
@@ -66,12 +66,12 @@ def diagnose(
 
 
 def unlisted(mutants: Mapping[str, Mutant], matrix: KillMatrix) -> list[Mutant]:
-    """The mutants that the matrix does not hold yet: which cases kill them is not known."""
+    """The mutants that the matrix does not have yet: which cases kill them is not known."""
     return [mutant for id_, mutant in sorted(mutants.items()) if id_ not in matrix.rows and not mutant.control]
 
 
 def _evidence(failed: Sequence[Result]) -> set[str]:
-    """The distinct calls that failed; checks without a call, or whose call hangs on what came before, count each."""
+    """The distinct calls that failed; checks without a call, or whose call depends on earlier ones, count each."""
     found = set()
     for result in failed:
         call = result.call
@@ -138,7 +138,7 @@ def _diagnosis(alike: Sequence[Mutant], matrix: KillMatrix, single: bool) -> Dia
     sentences = list(dict.fromkeys(mutant.sentence for mutant in alike))
     sentence = sentences[0]
     if set(matrix.class_of(alike[0].id)) >= {mutant.id for mutant in alike}:
-        # One behaviour class: which member is meant cannot matter to anybody.
+        # One behaviour class: it does not matter which member is meant.
         sentences = sentences[:1]
     if len(sentences) > 1:
         more = [f"{len(sentences) - SHOWN} more"] if len(sentences) > SHOWN else []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -13,6 +12,7 @@ from conformance.contract.library import Library
 from conformance.contract.model import Contract
 from conformance.contract.types import Struct
 from conformance.trial.client import attempt
+from conformance.trial.committed_reports import read_report
 from conformance.vectors.axis import refusal_of
 from conformance.vectors.case import CallStep, Case, ExpectedResult
 from conformance.vectors.compact import expanded
@@ -41,7 +41,7 @@ class Distortion:
 
 
 @dataclass(frozen=True, slots=True)
-class Score:
+class WireScore:
     """Every distortion that could be: those that a frozen case notices, and for each of the others the reason."""
 
     noticed: frozenset[Distortion]
@@ -63,7 +63,7 @@ class _Carrier:
 
 @dataclass(slots=True)
 class _Survey:
-    """What the corpus holds of each distortion."""
+    """What the corpus has for each distortion."""
 
     known: set[Distortion] = field(default_factory=set)
     noticed: set[Distortion] = field(default_factory=set)
@@ -74,7 +74,7 @@ class _Survey:
 
 def wire_score(
     library: Library, cases: Iterable[Case], only: Sequence[str] = (), reference: str = "reference"
-) -> Score:
+) -> WireScore:
     """The score of a corpus; of the operators that `only` names, where it names any."""
     codebook = codebook_of(library)
     survey = _Survey()
@@ -84,7 +84,7 @@ def wire_score(
         _note(survey, codebook, case, k, step, often)
     _ask(survey, codebook, reference)
     reasons = {one: _reason(one, survey, codebook) for one in sorted(survey.known - survey.noticed)}
-    return Score(frozenset(survey.noticed), reasons)
+    return WireScore(frozenset(survey.noticed), reasons)
 
 
 def _calls(cases: Sequence[Case], codebook: Codebook, only: Sequence[str]) -> Iterator[tuple[Case, int, CallStep]]:
@@ -217,14 +217,9 @@ def _kept_out(one: Distortion, survey: _Survey, codebook: Codebook) -> str:
 
 
 FORMAT: Final = 1
-FILE: Final = "distortions.json"
 
 
-class UnreadableScore(Exception):
-    """The committed score is missing or not of this format; says which file and the next step."""
-
-
-def score_text(score: Score) -> str:
+def score_text(score: WireScore) -> str:
     """The text of reports/distortions.json: per operator and side how many are noticed, and the others by reason."""
     operators: dict[str, Any] = {}
     for one in sorted(score.noticed):
@@ -243,19 +238,12 @@ def _side(operators: dict[str, Any], one: Distortion) -> dict[str, Any]:
 
 
 def read_unnoticed(file: Path) -> dict[Distortion, str]:
-    """The unnoticed distortions of a committed score with their reasons; raises UnreadableScore."""
-    try:
-        record = json.loads(file.read_text("utf-8"))
-        if record["format"] != FORMAT:
-            raise ValueError(f"format {record['format']!r}")
-        return dict(_unnoticed(record["operators"]))
-    except (OSError, KeyError, TypeError, ValueError, AttributeError) as error:
-        hint = "run `tally mutants --wire --write`"
-        raise UnreadableScore(f"{file}: {error!r:.200}\n    hint: {hint}") from None
+    """The unnoticed distortions of a committed score with their reasons; raises UnreadableReport."""
+    return read_report(file, FORMAT, lambda record: dict(_unnoticed(record)), "tally mutants --wire --write")
 
 
-def _unnoticed(operators: Mapping[str, Any]) -> Iterator[tuple[Distortion, str]]:
-    for operator, sides in operators.items():
+def _unnoticed(record: Mapping[str, Any]) -> Iterator[tuple[Distortion, str]]:
+    for operator, sides in record["operators"].items():
         for side, body in sides.items():
             for reason, leaves in body["unnoticed"].items():
                 for leaf, names in leaves.items():
@@ -263,7 +251,7 @@ def _unnoticed(operators: Mapping[str, Any]) -> Iterator[tuple[Distortion, str]]
                         yield Distortion(operator, side, leaf, name), reason
 
 
-def changes(committed: Mapping[Distortion, str], score: Score, only: frozenset[str]) -> Iterator[str]:
+def score_changes(committed: Mapping[Distortion, str], score: WireScore, only: frozenset[str]) -> Iterator[str]:
     """What a fresh score says otherwise than the committed one, of the operators that were looked at."""
     for one in sorted(committed.keys() | score.unnoticed.keys()):
         if only and one.operator not in only:
@@ -273,7 +261,7 @@ def changes(committed: Mapping[Distortion, str], score: Score, only: frozenset[s
             yield f"{one.operator}, {one.side}, {one.leaf}: {one.name} was: {old}; is: {new}"
 
 
-def summary(score: Score) -> Iterator[str]:
+def score_lines(score: WireScore) -> Iterator[str]:
     """One line per operator, and the sum."""
     counted: dict[str, list[int]] = {}
     for one in score.noticed:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from typing import Any, Final
 from conformance.codec.codebook import codebook_of
 from conformance.contract.library import Library
 from conformance.trial.client import attempt
+from conformance.trial.committed_reports import read_report
 from conformance.trial.mutants import deciding_cases
 from conformance.trial.options import Progress, Silence
 from conformance.trial.trivial import TRIVIAL
@@ -20,17 +20,12 @@ from conformance.vectors.case import Case
 from conformance.vectors.jsontext import json_text
 
 FORMAT: Final = 1
-FILE: Final = "floor.json"
 LIMIT: Final = Fraction(5, 100)  # of all cases; a backend that does not try must stay below it
 ALL: Final = "all"
 
 
-class UnreadableFloor(Exception):
-    """The committed floor is missing or not of this format; says which file and the next step."""
-
-
 @dataclass(frozen=True, slots=True)
-class Score:
+class PassRate:
     """How many cases passed, of how many."""
 
     passed: int
@@ -49,7 +44,7 @@ class Score:
 class Floor:
     """Each trivial backend's score by operator, and over `all`."""
 
-    scores: Mapping[str, Mapping[str, Score]]
+    scores: Mapping[str, Mapping[str, PassRate]]
 
 
 def measure_floor(library: Library, cases: Iterable[Case], progress: Progress | None = None) -> Floor:
@@ -59,14 +54,14 @@ def measure_floor(library: Library, cases: Iterable[Case], progress: Progress | 
     progress = progress or Silence()
     progress.stage("trivial backends", len(TRIVIAL))
     asked = Counter(case.operator for case in deciding)
-    scores: dict[str, Mapping[str, Score]] = {}
+    scores: dict[str, Mapping[str, PassRate]] = {}
     for backend in TRIVIAL:
         tried = attempt(f"python:{__package__}.trivial:{backend.name}", deciding, codebook, stateless=True)
         if tried.refusal:
             raise RuntimeError(f"the trivial backend {backend.name} does not run: {tried.refusal} {tried.stderr_tail}")
         passed = Counter(case.operator for case in deciding if case.id not in tried.wrong)
-        by_operator = {operator: Score(passed[operator], count) for operator, count in sorted(asked.items())}
-        scores[backend.name] = {**by_operator, ALL: Score(passed.total(), asked.total())}
+        by_operator = {operator: PassRate(passed[operator], count) for operator, count in sorted(asked.items())}
+        scores[backend.name] = {**by_operator, ALL: PassRate(passed.total(), asked.total())}
         progress.step()
     return Floor(dict(sorted(scores.items())))
 
@@ -85,7 +80,7 @@ def floor_text(floor: Floor) -> str:
             "format": FORMAT,
             "limit": f"{float(LIMIT):.4f}",
             "scores": {
-                name: {operator: _score_record(score) for operator, score in scores.items()}
+                name: {operator: _rate_record(rate) for operator, rate in scores.items()}
                 for name, scores in floor.scores.items()
             },
         }
@@ -93,19 +88,18 @@ def floor_text(floor: Floor) -> str:
 
 
 def read_floor(file: Path) -> Floor:
-    """The committed floor; raises UnreadableFloor."""
-    try:
-        record = json.loads(file.read_text("utf-8"))
-        if record["format"] != FORMAT:
-            raise ValueError(f"format {record['format']!r}")
-        scores = {
-            name: {operator: Score(int(one["passed"]), int(one["cases"])) for operator, one in by_operator.items()}
+    """The committed floor; raises UnreadableReport."""
+    return read_report(file, FORMAT, _floor, "tally mutants --write")
+
+
+def _floor(record: Mapping[str, Any]) -> Floor:
+    return Floor(
+        {
+            name: {operator: PassRate(int(one["passed"]), int(one["cases"])) for operator, one in by_operator.items()}
             for name, by_operator in record["scores"].items()
         }
-    except (OSError, KeyError, TypeError, ValueError, AttributeError) as error:
-        raise UnreadableFloor(f"{file}: {error!r:.200}\n    hint: run `tally mutants --write`") from None
-    return Floor(scores)
+    )
 
 
-def _score_record(score: Score) -> dict[str, Any]:
-    return {"passed": score.passed, "cases": score.cases, "share": f"{float(score.share):.4f}"}
+def _rate_record(rate: PassRate) -> dict[str, Any]:
+    return {"passed": rate.passed, "cases": rate.cases, "share": f"{float(rate.share):.4f}"}

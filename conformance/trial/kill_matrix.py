@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from conformance.contract.family import Mutant
+from conformance.trial.committed_reports import read_report, record_in
 from conformance.vectors.case import Case
 from conformance.vectors.jsontext import json_text
 
@@ -73,7 +73,7 @@ class KillMatrix:
     cases: tuple[str, ...]
     rows: Mapping[str, MutantRow]
     digests: Mapping[str, str] = field(default_factory=dict)  # of the cases, as they were asked
-    reference_only: tuple[str, ...] = ()  # requirements that only tests of the suite's reference hold
+    reference_only: tuple[str, ...] = ()  # requirements that only tests of the suite's reference check
 
     @property
     def kills(self) -> Mapping[str, int]:
@@ -117,9 +117,9 @@ def evidence_of(matrix: KillMatrix) -> Mapping[str, frozenset[str]] | None:
 
 
 def believed(matrix: KillMatrix, cases: Iterable[Case], declared: Collection[str] | None = None) -> frozenset[str]:
-    """The cases whose column holds for a backend that declares these operators, all where None.
+    """The cases whose column is valid for a backend that declares these operators, all where None.
 
-    It holds for a case that is still the one that was asked, and of which nobody else answers any part.
+    It is valid for a case that did not change since, and whose calls the backend answers without a stand-in.
     """
     return frozenset(
         case.id
@@ -129,10 +129,10 @@ def believed(matrix: KillMatrix, cases: Iterable[Case], declared: Collection[str
     )
 
 
-def summary(matrix: KillMatrix) -> dict[str, Any]:
-    """How many mutants each kind of check kills by itself, and what hangs on a single case.
+def matrix_summary(matrix: KillMatrix) -> dict[str, Any]:
+    """How many mutants each kind of check kills by itself, and what rests on a single case.
 
-    A guard, refusal, postcondition or invariant hangs on a single case where no mutant breaks it in two.
+    A guard, refusal, postcondition or invariant rests on a single case where no mutant breaks it in two.
     """
     rows = [row for row in matrix.rows.values() if row.status in (Status.KILLED, Status.SURVIVED)]
     most: dict[str, int] = {}
@@ -154,7 +154,7 @@ def summary(matrix: KillMatrix) -> dict[str, Any]:
     }
 
 
-def problems(matrix: KillMatrix, mutants: Mapping[str, Mutant]) -> Iterator[str]:
+def matrix_problems(matrix: KillMatrix, mutants: Mapping[str, Mutant]) -> Iterator[str]:
     """One sentence for each thing about a matrix, of all mutants or some, that is red."""
     if not matrix.cases:
         yield "there is no case to kill a mutant with"
@@ -200,13 +200,8 @@ def undeclared_classes(matrix: KillMatrix, mutants: Mapping[str, Mutant]) -> tup
 
 
 FORMAT: Final = 2
-FILE: Final = "kill-matrix.json"
 _KINDS: Final = ("laws", "fuzz", "crash")
 _ALONE: Final = "requirements_of_the_reference_only"
-
-
-class UnreadableMatrix(Exception):
-    """The committed kill matrix is missing or not of this format; says which file and the next step."""
 
 
 def matrix_text(matrix: KillMatrix) -> str:
@@ -222,16 +217,17 @@ def matrix_text(matrix: KillMatrix) -> str:
             "mutants": {row.id: _row_record(row, groups) for row in matrix.rows.values()},
             "classes": [list(ids) for ids in matrix.classes],
             "killing_set": list(matrix.killing_set),
-            "summary": summary(matrix),
+            "summary": matrix_summary(matrix),
         }
     )
 
 
 def matrix_from(text: str) -> KillMatrix:
-    """The matrix that a text holds; raises KeyError, TypeError or ValueError where it holds none."""
-    record = json.loads(text)
-    if record["format"] != FORMAT:
-        raise ValueError(f"format {record['format']!r}")
+    """The matrix in a text; raises KeyError, TypeError or ValueError where there is none."""
+    return _matrix(record_in(text, FORMAT))
+
+
+def _matrix(record: Mapping[str, Any]) -> KillMatrix:
     groups = {group: sorted(slugs) for group, slugs in record["cases"].items()}
     cases = sorted(f"{group}::{slug}" for group, slugs in groups.items() for slug in slugs)
     rows = {id_: _row_from(id_, body, groups) for id_, body in sorted(record["mutants"].items())}
@@ -244,8 +240,8 @@ def matrix_from(text: str) -> KillMatrix:
     return KillMatrix(tuple(cases), rows, digests, tuple(record.get("summary", {}).get(_ALONE, ())))
 
 
-def merged(committed: KillMatrix, fresh: KillMatrix) -> KillMatrix:
-    """The committed matrix with the rows of a run of some mutants in the place of its own.
+def merged_matrix(committed: KillMatrix, fresh: KillMatrix) -> KillMatrix:
+    """The committed matrix, with its rows replaced by those of a run of some mutants.
 
     Its other rows are kept as they are; cases that are gone leave them.
     """
@@ -262,14 +258,11 @@ def merged(committed: KillMatrix, fresh: KillMatrix) -> KillMatrix:
 
 
 def read_matrix(file: Path) -> KillMatrix:
-    """The committed matrix; raises UnreadableMatrix."""
-    try:
-        return matrix_from(file.read_text("utf-8"))
-    except (OSError, KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
-        raise UnreadableMatrix(f"{file}: {error!r:.200}\n    hint: run `tally mutants --write`") from None
+    """The committed matrix; raises UnreadableReport."""
+    return read_report(file, FORMAT, _matrix, "tally mutants --write")
 
 
-def changes(committed: KillMatrix, fresh: KillMatrix) -> Iterator[str]:
+def matrix_changes(committed: KillMatrix, fresh: KillMatrix) -> Iterator[str]:
     """One sentence for each mutant whose row differs, and for cases that came or went."""
     for id_ in sorted(committed.rows.keys() | fresh.rows.keys()):
         old, new = committed.rows.get(id_), fresh.rows.get(id_)

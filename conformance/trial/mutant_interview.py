@@ -12,18 +12,14 @@ from functools import cached_property
 from itertools import chain, pairwise, zip_longest
 from typing import Any, Final
 
-from conformance.backend.carrier import stand_in_for
 from conformance.backend.driver import Driver
 from conformance.backend.outcome import Lost
-from conformance.backend.resolve import resolve
 from conformance.codec.codebook import Codebook
-from conformance.codec.framing import DIALECTS
 from conformance.contract.family import Mutant
 from conformance.trial.check import Kind, Result, answer_of
-from conformance.trial.client import TOO_SLOW, Asker, attempt
+from conformance.trial.client import TOO_SLOW, Asker, attempt, driver_of
 from conformance.trial.fuzz import Fuzzing
 from conformance.trial.neighbourhood import LONGEST, Leaf, Neighbourhood, Steps, cost, in_turns, seen_in, without_pins
-from conformance.trial.options import DEFAULT_TIMEOUT
 from conformance.trial.plan import Plan
 from conformance.vectors.case import Asked, CallStep, Case
 from conformance.vectors.corpus import Corpus
@@ -240,7 +236,7 @@ class MutantInterview:
         for result in failed:
             call, case = result.call, by_id.get(result.check.id)
             if call is not None and self._stands_alone(call.operator):
-                # What an earlier call of the case answered stands in it.
+                # Its inputs already contain what earlier calls of the case answered.
                 group = case.group if case is not None else result.check.group
                 yield Failing((Asked("call", call.operator, call.inputs),), "", group)
             elif case is not None and case.steps:
@@ -249,7 +245,7 @@ class MutantInterview:
                 yield Failing(result.steps, result.step, result.check.group)
 
     def _stands_alone(self, operator: str) -> bool:
-        """Whether a call of it hangs on nothing but its inputs."""
+        """Whether the answer of a call depends on nothing but its inputs."""
         forms = self.codebook[operator]
         return forms.contract.purity == "pure" and not forms.handles and not forms.roots
 
@@ -273,9 +269,7 @@ class MutantInterview:
         return replace(self.plan, options=replace(self.plan.options, profile=_FUZZING)).fuzzed
 
     def _driver(self, mutant: Mutant) -> Driver:
-        stand_in = stand_in_for("json", DEFAULT_TIMEOUT)
-        command, dialect = resolve(mutant.backend), DIALECTS["json"]
-        return Driver(command, dialect, self.codebook, DEFAULT_TIMEOUT, stand_in=stand_in, declared=self.declared)
+        return driver_of(mutant.backend, self.codebook, declared=self.declared)
 
 
 def _until(steps: Steps, last: str) -> Steps:

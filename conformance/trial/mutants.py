@@ -23,7 +23,7 @@ from conformance.contract.family import Mutant
 from conformance.contract.library import Library
 from conformance.lint.checks import check_of
 from conformance.trial.cases import CaseRunner
-from conformance.trial.client import Attempt, attempt, behaviour, conversation_of
+from conformance.trial.client import Attempt, attempt, behaviour, conversation_of, driver_of
 from conformance.trial.evidence import Evidence
 from conformance.trial.kill_matrix import KillMatrix, MutantRow, Status
 from conformance.trial.options import DEFAULT_TIMEOUT, Progress, Silence
@@ -42,7 +42,7 @@ class Footprints:
     always: frozenset[str]
 
     def runs(self, case: str, functions: frozenset[str]) -> bool:
-        """Whether a case may run one of these functions; one whose footprint nobody took may run any."""
+        """Whether a case may run one of these functions; one without a footprint may run any."""
         found = self.by_case.get(case)
         return found is None or not functions.isdisjoint(found) or not functions.isdisjoint(self.always)
 
@@ -66,7 +66,7 @@ class Reach:
 def reach_of(backend: str, codebook: Codebook) -> Reach:
     """The reach of a mutant by its own hello; without a valid one, asking cases tells why."""
     try:
-        process, hello = Driver(resolve(backend), DIALECTS["json"], codebook, DEFAULT_TIMEOUT).start()
+        process, hello = driver_of(backend, codebook).start()
     except (BadHello, LostBackend):
         return Reach()
     process.kill()
@@ -84,7 +84,7 @@ def footprints(cases: Sequence[Case], codebook: Codebook) -> Footprints:
         held = [conversation_of(runner, case) for case in cases]
         together = [one for one in held if not (one.alone or one.in_step)]
         found: dict[str, frozenset[str]] = {}
-        # Those that restart the process would be held by turns, so each has a driver's turn of its own.
+        # Those that restart the process would run by turns, so each goes to the driver alone.
         for part in (together, *([one] for one in held if one.alone or one.in_step)):
             for finished in driver.hold(part):
                 ran = file.read_text("utf-8") if file.exists() else ""
@@ -115,7 +115,7 @@ class Effort:
     known: KillMatrix | None = None
 
 
-def kill_matrix(
+def measure_matrix(
     library: Library,
     cases: Iterable[Case],
     only: Sequence[str] = (),
@@ -146,7 +146,7 @@ def kill_matrix(
 
 
 def reference_only(library: Library) -> tuple[str, ...]:
-    """The ids of the requirements that are marked as held by tests of the suite's reference alone (L413)."""
+    """The ids of the requirements that are marked as checked by tests of the suite's reference alone (L413)."""
     rows = (row for family in library.requirements.values() for row in family.requirements)
     return tuple(sorted(row.id for row in rows if row.reference_only))
 

@@ -74,7 +74,7 @@ class Leaf:
 
 @dataclass(frozen=True)
 class Neighbourhood:
-    """What can be asked near a question; `seen` holds what other questions have at each leaf."""
+    """What can be asked near a question; `seen` has the values of other questions at each leaf."""
 
     codebook: Codebook
     seen: Mapping[tuple[str, str], Sequence[Any]]
@@ -218,7 +218,7 @@ class Neighbourhood:
 
 
 def seen_in(cases: Iterable[Case], codebook: Codebook) -> Mapping[tuple[str, str], Sequence[Any]]:
-    """What stands at each leaf of each operator in some frozen cases, distinct, in their order."""
+    """The values at each leaf of each operator in some frozen cases, distinct, in their order."""
     found: dict[tuple[str, str], dict[str, Any]] = {}
     left = _MOST_SEEN
     for case in cases:

@@ -85,7 +85,7 @@ class Progress(Protocol):
 
 
 class Silence:
-    """Progress that nobody looks at."""
+    """Progress that is not shown."""
 
     def stage(self, name: str, total: int) -> None:
         """Nothing."""

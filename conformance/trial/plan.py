@@ -13,17 +13,17 @@ from conformance.codec.framing import DIALECTS
 from conformance.contract.library import Library
 from conformance.contract.model import Contract, LawUse
 from conformance.contract.source import MalformedContract, Problem
-from conformance.trial.behaviour import BehaviourRules, behaviour_check
 from conformance.trial.cases import CaseRunner, check_of
 from conformance.trial.check import Check, Kind, Result, Verdict
-from conformance.trial.fuzz import Fuzzing, fuzzings_of
-from conformance.trial.laws.law import Instance, Law, LawBroken, LawTalk, Tools, known_laws
 from conformance.trial.options import PROFILES, RunOptions
-from conformance.vectors.case import CallStep, Case
+from conformance.vectors.case import CallStep
 from conformance.vectors.corpus import Corpus, outline_of
 
-if TYPE_CHECKING:  # crash testing costs 50 ms to import
+# Laws, behaviour, fuzzing and crash testing cost 100 ms to import, and a quick run does without them.
+if TYPE_CHECKING:
     from conformance.trial.crash.workload import CrashWorkload
+    from conformance.trial.fuzz import Fuzzing
+    from conformance.trial.laws.law import Instance, Law
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,30 +77,38 @@ class Plan:
             if any(id_ in wanted for id_, _ in outline_of(self.corpus.cases, operator)):
                 for case in self.corpus.cases[operator]:
                     if case.id in wanted:
-                        pure = self._pure(case.operators)
-                        yield _single(check_of(case), runner.conversation(case), pure, case.calls)
+                        conversation = replace(runner.conversation(case), in_step=self._pure(case.operators))
+                        yield Trial((check_of(case),), conversation, case.calls)
 
     @cached_property
     def rule_trials(self) -> tuple[Trial, ...]:
         """The trials of behaviour and laws."""
         if not self.options.includes("standard"):
             return ()
+        from conformance.trial.behaviour import BehaviourRules, behaviour_check
+
         dialect = DIALECTS[self.options.wire]
         cases = [case for case in self.corpus if self.options.includes(case.profile)]
         rules = BehaviourRules(self.codebook, dialect)
-        trials = [_behaviour(one, rules, cases) for one in self.contracts if rules.applies(one, cases)]
-        keeping = [one for one in self.contracts if rules.keeps_files(one, cases)]
-        trials += [
-            _single(behaviour_check(one, "bystanders"), rules.among_bystanders(one, cases), pure=False)
-            for one in keeping
+        trials = [
+            Trial(rules.checks(one), conversation)
+            for one in self.contracts
+            if (conversation := rules.conversation(one, cases)) is not None
         ]
-        return (*trials, *self._laws(Tools(self.codebook, dialect)))
+        trials += [
+            Trial((behaviour_check(one, "bystanders"),), crowded)
+            for one in self.contracts
+            if (crowded := rules.among_bystanders(one, cases)) is not None
+        ]
+        return (*trials, *self._laws())
 
     @cached_property
     def fuzzed(self) -> tuple[Fuzzing, ...]:
         """The contracts that the profile fuzzes, and how."""
         if not self.options.includes("standard"):
             return ()
+        from conformance.trial.fuzz import fuzzings_of
+
         cases = self.corpus.cases
         ways = (fuzzings_of(contract, cases.get(contract.operator, ())) for contract in self.contracts)
         return tuple(fuzzing for some in ways for fuzzing in some)
@@ -115,11 +123,6 @@ class Plan:
         return workloads(self.library, self.codebook)
 
     @property
-    def declarable(self) -> tuple[str, ...]:
-        """What a hello can name: every operator and machine, but no method alone."""
-        return self.library.declarable
-
-    @property
     def ids(self) -> Iterator[str]:
         """The ids of every check of the profile."""
         yield from self.case_ids
@@ -132,14 +135,14 @@ class Plan:
         """The plan of the largest profile."""
         return replace(self, options=replace(self.options, profile=PROFILES[-1]))
 
-    def applicable(self, trial: Trial, operators: frozenset[str]) -> bool:
-        """Whether a backend that declares these operators is tried; a stand-in answers what else the trial calls."""
-        return trial.operator in operators
-
     def _pure(self, operators: Iterable[str]) -> bool:
+        """Whether a conversation keeps no state: it may then restart its processes together with others."""
         return all(name in self.codebook and self.codebook[name].contract.purity == "pure" for name in operators)
 
-    def _laws(self, tools: Tools) -> Iterator[Trial]:
+    def _laws(self) -> Iterator[Trial]:
+        from conformance.trial.laws.law import Tools
+
+        tools = Tools(self.codebook, DIALECTS[self.options.wire])
         for contract in self.contracts:
             for use in contract.laws:
                 if not self.options.includes(use.profile):
@@ -149,37 +152,26 @@ class Plan:
                     id_ = f"{contract.operator}#{law.name}::{instance.slug}"
                     kind, operator = Kind.LAW, contract.operator
                     check = Check(id_, kind, operator, law.name, law.sentence, use.requirements, use.rulings)
-                    yield _single(check, _law_conversation(check, instance), self._pure({operator, *law.calls}))
-
-
-def _single(check: Check, conversation: Conversation[Result], pure: bool, calls: tuple[CallStep, ...] = ()) -> Trial:
-    """The trial of one check; what keeps no state may restart its processes together with others."""
-
-    def start() -> Any:
-        finding = yield from conversation.start()
-        return [finding]
-
-    return Trial((check,), Conversation(conversation.key, start, conversation.alone, in_step=pure), calls)
+                    yield Trial((check,), _law_conversation(check, instance, self._pure({operator, *law.calls})))
 
 
 def _known_law(use: LawUse) -> Law:
+    from conformance.trial.laws.law import known_laws
+
     if use.law not in known_laws():
         hint = "the laws are those of conformance/trial/laws; `tally lint` names the nearest"
         raise MalformedContract([Problem(use.position, "C004", f"there is no law {use.law!r}", hint)])
     return known_laws()[use.law]
 
 
-def _behaviour(contract: Contract, rules: BehaviourRules, cases: Sequence[Case]) -> Trial:
-    return Trial(rules.checks(contract), rules.conversation(contract, cases))
+def _law_conversation(check: Check, instance: Instance, pure: bool) -> Conversation[Sequence[Result]]:
+    from conformance.trial.laws.law import LawBroken
 
-
-def _law_conversation(check: Check, instance: Instance) -> Conversation[Result]:
     def start() -> Any:
-        talk: LawTalk = instance.start()
         try:
-            yield from talk
+            yield from instance.start()
         except LawBroken as broken:
-            return Result(check, Verdict.FAIL, "result", message=broken.message, call=broken.answered())
-        return Result(check, Verdict.PASS)
+            return [Result(check, Verdict.FAIL, "result", message=broken.message, call=broken.answered())]
+        return [Result(check, Verdict.PASS)]
 
-    return Conversation(check.id, start, instance.alone)
+    return Conversation(check.id, start, instance.alone, in_step=pure)

@@ -23,11 +23,11 @@ from conformance.trial.crash.workload import crash_workloads
 from conformance.trial.fuzz import Fuzzing, fuzz_operator
 from conformance.trial.fuzz.draw import Drawn
 from conformance.trial.fuzz.operator import calls_for
-from conformance.trial.holding import digest
 from conformance.trial.laws.law import known_laws
 from conformance.trial.options import RunOptions
 from conformance.trial.plan import Plan, Trial
 from conformance.trial.run import reference
+from conformance.trial.runner import digest
 from conformance.vectors.corpus import Corpus
 
 INSTANCES: Final = 12  # of each law that a mutant is put to; all of them take 24 s, for every mutant
@@ -169,7 +169,7 @@ def _text(trial: Trial) -> str:
 
 
 def _reaches(operators: Iterable[str], changed: frozenset[str] | None) -> bool:
-    """Whether a mistake can show in any of these operators; a machine stands for its methods."""
+    """Whether a mistake can show in any of these operators; a machine includes its methods."""
     if changed is None:
         return True
     return any(name == one or name.startswith(f"{one}.") for one in operators for name in changed)

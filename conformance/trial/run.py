@@ -22,14 +22,10 @@ from conformance.contract.finder import Layout
 from conformance.contract.library import Library
 from conformance.trial.check import Result, Verdict
 from conformance.trial.client import Asker
-from conformance.trial.diagnosis import MOST_UNLISTED, diagnose, unlisted
-from conformance.trial.holding import Held, hold_trials, unasked
-from conformance.trial.kill_matrix import FILE as MATRIX_FILE
-from conformance.trial.kill_matrix import UnreadableMatrix, believed, read_matrix
-from conformance.trial.mutant_interview import MutantInterview
 from conformance.trial.options import Progress, RunOptions, Selection, Silence
 from conformance.trial.plan import Plan, Trial
 from conformance.trial.run_result import BackendIdentity, Counts, Diagnosis, RunResult
+from conformance.trial.runner import TrialResults, run_trials, unasked
 from conformance.vectors.corpus import Corpus
 from conformance.vectors.lock import contract_digests
 from conformance.vectors.temp_roots import run_folder
@@ -61,9 +57,6 @@ class _Run:
     unattributed: list[str] = field(default_factory=list)
     obstacles: list[str] = field(default_factory=list)
     declared: frozenset[str] | None = None  # by the first hello; what later processes say changes nothing
-    stderr_tail: bytes = b""
-    stderr: dict[str, str] = field(default_factory=dict)
-    calls: int = 0
 
     def __post_init__(self) -> None:
         self.codebook = codebook_of(self.library)
@@ -76,34 +69,13 @@ class _Run:
         self.declared = hello.operators
         selected = list(self.plan.case_trials([id_ for id_ in self.plan.case_ids if id_ in self.selection]))
         selected += (trial for trial in self.plan.rule_trials if any(id_ in self.selection for id_ in trial.ids))
-        apart: dict[bool, list[Trial]] = {True: [], False: []}
-        for trial in selected:
-            apart[self.plan.applicable(trial, hello.operators)].append(trial)
-        self.results += [Result(check, Verdict.NOT_APPLICABLE) for trial in apart[False] for check in trial.checks]
-        held = self.hold(apart[True])
-        fuzz = self.fuzz(hello, held.hopeless)
+        found = self.run_trials([trial for trial in selected if trial.operator in hello.operators])
+        undeclared = (trial for trial in selected if trial.operator not in hello.operators)
+        self.results += (Result(check, Verdict.NOT_APPLICABLE) for trial in undeclared for check in trial.checks)
+        fuzz = self.fuzz(hello, found.hopeless)
         crash = self.crash(hello) if self.options.crash else None
         results = tuple(sorted(self.results, key=lambda result: result.check.id))
-        ran = sum(result.verdict is not Verdict.NOT_APPLICABLE for result in results)
-        counts = Counts(
-            loaded=sum(1 for _ in self.plan.ids),
-            selected=len(results),
-            not_applicable=len(results) - ran,
-            expected_to_fail=len(self.options.expected_failures),
-            run=ran,
-        )
-        return self.assembled(hello, counts, results, fuzz, crash, time.perf_counter() - started)
-
-    def assembled(
-        self,
-        hello: Hello,
-        counts: Counts,
-        results: tuple[Result, ...],
-        fuzz: Mapping[str, Mapping[str, Any]],
-        crash: Mapping[str, Mapping[str, Any]] | None,
-        seconds: float,
-    ) -> RunResult:
-        options = self.options
+        options, ran = self.options, sum(result.verdict is not Verdict.NOT_APPLICABLE for result in results)
         unmatched, passing = expectations(options, results, self.plan)
         run = RunResult(
             backend=BackendIdentity(
@@ -118,10 +90,16 @@ class _Run:
             profile=options.profile,
             selection=" ".join(options.select),
             seed=options.seed,
-            counts=counts,
+            counts=Counts(
+                loaded=sum(1 for _ in self.plan.ids),
+                selected=len(results),
+                not_applicable=len(results) - ran,
+                expected_to_fail=len(options.expected_failures),
+                run=ran,
+            ),
             results=results,
             unattributed=tuple(sorted(self.unattributed)),
-            declarable=len(self.plan.declarable),
+            declarable=len(self.library.declarable),
             missing=tuple(sorted({*options.require} - hello.operators)),
             crash=crash,
             obstacles=tuple(sorted(set(self.obstacles))),
@@ -134,24 +112,30 @@ class _Run:
             vectors=self.corpus.index.root,
             harness=__version__,
             observations={
-                "seconds": round(seconds, 3),
-                "calls": self.calls,
+                "seconds": round(time.perf_counter() - started, 3),
+                "calls": found.calls,
                 "jobs": options.jobs,
                 "sandbox": bwrap_version() if options.sandbox == "bwrap" else options.sandbox,
-                "stderr_tail": self.stderr_tail.decode("utf-8", "replace"),
-                "stderr": dict(sorted(self.stderr.items())),
+                "stderr_tail": found.stderr_tail.decode("utf-8", "replace"),
+                "stderr": dict(sorted(found.stderr.items())),
             },
         )
-        return replace(run, diagnosis=self.diagnosis(results)) if not run.conformant else run
+        return run if run.conformant else replace(run, diagnosis=self.diagnosis(results))
 
     def diagnosis(self, results: Sequence[Result]) -> Diagnosis | None:
-        """The known mistake behind the failures, where the committed kill matrix is there to look it up in."""
+        """The known mistake behind the failures; None where no kill matrix is committed to look it up in."""
+        # Only a run with failures pays for these imports.
+        from conformance.trial.committed_reports import MATRIX_FILE, UnreadableReport
+        from conformance.trial.diagnosis import MOST_UNLISTED, diagnose, unlisted
+        from conformance.trial.kill_matrix import believed, read_matrix
+        from conformance.trial.mutant_interview import MutantInterview
+
         file = self.library.layout.reports / MATRIX_FILE
         if not file.is_file():
             return None
         try:
             matrix = read_matrix(file)
-        except UnreadableMatrix as error:
+        except UnreadableReport as error:
             self.progress.note(str(error))
             return None
         if (new := len(unlisted(self.library.mutants, matrix))) > MOST_UNLISTED:
@@ -182,15 +166,14 @@ class _Run:
         process.kill()
         return hello
 
-    def hold(self, trials: Sequence[Trial]) -> Held:
+    def run_trials(self, trials: Sequence[Trial]) -> TrialResults:
         """Vectors, laws and behaviour."""
         self.progress.stage("cases, laws and behaviour", len(trials))
-        held = hold_trials(trials, self.driver, self.options.jobs, self.options.shuffle, self.progress)
-        self.results += held.results
-        self.unattributed += held.unattributed
-        self.obstacles += held.obstacles
-        self.stderr_tail, self.stderr, self.calls = held.stderr_tail, held.stderr, held.calls
-        return held
+        found = run_trials(trials, self.driver, self.options.jobs, self.options.shuffle, self.progress)
+        self.results += found.results
+        self.unattributed += found.unattributed
+        self.obstacles += found.obstacles
+        return found
 
     def fuzz(self, hello: Hello, hopeless: Mapping[str, str]) -> dict[str, Mapping[str, Any]]:
         """The figures of every operator that is fuzzed; `hopeless` ones are not asked."""

@@ -25,7 +25,7 @@ class BackendIdentity:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """How many checks stood at each stage; an empty run is visible at a glance."""
+    """How many checks each stage had; an empty run is visible at a glance."""
 
     loaded: int
     selected: int
@@ -77,7 +77,7 @@ class RunResult:
     declarable: int = 0  # operators and machines that a hello can name
     missing: tuple[str, ...] = ()  # required, but not declared
     crash: Mapping[str, Mapping[str, Any]] | None = None  # workload -> level reached; None where it was not tried
-    obstacles: tuple[str, ...] = ()  # why nothing can be judged: the stand-in was wrong or lost on its own account
+    obstacles: tuple[str, ...] = ()  # why nothing can be judged: the stand-in was wrong or lost
     observations: Mapping[str, Any] = field(default_factory=dict, compare=False)  # never in the record
 
     @property

@@ -37,7 +37,7 @@ def parts_in(data: bytes, name: str) -> Iterator[tuple[Spot, Dial | None]]:
 
 
 def with_another(data: bytes, spot: Spot, value: Any) -> bytes:
-    """The item with another number or text; digests that stand in it are made right again."""
+    """The item with another number or text; the digests in it are made right again."""
     item = item_in(data)
     assert item is not None
     return with_part(item[0], spot.steps, int(value) if spot.type == INTEGER else value)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from conformance.backend.driver import Call, Talk
-from conformance.backend.outcome import BadAnswer, Observed, ObservedResult, Outcome, Result, observe
+from conformance.backend.outcome import BadAnswer, Observed, ObservedResult, Outcome, RawResult, observe
 from conformance.codec.cbor import encode_canonical
 from conformance.codec.codebook import Codebook
 from conformance.codec.form import form_of
@@ -204,7 +204,7 @@ class _Reader:
 
     def hashed(self, outcome: Outcome) -> tuple[bytes, int]:
         """The bytes of an answer that go into the hash, and how many elements they are; raises IllTyped."""
-        if not isinstance(outcome, Result):
+        if not isinstance(outcome, RawResult):
             raise IllTyped("a result", outcome)
         value = outcome.value
         if not isinstance(value, dict):
@@ -222,7 +222,7 @@ class _Reader:
 
     def fed(self, inputs: Mapping[str, Any], outcome: Outcome) -> Mapping[str, Any]:
         """The inputs of the call after this answer."""
-        assert isinstance(outcome, Result)
+        assert isinstance(outcome, RawResult)
         following: Any = inputs
         for path, output in self.feed.items():
             part = self.dialect.incoming(self.feed_forms[path], _part(outcome.value, output))

@@ -104,7 +104,7 @@ def _equated(contract: Contract, situation: Situation) -> set[str]:
     """The outputs that some postcondition equates with what does not hang on the result."""
     method, found = contract.method, set[str]()
     for clause in contract.ensures if method is not None else ():
-        if not known(contract.mentions.of(clause.expression.text), situation.inputs.get("state")):
+        if not known(clause.needs, situation.inputs.get("state")):
             continue
         for pair in filter(None, map(equation, conjuncts(clause.expression.text))):
             for path, source in (pair, pair[::-1]):
@@ -116,7 +116,8 @@ def _equated(contract: Contract, situation: Situation) -> set[str]:
 def _of_result(text: str, contract: Contract) -> bool:
     names = dotted_names(text)
     followed = [name.removeprefix("next.") for name in names if name.startswith("next.")]
-    texts = [text, *(contract.mentions.becomes.get(name, "0") for name in followed)]
+    becomes = contract.method.becomes if contract.method is not None else {}
+    texts = [text, *(becomes[name].text for name in followed if name in becomes)]
     return any(name.startswith(("result.", "has_result.")) for one in texts for name in dotted_names(one))
 
 

@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any
 
 from conformance.backend.driver import Call, Conversation, Driver, Restart
-from conformance.backend.outcome import Outcome, Result
+from conformance.backend.outcome import Outcome, RawResult
 from conformance.backend.resolve import resolve
 from conformance.codec.codebook import Codebook, codebook_of
 from conformance.codec.framing import DIALECTS
@@ -72,11 +72,11 @@ def _rewritten(call: Call, wrong: Wrong) -> Call:
 
 
 def _spoilt_outcome(call: Call, outcome: Outcome, wrong: Wrong) -> Outcome:
-    if not isinstance(outcome, Result) or call.operator != wrong.operator:
+    if not isinstance(outcome, RawResult) or call.operator != wrong.operator:
         return outcome
     forms = codebook()[call.operator]
     native = wrong.answer(forms.inputs.to_native(call.inputs), forms.outputs.to_native(outcome.value), wrong.memory)
-    return Result(forms.outputs.from_native(native))
+    return RawResult(forms.outputs.from_native(native))
 
 
 def findings(law: str, wrong: Wrong) -> Iterator[str]:

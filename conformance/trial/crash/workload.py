@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from conformance.backend.outcome import BadAnswer, ObservedFailure, ObservedResult, Result, describe, observe
+from conformance.backend.outcome import BadAnswer, ObservedFailure, ObservedResult, describe, observe
 from conformance.backend.scheduler import Call, Talk
 from conformance.codec.codebook import Codebook
 from conformance.codec.framing import Dialect, Garbage, Splitter
@@ -273,7 +273,7 @@ class Questioner:
         except KeyError:
             return Answer(AnswerKind.UNASKED)
         (outcome,) = yield [call]
-        if isinstance(outcome, Result):
+        if isinstance(outcome, RawResult):
             given[step.name] = outcome.value
         return self.answer(step, outcome)
 

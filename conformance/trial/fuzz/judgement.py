@@ -9,8 +9,17 @@ from typing import Any, Final
 from conformance.backend.driver import Call
 from conformance.backend.outcome import BadAnswer, Observed, ObservedFailure, ObservedResult
 from conformance.contract.model import Contract
-from conformance.trial import check as checks
-from conformance.trial.check import Check, Kind, Result, Verdict, answer_of, difference, loss_sentence, outcome_name
+from conformance.trial.check import (
+    Check,
+    FailedCall,
+    Kind,
+    Result,
+    Verdict,
+    answer_of,
+    difference,
+    loss_sentence,
+    outcome_name,
+)
 from conformance.trial.fuzz.seed import ACCEPTED
 from conformance.vectors.case import Expected, ExpectedFailure, ExpectedResult
 
@@ -67,7 +76,7 @@ def fuzz_check(contract: Contract) -> Check:
 
 def judged(check: Check, contract: Contract, call: Call, right: Observed, said: Observed, found: str) -> Result | None:
     """What is wrong with an answer, None where it is the reference's; `found` is the sentence for it."""
-    asked = checks.Call(call.operator, call.inputs, answer_of(said))
+    asked = FailedCall(call.operator, call.inputs, answer_of(said))
     expected: Expected
     if isinstance(right, ObservedResult):
         expected = ExpectedResult(right.fields)

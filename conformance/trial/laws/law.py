@@ -19,7 +19,7 @@ from conformance.codec.codebook import Codebook
 from conformance.codec.framing import Dialect
 from conformance.contract.model import LawUse
 from conformance.contract.source import MalformedContract, Problem
-from conformance.trial import check as checks
+from conformance.trial.check import FailedCall
 from conformance.trial.generators.generator import offered
 from conformance.vectors.temp_roots import Rooms
 
@@ -95,9 +95,9 @@ class LawBroken(Exception):
         super().__init__(message)
         self.message, self.call = message, call
 
-    def answered(self) -> checks.Call | None:
+    def answered(self) -> FailedCall | None:
         """The call that shows it, in the form that a verdict contains."""
-        return checks.Call(self.call.operator, self.call.inputs) if self.call else None
+        return FailedCall(self.call.operator, self.call.inputs) if self.call else None
 
 
 @dataclass(frozen=True, slots=True)

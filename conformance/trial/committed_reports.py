@@ -1,0 +1,33 @@
+"""The reports that a suite commits about itself: their names, and how one is read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+MATRIX_FILE: Final = "kill-matrix.json"
+FLOOR_FILE: Final = "floor.json"
+DISTORTIONS_FILE: Final = "distortions.json"
+T = TypeVar("T")
+
+
+class UnreadableReport(Exception):
+    """A committed report is missing or not of its format; says which file and the next step."""
+
+
+def read_report(file: Path, format_: int, meaning: Callable[[Any], T], command: str) -> T:
+    """What `meaning` makes of a committed report; `command` writes a new one. Raises UnreadableReport."""
+    try:
+        return meaning(record_in(file.read_text("utf-8"), format_))
+    except (OSError, KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+        raise UnreadableReport(f"{file}: {error!r:.200}\n    hint: run `{command}`") from None
+
+
+def record_in(text: str, format_: int) -> Any:
+    """The members of a report; raises KeyError, TypeError or ValueError where the text has another format."""
+    record = json.loads(text)
+    if record["format"] != format_:
+        raise ValueError(f"format {record['format']!r}")
+    return record
