@@ -19,8 +19,9 @@ from conformance.contract.model import Contract
 from conformance.trial.check import Result, Verdict, loss_sentence, outcome_name
 from conformance.trial.client import Asker
 from conformance.trial.fuzz.judgement import LEAST_SUCCEEDED, SPEECHLESS, fuzz_check, judged
-from conformance.trial.fuzz.program import Program, shrunk, steps_of, trace_lines
+from conformance.trial.fuzz.program import Program, simpler_program, steps_of, trace_lines
 from conformance.trial.fuzz.program_draw import LONGEST, Urn, degenerate, opening, programs, urn_of, within
+from conformance.trial.fuzz.shrink import smallest
 from conformance.vectors.case import Asked, Case, HarnessStep
 from conformance.vectors.derived import given_steps
 from conformance.vectors.exchange import Held
@@ -30,6 +31,7 @@ from conformance.vectors.state_tracking import Situation, situations
 
 FOUND: Final = "the shortest sequence of calls found on which the backend and the reference differ"
 CONTRADICTED: Final = "the reference contradicts its contract"
+_MOST: Final = 400  # programs that are asked to make one small
 _REFUSED, _ASKED, _FORESEEN = "refused", "asked", "foreseen"
 
 
@@ -172,9 +174,10 @@ class _Search:
         if kind:
 
             def is_wrong(other: Program) -> bool:
-                return all(within(self.urn, turn) for turn in other) and _kind(self.judge(other)) == kind
+                bounded = bool(other) and all(within(self.urn, turn) for turn in other)
+                return bounded and _kind(self.judge(other)) == kind
 
-            program = shrunk(program, self.urn.inputs, is_wrong)
+            program = smallest(simpler_program(program, self.urn.inputs), is_wrong, _MOST) or program
             found = self.judge(program) or found
         return self.told(found, program)
 

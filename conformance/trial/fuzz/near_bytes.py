@@ -64,7 +64,12 @@ def degenerate_items(data: bytes) -> Iterator[tuple[Place, Iterator[bytes]]]:
 
 def with_part(item: Any, path: Path, value: Any) -> bytes:
     """The bytes of an item with another value at a path, and every digest of a part in it made right again."""
-    return _canonical(_sealed(item, put(item, path, value)))
+    return resealed(item, put(item, path, value))
+
+
+def resealed(item: Any, changed: Any) -> bytes:
+    """The bytes of a changed item, with every digest of a part made right again that was right before."""
+    return _canonical(_sealed(item, changed))
 
 
 def _degenerates(item: Any, place: Place) -> Iterator[bytes]:
