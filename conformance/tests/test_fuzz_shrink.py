@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from random import Random
 from typing import Any
 
@@ -11,7 +13,7 @@ import pytest
 from conformance.codec.cbor import encode_canonical
 from conformance.contract.types import Enum, Field, ListOf, MapOf, Scalar, Struct, Tensor, Type, Value
 from conformance.trial.fuzz.seed import printed
-from conformance.trial.fuzz.shrink import remade, simpler, smallest
+from conformance.trial.fuzz.shrink import Choices, in_steps, remade, simpler, smallest
 from conformance.trial.generators.generator import known_generators
 
 PART = Struct((Field("size", Scalar("uint32")), Field("name", Scalar("string"), optional=True)))
@@ -38,30 +40,38 @@ VALUES: tuple[tuple[Type, Any, Any], ...] = (
 )
 
 
+def small(type_: Type, value: Any, is_wrong: Callable[[Any], bool], most: int = 3000) -> Any:
+    return smallest(value, in_steps(partial(simpler, type_)), is_wrong, most)
+
+
+def shrunk(choices: Choices, is_wrong: Callable[[Any], bool]) -> Any:
+    return smallest(None, [lambda _: choices], is_wrong)
+
+
 @pytest.mark.parametrize(("type_", "value", "simplest"), VALUES)
 def test_the_choices_begin_with_the_value_and_lead_to_the_simplest(type_: Type, value: Any, simplest: Any) -> None:
     choices = simpler(type_, value)
-    assert printed(smallest(choices, lambda one: printed(one) == printed(value))) == printed(value)
-    assert printed(smallest(choices, lambda one: True)) == printed(simplest)
+    assert printed(shrunk(choices, lambda one: printed(one) == printed(value))) == printed(value)
+    assert printed(shrunk(choices, lambda one: True)) == printed(simplest)
 
 
 def test_what_is_not_needed_goes_and_two_numbers_that_hang_together_fall_together() -> None:
     type_ = Struct((Field("parts", ListOf(PART)), Field("total", Scalar("uint32"))))
     value = {"parts": [{"size": size, "name": f"n{size}"} for size in (70, 80, 90)], "total": 80}
-    found = smallest(
-        simpler(type_, value), lambda one: one["total"] > 4 and any(p["size"] == one["total"] for p in one["parts"])
+    found = small(
+        type_, value, lambda one: one["total"] > 4 and any(p["size"] == one["total"] for p in one["parts"])
     )
     assert found == {"parts": [{"size": 5}], "total": 5}
 
 
 def test_a_remainder_is_kept_while_the_number_falls() -> None:
-    found = smallest(simpler(Scalar("uint64"), 64 * 10**9 + 60), lambda one: one % 64 == 60)
-    assert found == 60
+    assert small(Scalar("uint64"), 64 * 10**9 + 60, lambda one: one % 64 == 60) == 60
+    assert small(Scalar("uint64"), 6 * 10**9 + 4, lambda one: one >= 100 and one % 6 == 4) == 100
 
 
 def test_an_item_in_bytes_is_made_small_from_within() -> None:
     data = encode_canonical({"run": "r1", "parts": [{"k": 1}, {"k": 900}], "t": 5})
-    wrong = smallest(simpler(Scalar("bytes"), data), lambda one: b"k" in one and b"parts" in one)
+    wrong = small(Scalar("bytes"), data, lambda one: b"k" in one and b"parts" in one)
     assert wrong == encode_canonical({"parts": [{"k": 0}]})
 
 
@@ -72,9 +82,9 @@ def test_what_is_never_wrong_is_nothing_and_no_more_is_asked_than_is_allowed() -
         asked.append(one)
         return bool(one["size"] > 1000)
 
-    assert smallest(simpler(PART, {"size": 3}), is_wrong) is None
+    assert small(PART, {"size": 3}, is_wrong) == {"size": 3}
     asked.clear()
-    found = smallest(simpler(PART, {"size": 2**31}), is_wrong, most=5)
+    found = small(PART, {"size": 2**31}, is_wrong, most=5)
     assert len(asked) == 5
     assert 1000 < found["size"] <= 2**31
 
@@ -82,9 +92,14 @@ def test_what_is_never_wrong_is_nothing_and_no_more_is_asked_than_is_allowed() -
 @pytest.mark.parametrize("name", sorted(known_generators()))
 def test_what_a_generator_made_is_made_again_by_its_choices(name: str) -> None:
     make = known_generators()[name].make
-    again: list[Any] = []
-    smallest(remade(make, 7), lambda one: bool(again.append(one)))
-    assert [printed(one) for one in again] == [printed(make(Random(7)))]
+    again: list[str] = []
+
+    def is_wrong(one: Any) -> bool:
+        again.append(printed(one))
+        return False
+
+    shrunk(remade(make, 7), is_wrong)
+    assert again == [printed(make(Random(7)))]
 
 
 def test_what_a_generator_makes_is_made_small_as_a_whole() -> None:
@@ -95,7 +110,7 @@ def test_what_a_generator_makes_is_made_small_as_a_whole() -> None:
         return max(int(table["row_count"]) for table in native["database"]["tables"])
 
     number = next(n for n in range(99) if rows(make(Random(n))) > 4)
-    found = smallest(remade(make, number), lambda native: rows(native) > 1)
+    found = shrunk(remade(make, number), lambda native: rows(native) > 1)
     assert rows(found) == 2
-    assert printed(found) == printed(smallest(remade(make, number), lambda native: rows(native) > 1))
+    assert printed(found) == printed(shrunk(remade(make, number), lambda native: rows(native) > 1))
     assert len(printed(found)) < len(printed(make(Random(number)))) / 2

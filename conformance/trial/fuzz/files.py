@@ -307,9 +307,8 @@ class _Search:
                 again = self.judge(other)
                 return again is not None and again.verdict is Verdict.FAIL
 
-            if choices is not None:
-                example = smallest(choices(), is_wrong, _MOST) or example
-            example = smallest(example.simpler, is_wrong, _MOST) or example
+            ways: list[Callable[[Example], Choices]] = [] if choices is None else [lambda _: choices()]
+            example = smallest(example, [*ways, lambda one: one.simpler], is_wrong, _MOST)
             found = self.judge(example) or found
         self.found = replace(found, details={"case": example.kept, "trace": example.told}, steps=example.steps)
 

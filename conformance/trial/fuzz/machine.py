@@ -7,6 +7,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final
 
 import hypothesis
@@ -21,7 +22,7 @@ from conformance.trial.client import Asker
 from conformance.trial.fuzz.judgement import LEAST_SUCCEEDED, SPEECHLESS, fuzz_check, judged
 from conformance.trial.fuzz.program import Program, simpler_program, steps_of, trace_lines
 from conformance.trial.fuzz.program_draw import LONGEST, Urn, degenerate, opening, programs, urn_of, within
-from conformance.trial.fuzz.shrink import smallest
+from conformance.trial.fuzz.shrink import in_steps, smallest
 from conformance.vectors.case import Asked, Case, HarnessStep
 from conformance.vectors.derived import given_steps
 from conformance.vectors.exchange import Held
@@ -177,7 +178,7 @@ class _Search:
                 bounded = bool(other) and all(within(self.urn, turn) for turn in other)
                 return bounded and _kind(self.judge(other)) == kind
 
-            program = smallest(simpler_program(program, self.urn.inputs), is_wrong, _MOST) or program
+            program = smallest(program, in_steps(partial(simpler_program, self.urn.inputs)), is_wrong, _MOST)
             found = self.judge(program) or found
         return self.told(found, program)
 

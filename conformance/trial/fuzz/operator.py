@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final
 
 from conformance.backend.driver import Call
@@ -16,7 +17,7 @@ from conformance.trial.client import Asker
 from conformance.trial.fuzz.draw import DRAWN, GROWN, Drawn, drawn_calls
 from conformance.trial.fuzz.judgement import Figures, fuzz_check, judged
 from conformance.trial.fuzz.seed import Bounds, Native, seeds_of
-from conformance.trial.fuzz.shrink import simpler, smallest
+from conformance.trial.fuzz.shrink import Choices, in_steps, simpler, smallest
 from conformance.vectors.case import Asked, Case
 
 DEFAULT_EXAMPLES: Final = 200  # drawn calls per operator, beside the degenerate ones
@@ -96,10 +97,10 @@ class _Search:
         def is_wrong(native: Native) -> bool:
             return bounds.side(bounds.bind(native)) == wrong.side and self._first_wrong([native]) is not None
 
-        native = wrong.native
-        if wrong.choices is not None:
-            native = smallest(wrong.choices(), is_wrong) or native
-        native = smallest(simpler(self.contract.inputs, native), is_wrong) or native
+        made = wrong.choices
+        ways: list[Callable[[Native], Choices]] = [] if made is None else [lambda _: made()]
+        ways += in_steps(partial(simpler, self.contract.inputs))
+        native = smallest(wrong.native, ways, is_wrong)
         self._first_wrong([native])
 
     def _first_wrong(self, natives: Sequence[Native]) -> int | None:

@@ -170,14 +170,15 @@ def _yaml(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def simpler_program(program: Program, inputs: Mapping[str, Struct]) -> Choices:
+def simpler_program(inputs: Mapping[str, Struct], program: Program, step: int = 1) -> Choices:
     """The choices of programs with some of the turns, each with simpler inputs, on its own handle or an earlier one."""
-    return together([_simpler(k, program, inputs) for k in range(len(program))]).map(_joined)
+    return together([_simpler(inputs, program, k, step) for k in range(len(program))]).map(_joined)
 
 
-def _simpler(k: int, program: Program, inputs: Mapping[str, Struct]) -> Choices:
+def _simpler(inputs: Mapping[str, Struct], program: Program, k: int, step: int) -> Choices:
     turn = program[k]
-    native = simpler(inputs[turn.operator], dict(turn.native)) if turn.operator in inputs else fixed(turn.native)
+    type_ = inputs.get(turn.operator)
+    native = fixed(turn.native) if type_ is None else simpler(type_, dict(turn.native), step)
     givers = {one.handle for one in program if one.handle is not None}
     earlier = [] if turn.handle is None else sorted(giver for giver in givers if STRANGER < giver < turn.handle)
     handle = one_of([*earlier, turn.handle])

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from random import Random
@@ -27,6 +27,7 @@ from conformance.vectors.place import ABSENT, plain_map
 _PRECISION: Final = 53  # bits of `Random.random`
 _LARGEST: Final = 6000  # bytes of choices; Hypothesis replays at most 8192
 _LENGTHS: Final = (128, 32, 8, 0)  # of what is made small item by item; the first at which the choices are few enough
+_STEPS: Final = (1, 8, 7, 6, 5)
 _MOST: Final = 3000  # examples that are asked
 
 
@@ -46,8 +47,26 @@ class _Wrong(Exception):
     """The example is answered wrongly."""
 
 
-def smallest(choices: Choices, is_wrong: Callable[[Any], bool], most: int = _MOST) -> Any:
-    """The smallest wrong example that the choices lead to after at most so many questions; None where none is wrong."""
+def smallest(
+    example: Any, ways: Iterable[Callable[[Any], Choices]], is_wrong: Callable[[Any], bool], most: int = _MOST
+) -> Any:
+    """The example made small, by each way to tell it as choices, after at most so many questions; the example itself
+    where none of the choices is wrong."""
+    known: dict[str, bool] = {}
+
+    def asked(one: Any) -> bool:
+        told = printed(one)
+        if told not in known:
+            known[told] = len(known) < most and is_wrong(one)
+        return known[told]
+
+    for way in ways:
+        example = _shrunk(way(example), asked, example)
+    return example
+
+
+def _shrunk(choices: Choices, is_wrong: Callable[[Any], bool], found: Any) -> Any:
+    """The smallest wrong example that Hypothesis finds; else what was found before."""
     import hypothesis  # 100 ms, which only a wrong answer is worth
     from hypothesis.database import ExampleDatabase, choices_to_bytes
 
@@ -63,9 +82,6 @@ def smallest(choices: Choices, is_wrong: Callable[[Any], bool], most: int = _MOS
         def delete(self, key: bytes, value: bytes) -> None:
             pass
 
-    known: dict[str, bool] = {}
-    found = None
-
     @hypothesis.settings(
         database=First(),
         phases=[hypothesis.Phase.reuse, hypothesis.Phase.shrink],
@@ -80,10 +96,7 @@ def smallest(choices: Choices, is_wrong: Callable[[Any], bool], most: int = _MOS
     @hypothesis.given(choices.strategy)
     def ask(example: Any) -> None:
         nonlocal found
-        told = printed(example)
-        if told not in known:
-            known[told] = len(known) < most and is_wrong(example)
-        if known[told]:
+        if is_wrong(example):
             found = example
             raise _Wrong
 
@@ -149,11 +162,15 @@ def fixed(value: Any) -> Choices:
     return Choices(st.just(value), ())
 
 
-def number(value: int) -> Choices:
-    """A whole number between 0 and this one."""
+def number(value: int, step: int = 1) -> Choices:
+    """A whole number between 0 and this one, so many steps apart."""
     from hypothesis import strategies as st
 
-    return Choices(st.integers(min(0, value), max(0, value)), (value,)) if value else fixed(value)
+    times, rest = divmod(abs(value), step)
+    if not times:
+        return fixed(value)
+    sign = 1 if value > 0 else -1
+    return Choices(st.integers(0, times), (times,)).map(lambda made: sign * (made * step + rest))
 
 
 def flag(value: bool = True) -> Choices:
@@ -185,12 +202,20 @@ def some_of(parts: Sequence[Choices]) -> Choices:
     return together([kept(one) for one in parts]).map(lambda made: [one for one in made if one is not ABSENT])
 
 
-def simpler(type_: Type, value: Any) -> Choices:
-    """A value of a type that is no larger at any place; item by item as far as Hypothesis can replay it."""
+def simpler(type_: Type, value: Any, step: int = 1) -> Choices:
+    """A value of a type that is no larger at any place, whose numbers are so many steps away; item by item as far as
+    Hypothesis can replay it."""
     from hypothesis.database import choices_to_bytes
 
-    found = (_Simpler(length).of(type_, value) for length in _LENGTHS)
+    found = (_Simpler(length, step).of(type_, value) for length in _LENGTHS)
     return next((one for one in found if len(choices_to_bytes(one.first)) <= _LARGEST), fixed(value))
+
+
+def in_steps(tell: Callable[[Any, int], Choices]) -> Iterator[Callable[[Any], Choices]]:
+    """The ways to tell an example as choices, with numbers that fall by 1, then by larger steps, which leave a
+    remainder as it is."""
+    for step in _STEPS:
+        yield lambda example, step=step: tell(example, step)  # type: ignore[misc]
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,6 +223,7 @@ class _Simpler:
     """Simpler values; what is longer than `length` only loses its end."""
 
     length: int
+    step: int
 
     def of(self, type_: Type, value: Any) -> Choices:
         if is_place(type_):
@@ -224,7 +250,7 @@ class _Simpler:
             case bool():
                 return flag(value)
             case int():
-                return number(value)
+                return number(value, self.step)
             case float():
                 return one_of([*(simple for simple in (0.0, 1.0) if simple < abs(value)), value])
             case str():
@@ -277,7 +303,7 @@ class _Simpler:
         if value.size > self.length:
             return flag().map(lambda whole: value if whole else zero)
         if value.dtype.kind in "iu":
-            numbers = together([number(int(one)) for one in value.flat])
+            numbers = together([number(int(one), self.step) for one in value.flat])
             return numbers.map(lambda made: np.array(made, dtype=value.dtype).reshape(value.shape))
         flags = together([flag(bool(one)) for one in (value != zero).flat])
         return flags.map(lambda made: np.where(np.array(made, dtype=bool).reshape(value.shape), value, zero))
