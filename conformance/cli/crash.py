@@ -22,7 +22,7 @@ from conformance.trial.crash.report import CrashReport, Tally, listing
 from conformance.trial.crash.states import Model
 from conformance.trial.crash.strace import NotRun
 from conformance.trial.crash.trial import SOME_STATES, CrashOptions, operators_of, try_workload
-from conformance.trial.crash.workload import CrashWorkload
+from conformance.trial.crash.workload import CrashWorkload, crash_workloads
 from conformance.trial.options import DEFAULT_TIMEOUT
 from conformance.vectors.draft import Unusable
 from conformance.vectors.jsontext import write_whole

@@ -7,8 +7,8 @@ evaluation error (which this engine returns as a truthy value) are all "not true
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from cel_expr_python import cel
@@ -149,6 +149,15 @@ class Environment:
         A `let` that does not evaluate stays unbound, so that what uses it is not true.
         """
         return self.joined(self.known(values), result)
+
+    def only_for(self, texts: Iterable[str]) -> Environment:
+        """The environment with those lets only that expressions of these texts need; to bind all of them costs more."""
+        said, needed = "".join("".join(texts).split()), list[Let]()
+        for let in reversed(self.lets):
+            if let.name in said:
+                needed.append(let)
+                said += "".join(let.expression.text.split())
+        return replace(self, lets=tuple(reversed(needed)))
 
     def joined(self, known: Mapping[str, Any], result: Any = None) -> Any:
         """The activation for what `known` answered and, for postconditions, the native result."""

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
-import numpy as np
 import pytest
 
 from conformance.backend.driver import Call
 from conformance.backend.outcome import Observed, ObservedFailure, ObservedResult
 from conformance.codec.codebook import Codebook, codebook_of
-from conformance.contract.types import Enum, Field, ListOf, MapOf, Scalar, Struct, Tensor, Type
 from conformance.tests.halving import CASES, asker, codebook
 from conformance.tests.shipped import shipped_library
 from conformance.tests.small_corpus import OPERATOR, case, halved, step
@@ -21,14 +19,12 @@ from conformance.trial.fuzz import fuzz_operator
 from conformance.trial.fuzz.judgement import LEAST_SUCCEEDED, Figures
 from conformance.trial.fuzz.operator import DEFAULT_EXAMPLES
 from conformance.trial.fuzz.seed import ACCEPTED, seeds_of
-from conformance.trial.fuzz.shrink import simpler
 from conformance.trial.options import RunOptions
 from conformance.trial.run import run_trial
 from conformance.vectors.case import Case
 from conformance.vectors.corpus import load_corpus
 
 INTRA_BLOCK = "UML_OS.Data.SeededIntraBlockMap_v1"
-PART = Struct((Field("size", Scalar("uint32")), Field("name", Scalar("string"), optional=True)))
 Figures_ = Mapping[str, Any]
 # The main job fuzzes every shipped contract, and a run is red where a side of a guard is not reached.
 CONTRACTS = ("UML_OS.Data.EncodeCursors_v1", "UML_OS.Data.SeededIntraBlockMap_v1", "UML_OS.Error.Emit_v1")
@@ -230,47 +226,3 @@ def test_fuzzing_finds_what_only_a_corner_of_an_operator_gets_wrong() -> None:
     assert (inputs["local_pos"], inputs["block_id"]) == ("5", "0")
     assert int(inputs["block_size"]) == 7
     assert runs[0] == runs[1]
-
-
-@pytest.mark.parametrize(
-    ("type_", "value", "first", "never"),
-    [
-        (Scalar("uint64"), 1000, 0, 1000),
-        (Scalar("int64"), -7, 0, 1),
-        (Scalar("bool"), True, False, True),
-        (Scalar("bytes16"), b"\1" * 16, b"\0" * 16, b""),
-        (Scalar("bytes"), b"\1\2", b"", b"\1\2"),
-        (Scalar("string"), "abc", "", "abc"),
-        (Enum(("a", "b", "c")), "b", "a", "c"),
-        (ListOf(Scalar("uint32")), [1, 2], [], [1, 2]),
-        (MapOf(Scalar("uint32")), {"a": 1}, {}, {"a": 1}),
-        (ListOf(PART), [{"size": 3, "name": "x"}], [], [{"size": 3, "name": "x"}]),
-        (PART, {"size": 3, "name": "x"}, {"size": 0, "name": "x"}, {"size": 4, "name": "x"}),
-    ],
-)
-def test_simpler_values_begin_with_the_simplest_and_stay_of_their_type(
-    type_: Type, value: Any, first: Any, never: Any
-) -> None:
-    assert simpler(type_, value)[0] == first
-    assert never not in simpler(type_, value)
-    assert value not in simpler(type_, value)
-
-
-def test_what_stands_in_the_elements_of_a_list_is_made_simpler_too() -> None:
-    found = simpler(ListOf(PART), [{"size": 1, "name": "x"}, {"size": 1}])
-    assert [{"size": 1}, {"size": 1}] in found
-    assert [{"size": 1, "name": "x"}, {"size": 0}] in found
-
-
-def test_arrays_keep_their_shape_and_lose_their_elements() -> None:
-    found = simpler(Tensor("uint8"), np.array([[0, 3], [5, 0]], dtype=np.uint8))
-    assert [one.tolist() for one in found] == [[[0, 0], [0, 0]], [[0, 0], [5, 0]], [[0, 3], [0, 0]]]
-    assert simpler(Tensor("uint8"), np.zeros(3, dtype=np.uint8)) == []
-
-
-@pytest.mark.parametrize("number", [17, 100, 2**64 - 1])
-def test_a_number_can_be_made_smaller_by_any_small_step_however_large_it_is(number: int) -> None:
-    found = simpler(Scalar("uint64"), number)
-    assert found == sorted(found)
-    assert {number - step for step in range(1, 9)} <= set(found)
-    assert number // 2 + 1 > next(one for one in found if one > number // 4)

@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from conformance.backend.outcome import BadAnswer, ObservedFailure, ObservedResult, describe, observe
+from conformance.backend.outcome import BadAnswer, ObservedFailure, ObservedResult, RawResult, describe, observe
 from conformance.backend.scheduler import Call, Talk
 from conformance.codec.codebook import Codebook
 from conformance.codec.framing import Dialect, Garbage, Splitter

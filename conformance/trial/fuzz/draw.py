@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import chain, combinations, islice, repeat, zip_longest
 from random import Random
 from typing import Any, Final
@@ -13,7 +14,17 @@ from conformance.contract.types import INTEGER_RANGES, Scalar, Struct, Value
 from conformance.trial.fuzz.mutation import mutated
 from conformance.trial.fuzz.near_bytes import degenerate_items
 from conformance.trial.fuzz.neighbours import neighbours
-from conformance.trial.fuzz.seed import ACCEPTED, LONGEST, Native, Seeds, Vocabulary, is_cheap, side_of, vocabulary_of
+from conformance.trial.fuzz.seed import (
+    ACCEPTED,
+    LONGEST,
+    Bounds,
+    Native,
+    Seeds,
+    Vocabulary,
+    printed,
+    vocabulary_of,
+)
+from conformance.trial.fuzz.shrink import Choices, remade
 from conformance.trial.generators.generator import generator_of
 from conformance.vectors.degenerate import degenerates
 from conformance.vectors.place import Path, Place, at, distinct_places, last_places, places, put
@@ -141,6 +152,7 @@ _SUCCEEDING: Final = 0.7  # of the drawn calls, at least
 _CHANGES: Final = (1, 1, 1, 2, 2, 3)  # places of a seed that a call changes
 _TRIES: Final = 10  # candidates for one call
 _GENERATED: Final = 0.5  # share of the accepted calls that start from a made input, where there is a generator
+_AS_GENERATED: Final = 0.6  # share of the made inputs that are asked as they are
 _MOST_DEGENERATE: Final = 600  # calls
 _MOST_RELATED: Final = 150
 _MOST_NEIGHBOURS: Final = 120
@@ -148,22 +160,26 @@ _MOST_NEIGHBOURS: Final = 120
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """One call: its inputs, the guard that refuses them (ACCEPTED for none), and why it is asked."""
+    """One call: its inputs, the guard that refuses them (ACCEPTED for none), and why it is asked; the choices of a
+    generator that made them."""
 
     side: str
     native: Native = field(repr=False)
     why: str
+    choices: Callable[[], Choices] | None = field(default=None, repr=False, compare=False)
 
 
 def drawn_calls(forms: OperatorForms, seeds: Seeds, wanted: int, number: int) -> tuple[Drawn, ...]:
     """The calls, no two alike: the smallest example of every side, degenerate values leaf by leaf, numbers that meet
-    far up or in fewer bits, one leaf or what the contract's generator makes large, then `wanted` drawn.
+    far up or in fewer bits, then `wanted` drawn. The calls with one large leaf come last, so that a mistake that small
+    calls show is found in one of them.
 
     The drawn ones are no frozen calls. Fewer are drawn where the contract has no more.
     """
     hand = _Hand(forms, seeds, Random(number))  # noqa: S311
-    calls = [*hand.opening(), *hand.degenerate(), *hand.related(), *hand.neighbours(), *hand.grown()]
-    return (*calls, *hand.drawn(wanted))
+    calls = [*hand.opening(), *hand.degenerate(), *hand.related(), *hand.neighbours()]
+    grown = [*hand.grown()]
+    return (*calls, *hand.drawn(wanted), *grown)
 
 
 class _Hand:
@@ -171,13 +187,14 @@ class _Hand:
 
     def __init__(self, forms: OperatorForms, seeds: Seeds, random: Random) -> None:
         self.contract, self.seeds, self.random = forms.contract, seeds, random
+        self.bounds, self.generator = Bounds.of(forms.contract), generator_of(forms.contract)
         self.words: Vocabulary = vocabulary_of(self.contract, seeds.all)
-        self.known = {repr(native) for native in seeds.all}
+        self.known = {printed(native) for native in seeds.all}
         # Where the examples that a guard refuses are cheap, what is drawn there is to be cheap as well.
         self.cheap = {
             side
             for side, natives in seeds.by_side.items()
-            if side != ACCEPTED and all(is_cheap(self.contract, native) for native in natives)
+            if side != ACCEPTED and all(self.bounds.is_cheap(self.bounds.bind(native)) for native in natives)
         }
 
     def opening(self) -> Iterator[Drawn]:
@@ -210,10 +227,9 @@ class _Hand:
         natives = large(self.contract.inputs, self.seeds.by_side.get(ACCEPTED, ()))
         calls = (self.call(native, GROWN) for native in natives)
         yield from (call for call in calls if call is not None and call.side == ACCEPTED)
-        generator = generator_of(self.contract)
-        if generator is not None and generator.grown is not None:
-            # A state of its own: what is drawn after it stays the same.
-            natives = generator.grown(Random(self.contract.operator))  # noqa: S311
+        if self.generator is not None and self.generator.grown is not None:
+            # A state of its own: what is drawn stays the same.
+            natives = self.generator.grown(Random(self.contract.operator))  # noqa: S311
             yield from filter(None, (self.call(native, GROWN) for native in natives))
 
     def drawn(self, wanted: int) -> Iterator[Drawn]:
@@ -233,36 +249,43 @@ class _Hand:
 
     def accepted(self, wanted: int, near: list[Drawn]) -> Iterator[Drawn]:
         """Calls that no guard refuses; those that one does although their seed was let through are added to `near`."""
-        natives, generator = self.seeds.by_side.get(ACCEPTED, ()), generator_of(self.contract)
-        if not natives and generator is None:
+        natives = self.seeds.by_side.get(ACCEPTED, ())
+        if not natives and self.generator is None:
             return
         for k in range(wanted):
             for tried in range(_TRIES):
-                if generator is not None and (not natives or self.random.random() < _GENERATED):
-                    start = generator.make(self.random)
-                    native = self.changed(start) if self.random.random() < 0.4 else start
+                if self.generator is not None and (not natives or self.random.random() < _GENERATED):
+                    number = self.random.getrandbits(64)
+                    native = self.generated(Random(number))  # noqa: S311
+                    call = self.call(native, DRAWN, partial(remade, self.generated, number))
                 else:
-                    native = self.changed(natives[(k + tried) % len(natives)], tame=tried > 1)
-                call = self.call(native, DRAWN)
+                    native = self.changed(natives[(k + tried) % len(natives)], self.random, tame=tried > 1)
+                    call = self.call(native, DRAWN)
                 if call is not None and call.side == ACCEPTED:
                     yield call
                     break
                 if call is not None:
                     near.append(call)
 
+    def generated(self, random: Random) -> Native:
+        """What the contract's generator makes, or that with changes."""
+        assert self.generator is not None
+        native = self.generator.make(random)
+        return native if random.random() < _AS_GENERATED else self.changed(native, random)
+
     def refused(self, guard: str) -> Drawn | None:
         """A call that this guard refuses: an example of it, changed, or with a second fault of another example."""
         natives = self.seeds.by_side[guard]
         for _ in range(_TRIES):
             start = self.random.choice(natives)
-            native = self.crossed(start) if self.random.random() < 0.5 else self.changed(start)
+            native = self.crossed(start) if self.random.random() < 0.5 else self.changed(start, self.random)
             if (call := self.call(native, DRAWN)) is not None and call.side == guard:
                 return call
         return None
 
-    def changed(self, native: Native, tame: bool = False) -> Native:
-        for _ in range(1 if tame else self.random.choice(_CHANGES)):
-            native = mutated(native, self.contract.inputs, self.random, self.words, tame)
+    def changed(self, native: Native, random: Random, tame: bool = False) -> Native:
+        for _ in range(1 if tame else random.choice(_CHANGES)):
+            native = mutated(native, self.contract.inputs, random, self.words, tame)
         return native
 
     def crossed(self, native: Native) -> Native:
@@ -270,30 +293,28 @@ class _Hand:
         other = self.random.choice(self.seeds.by_side[self.random.choice(list(self.seeds.by_side))])
         apart = [place for place in places(self.contract.inputs, other) if place.is_there and _differs(native, place)]
         if not apart:
-            return self.changed(native)
+            return self.changed(native, self.random)
         place = self.random.choice(apart)
-        return self.fitted(native, place)
-
-    def fitted(self, native: Native, place: Place) -> Native:
         crossed: Native = put(native, place.path, place.value)
         return crossed
 
-    def call(self, native: Native, why: str) -> Drawn | None:
+    def call(self, native: Native, why: str, choices: Callable[[], Choices] | None = None) -> Drawn | None:
         """The call with these inputs, None where it was drawn before, is frozen, or is not to be asked."""
-        told = repr(native)
+        told = printed(native)
         if told in self.known or (why == DEGENERATE and len(told) > LONGEST):
             return None
         self.known.add(told)
-        side = side_of(self.contract, native, limited=why != GROWN)
-        if side is None or (side in self.cheap and not is_cheap(self.contract, native)):
+        activation = self.bounds.bind(native)
+        side = self.bounds.side(activation, limited=why != GROWN)
+        if side is None or (side in self.cheap and not self.bounds.is_cheap(activation)):
             return None
-        return Drawn(side, native, why)
+        return Drawn(side, native, why, choices)
 
 
 def _differs(native: Native, place: Place) -> bool:
     """Whether the input has another value at a place of another input, in a holder that it has as well."""
     try:
         at(native, place.path[:-1])
-        return repr(at(native, place.path)) != repr(place.value)
+        return printed(at(native, place.path)) != printed(place.value)
     except (KeyError, IndexError, TypeError):
         return False

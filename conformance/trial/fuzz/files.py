@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
+from functools import partial
 from random import Random
 from typing import Any, Final
 
@@ -20,6 +21,7 @@ from conformance.trial.bystanders import near_misses, one_of_each_group, roots_i
 from conformance.trial.check import Check, Kind, Result, Verdict, faults_apart, loss_sentence, outcome_name, tree_apart
 from conformance.trial.client import Asker
 from conformance.trial.fuzz.judgement import judged
+from conformance.trial.fuzz.shrink import Choices, fixed, remade, smallest, some_of
 from conformance.trial.generators.generator import Generator, generator_of
 from conformance.vectors.case import Asked, CallStep, Case, FileStep, TreeStep, label
 from conformance.vectors.exchange import AnyStep, Held, Stage, restarts
@@ -146,6 +148,7 @@ EXAMPLES: Final = 60  # trees per operator: each is written, edited and read twi
 FOUND: Final = "the fewest edits found after which the backend and the reference differ"
 _BASES: Final = 24  # frozen cases that trees are taken from
 _MOST_EDITS: Final = 3
+_MOST: Final = 300  # examples that are asked to make one small
 _LEAST_ASKED: Final = 0.5  # share of examples in which the operator was asked behind the edits
 WHY: Final = "Answers and files equal the reference's after valid files were edited."
 
@@ -164,20 +167,24 @@ class Example:
         """All of it as a trace."""
         return (*self.before, *(step for edit in self.edits for step in edit), *self.behind)
 
-    def smaller(self) -> Iterator[Example]:
-        """The example with one edit less, or one statement of a database less."""
-        for k, edit in enumerate(self.edits):
-            yield replace(self, edits=(*self.edits[:k], *self.edits[k + 1 :]))
-            if len(edit) == 1 and isinstance(statements := edit[0].body.get("sqlite"), list):
-                for n in range(len(statements)):
-                    body = {**edit[0].body, "sqlite": [*statements[:n], *statements[n + 1 :]]}
-                    yield replace(self, edits=(*self.edits[:k], (FileStep("put", body),), *self.edits[k + 1 :]))
+    @property
+    def simpler(self) -> Choices:
+        """The choices of examples with some of the edits, and some statements of a database."""
+        edits = some_of([_simpler_edit(edit) for edit in self.edits])
+        return edits.map(lambda made: replace(self, edits=tuple(made)))
 
     @property
     def told(self) -> list[str]:
         """The edits as lines of a contract's trace."""
         steps = (step for edit in self.edits for step in edit)
         return [f"- {{{step.action}: {json.dumps(dict(step.body), ensure_ascii=False)}}}" for step in steps]
+
+
+def _simpler_edit(edit: Edit) -> Choices:
+    if len(edit) == 1 and isinstance(statements := edit[0].body.get("sqlite"), list):
+        some, body = some_of([fixed(one) for one in statements]), edit[0].body
+        return some.map(lambda made: (FileStep("put", {**body, "sqlite": made}),))
+    return fixed(edit)
 
 
 def files_check(contract: Contract) -> Check:
@@ -212,14 +219,12 @@ def fuzz_files(
         reference.walk(case.steps, seen)
     generator = generator_of(contract) if contract.purity == "io" and contract.machine is None else None
     for number in range(examples or contract.fuzz_examples or EXAMPLES):
-        text = f"{contract.operator}\0files\0{seed}\0{number}"
-        random = Random(hashlib.sha256(text.encode()).digest())  # noqa: S311
-        example: Example | None
+        digest = hashlib.sha256(f"{contract.operator}\0files\0{seed}\0{number}".encode()).digest()
+        random = Random(digest)  # noqa: S311
         if generator is not None and number % 4:
-            example = _generated(contract, codebook, generator, random)
-        else:
-            example = _edited(contract, codebook, random, *random.choice(bases))
-        if example is not None:
+            generated = partial(_generated, contract, codebook, generator)
+            search.hold(generated(random), partial(remade, generated, digest))
+        elif (example := _edited(contract, codebook, random, *random.choice(bases))) is not None:
             search.hold(example)
         if search.found is not None:
             break
@@ -289,21 +294,22 @@ class _Search:
         self.edits: Counter[str] = Counter()
         self.found: Result | None = None
 
-    def hold(self, example: Example) -> None:
+    def hold(self, example: Example, choices: Callable[[], Choices] | None = None) -> None:
         """Ask both, compare, count; what is answered wrongly is made small."""
         self.edits.update(edit[0].action if len(edit) < 3 else "swap" for edit in example.edits)
         self.counts["examples"] += 1
         found = self.judge(example, counted=True)
         if found is None:
             return
-        improved = self.trusted and found.verdict is Verdict.FAIL
-        while improved:
-            improved = False
-            for smaller in example.smaller():
-                again = self.judge(smaller)
-                if again is not None and again.verdict is Verdict.FAIL:
-                    example, found, improved = smaller, again, True
-                    break
+        if self.trusted and found.verdict is Verdict.FAIL:
+
+            def is_wrong(other: Example) -> bool:
+                again = self.judge(other)
+                return again is not None and again.verdict is Verdict.FAIL
+
+            ways: list[Callable[[Example], Choices]] = [] if choices is None else [lambda _: choices()]
+            example = smallest(example, [*ways, lambda one: one.simpler], is_wrong, _MOST)
+            found = self.judge(example) or found
         self.found = replace(found, details={"case": example.kept, "trace": example.told}, steps=example.steps)
 
     def judge(self, example: Example, counted: bool = False) -> Result | None:

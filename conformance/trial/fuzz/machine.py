@@ -7,6 +7,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final
 
 import hypothesis
@@ -19,8 +20,9 @@ from conformance.contract.model import Contract
 from conformance.trial.check import Result, Verdict, loss_sentence, outcome_name
 from conformance.trial.client import Asker
 from conformance.trial.fuzz.judgement import LEAST_SUCCEEDED, SPEECHLESS, fuzz_check, judged
-from conformance.trial.fuzz.program import Program, shrunk, steps_of, trace_lines
+from conformance.trial.fuzz.program import Program, simpler_program, steps_of, trace_lines
 from conformance.trial.fuzz.program_draw import LONGEST, Urn, degenerate, opening, programs, urn_of, within
+from conformance.trial.fuzz.shrink import in_steps, smallest
 from conformance.vectors.case import Asked, Case, HarnessStep
 from conformance.vectors.contradiction import contradiction
 from conformance.vectors.derived import given_steps
@@ -31,6 +33,7 @@ from conformance.vectors.state_tracking import Situation, situations
 
 FOUND: Final = "the shortest sequence of calls found on which the backend and the reference differ"
 CONTRADICTED: Final = "the reference contradicts its contract"
+_MOST: Final = 400  # programs that are asked to make one small
 _REFUSED, _ASKED, _FORESEEN = "refused", "asked", "foreseen"
 
 
@@ -173,9 +176,10 @@ class _Search:
         if kind:
 
             def is_wrong(other: Program) -> bool:
-                return all(within(self.urn, turn) for turn in other) and _kind(self.judge(other)) == kind
+                bounded = bool(other) and all(within(self.urn, turn) for turn in other)
+                return bounded and _kind(self.judge(other)) == kind
 
-            program = shrunk(program, self.urn.inputs, is_wrong)
+            program = smallest(program, in_steps(partial(simpler_program, self.urn.inputs)), is_wrong, _MOST)
             found = self.judge(program) or found
         return self.told(found, program)
 

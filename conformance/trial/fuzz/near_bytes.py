@@ -7,7 +7,8 @@ its heads stay right, and a digest of a part that stands in the item is made rig
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache, partial
 from itertools import chain, islice
 from random import Random
 from typing import Any, Final
@@ -55,8 +56,9 @@ def near_bytes(data: bytes, random: Random, change: Change | None, tame: bool = 
 def degenerate_items(data: bytes) -> Iterator[tuple[Place, Iterator[bytes]]]:
     """Where the bytes are a CBOR item: each part, and the same item with the degenerate values for that part."""
     if (item := item_in(data)) is not None:
+        seals = cache(partial(_seals, item[0]))
         for place in distinct_places(Value(), item[0]):
-            yield place, _degenerates(item[0], place)
+            yield place, _degenerates(item[0], place, seals)
         heads = islice(_heads(data), _SHOWN)
         spoilt = chain.from_iterable(_spoils(data, *one) for one in heads)
         yield Place((), "head", Value(), item[0]), spoilt
@@ -64,12 +66,17 @@ def degenerate_items(data: bytes) -> Iterator[tuple[Place, Iterator[bytes]]]:
 
 def with_part(item: Any, path: Path, value: Any) -> bytes:
     """The bytes of an item with another value at a path, and every digest of a part in it made right again."""
-    return _canonical(_sealed(item, put(item, path, value)))
+    return resealed(item, put(item, path, value))
 
 
-def _degenerates(item: Any, place: Place) -> Iterator[bytes]:
+def resealed(item: Any, changed: Any) -> bytes:
+    """The bytes of a changed item, with every digest of a part made right again that was right before."""
+    return _canonical(_sealed(_seals(item), changed))
+
+
+def _degenerates(item: Any, place: Place, seals: Callable[[], list[tuple[Place, Path]]]) -> Iterator[bytes]:
     for value in degenerates(place):
-        yield with_part(item, place.path, value)
+        yield _canonical(_sealed(seals(), put(item, place.path, value)))
 
 
 def item_in(data: bytes) -> list[Any] | None:
@@ -104,7 +111,7 @@ def _changed(item: Any, random: Random, change: Change, tame: bool) -> bytes:
     if not place.path:
         return encode_item(new)
     whole = put(item, place.path, new)
-    whole = _sealed(item, whole)
+    whole = _sealed(_seals(item), whole)
     if tame or random.random() < 0.8:
         try:
             return encode_canonical(whole)
@@ -113,20 +120,22 @@ def _changed(item: Any, random: Random, change: Change, tame: bool) -> bytes:
     return encode_item(whole)
 
 
-def _sealed(item: Any, changed: Any) -> Any:
-    """The changed item with every digest that stood in it for a part of it made right again."""
+def _seals(item: Any) -> list[tuple[Place, Path]]:
+    """The digests in an item of parts of it, each with the path of its part."""
     inside = [place for place in places(Value(), item) if place.is_there]
     seals = [place for place in inside if isinstance(place.value, bytes) and len(place.value) == _HASH]
     if not seals:
-        return changed
-    digests = {hashlib.sha256(encode_item(place.value)).digest(): place for place in inside}
-    for seal in seals:
-        part = digests.get(seal.value)
-        if part is None:
-            continue
+        return []
+    parts = {hashlib.sha256(encode_item(place.value)).digest(): place.path for place in inside}
+    return [(seal, parts[seal.value]) for seal in seals if seal.value in parts]
+
+
+def _sealed(seals: Sequence[tuple[Place, Path]], changed: Any) -> Any:
+    """The changed item with every digest that stood in it for a part of it made right again."""
+    for seal, part in seals:
         try:
             if at(changed, seal.path) == seal.value:
-                changed = put(changed, seal.path, hashlib.sha256(_canonical(at(changed, part.path))).digest())
+                changed = put(changed, seal.path, hashlib.sha256(_canonical(at(changed, part))).digest())
         except (KeyError, IndexError, TypeError):
             continue  # the change took the seal, the part or what held them away
     return changed

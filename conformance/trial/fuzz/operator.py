@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final
 
 from conformance.backend.driver import Call
@@ -15,8 +16,8 @@ from conformance.trial.check import Result, Verdict
 from conformance.trial.client import Asker
 from conformance.trial.fuzz.draw import DRAWN, GROWN, Drawn, drawn_calls
 from conformance.trial.fuzz.judgement import Figures, fuzz_check, judged
-from conformance.trial.fuzz.seed import Native, seeds_of, side_of
-from conformance.trial.fuzz.shrink import shrink
+from conformance.trial.fuzz.seed import Bounds, Native, seeds_of
+from conformance.trial.fuzz.shrink import Choices, in_steps, simpler, smallest
 from conformance.vectors.case import Asked, Case
 
 DEFAULT_EXAMPLES: Final = 200  # drawn calls per operator, beside the degenerate ones
@@ -84,25 +85,23 @@ class _Search:
             self.wrong = calls[first]
 
     def shrink(self) -> None:
-        """Make the call behind a wrong answer small.
+        """Make the call behind a wrong answer small, on the side of the guards on which it lies.
 
         Not where the backend is lost (to lose it again and again costs too much), nor where the size is the mistake.
         """
-        if self.wrong is None or self.found is None or self.found.verdict is not Verdict.FAIL:
+        wrong = self.wrong
+        if wrong is None or self.found is None or self.found.verdict is not Verdict.FAIL or wrong.why == GROWN:
             return
-        if self.wrong.why == GROWN:
-            return
-        side = self.wrong.side
+        bounds = Bounds.of(self.contract)
 
-        def first_wrong(natives: Sequence[Native]) -> int | None:
-            kept = [k for k, one in enumerate(natives) if side_of(self.contract, one) == side]
-            for start in range(0, len(kept), _TOGETHER):
-                some = kept[start : start + _TOGETHER]
-                if (found := self._first_wrong([natives[k] for k in some])) is not None:
-                    return some[found]
-            return None
+        def is_wrong(native: Native) -> bool:
+            return bounds.side(bounds.bind(native)) == wrong.side and self._first_wrong([native]) is not None
 
-        shrink(self.wrong.native, self.contract.inputs, first_wrong)
+        made = wrong.choices
+        ways: list[Callable[[Native], Choices]] = [] if made is None else [lambda _: made()]
+        ways += in_steps(partial(simpler, self.contract.inputs))
+        native = smallest(wrong.native, ways, is_wrong)
+        self._first_wrong([native])
 
     def _first_wrong(self, natives: Sequence[Native]) -> int | None:
         """The place of the first input that is answered wrongly, and `found` is what was wrong with it."""

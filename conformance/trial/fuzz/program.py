@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any, Final
 
 from conformance.codec.codebook import Codebook
 from conformance.contract.model import Contract
 from conformance.contract.types import ListOf, MapOf, Scalar, Struct, Type, is_integer
-from conformance.trial.fuzz.shrink import shrink
+from conformance.trial.fuzz.shrink import Choices, fixed, kept, one_of, simpler, together
 from conformance.vectors.case import Asked, CallStep, Case, ExpectedFailure, FileStep
 from conformance.vectors.compact import holds_recipe
 from conformance.vectors.derived import kebab, own_roots
 from conformance.vectors.exchange import AnyStep
 from conformance.vectors.leaf import is_damaged, is_reference
+from conformance.vectors.place import ABSENT
 from conformance.vectors.state_tracking import NOBODY
 
 STRANGER: Final = -1  # in place of a turn: the handle that nobody gave
@@ -108,13 +108,15 @@ def turn_of(step: CallStep, codebook: Codebook, names: Mapping[str, int]) -> Tur
     return Turn(step.operator, plain, roots, handle)
 
 
-def without(program: Program, gone: range) -> Program:
+def without(program: Sequence[Any], gone: Container[int]) -> Program:
     """The program without some turns, and without those that hang on a handle which they gave."""
     places: dict[int, int] = {}
     kept: list[Turn] = []
     for k, turn in enumerate(program):
+        if k in gone:
+            continue
         giver = turn.handle
-        if k in gone or (giver is not None and giver != STRANGER and giver not in places):
+        if giver is not None and giver != STRANGER and giver not in places:
             continue
         places[k] = len(kept)
         kept.append(turn if giver is None or giver == STRANGER else replace(turn, handle=places[giver]))
@@ -168,64 +170,21 @@ def _yaml(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-_MOST: Final = 300  # programs that are asked
-IsWrong = Callable[[Program], bool]
+def simpler_program(inputs: Mapping[str, Struct], program: Program, step: int = 1) -> Choices:
+    """The choices of programs with some of the turns, each with simpler inputs, on its own handle or an earlier one."""
+    return together([_simpler(inputs, program, k, step) for k in range(len(program))]).map(_joined)
 
 
-def shrunk(program: Program, inputs: Mapping[str, Struct], is_wrong: IsWrong) -> Program:
-    """The smallest program found that is still answered wrongly; nothing is drawn, so it is always the same one."""
-    left = [_MOST]
-
-    def still_wrong(candidate: Program) -> bool:
-        left[0] -= 1
-        return left[0] >= 0 and bool(candidate) and is_wrong(candidate)
-
-    before: Program | None = None
-    while before != program and left[0] > 0:
-        before = program
-        program = _shorter(program, still_wrong)
-        for candidate in _joined(program):
-            if still_wrong(candidate):
-                program = candidate
-        program = _simpler(program, inputs, still_wrong)
-    return program
+def _simpler(inputs: Mapping[str, Struct], program: Program, k: int, step: int) -> Choices:
+    turn = program[k]
+    type_ = inputs.get(turn.operator)
+    native = fixed(turn.native) if type_ is None else simpler(type_, dict(turn.native), step)
+    givers = {one.handle for one in program if one.handle is not None}
+    earlier = [] if turn.handle is None else sorted(giver for giver in givers if STRANGER < giver < turn.handle)
+    handle = one_of([*earlier, turn.handle])
+    turns = together([native, handle]).map(lambda made: replace(turn, native=made[0], handle=made[1]))
+    return kept(turns)
 
 
-def _shorter(program: Program, is_wrong: IsWrong) -> Program:
-    """Without as many turns as can go, the longest runs of them first, from the end."""
-    size = len(program)
-    while size:
-        start = len(program) - size
-        while start >= 0:
-            candidate = without(program, range(start, start + size))
-            if is_wrong(candidate):
-                program = candidate
-                start = min(start, len(program)) - size
-            else:
-                start -= 1
-        size //= 2
-    return program
-
-
-def _joined(program: Program) -> Iterator[Program]:
-    """The program with one turn moved to the first handle that is given."""
-    first = next((turn.handle for turn in program if turn.handle not in (None, STRANGER)), None)
-    for k, turn in enumerate(program):
-        if first is not None and turn.handle not in (None, STRANGER, first) and k > first:
-            yield (*program[:k], replace(turn, handle=first), *program[k + 1 :])
-
-
-def _simpler(program: Program, inputs: Mapping[str, Struct], is_wrong: IsWrong) -> Program:
-    for k, turn in enumerate(program):
-        if turn.operator in inputs:
-            native = shrink(dict(turn.native), inputs[turn.operator], partial(_first_wrong, program, k, is_wrong))
-            program = _with(program, k, native)
-    return program
-
-
-def _first_wrong(program: Program, k: int, is_wrong: IsWrong, natives: Sequence[Any]) -> int | None:
-    return next((n for n, native in enumerate(natives) if is_wrong(_with(program, k, native))), None)
-
-
-def _with(program: Program, k: int, native: Mapping[str, Any]) -> Program:
-    return (*program[:k], replace(program[k], native=native), *program[k + 1 :])
+def _joined(turns: Sequence[Any]) -> Program:
+    return without(tuple(turns), [k for k, turn in enumerate(turns) if turn is ABSENT])

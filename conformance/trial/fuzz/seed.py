@@ -8,8 +8,11 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any, Final
 
+import numpy as np
+
 from conformance.codec.codebook import OperatorForms
 from conformance.contract.engine_value import Unjudgeable
+from conformance.contract.expression import Environment
 from conformance.contract.model import Contract
 from conformance.vectors.case import CallStep, Case
 from conformance.vectors.compact import holds_recipe
@@ -46,7 +49,7 @@ def vocabulary_of(contract: Contract, examples: Iterable[Mapping[str, Any]]) -> 
     seen: dict[str, dict[str, Any]] = {}
     for example in examples:
         for place in places(contract.inputs, example):
-            if place.is_there and len(told := repr(place.value)) <= _LARGEST:
+            if place.is_there and len(told := printed(place.value)) <= _LARGEST:
                 seen.setdefault(place.key, {})[told] = place.value
     kept = {
         key: tuple(found[told] for told in sorted(found, key=lambda text: (len(text), text))[:_MOST])
@@ -77,21 +80,21 @@ def seeds_of(forms: OperatorForms, cases: Sequence[Case]) -> Seeds:
 
     On each side the smallest of every group comes first, then the next of every group: a group is an idea of its own.
     """
-    contract = forms.contract
+    contract, bounds = forms.contract, Bounds.of(forms.contract)
     found: dict[str, dict[str, dict[str, Native]]] = {}
     for case in cases:
         for step in _whole_calls(case):
             told = repr(step.inputs)
             if step.operator == contract.operator:
                 native: Native = forms.inputs.to_native(step.inputs)
-                if (side := side_of(contract, native)) is not None:
+                if (side := bounds.side(bounds.bind(native))) is not None:
                     found.setdefault(side, {}).setdefault(case.group, {})[told] = native
     return Seeds({side: tuple(_few_long(_in_turns(groups.values()))) for side, groups in sorted(found.items())})
 
 
 def _few_long(natives: Iterable[Native]) -> Iterator[Native]:
     """The inputs without all but the two smallest of the long ones, which stand behind the others."""
-    sized = [(len(repr(native)), native) for native in natives]
+    sized = [(len(printed(native)), native) for native in natives]
     yield from (native for size, native in sized if size <= LONGEST)
     long = sorted((size, k) for k, (size, _) in enumerate(sized) if size > LONGEST)
     yield from (sized[k][1] for _, k in long[:2])
@@ -121,34 +124,66 @@ def _whole_calls(case: Case) -> Iterator[CallStep]:
             earlier.add(step.name)
 
 
-def side_of(contract: Contract, native: Native, limited: bool = True) -> str | None:
-    """On which side of the guards an input lies; None where it is not to be asked: outside the domain, or, where it is
-    `limited`, the limits of fuzzing.
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """The guards, the domain and the fuzz limits of a contract, with no `let` bound but those that they need."""
 
-    The expression engine cuts a text at NUL: an input with one lies where it does with another control character.
-    """
-    activation = _bound(contract, native)
-    for guard in contract.requires:
-        if not guard.expression.holds(activation):
-            return guard.id
-    bounds = (*contract.domain, *(contract.fuzz_limits if limited else ()))
-    inside = all(expression.holds(activation) for expression in bounds)
-    return ACCEPTED if inside else None
+    contract: Contract
+    environment: Environment
+
+    @classmethod
+    def of(cls, contract: Contract) -> Bounds:
+        """The bounds of a contract."""
+        guards = (guard.expression for guard in contract.requires)
+        needed = [expression.text for expression in (*guards, *contract.domain, *contract.fuzz_limits)]
+        return cls(contract, contract.environment.only_for(needed))
+
+    def bind(self, native: Native) -> Any:
+        """The activation that `side` and `is_cheap` ask about.
+
+        The expression engine cuts a text at NUL: an input with one lies where it does with another control character.
+        """
+        try:
+            return self.environment.bind(native)
+        except Unjudgeable:
+            return self.environment.bind(_without_nul(native))
+
+    def side(self, activation: Any, limited: bool = True) -> str | None:
+        """On which side of the guards an input lies; None where it is not to be asked: outside the domain, or, where it
+        is `limited`, the limits of fuzzing."""
+        for guard in self.contract.requires:
+            if not guard.expression.holds(activation):
+                return guard.id
+        bounds = (*self.contract.domain, *(self.contract.fuzz_limits if limited else ()))
+        return ACCEPTED if all(expression.holds(activation) for expression in bounds) else None
+
+    def is_cheap(self, activation: Any) -> bool:
+        """Whether no fuzz limit is false for an input; one that has no value there says nothing."""
+        return all(limit.evaluate(activation) is not False for limit in self.contract.fuzz_limits)
+
+
+def side_of(contract: Contract, native: Native, limited: bool = True) -> str | None:
+    """On which side of the guards one input lies."""
+    bounds = Bounds.of(contract)
+    return bounds.side(bounds.bind(native), limited)
 
 
 def is_cheap(contract: Contract, native: Native) -> bool:
-    """Whether no fuzz limit is false for an input; one that has no value there says nothing."""
-    if not contract.fuzz_limits:
-        return True
-    activation = _bound(contract, native)
-    return all(limit.evaluate(activation) is not False for limit in contract.fuzz_limits)
+    """Whether no fuzz limit is false for one input."""
+    bounds = Bounds.of(contract)
+    return not contract.fuzz_limits or bounds.is_cheap(bounds.bind(native))
 
 
-def _bound(contract: Contract, native: Native) -> Any:
-    try:
-        return contract.environment.bind(native)
-    except Unjudgeable:
-        return contract.environment.bind(_without_nul(native))
+def printed(value: Any) -> str:
+    """A native value as a text that no other value has; NumPy prints long arrays with gaps."""
+    match value:
+        case dict():
+            return "{" + ", ".join(f"{key!r}: {printed(one)}" for key, one in value.items()) + "}"
+        case list():
+            return "[" + ", ".join(map(printed, value)) + "]"
+        case np.ndarray():
+            return f"{value.dtype}{value.shape}{value.tobytes()!r}"
+    return repr(value)
 
 
 def _without_nul(value: Any) -> Any:

@@ -1,132 +1,309 @@
-"""A wrong call made small: one place after the other, the simplest value that is still answered wrongly.
+"""A wrong example made small by Hypothesis: it shrinks the choices that make the example.
 
-Hypothesis shrinks the choices behind a call and stops where two of them hang together, as in a remainder; a call is
-judged by its values, so they are what is made small here. Nothing is drawn: the same call shrinks to the same call.
+Drawing is fast without Hypothesis, and many calls are on their way at once. Only an example that is answered wrongly
+is told as choices: as those that a generator made, or as those that lead from the simplest value of its type to it.
+Hypothesis replays them, makes them smaller, and asks about each example that comes of it. Nothing is drawn: the same
+example shrinks to the same one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import contextlib
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from random import Random
 from typing import Any, Final
 
 import numpy as np
 
-from conformance.contract.types import FIXED_BYTES, Enum, ListOf, Scalar, Struct, Tensor, Type
-from conformance.trial.fuzz.seed import Native
-from conformance.vectors.place import ABSENT, Path, Place, places, put
+from conformance.contract.canonical import encode_item
+from conformance.contract.types import FIXED_BYTES, Enum, ListOf, MapOf, Scalar, Struct, Tensor, Type, Value, is_place
+from conformance.trial.fuzz.near_bytes import item_in, resealed
+from conformance.trial.fuzz.seed import printed
+from conformance.vectors.place import ABSENT, plain_map
 
-_SMALL: Final = 9  # numbers from 0 on that are tried before anything else
-_STEPS: Final = range(1, 9)  # times a power of two: what is taken away from a number, so that a remainder can stay
-_PLACES: Final = 8  # of an array that are zeroed one by one
-_BYTES: Final = 64  # of a long value that are zeroed one by one
-_MOST: Final = 4000  # calls
-
-FirstWrong = Callable[[Sequence[Native]], int | None]  # the place of the first input that is answered wrongly
-
-
-def shrink(native: Native, type_: Struct, first_wrong: FirstWrong) -> Native:
-    """The input, answered wrongly, with every place as simple as the others allow."""
-    left = _MOST
-    improved = True
-    while improved:
-        improved = False
-        now = _by_path(type_, native)
-        for path in list(now):
-            while left > 0 and path in now:
-                candidates = [put(native, path, value) for value in _simpler(now[path])]
-                found = first_wrong(candidates)
-                left -= len(candidates) if found is None else found + 1
-                if found is None:
-                    break
-                native, improved = candidates[found], True
-                now = _by_path(type_, native)
-    return native
+_PRECISION: Final = 53  # bits of `Random.random`
+_LARGEST: Final = 6000  # bytes of choices; Hypothesis replays at most 8192
+_LENGTHS: Final = (128, 32, 8, 0)  # of what is made small item by item; the first at which the choices are few enough
+_STEPS: Final = (1, 8, 7, 6, 5)
+_MOST: Final = 3000  # examples that are asked
 
 
-def _by_path(type_: Struct, native: Native) -> dict[Path, Place]:
-    return {place.path: place for place in places(type_, native) if place.is_there}
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """A Hypothesis strategy, and the choices with which it makes the example to begin with."""
+
+    strategy: Any
+    first: tuple[bool | int | bytes, ...]
+
+    def map(self, change: Callable[[Any], Any]) -> Choices:
+        """The same choices of a value that is then changed."""
+        return Choices(self.strategy.map(change), self.first)
 
 
-def _simpler(place: Place) -> list[Any]:
-    return [*([ABSENT] if place.optional else []), *simpler(place.type, place.value)]
+class _Wrong(Exception):
+    """The example is answered wrongly."""
 
 
-def simpler(type_: Type, value: Any) -> list[Any]:
-    """Simpler values of a type, the simplest first; each makes a number, a length or a place in a list less."""
-    match type_:
-        case Enum(values):
-            return list(values[: values.index(value)])
-        case Scalar(name) if name in FIXED_BYTES:
-            return _zeroed(value)
-        case Struct():
-            return _simpler_fields(type_, value)
-        case Tensor():
-            return _emptied(value)
-        case ListOf(item):
-            dropped = [value[:k] + value[k + 1 :] for k in range(len(value))]
-            return [*_cut(value), *dropped, *_simpler_elements(item, value)]
-    match value:
-        case bool():
-            return [False] if value else []
-        case int():
-            return _smaller(value)
-        case float():
-            return [simple for simple in (0.0, 1.0) if simple < abs(value)]
-        case bytes():
-            return [*_cut(value), *_zeroed(value)]
-        case str():
-            return _cut(value)
-        case list() | tuple():
-            return [*_cut(value), *(type(value)((*value[:k], *value[k + 1 :])) for k in range(len(value)))]
-        case dict():
-            return [{name: value[name] for name in value if name != key} for key in sorted(value)]
-    return []
+def smallest(
+    example: Any, ways: Iterable[Callable[[Any], Choices]], is_wrong: Callable[[Any], bool], most: int = _MOST
+) -> Any:
+    """The example made small, by each way to tell it as choices, after at most so many questions; the example itself
+    where none of the choices is wrong."""
+    known: dict[str, bool] = {}
+
+    def asked(one: Any) -> bool:
+        told = printed(one)
+        if told not in known:
+            known[told] = len(known) < most and is_wrong(one)
+        return known[told]
+
+    for way in ways:
+        example = _shrunk(way(example), asked, example)
+    return example
 
 
-def _simpler_fields(struct: Struct, value: dict[str, Any]) -> list[Any]:
-    found: list[Any] = []
-    for member in struct.fields:
-        if member.name not in value:
-            continue
-        if member.optional:
-            found.append({name: held for name, held in value.items() if name != member.name})
-        found += [{**value, member.name: one} for one in simpler(member.type, value[member.name])]
+def _shrunk(choices: Choices, is_wrong: Callable[[Any], bool], found: Any) -> Any:
+    """The smallest wrong example that Hypothesis finds; else what was found before."""
+    import hypothesis  # 100 ms, which only a wrong answer is worth
+    from hypothesis.database import ExampleDatabase, choices_to_bytes
+
+    class First(ExampleDatabase):
+        """Gives Hypothesis the choices to begin with, as some that are not shrunk yet, and keeps nothing."""
+
+        def fetch(self, key: bytes) -> Iterable[bytes]:
+            return [choices_to_bytes(choices.first)] if key.endswith(b".secondary") else []
+
+        def save(self, key: bytes, value: bytes) -> None:
+            pass
+
+        def delete(self, key: bytes, value: bytes) -> None:
+            pass
+
+    @hypothesis.settings(
+        database=First(),
+        phases=[hypothesis.Phase.reuse, hypothesis.Phase.shrink],
+        derandomize=False,  # which goes with no database
+        deadline=None,
+        report_multiple_bugs=False,
+        suppress_health_check=list(hypothesis.HealthCheck),
+        print_blob=False,
+        verbosity=hypothesis.Verbosity.quiet,
+    )
+    @hypothesis.seed(0)  # below the settings, whose database it takes away
+    @hypothesis.given(choices.strategy)
+    def ask(example: Any) -> None:
+        nonlocal found
+        if is_wrong(example):
+            found = example
+            raise _Wrong
+
+    with contextlib.suppress(_Wrong):
+        ask()
     return found
 
 
-def _simpler_elements(item: Type, value: list[Any]) -> list[Any]:
-    """The list with one simpler element; numbers and bits in a list are small enough as they are."""
-    if isinstance(item, Scalar | Enum):
-        return []
-    return [[*value[:k], one, *value[k + 1 :]] for k in range(len(value)) for one in simpler(item, value[k])]
+# -- what a generator made
 
 
-def _emptied(array: np.ndarray[Any, Any]) -> list[Any]:
-    """The array with zeros, or with one zero more at its first places."""
-    found = [np.zeros_like(array)] if array.any() else []
-    for place in np.flatnonzero(array)[:_PLACES]:
-        one = array.copy()
-        one.reshape(-1)[place] = 0
-        found.append(one)
-    return found
+class _Recording(Random):
+    """The same numbers as `Random`, and a record of them."""
+
+    def __init__(self, number: int | bytes) -> None:
+        super().__init__(number)
+        self.record: list[int] = []
+
+    def getrandbits(self, k: int, /) -> int:
+        self.record.append(super().getrandbits(k))
+        return self.record[-1]
+
+    def random(self) -> float:
+        found = super().random()
+        self.record.append(int(found * 2**_PRECISION))
+        return found
 
 
-def _smaller(number: int) -> list[int]:
-    size = abs(number)
-    sizes = set(range(min(_SMALL, size)))
-    power = 1
-    while power <= size:
-        sizes |= {size - step * power for step in _STEPS if step * power <= size}
-        power *= 2
-    sign = 1 if number >= 0 else -1
-    return [sign * one for one in sorted(sizes)]
+class _Replaying(Random):
+    """Every number is a choice of Hypothesis; `Random` makes everything else of these two methods."""
+
+    def __init__(self, choose: Callable[[int], int]) -> None:
+        super().__init__(0)
+        self.choose = choose
+
+    def getrandbits(self, k: int, /) -> int:
+        return self.choose(k)
+
+    def random(self) -> float:
+        return math.ldexp(self.choose(_PRECISION), -_PRECISION)
 
 
-def _zeroed(text: bytes) -> list[bytes]:
-    zeros = bytes(len(text))
-    single = [text[:k] + b"\0" + text[k + 1 :] for k in range(min(len(text), _BYTES)) if text[k]]
-    return [zeros, *single] if text != zeros else []
+def remade(make: Callable[[Random], Any], number: int | bytes) -> Choices:
+    """What `make` makes of `Random(number)`, by the numbers that it draws."""
+    from hypothesis import strategies as st
+
+    recording = _Recording(number)
+    make(recording)
+
+    def replayed(draw: Any) -> Any:
+        return make(_Replaying(lambda bits: int(draw(st.integers(0, 2**bits - 1)))))
+
+    return Choices(st.composite(replayed)(), tuple(recording.record))
 
 
-def _cut(sequence: Any) -> list[Any]:
-    return [sequence[:length] for length in sorted({0, len(sequence) // 2, len(sequence) - 1})] if sequence else []
+# -- a value of a type
+
+
+def fixed(value: Any) -> Choices:
+    """No choice."""
+    from hypothesis import strategies as st
+
+    return Choices(st.just(value), ())
+
+
+def number(value: int, step: int = 1) -> Choices:
+    """A whole number between 0 and this one, so many steps apart."""
+    from hypothesis import strategies as st
+
+    times, rest = divmod(abs(value), step)
+    if not times:
+        return fixed(value)
+    sign = 1 if value > 0 else -1
+    return Choices(st.integers(0, times), (times,)).map(lambda made: sign * (made * step + rest))
+
+
+def flag(value: bool = True) -> Choices:
+    """False, or true as it is."""
+    from hypothesis import strategies as st
+
+    return Choices(st.booleans(), (True,)) if value else fixed(value)
+
+
+def one_of(values: Sequence[Any]) -> Choices:
+    """One of these, the simplest first; the last to begin with."""
+    return number(len(values) - 1).map(values.__getitem__)
+
+
+def together(parts: Sequence[Choices]) -> Choices:
+    """The values of all parts, in a tuple."""
+    from hypothesis import strategies as st
+
+    return Choices(st.tuples(*(one.strategy for one in parts)), tuple(chain.from_iterable(one.first for one in parts)))
+
+
+def kept(part: Choices) -> Choices:
+    """The value, or ABSENT."""
+    return together([flag(), part]).map(lambda made: made[1] if made[0] else ABSENT)
+
+
+def some_of(parts: Sequence[Choices]) -> Choices:
+    """The values of some parts, in a list."""
+    return together([kept(one) for one in parts]).map(lambda made: [one for one in made if one is not ABSENT])
+
+
+def simpler(type_: Type, value: Any, step: int = 1) -> Choices:
+    """A value of a type that is no larger at any place, whose numbers are so many steps away; item by item as far as
+    Hypothesis can replay it."""
+    from hypothesis.database import choices_to_bytes
+
+    found = (_Simpler(length, step).of(type_, value) for length in _LENGTHS)
+    return next((one for one in found if len(choices_to_bytes(one.first)) <= _LARGEST), fixed(value))
+
+
+def in_steps(tell: Callable[[Any, int], Choices]) -> Iterator[Callable[[Any], Choices]]:
+    """The ways to tell an example as choices, with numbers that fall by 1, then by larger steps, which leave a
+    remainder as it is."""
+    for step in _STEPS:
+        yield lambda example, step=step: tell(example, step)  # type: ignore[misc]
+
+
+@dataclass(frozen=True, slots=True)
+class _Simpler:
+    """Simpler values; what is longer than `length` only loses its end."""
+
+    length: int
+    step: int
+
+    def of(self, type_: Type, value: Any) -> Choices:
+        if is_place(type_):
+            return fixed(value)
+        match type_:
+            case Enum(values):
+                return one_of(values[: values.index(value) + 1])
+            case Scalar(name) if name in FIXED_BYTES:
+                return self.zeroed(value)
+            case Struct(fields):
+                there = [(one, self.of(one.type, value[one.name])) for one in fields if one.name in value]
+                return self.mapping([(one.name, kept(part) if one.optional else part) for one, part in there])
+            case Tensor():
+                return self.tensor(value)
+            case ListOf(item):
+                return self.items(item, value)
+            case MapOf(item):
+                return self.mapping([(key, kept(self.of(item, value[key]))) for key in value])
+        return self.self_describing(value)
+
+    def self_describing(self, value: Any) -> Choices:
+        """A scalar, or a self-describing value."""
+        match value:
+            case bool():
+                return flag(value)
+            case int():
+                return number(value, self.step)
+            case float():
+                return one_of([*(simple for simple in (0.0, 1.0) if simple < abs(value)), value])
+            case str():
+                return self.items(None, value).map("".join)
+            case bytes():
+                return self.data(value)
+            case list():
+                return self.items(Value(), value)
+            case dict():
+                return self.mapping([(key, kept(self.of(Value(), one))) for key, one in value.items()])
+            case tuple():
+                pairs = [together([self.of(Value(), key), self.of(Value(), one)]) for key, one in value]
+                return some_of(pairs).map(plain_map)
+        return fixed(value)
+
+    def items(self, item: Type | None, value: Sequence[Any]) -> Choices:
+        """The items of a list or text, each of them there or not; letters, which are of no type, as they are."""
+        if len(value) > self.length:
+            return number(len(value)).map(lambda length: value[:length])
+        return some_of([fixed(one) if item is None else self.of(item, one) for one in value])
+
+    def mapping(self, parts: Sequence[tuple[str, Choices]]) -> Choices:
+        """A map, or a struct, without those whose value is ABSENT."""
+        names = [name for name, _ in parts]
+        return together([part for _, part in parts]).map(
+            lambda made: {name: one for name, one in zip(names, made, strict=True) if one is not ABSENT}
+        )
+
+    def data(self, value: bytes) -> Choices:
+        """Bytes; where they are a list or map in CBOR, a simpler one, whose digests are right."""
+        from hypothesis import strategies as st
+
+        found = item_in(value)
+        if found is not None and isinstance(found[0], list | dict | tuple) and encode_item(found[0]) == value:
+            item = found[0]
+            return self.of(Value(), item).map(lambda made: resealed(item, made))
+        if len(value) > self.length:
+            return number(len(value)).map(lambda length: value[:length])
+        return Choices(st.binary(max_size=len(value)), (value,))
+
+    def zeroed(self, value: bytes) -> Choices:
+        """As many bytes."""
+        from hypothesis import strategies as st
+
+        return Choices(st.binary(min_size=len(value), max_size=len(value)), (value,))
+
+    def tensor(self, value: np.ndarray[Any, Any]) -> Choices:
+        """An array of the same shape, whose elements are smaller, or 0 where they are no whole numbers."""
+        zero = np.zeros_like(value)
+        if value.size > self.length:
+            return flag().map(lambda whole: value if whole else zero)
+        if value.dtype.kind in "iu":
+            numbers = together([number(int(one), self.step) for one in value.flat])
+            return numbers.map(lambda made: np.array(made, dtype=value.dtype).reshape(value.shape))
+        flags = together([flag(bool(one)) for one in (value != zero).flat])
+        return flags.map(lambda made: np.where(np.array(made, dtype=bool).reshape(value.shape), value, zero))
