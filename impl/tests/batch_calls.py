@@ -6,7 +6,6 @@ NEXT_BATCH = "UML_OS.Data.NextBatch_v2"
 TOKEN = bytes(range(32))
 MANIFEST_HASH = bytes(range(32, 64))
 DATASET_HASH = bytes([7] * 32)
-ABSENT: Any = object()
 
 
 def batch_params(
@@ -18,22 +17,19 @@ def batch_params(
     epoch: int = 0,
     index: int = 0,
     block: int = 3,
-    drop_last: bool = ABSENT,
     stage: str = "train",
-    key: str = "d",
     t: int = 0,
     **optional: Any,
 ) -> dict[str, Any]:
-    """Return the params of one call; `block` and `drop_last` may be ABSENT."""
-    section = {"sampler_block_size": block, "drop_last": drop_last}
+    """Return the params of one call."""
     dataset = {"id": "numbers", "version": "1", "hash": DATASET_HASH, "cardinality": n}
     return {
         "manifest": {
             "datasets": {"d": dataset},
             "global_batch_size": batch_size,
-            "data": {name: item for name, item in section.items() if item is not ABSENT},
+            "data": {"sampler_block_size": block},
         },
-        "dataset_key": key,
+        "dataset_key": "d",
         "world_size": world_size,
         "rank": rank,
         "stage_type": stage,

@@ -2,9 +2,6 @@
 
 from impl.tests.batch_database import collect, graph
 
-# order1, customer23, book42, order7, order12, order5
-BOOKSTORE = graph([1, 2], [], [], [1, -1], [1, -1], [-1, 2])
-
 
 def test_a_child_one_microsecond_late_is_seen_to_be_late() -> None:
     # No binary32, and no binary64 number of seconds, tells these times apart.
