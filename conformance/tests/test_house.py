@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -39,7 +40,9 @@ HOUSE = modules("conformance", "impl")
 RUNNER = [file for file in HARNESS if "laws" not in file.parts]
 
 
+@cache
 def tree(file: Path) -> ast.Module:
+    """A file is read and parsed once."""
     return ast.parse(file.read_text("utf-8"))
 
 

@@ -130,13 +130,12 @@ def test_the_small_set_of_cases_kills_what_all_cases_kill() -> None:
 
 
 def test_a_run_finds_what_is_committed() -> None:
-    """The control, which every case is put to, on one case in eight; it must pass them all."""
-    fresh = measure_matrix(shipped_library(), quick_cases(), WRONG)
-    calm = measure_matrix(shipped_library(), quick_cases()[::8], ["control"])
+    """A mutant, put to all cases; the control, put to one in 24: it must pass them all."""
+    fresh = measure_matrix(shipped_library(), quick_cases(), WRONG[:1])
+    calm = measure_matrix(shipped_library(), quick_cases()[::24], ["control"])
     known = set(committed().digests)  # the cases that every row was asked
     assert len(known) > len(committed().cases) * 0.9
-    for id_ in WRONG:
-        assert fresh.rows[id_].killed & known == committed().rows[id_].killed & known
+    assert fresh.rows[WRONG[0]].killed & known == committed().rows[WRONG[0]].killed & known
     assert calm.rows["control"].killed == committed().rows["control"].killed
 
 
@@ -147,7 +146,7 @@ def test_a_mutant_answers_rightly_whatever_it_says_its_mistake_cannot_reach(id_:
     beyond = [case for case in quick_cases() if case.id not in reached]
     assert beyond
     assert reached
-    assert attempt(backend, beyond[::8], book).wrong == frozenset()
+    assert attempt(backend, beyond[::24], book).wrong == frozenset()
 
 
 def test_the_matrix_does_not_depend_on_workers_or_order() -> None:

@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from impl.tests.javascript_equality import Pair
 from impl.tests.javascript_process import Backend
 
 
@@ -15,9 +14,3 @@ def javascript(tool: Callable[[str], str]) -> Iterator[Backend]:
     backend = Backend("json")
     yield backend
     assert backend.finish() == 0
-
-
-@pytest.fixture(scope="session")
-def pair(javascript: Backend) -> Pair:
-    """The JavaScript backend beside the reference."""
-    return Pair(javascript)

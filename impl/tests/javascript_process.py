@@ -7,24 +7,26 @@ import json
 import shutil
 import struct
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args, get_type_hints
 
 import cbor2
 
 from conftest import absent
+from impl.reference import backend as reference
+from impl.wire.codec import compile_codec, compile_parameters
+from impl.wire.json_form import JsonForm, NativeForm
 
 BACKEND = Path(__file__).parents[1] / "javascript"
 DATA = "UML_OS.Data."
 NEXT_BATCH = DATA + "NextBatch_v2"
 PERMUTE = DATA + "SeededBlockPermute_v1"
 MAP = DATA + "SeededIntraBlockMap_v1"
-SUMMARIZE = DATA + "SummarizeRun_v1"
 ENCODE = DATA + "EncodeCursors_v1"
 DECODE = DATA + "DecodeCursors_v1"
 EMIT = "UML_OS.Error.Emit_v1"
 SEED = bytes(range(16))
-CARRY_SEED = bytes.fromhex("0011223344556677ffffffffffffffff")
 TOKEN = bytes(range(32))
 MANIFEST_HASH = bytes(range(32, 64))
 DATASET_HASH = bytes(range(64, 96))
@@ -108,15 +110,22 @@ def untag(tag: cbor2.CBORTag, _immutable: bool) -> list[int]:
     return [word for (word,) in struct.iter_unpack("<Q", tag.value)]
 
 
+def wire_form(method: str, params: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the JSON wire form of native inputs, as the annotations of the reference's operator say."""
+    operator = reference.method(method)
+    form = JsonForm()
+    written = {}
+    for name, item in compile_parameters(operator, NativeForm())(params).items():
+        hint = get_type_hints(operator, include_extras=True)[name]
+        inner = [choice for choice in get_args(hint) if choice is not type(None)]
+        write = compile_codec(inner[0] if type(None) in get_args(hint) else hint, form).write
+        written[name] = item if write is None else write(item)
+    return written
+
+
 def node() -> str:
     """Return the path of node; without it nothing here can run."""
     return shutil.which("node") or absent("node")
-
-
-def evaluate(script: str) -> Json:
-    """Return the JSON that a module prints which may import the backend's modules from `./`."""
-    command = [node(), "--input-type=module", "--eval", script]
-    return json.loads(subprocess.run(command, cwd=BACKEND, capture_output=True, check=True, timeout=60).stdout)
 
 
 class Backend:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from impl.tests.batch_database import agreed, bookstore, column, database, flat, nested, table, tensor
+from impl.tests.batch_database import agreed, bookstore, column, database, nested, table, tensor
 
 TASK = {"table": "orders", "column": "price"}
 CONFIG = {"sequence_length": 16, "cutoff": "children"}
@@ -77,12 +77,8 @@ def test_shapes_and_dtypes_are_those_of_the_seed() -> None:
 def test_the_size_figures_of_the_seed() -> None:
     # 200 rows in one sequence, 32 sequences, 1,024 positions.
     rows = 200
-    chain = table(
-        "t", [column("next", "identifier", range(rows))], [("next", "t", [*range(1, rows), None])]
-    )
-    batch = build(
-        database(chain), {"table": "t", "column": "next"}, [{"row": 0}] * 32, sequence_length=1024
-    )
+    chain = table("t", [column("next", "identifier", range(rows))], [("next", "t", [*range(1, rows), None])])
+    batch = build(database(chain), {"table": "t", "column": "next"}, [{"row": 0}] * 32, sequence_length=1024)
     assert len(batch["fk_adj"].data) == 1_280_000
     assert sum(len(batch[name].data) for name in ("col_perm", "out_perm", "in_perm")) == 196_608
 
@@ -119,19 +115,6 @@ def test_a_row_of_ignored_columns_only_has_an_id_and_no_cell() -> None:
     batch = build(database(nodes, links), {"table": "nodes", "column": "n"}, sequence_length=2)
     assert first(batch, "is_padding") == [False, True]
     assert nested(batch["fk_adj"])[0] == [[False, False], [True, False]]
-
-
-def test_parents_follow_the_place_of_their_columns_where_the_keys_are_listed_in_reverse() -> None:
-    held = database(
-        table("a", [column("x", "identifier", [1])]),
-        table("b", [column("x", "identifier", [1])]),
-        table(
-            "c",
-            [column("first", "identifier", [1]), column("second", "identifier", [1])],
-            [("second", "a", [0]), ("first", "b", [0])],
-        ),
-    )
-    assert agreed("Batch.BuildGraph", {"database": held})["rows"][2]["parents"] == [1, 0]
 
 
 def test_tables_are_numbered_by_their_names_in_utf8_whatever_their_order() -> None:
@@ -180,31 +163,8 @@ def test_a_z_score_is_rounded_once_after_double_arithmetic() -> None:
     assert batch["numeric_values"].data.hex() == tensor("float32", [16777216.0 / 3.0]).data.hex()
 
 
-def test_a_z_score_is_a_quotient_and_not_a_product_with_the_reciprocal() -> None:
-    # The quotient is half way between two binary32 numbers; 1 / 49 is a little too small.
-    value = 49.0 * (2**25 - 1)
-    assert value * (1 / 49.0) < value / 49.0 == 2**25 - 1
-    batch = single(column("x", "numerical", [value], mean=0.0, deviation=49.0), sequence_length=1)
-    assert first(batch, "numeric_values") == [2.0**25]
-
-
 def test_an_identifier_is_never_null() -> None:
     assert first(single(column("x", "identifier", [None]), sequence_length=1), "is_null") == [False]
-
-
-def test_the_target_is_the_cell_of_the_tasks_column_and_not_the_first_of_its_type() -> None:
-    held = database(table("t", [column("a", "numerical", [1.0]), column("b", "numerical", [2.0])]))
-    batch = build(held, {"table": "t", "column": "b"}, sequence_length=3)
-    assert first(batch, "is_target") == [False, True, False]
-
-
-def test_an_ignored_task_column_makes_the_first_cell_the_target() -> None:
-    held = database(
-        table("t", [column("i", "ignored", [0]), column("a", "numerical", [1.0]), column("b", "ignored", [0])])
-    )
-    batch = build(held, {"table": "t", "column": "b"}, sequence_length=2)
-    assert first(batch, "is_target") == [True, False]
-    assert first(batch, "numeric_values") == [1.0, 0.0]
 
 
 def test_a_null_truth_leaves_nothing_of_the_value_behind_it() -> None:
@@ -242,11 +202,6 @@ def test_texts_are_numbered_by_first_appearance_over_the_batch() -> None:
     result = agreed("Batch.RemapText", params)
     assert nested(result["text_embed_ids"]) == [[0, 1, 0, 0], [1, 2, 0, 0]]
     assert nested(result["text_batch_embeddings"]) == [[9.0], [4.0], [7.0]]
-
-
-def test_a_batch_without_texts_has_an_empty_table_of_the_same_width() -> None:
-    batch = single(column("x", "boolean", [True]), sequence_length=1)
-    assert batch["text_batch_embeddings"].shape == (0, 2)
 
 
 @pytest.mark.parametrize(
@@ -306,53 +261,3 @@ SEED_OF = {"row": 0, "task": {"table": "orders", "column": "id"}}
 def test_what_is_refused_and_which_fault_comes_first(changes: dict[str, Any], code: str) -> None:
     params = {"database": bookstore(), "task": TASK, "seeds": [{"row": 0}], "config": CONFIG, **changes}
     assert agreed("Batch.Build", params) == {"failure_code": code, "failure_operator": "Batch.Build"}
-
-
-def test_a_target_needs_a_cell() -> None:
-    held = database(table("t", [column("x", "ignored", [0])]))
-    assert build(held, {"table": "t", "column": "x"})["failure_code"] == "TARGET_TRUNCATED"
-
-
-def test_more_rows_than_a_uint16_can_number_are_refused() -> None:
-    count = 65_537
-    chain = table(
-        "t",
-        [column("n", "ignored", [0] * count)],
-        [("n", "t", [*range(1, count), None])],
-    )
-    held = database(chain, table("s", [column("x", "boolean", [True])], [("x", "t", [0])]))
-    task = {"table": "s", "column": "x"}
-    assert build(held, task, sequence_length=2)["failure_code"] == "LIMIT_EXCEEDED"
-    assert build(held, task, sequence_length=2, max_hops=9)["fk_adj"].shape == (1, 10, 10)
-
-
-def test_a_sequence_of_the_longest_length_is_built() -> None:
-    batch = single(column("x", "boolean", [True]), sequence_length=65_536)
-    assert first(batch, "col_perm")[-1] == 65_535
-
-
-@pytest.mark.parametrize(
-    ("changes", "code"),
-    [
-        ({"row_ids": [[0], [6]]}, "ROW_NOT_FOUND"),
-        ({"row_ids": [[0, 1, 0]]}, "CONTRACT_VIOLATION"),
-        ({"sequence_length": 0}, "CONTRACT_VIOLATION"),
-        ({"sequence_length": 65_537}, "LIMIT_EXCEEDED"),
-    ],
-)
-def test_rows_that_cannot_be_linearized_are_refused(changes: dict[str, Any], code: str) -> None:
-    params = {"database": bookstore(), "row_ids": [[0]], "sequence_length": 4, **changes}
-    assert agreed("Batch.LinearizeCells", params)["failure_code"] == code
-    if "row_ids" in changes:
-        rows = agreed("Batch.BuildGraph", {"database": bookstore()})["rows"]
-        assert agreed("Batch.BuildAdjacency", {"rows": rows, **changes})["failure_code"] == code
-
-
-def test_no_sequences_are_no_fault_of_a_step() -> None:
-    rows = agreed("Batch.BuildGraph", {"database": bookstore()})["rows"]
-    assert agreed("Batch.CollectRows", {"rows": rows, "seeds": [], "config": CONFIG}) == {"row_ids": [], "hops": []}
-    assert agreed("Batch.BuildAdjacency", {"rows": rows, "row_ids": []})["fk_adj"].shape == (0, 0, 0)
-    cells = agreed("Batch.LinearizeCells", {"database": bookstore(), "row_ids": [], "sequence_length": 4})
-    assert cells["timestamp_values"].shape == (0, 4, 15)
-    cells = agreed("Batch.LinearizeCells", {"database": bookstore(), "row_ids": [[], [0]], "sequence_length": 4})
-    assert flat(cells["is_padding"]) == [True] * 4 + [False, False, True, True]

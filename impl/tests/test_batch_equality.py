@@ -1,14 +1,12 @@
 """The vectorized batch operators answer what the reference answers, bit for bit."""
 
-from collections.abc import Mapping
-from math import prod
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from impl.tests.batch_database import agreed, column, database, flat, graph, table, tensor
+from impl.tests.batch_database import agreed, column, flat, graph, table, tensor
 from impl.types import Tensor
 from impl.vectorized.batch import crowd
 
@@ -107,7 +105,7 @@ def builds(draw: st.DrawFn) -> Params:
     return {"database": held, "task": task, "seeds": seeds, "config": draw(configs())}
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(builds())
 def test_every_step_and_the_whole_agree_on_any_database(params: Params) -> None:
     held, config = params["database"], params["config"]
@@ -142,85 +140,7 @@ def test_every_step_and_the_whole_agree_on_any_database(params: Params) -> None:
         assert sum(flat(whole["is_target"])) == len(seeds)
 
 
-def with_columns(*held: Mapping[str, Any]) -> dict[str, Any]:
-    return {"columns": list(held)}
-
-
-FAULTS: list[tuple[str, dict[str, Any], list[dict[str, Any]]]] = [
-    ("UNKNOWN_TABLE", {"time_column": "then"}, []),
-    ("UNKNOWN_TABLE", {"foreign_keys": [{"column": "m", "table": "t", "rows": tensor("int64", [0, 0])}]}, []),
-    ("UNKNOWN_TABLE", {"foreign_keys": [{"column": "n", "table": "u", "rows": tensor("int64", [0, 0])}]}, []),
-    ("CONTRACT_VIOLATION", {"time_column": "n"}, []),
-    ("CONTRACT_VIOLATION", {}, [table("t", [column("n", "numerical", [])])]),
-    ("CONTRACT_VIOLATION", {"row_count": 3}, []),
-    ("CONTRACT_VIOLATION", with_columns(column("x", "boolean", [0, 0]), column("x", "boolean", [0, 0])), []),
-    ("CONTRACT_VIOLATION", {"foreign_keys": [{"column": "n", "table": "t", "rows": tensor("int64", [0])}]}, []),
-    ("CONTRACT_VIOLATION", {"foreign_keys": [{"column": "n", "table": "t", "rows": tensor("int32", [0, 0])}]}, []),
-    ("CONTRACT_VIOLATION", with_columns({**column("x", "boolean", [0, 0]), "semantic_type": "text"}), []),
-    ("CONTRACT_VIOLATION", with_columns({**column("x", "boolean", [0, 0]), "is_null": tensor("bool", [0])}), []),
-    ("CONTRACT_VIOLATION", with_columns(column("x", "categorical", [0, 0])), []),
-    ("CONTRACT_VIOLATION", with_columns(column("x", "categorical", [0, 1], cat_emb_start=0, categories=["a"])), []),
-    (
-        "CONTRACT_VIOLATION",
-        with_columns(column("x", "categorical", [0, 0], cat_emb_start=2**32 - 1, categories=["a", "b"])),
-        [],
-    ),
-    ("CONTRACT_VIOLATION", with_columns(column("x", "text", [0, None])), []),
-    ("CONTRACT_VIOLATION", with_columns(column("x", "numerical", [0.0, 0.0], deviation=-1.0)), []),
-    ("NON_FINITE", with_columns(column("x", "numerical", [0.0, float("inf")])), []),
-    ("NON_FINITE", with_columns(column("x", "numerical", [0.0, float("nan")], deviation=0.0)), []),
-    ("NON_FINITE", with_columns(column("x", "numerical", [0.0, None], mean=float("nan"))), []),
-    ("NON_FINITE", with_columns(column("x", "numerical", [0.0, None], deviation=float("inf"))), []),
-    ("NON_FINITE", with_columns(column("x", "numerical", [1e300, None])), []),
-    ("NON_FINITE", with_columns(column("x", "timestamp", [2**62, None], deviation=1e-30)), []),
-    ("DANGLING_KEY", {"foreign_keys": [{"column": "n", "table": "t", "rows": tensor("int64", [0, 2])}]}, []),
-    ("DANGLING_KEY", {"foreign_keys": [{"column": "n", "table": "t", "rows": tensor("int64", [0, -2])}]}, []),
-    # Of two faults the earlier kind decides, whichever table has it.
-    ("UNKNOWN_TABLE", {"row_count": 3}, [table("u", [column("n", "boolean", [])], time_column="no")]),
-    (
-        "CONTRACT_VIOLATION",
-        with_columns(column("x", "numerical", [float("inf"), 0.0])),
-        [table("u", [column("n", "text", [0])])],
-    ),
-    (
-        "NON_FINITE",
-        {"foreign_keys": [{"column": "n", "table": "t", "rows": tensor("int64", [0, 2])}]},
-        [table("u", [column("n", "numerical", [float("nan")])])],
-    ),
-]
-
-
-@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault[0])
-def test_a_faulty_database_is_refused_with_the_code_of_its_first_kind_of_fault(fault: Any) -> None:
-    code, changes, others = fault
-    good = table("t", [column("n", "numerical", [1.0, None]), column("when", "timestamp", [1, None])])
-    held = database({**good, **changes}, *others)
-    for method, params in (
-        ("Batch.BuildGraph", {}),
-        ("Batch.LinearizeCells", {"row_ids": [[9]], "sequence_length": 0}),
-        ("Batch.Build", {"task": {"table": "none", "column": "n"}, "seeds": [], "config": {"sequence_length": 0,
-                                                                                           "cutoff": "strict"}}),
-    ):  # fmt: skip
-        assert agreed(method, {"database": held, **params}) == {"failure_code": code, "failure_operator": method}
-
-
-def test_a_value_at_a_null_is_never_looked_at() -> None:
-    held = database(
-        table(
-            "t",
-            [
-                column("n", "numerical", [float("nan")], is_null=[True]),
-                column("c", "categorical", [99], is_null=[True], cat_emb_start=5, categories=["a"]),
-                column("t", "text", [99], is_null=[True]),
-            ],
-        )
-    )
-    cells = agreed("Batch.LinearizeCells", {"database": held, "row_ids": [[0]], "sequence_length": 3})
-    assert flat(cells["is_null"]) == [True] * 3
-    assert not any(flat(cells["numeric_values"]) + flat(cells["categorical_embed_ids"]) + flat(cells["text_embed_ids"]))
-
-
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.data())
 def test_orders_agree_on_any_graph(data: st.DataObject) -> None:
     sequences, size, length = (data.draw(st.integers(low, high)) for low, high in ((1, 3), (1, 9), (0, 14)))
@@ -259,7 +179,7 @@ def drawn_graph(data: st.DataObject) -> list[dict[str, Any]]:
 @pytest.mark.parametrize(
     ("least", "deepest", "rounds"), [(16, 64, 64), (1, 64, 1000), (2, 64, 1000), (3, 1, 1000), (1, 2, 3)]
 )
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
 def test_walks_agree_on_any_graph(
     monkeypatch: pytest.MonkeyPatch, least: int, deepest: int, rounds: int, data: st.DataObject
@@ -285,39 +205,3 @@ def test_a_parent_with_very_many_children_gives_them_in_order() -> None:
                 "config": {"sequence_length": 999, "cutoff": "children", **config},
             }
             assert len(agreed("Batch.CollectRows", params)["row_ids"][0]) > 60
-
-
-@pytest.mark.parametrize("shape", [(), (1,), (1, 2, 3)])
-def test_tensors_of_another_rank_are_refused(shape: tuple[int, ...]) -> None:
-    count = prod(shape)
-    cells = {
-        name: tensor(dtype, [0] * count, shape)
-        for name, dtype in (("column_ids", "int32"), ("seq_row_ids", "uint16"), ("is_padding", "bool"))
-    }
-    texts = {
-        name: tensor(dtype, [0] * count, shape)
-        for name, dtype in (("text_embed_ids", "uint32"), ("semantic_types", "int8"), ("is_null", "bool"))
-    }
-    halves = tensor("float16", [0] * count, shape)
-    for method, params in (
-        ("Batch.Permutations", {**cells, "fk_adj": tensor("bool", [], (0, 0, 0))}),
-        ("Batch.AttentionMasks", {**cells, "fk_adj": tensor("bool", [], (0, 0, 0))}),
-        ("Batch.RemapText", {**texts, "is_padding": cells["is_padding"], "text_embeddings": halves}),
-        ("Batch.BuildGraph", {"database": {"tables": [], "text_embeddings": halves}}),
-    ):
-        assert agreed(method, params)["failure_code"] == "CONTRACT_VIOLATION"
-
-
-def test_nothing_at_all_is_answered_alike() -> None:
-    empty = database()
-    assert agreed("Batch.BuildGraph", {"database": empty}) == {"rows": []}
-    cells = agreed("Batch.LinearizeCells", {"database": empty, "row_ids": [[], []], "sequence_length": 2})
-    assert flat(cells["is_padding"]) == [True] * 4
-    blank = {
-        "column_ids": tensor("int32", [3, 1], (1, 2)),
-        "seq_row_ids": tensor("uint16", [9, 9], (1, 2)),
-        "is_padding": tensor("bool", [True, True], (1, 2)),
-        "fk_adj": tensor("bool", [], (1, 0, 0)),
-    }
-    assert flat(agreed("Batch.Permutations", blank)["out_perm"]) == [0, 1]
-    assert not any(flat(agreed("Batch.AttentionMasks", blank)["outbound_mask"]))

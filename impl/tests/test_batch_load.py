@@ -1,21 +1,13 @@
-"""Database files as databases: the order of rows, numbering and keys."""
+"""Database files as databases, where no frozen file looks: sums, notes, times, and a batch of what was loaded."""
 
 from pathlib import Path
 
 import pytest
 
+from impl.failure import ContractFailure
+from impl.reference.batch.load.load_database import load_database
 from impl.tests.batch_database import agreed, flat, nested
-from impl.tests.batch_files import METHOD, column, key, load, values, write
-
-
-def test_rows_stand_by_their_integer_primary_key(tmp_path: Path) -> None:
-    tables = load(
-        tmp_path,
-        "CREATE TABLE t (n REAL, id INTEGER PRIMARY KEY) STRICT",
-        "INSERT INTO t VALUES (1.5, 7), (2.5, -3), (3.5, 5)",
-    )
-    assert values(tables["t"], "id") == [-3, 5, 7]
-    assert values(tables["t"], "n") == [2.5, 3.5, 1.5]
+from impl.tests.batch_files import METHOD, code, column, key, load, values, write
 
 
 def test_rows_without_a_primary_key_stand_by_their_rowid(tmp_path: Path) -> None:
@@ -27,26 +19,6 @@ def test_rows_without_a_primary_key_stand_by_their_rowid(tmp_path: Path) -> None
     assert values(tables["t"], "n") == [2.0, 3.0, 1.0]
 
 
-@pytest.mark.parametrize("ending", ["", "WITHOUT ROWID"])
-def test_a_primary_key_of_several_columns_orders_column_by_column(tmp_path: Path, ending: str) -> None:
-    # By value 9 < 10; by bytes "Z" < "a" < "é".
-    tables = load(
-        tmp_path,
-        f"CREATE TABLE t (b TEXT COLLATE NOCASE, a INT, n REAL, PRIMARY KEY (a, b)) {ending}",
-        "INSERT INTO t VALUES ('é', 9, 1), ('a', 10, 2), ('Z', 9, 3), ('a', 9, 4)",
-    )
-    assert values(tables["t"], "n") == [3.0, 4.0, 1.0, 2.0]
-    # Texts have no integers: their numbers by first occurrence.
-    assert values(tables["t"], "b") == [0, 1, 2, 1]
-    assert column(tables["t"], "b")["semantic_type"] == "identifier"
-
-
-def test_tables_stand_by_the_bytes_of_their_names(tmp_path: Path) -> None:
-    names = ["\U0001f600", "ｚ", "é", "a", "B", "select"]
-    tables = load(tmp_path, *(f'CREATE TABLE "{name}" (x REAL)' for name in names))
-    assert list(tables) == ["B", "a", "select", "é", "ｚ", "\U0001f600"]
-
-
 SHOP = (
     "CREATE TABLE customers (id INTEGER PRIMARY KEY, name TEXT, vip BOOLEAN, joined DATE)",
     """CREATE TABLE orders (id INTEGER PRIMARY KEY, customer INT REFERENCES customers,
@@ -56,42 +28,6 @@ SHOP = (
        (11, NULL, 10, 7.0, '2024-01-02T10:00:00+02:00', 'paid'), (12, 1, 12, NULL, NULL, NULL)""",
 )
 TYPES = {"customers": {"name": "text"}, "orders": {"status": "categorical"}}
-
-
-def test_a_shop_of_two_tables(tmp_path: Path) -> None:
-    tables = load(tmp_path, *SHOP, **TYPES)
-    customers, orders = tables["customers"], tables["orders"]
-    assert [held["semantic_type"] for held in customers["columns"]] == ["identifier", "text", "boolean", "timestamp"]
-    assert [held["semantic_type"] for held in orders["columns"]] == [
-        "identifier", "identifier", "identifier", "numerical", "timestamp", "categorical",
-    ]  # fmt: skip
-    assert (customers["time_column"], orders["time_column"]) == ("joined", "placed")
-    assert key(orders, "customer") == [2, -1, 0]
-    assert key(orders, "previous") == [-1, 0, 2]
-    assert values(customers, "vip") == [False, False, True]
-    assert flat(column(customers, "vip")["is_null"]) == [True, False, False]
-    assert values(customers, "joined") == [0, 951_782_400_000_000, 631_152_000_000_000]
-    assert values(orders, "placed") == [1_704_103_200_000_000, 1_704_182_400_000_000, 0]
-    total = column(orders, "total")
-    assert (total["mean"], total["deviation"]) == (6.0, 1.0)
-    status = column(orders, "status")
-    assert (status["categories"], status["cat_emb_start"]) == (["new", "paid"], 0)
-    assert flat(status["is_null"]) == [False, False, True]
-
-
-def test_texts_are_numbered_by_first_occurrence_over_table_row_and_column(tmp_path: Path) -> None:
-    path = write(
-        tmp_path,
-        "CREATE TABLE b (id INTEGER PRIMARY KEY, x TEXT, y TEXT)",
-        "INSERT INTO b VALUES (2, 'p', 'q'), (1, 'q', 'r')",
-        "CREATE TABLE a (id INTEGER PRIMARY KEY, x TEXT)",
-        "INSERT INTO a VALUES (1, 'z'), (2, NULL), (3, 'p')",
-    )
-    declaration = {"a": {"x": "text"}, "b": {"x": "text", "y": "text"}}
-    held = agreed(METHOD, {"root": str(tmp_path), "path": path, "declaration": declaration})["database"]
-    a, b = held["tables"]
-    assert (values(a, "x"), values(b, "x"), values(b, "y")) == ([0, 0, 1], [2, 1], [3, 2])
-    assert held["text_embeddings"].shape == (4, 256)
 
 
 def test_the_default_embedding_of_a_text_is_its_hash(tmp_path: Path) -> None:
@@ -130,31 +66,6 @@ def test_a_column_without_values_has_mean_and_deviation_0(tmp_path: Path) -> Non
     assert (column(tables["t"], "x")["mean"], column(tables["t"], "x")["deviation"]) == (0.0, 0.0)
 
 
-def test_names_are_reserved_words_with_quotes_and_keys_name_them_in_any_case(tmp_path: Path) -> None:
-    tables = load(
-        tmp_path,
-        'CREATE TABLE "select" ("from" INTEGER PRIMARY KEY, "wh""ere" REAL)',
-        'CREATE TABLE "group" ("order" INT REFERENCES "SELECT"("FROM"), "by" REAL)',
-        'INSERT INTO "select" VALUES (4, 1.0), (2, 2.0)',
-        'INSERT INTO "group" VALUES (4, 1.0), (NULL, 2.0)',
-    )
-    assert key(tables["group"], "order") == [1, -1]
-    assert tables["group"]["foreign_keys"][0]["table"] == "select"
-    assert values(tables["select"], 'wh"ere') == [2.0, 1.0]
-
-
-def test_several_keys_stand_by_the_place_of_their_column(tmp_path: Path) -> None:
-    tables = load(
-        tmp_path,
-        "CREATE TABLE a (id INTEGER PRIMARY KEY)",
-        "CREATE TABLE b (id INTEGER PRIMARY KEY)",
-        "CREATE TABLE c (x INT, y INT, FOREIGN KEY (y) REFERENCES a, FOREIGN KEY (x) REFERENCES b, FOREIGN KEY (x) REFERENCES a)",  # noqa: E501
-    )
-    assert [(held["column"], held["table"]) for held in tables["c"]["foreign_keys"]] == [
-        ("x", "b"), ("x", "a"), ("y", "a"),
-    ]  # fmt: skip
-
-
 def test_a_key_may_refer_to_a_unique_text(tmp_path: Path) -> None:
     tables = load(
         tmp_path,
@@ -181,3 +92,62 @@ def test_a_loaded_database_makes_a_batch(tmp_path: Path) -> None:
         },
     )
     assert nested(batch["seq_row_ids"])[0][:16] == [0] * 6 + [1] * 6 + [2] * 4
+
+
+def test_whatever_is_ignored_is_not_looked_at(tmp_path: Path) -> None:
+    made = ["CREATE TABLE t (x INT, y REAL)", "INSERT INTO t VALUES ('three', 9e999)"]
+    assert "t" in load(tmp_path, *made, t={"x": "ignored", "y": "ignored"})
+
+
+def test_a_refusal_says_where_in_a_note(tmp_path: Path) -> None:
+    path = write(tmp_path, "CREATE TABLE people (sure INT)", "INSERT INTO people VALUES (1)")
+    with pytest.raises(ContractFailure) as failure:
+        load_database(root=str(tmp_path), path=path, declaration={})
+    assert "people.sure" in failure.value.__notes__[0]
+
+
+@pytest.mark.parametrize("path", ["none.db", "../shop.db", "text.db", "."])
+def test_a_file_that_is_none_is_refused(tmp_path: Path, path: str) -> None:
+    write(tmp_path, "CREATE TABLE t (x REAL)")
+    inside = tmp_path / "inside"
+    inside.mkdir()
+    (inside / "text.db").write_text("neither this nor that, at all")
+    params = {"root": str(inside), "path": path, "declaration": {}}
+    assert agreed(METHOD, params)["failure_code"] == "CONTRACT_VIOLATION"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("1970-01-01", 0),
+        ("1969-12-31 23:59", -60_000_000),
+        ("1970-01-01T00:00:01.5Z", 1_500_000),
+        ("1970-01-01 00:00:00.000001", 1),
+        ("1970-01-01 01:00:00+01:00", 0),
+        ("1970-01-01 00:00:00-23:59", 86_340_000_000),
+        ("0001-01-01", -62_135_596_800_000_000),
+        ("9999-12-31 23:59:59.999999", 253_402_300_799_999_999),
+        ("1970-02-30", None),
+        ("1970-13-01", None),
+        ("0000-01-01", None),
+        ("1970-01-01 24:00", None),
+        ("1970-01-01 00:60", None),
+        ("1970-01-01 00:00:60", None),
+        ("1970-01-01 00:00:00.1234567", None),
+        ("1970-01-01 00:00+24:00", None),
+        ("1970-01-01 00", None),
+        ("1970-01-01Z", None),
+        ("70-01-01", None),
+        ("1970-1-1", None),
+        ("+1970-01-01", None),
+        ("1970-01-01 ", None),
+        ("١٩٧٠-01-01", None),
+        ("", None),
+    ],
+)
+def test_times_in_iso_8601(tmp_path: Path, text: str, expected: int | None) -> None:
+    made = ("CREATE TABLE t (at TEXT)", f"INSERT INTO t VALUES ('{text}')")
+    if expected is None:
+        assert code(tmp_path, *made, t={"at": "timestamp"}) == "CONTRACT_VIOLATION"
+    else:
+        assert values(load(tmp_path, *made, t={"at": "timestamp"})["t"], "at") == [expected]

@@ -2,16 +2,12 @@
 
 import math
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from impl.reference.checkpoint.schema import HEADER, NEWEST, SCHEMAS, parse_version
 from impl.tests.checkpoint_calls import ABSENT, call, pinned_header
-from impl.tests.test_serialization import VALUES
 
 REGISTRY = Path(__file__).parents[2] / "spec" / "checkpoint" / "schemas" / "registry.yaml"
 
@@ -34,11 +30,6 @@ def test_each_required_field_is_missed(name: str) -> None:
 @pytest.mark.parametrize("name", HEADER.optional)
 def test_each_optional_field_may_be_absent_but_never_null(name: str) -> None:
     assert errors(pinned_header(**{name: bytes(32)})) == []
-    assert errors(pinned_header(**{name: None})) == [(name, "NULL_FIELD")]
-
-
-@pytest.mark.parametrize("name", HEADER.required)
-def test_no_required_field_may_be_null(name: str) -> None:
     assert errors(pinned_header(**{name: None})) == [(name, "NULL_FIELD")]
 
 
@@ -66,16 +57,6 @@ def test_a_field_of_another_type_is_named(name: str, content: object) -> None:
     assert errors(pinned_header(**{name: content})) == [(name, "WRONG_TYPE")]
 
 
-@pytest.mark.parametrize("t", [0, 2**64 - 1])
-def test_t_reaches_from_zero_to_the_largest_uint64(t: int) -> None:
-    assert errors(pinned_header(t=t)) == []
-
-
-@pytest.mark.parametrize("header", [None, True, 1, 1.5, "t", b"t", [], ((1, 2),), (("t", 1), ("t", 2)), {"\ud800": 1}])
-def test_what_is_no_map_with_text_keys_is_no_header(header: object) -> None:
-    assert errors(header) == [("", "WRONG_TYPE")]
-
-
 def test_the_report_is_full_and_sorted_by_the_bytes_of_the_path() -> None:
     broken = {"t": None, "tenant_id": 1, "zz": 0, "Z": 0, "\u00fc": 0}
     found = errors(pinned_header(**broken, run_id=ABSENT, spec_version=b""))
@@ -90,35 +71,10 @@ def test_the_report_is_full_and_sorted_by_the_bytes_of_the_path() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["", "1", "1.0", "1.0.0.0", "01.0.0", "1.00.0", "1.0.00", "v1.0.0", "1.0.0 ", "1.0.-1", "1.0.\u0661", "1.0.0\n"],
-)
-def test_a_version_is_three_numbers_without_leading_zeros(text: str) -> None:
-    assert errors(pinned_header(checkpoint_schema_version=text)) == [("checkpoint_schema_version", "BAD_VERSION")]
-    assert ("schema_version", "BAD_VERSION") in errors(pinned_header(), text)
-
-
-def test_versions_are_compared_as_numbers() -> None:
-    older, newer = parse_version("1.9.0"), parse_version("1.10.0")
-    assert older is not None
-    assert newer is not None
-    assert older < newer
-    header = pinned_header(checkpoint_schema_version="1.10.0", added=1)
-    assert errors(header, "1.9.0") == []
-    assert errors(pinned_header(checkpoint_schema_version="1.9.0", added=1), "1.10.0") == [("added", "UNKNOWN_FIELD")]
-
-
 @pytest.mark.parametrize("version", ["0.9.0", "2.0.0", "10.0.0"])
 def test_another_major_is_incompatible(version: str) -> None:
     header = pinned_header(checkpoint_schema_version=version, added=1)
     assert errors(header) == [("added", "UNKNOWN_FIELD"), ("checkpoint_schema_version", "INCOMPATIBLE_VERSION")]
-
-
-def test_a_reader_of_an_unregistered_major_is_refused() -> None:
-    assert errors(pinned_header(checkpoint_schema_version="2.0.0"), "2.0.0") == [
-        ("schema_version", "INCOMPATIBLE_VERSION")
-    ]
 
 
 @pytest.mark.parametrize(
@@ -136,18 +92,6 @@ def test_unknown_fields_are_accepted_from_a_newer_minor_only(version: str, accep
 )  # fmt: skip
 def test_an_accepted_unknown_field_must_have_canonical_bytes(content: object, reason: str) -> None:
     assert errors(pinned_header(checkpoint_schema_version="1.2.0", added=content)) == [("added", reason)]
-
-
-@settings(deadline=None, max_examples=40)
-@given(VALUES, st.text())
-def test_any_value_gets_a_report(header: object, schema_version: str) -> None:
-    errors(header, schema_version)
-
-
-@settings(deadline=None, max_examples=40)
-@given(st.dictionaries(st.sampled_from([*HEADER.required, *HEADER.optional, "x"]), VALUES))
-def test_any_change_of_the_pinned_header_gets_a_report(changes: dict[str, Any]) -> None:
-    errors({**pinned_header(), **changes})
 
 
 def test_the_registry_is_the_published_one() -> None:

@@ -16,8 +16,6 @@ from impl.reference.checkpoint.manifest import (
     in_path_order,
     leaf,
     optimizer_state_root_hash,
-    path_faults,
-    section_manifest_hash,
     shard_of,
     tensors_root_hash,
 )
@@ -47,14 +45,6 @@ def test_the_root_of_one_shard_is_its_leaf() -> None:
     assert checkpoint_merkle_root([shard]) == leaf(shard)
 
 
-def test_three_shards_and_four_with_the_last_twice_share_a_root_and_the_second_list_is_refused() -> None:
-    three = pinned_shards(3)
-    four = [*three, three[-1]]
-    assert checkpoint_merkle_root(three) == checkpoint_merkle_root(four)
-    assert list(path_faults(three)) == []
-    assert [fault.reason for fault in path_faults(four)] == ["DUPLICATE_PATH"]
-
-
 def test_a_path_is_compared_whole_and_as_bytes() -> None:
     ordered = ["a-b/x", "a.b/x", "a/B", "a/b", "a/x", "shard=10", "shard=2", "\uffff", "\U00010000"]
     shards = [Shard(path, bytes(32), 0) for path in reversed(ordered)]
@@ -76,12 +66,6 @@ def test_the_joint_hash_of_the_account() -> None:
     account = shard_of("dp/accountant_state.cbor", b"\xa0")
     expected = sha256(encode_canonical(["dp_accountant_root", [leaf(account)]])).digest()
     assert dp_accountant_state_root_hash([*pinned_shards(2), account]) == expected
-
-
-def test_a_section_is_hashed_as_the_list_of_its_shards() -> None:
-    shard = pinned_shards(1)[0]
-    expected = sha256(encode_canonical([[shard.path, shard.sha256, 1]])).digest()
-    assert section_manifest_hash("tensors/", [shard, shard_of("rng/state.cbor", b"")]) == expected
 
 
 def test_header_and_blob_of_the_pinned_checkpoint() -> None:

@@ -6,24 +6,16 @@ from typing import Any
 import pytest
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from impl.failure import ContractFailure
 from impl.reference.canonical_cbor import decode_canonical, encode_canonical
 from impl.reference.checkpoint.report import MIGRATION_CERTIFICATE, decode_certificate, is_certified
 from impl.tests.checkpoint_calls import (
-    ABSENT,
     OTHER_PUBLIC_KEY,
     PUBLIC_KEY,
-    REPLAY_TOKEN,
     SIGNING_KEY,
     call,
     pinned_header,
-    reason,
-    refusal,
 )
-from impl.tests.test_serialization import VALUES
 
 POLICY = sha256(b"policy").digest()
 
@@ -75,62 +67,3 @@ def test_a_certificate_is_believed_under_its_own_key_and_unaltered_only() -> Non
             content[:offset] + bytes([content[offset] ^ 1]) + content[offset + 1 :], MIGRATION_CERTIFICATE
         )
         assert altered is None or not is_certified(altered, PUBLIC_KEY)
-
-
-def test_the_migrated_header_does_not_depend_on_the_order_of_insertion() -> None:
-    one = call("Migrate", **migration())
-    other = call("Migrate", **migration(dict(reversed(pinned_header().items()))))
-    assert one == other
-    assert list(one["header"]) == list(other["header"])
-
-
-def test_a_migrated_header_is_serialized_and_restored() -> None:
-    blob = call("Serialize", header=call("Migrate", **migration())["header"])["checkpoint_blob"]
-    report = call("Restore", checkpoint_blob=blob, expected={})["report"]
-    assert report["compatibility_level"] == "exact"
-
-
-@pytest.mark.parametrize(
-    ("changes", "found"),
-    [
-        ({"from_version": "1.0"}, ("BAD_VERSION", "from_version")),
-        ({"to_version": "01.1.0"}, ("BAD_VERSION", "to_version")),
-        ({"to_version": "1.2.0"}, ("INCOMPATIBLE_VERSION", "to_version")),
-        ({"to_version": "1.0.0"}, ("INCOMPATIBLE_VERSION", "to_version")),
-        ({"to_version": "2.0.0"}, ("INCOMPATIBLE_VERSION", "to_version")),
-        ({"from_version": "1.2.0"}, ("INCOMPATIBLE_VERSION", "from_version")),
-        ({"from_version": "1.1.0", "to_version": "1.0.0"}, ("INCOMPATIBLE_VERSION", "checkpoint_schema_version")),
-        (
-            {"header": pinned_header(checkpoint_schema_version="1.1.0")},
-            ("INCOMPATIBLE_VERSION", "checkpoint_schema_version"),
-        ),
-        ({"header": pinned_header(t=ABSENT)}, ("MISSING_FIELD", "t")),
-        ({"header": pinned_header(added=1)}, ("UNKNOWN_FIELD", "added")),
-        ({"header": pinned_header(run_id="x" * 65_536)}, ("LIMIT_EXCEEDED", "")),
-        ({"header": None}, ("WRONG_TYPE", "")),
-        ({"header": []}, ("WRONG_TYPE", "")),
-    ],
-)
-def test_a_migration_that_is_not_registered_is_refused(changes: dict[str, Any], found: tuple[str, str]) -> None:
-    assert reason("Migrate", **{**migration(), **changes}) == found
-
-
-def test_a_failure_is_the_record_of_the_family() -> None:
-    assert refusal("Migrate", **migration(to_version="9.9.9")) == {
-        "t": 7,
-        "failure_code": "CONTRACT_VIOLATION",
-        "failure_operator": "UML_OS.Checkpoint.Migrate_v1",
-        "replay_token": REPLAY_TOKEN,
-        "reason": "INCOMPATIBLE_VERSION",
-        "field_path": "to_version",
-    }
-
-
-VERSIONS = st.sampled_from(["1.0.0", "1.1.0", "", "1.2.0"]) | st.text()
-
-
-@settings(deadline=None, max_examples=40)
-@given(VALUES, VERSIONS, VERSIONS)
-def test_any_header_and_versions_are_migrated_or_refused(header: object, from_version: str, to_version: str) -> None:
-    with pytest.raises(ContractFailure):
-        call("Migrate", **{**migration(), "header": header, "from_version": from_version, "to_version": to_version})

@@ -19,7 +19,6 @@ from impl.tests.checkpoint_calls import (
     pinned_header,
     reading,
     refusal,
-    rewrite,
     whole_files,
     written,
 )
@@ -167,20 +166,3 @@ def test_of_two_paths_of_one_reason_the_first_by_its_bytes_decides() -> None:
 def test_a_report_is_sorted_by_path_and_then_by_reason() -> None:
     faults = [Fault("b", "MISSING_FIELD"), Fault("a", "WRONG_TYPE"), Fault("a", "UNKNOWN_FIELD")]
     assert sorted_faults([*faults, *faults]) == [faults[2], faults[1], faults[0]]
-
-
-def test_a_missing_field_decides_over_an_unknown_one() -> None:
-    assert serialize(t=ABSENT, added=1)["field_path"] == "t"
-    assert serialize(run_id=1, added=1)["field_path"] == "added"
-
-
-def test_a_refusal_of_the_header_decides_over_one_of_the_files(tmp_path: Path) -> None:
-    params = container(tmp_path, header={"t": None}, manifest={"partial_restore": ["x"]})
-    params["files"]["../x"] = b""
-    assert refusal("WriteContainer", **params)["reason"] == "NULL_FIELD"
-
-
-def test_a_hash_decides_over_an_identity(tmp_path: Path) -> None:
-    written(tmp_path)
-    rewrite(tmp_path / "c" / "checkpoint_header.cbor", t=8)
-    assert read(tmp_path, expected={"run_id": "x"})["reason"] == "HASH_MISMATCH"

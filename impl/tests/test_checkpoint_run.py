@@ -12,11 +12,8 @@ from impl.reference.canonical_cbor import decode_canonical, encode_canonical
 from impl.tests.checkpoint_calls import PUBLIC_KEY, call, commit_params, reason, refusal, tree
 from impl.tests.checkpoint_disk import FailingSync
 from impl.tests.checkpoint_run import (
-    COMMITTED,
-    RECORDS,
     cbor,
     committed,
-    object_of,
     record,
     recovered,
     steps_of_a_commit,
@@ -34,25 +31,6 @@ def run(tmp_path: Path) -> Path:
     """A committed run."""
     committed(tmp_path / "run")
     return tmp_path / "run"
-
-
-def test_the_tree_of_a_committed_run(run: Path) -> None:
-    certificate = cbor(run / "COMMITTED")["certificate"].hex()
-    objects = [object_of(content) for content in (b"trace", b"checkpoint", b"lineage")]
-    assert set(tree(run)) == {"COMMITTED", *RECORDS, *objects, f"objects/{certificate}"}
-
-
-def test_the_pointer_names_the_four_objects_and_the_terminal_record(run: Path, tmp_path: Path) -> None:
-    answer = committed(tmp_path / "other")
-    assert cbor(run / "COMMITTED") == {
-        "run_id": "r",
-        "trace": sha256(b"trace").digest(),
-        "checkpoint": sha256(b"checkpoint").digest(),
-        "lineage": sha256(b"lineage").digest(),
-        "certificate": answer["certificate_hash"],
-        "wal_terminal_hash": answer["wal_terminal_hash"],
-    }
-    assert record(run, 3)["record_hash"] == answer["wal_terminal_hash"]
 
 
 def test_the_records_are_chained_and_say_what_they_are_for(run: Path) -> None:
@@ -87,17 +65,6 @@ def test_the_certificate_binds_the_hashes_of_the_run_and_is_signed(run: Path) ->
     Ed25519PublicKey.from_public_bytes(PUBLIC_KEY).verify(signature, encode_canonical(payload))
 
 
-def test_the_same_run_gives_the_same_bytes(run: Path, tmp_path: Path) -> None:
-    committed(tmp_path / "other")
-    assert tree(tmp_path / "other") == tree(run)
-
-
-def test_objects_of_the_same_content_are_one(tmp_path: Path) -> None:
-    committed(tmp_path / "run", trace=b"", checkpoint=b"", lineage=b"")
-    assert len(list((tmp_path / "run" / "objects").iterdir())) == 2
-    assert recovered(tmp_path / "run") == COMMITTED
-
-
 def test_a_second_commit_is_refused_and_changes_nothing(run: Path) -> None:
     before = tree(run)
     assert reason("CommitRun", **commit_params(run)) == ("TARGET_EXISTS", "COMMITTED")
@@ -129,22 +96,6 @@ def test_a_commit_that_cannot_be_written_is_refused(
 ) -> None:
     assert reason("CommitRun", **{**commit_params(tmp_path), **changes}) == found
     assert list(tmp_path.iterdir()) == []
-
-
-def test_the_longest_names_are_committed_and_recovered(tmp_path: Path) -> None:
-    committed(tmp_path / "run", tenant_id="x" * 4_096, run_id="\u00fc" * 2_048)
-    assert recovered(tmp_path / "run") == COMMITTED
-
-
-@pytest.mark.parametrize("name", ["wal", "objects", "COMMITTED"])
-def test_a_link_in_the_place_of_a_folder_or_the_pointer_is_refused(tmp_path: Path, name: str) -> None:
-    root, outside = tmp_path / "root", tmp_path / "outside"
-    root.mkdir()
-    outside.mkdir()
-    (root / name).symlink_to(outside)
-    assert reason("CommitRun", **commit_params(root)) == ("BAD_PATH", name)
-    assert reason("RecoverRun", root=str(root), public_key=PUBLIC_KEY) == ("BAD_PATH", name)
-    assert list(outside.iterdir()) == []
 
 
 def test_each_step_of_a_commit_is_durable_before_the_next(tmp_path: Path, patch: pytest.MonkeyPatch) -> None:

@@ -57,12 +57,6 @@ def test_train_without_privacy_accounting_needs_five(tmp_path: Path) -> None:
     assert answer["report"]["restore_profile_id"] == "130bf224590df6f1"
 
 
-@pytest.mark.parametrize(("enabled", "profile"), [(True, "539da104189fede3"), (False, "130bf224590df6f1")])
-def test_the_manifest_says_whether_privacy_is_accounted_for(tmp_path: Path, enabled: bool, profile: str) -> None:
-    written(tmp_path, manifest={"dp_enabled": enabled})
-    assert call("ReadContainer", **reading(tmp_path))["report"]["restore_profile_id"] == profile
-
-
 @pytest.mark.parametrize(("stage", "profile"), [("eval", "76c29662ee06b4c1"), ("infer", "afd7f5c2650bd164")])
 def test_eval_and_infer_need_the_parameters_only(tmp_path: Path, stage: str, profile: str) -> None:
     written(tmp_path, "small", files=without(*(COMPONENT_PATHS.keys() - {"model_params"})))

@@ -1,7 +1,9 @@
-"""The bundled tables name callables that exist, and import no more than what is asked for."""
+"""The bundled tables name callables that exist, and a backend imports no more than it may and is asked for."""
 
+import ast
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -9,6 +11,11 @@ from impl.deferred import Entries, Machine
 from impl.mutants.loader import REFERENCE
 from impl.mutants.reach import reached
 from impl.reference.operators import EXPLANATIONS, MACHINES, OPERATORS
+
+IMPL = Path(__file__).parents[1]
+# YAML is how the families declare their mutants; numpy is what the fast backend is built on.
+THIRD_PARTY = {"mutants": {"yaml"}, "reference": {"cryptography"}, "vectorized": {"numpy"}}
+METHODS = {"Stream.Open": "open", "Stream.Close": "close"}
 
 
 @pytest.mark.parametrize("table", [OPERATORS, EXPLANATIONS, *MACHINES.values()])
@@ -55,3 +62,45 @@ def test_a_mutant_says_which_operators_it_changes() -> None:
     found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert "UML_OS.Data.NextBatch_v2" in found.stdout
     assert "UML_OS.Checkpoint" not in found.stdout
+
+
+def test_the_methods_share_one_state_that_is_made_when_it_is_first_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "impl.reference.stream.machine", raising=False)
+    machine = Machine("impl.reference.stream.machine:StreamMachine", METHODS)
+    assert list(machine) == list(METHODS)
+    assert "Stream.Open" in machine
+    assert "Stream.Fly" not in machine
+    assert "impl.reference.stream.machine" not in sys.modules
+    assert machine["Stream.Open"].__self__ is machine["Stream.Close"].__self__  # type: ignore[attr-defined]
+
+
+def test_two_machines_have_two_states() -> None:
+    one, two = (Machine("impl.reference.stream.machine:StreamMachine", METHODS) for _ in range(2))
+    assert one["Stream.Open"].__self__ is not two["Stream.Open"].__self__  # type: ignore[attr-defined]
+
+
+def test_an_unknown_method_and_a_wrong_place_are_said() -> None:
+    with pytest.raises(KeyError):
+        Machine("impl.reference.stream.machine:StreamMachine", METHODS)["Stream.Fly"]
+    with pytest.raises(AttributeError):
+        Machine("impl.reference.stream.machine:Nobody", METHODS)["Stream.Open"]
+
+
+def imported_names(file: Path) -> set[str]:
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            names.add(node.module or "")
+    return names
+
+
+def test_a_backend_imports_the_standard_library_and_impl_only() -> None:
+    own = ("impl.reference", "impl.types", "impl.failure", "impl.backend", "impl.deferred")
+    for file in (file for file in sorted(IMPL.rglob("*.py")) if "tests" not in file.parts):
+        names, room = imported_names(file), file.relative_to(IMPL).parts[0]
+        allowed = sys.stdlib_module_names | {"impl"} | THIRD_PARTY.get(room, set())
+        assert {name.split(".")[0] for name in names} <= allowed, file
+        if room == "reference":  # it knows no other backend
+            assert all(name.startswith(own) for name in names if name.startswith("impl.")), file

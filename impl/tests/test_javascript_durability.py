@@ -5,18 +5,18 @@ import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from impl.tests.checkpoint_calls import PREFIX, commit_params, container
-from impl.tests.javascript_equality import Params, wire_form
-from impl.tests.javascript_process import BACKEND
+from impl.tests.javascript_process import BACKEND, wire_form
 
 WRITE, COMMIT = f"{PREFIX}WriteContainer_v1", f"{PREFIX}CommitRun_v1"
 CHANGING = ("fsync", "rename", "link", "unlink", "rmdir", "mkdir")
 
 
-def traced(tool: Callable[[str], str], log: Path, method: str, params: Params, *options: str) -> bytes:
+def traced(tool: Callable[[str], str], log: Path, method: str, params: dict[str, Any], *options: str) -> bytes:
     """Answer one request under strace and return the answer."""
     message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": wire_form(method, params)}
     calls = "trace=fsync,fdatasync,rename,link,mkdir,unlink,rmdir"

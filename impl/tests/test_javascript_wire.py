@@ -9,6 +9,7 @@ import pytest
 
 from impl.tests.javascript_process import (
     DECODE,
+    EMIT,
     ENCODE,
     MAP,
     MAX,
@@ -17,12 +18,15 @@ from impl.tests.javascript_process import (
     SEED,
     Backend,
     Json,
+    Native,
     Small,
+    Value,
     batch_inputs,
     map_inputs,
 )
 
 SPEC = Path(__file__).parents[2] / "spec"
+ENCODE_CANONICAL = "UML_OS.Serialization.EncodeCanonical_v1"
 WHOLE_FAMILIES = ["data", "error", "serialization", "checkpoint"]
 
 
@@ -174,3 +178,38 @@ def test_a_lost_cbor_sequence_is_reported_and_ends_with_status_1(cbor: Backend, 
     answer = cbor.receive()
     assert (answer["id"], answer["error"]["code"]) == (None, -32700)
     assert cbor.process.wait(timeout=20) == 1
+
+
+@pytest.mark.parametrize(
+    "item", [(("a", 1), ("a", 1)), 2**64, -(2**64) - 1, "\ud800", [(("\udfff", 1),)], ((1, 2),), ((b"a", 2),)]
+)
+def test_an_item_that_only_json_can_carry_is_refused(javascript: Backend, item: Native) -> None:
+    failure = javascript.refuse(ENCODE_CANONICAL, {"item": Value(item)})
+    assert failure["data"] == {"failure_code": "CONTRACT_VIOLATION", "failure_operator": ENCODE_CANONICAL}
+
+
+@pytest.mark.parametrize(
+    ("code", "diagnostics"),
+    [
+        ("constructor", {}),
+        ("INVALID_DATASET_KEY", (("dataset_key", "d"), ("dataset_key", "d"))),
+        ("BATCH_SIZE_INCONSISTENT", {"global_batch_size": MAX + 1, "world_size": 1}),
+    ],
+    ids=["of-every-object", "repeated", "too-large"],
+)
+def test_diagnostics_that_only_json_can_carry_are_refused(javascript: Backend, code: str, diagnostics: Native) -> None:
+    context = {"t": 1, "rank": Small(3), "failure_operator": EMIT, "replay_token": SEED * 2}
+    inputs = {"code_id": code, "context": {**context, "diagnostics": Value(diagnostics)}}
+    assert javascript.refuse(EMIT, inputs)["data"] == {"failure_code": "CONTRACT_VIOLATION", "failure_operator": EMIT}
+
+
+def test_an_item_far_too_deep_is_answered_on_both_wires(javascript: Backend, cbor: Backend) -> None:
+    levels = 100_000
+    item = '{"array":[' * levels + '{"int":"0"}' + "]}" * levels
+    line = f'{{"jsonrpc":"2.0","id":1,"method":"{ENCODE_CANONICAL}","params":{{"item":{item}}}}}\n'
+    javascript.send(line.encode())
+    assert javascript.receive()["error"]["code"] == 1801
+    template = cbor.request(1, ENCODE_CANONICAL, {"item": Value("here")})
+    deep = b"\x81" * levels + b"\x82\x9f\x00\xff\xbf\x61a\x5f\x41\x00\xff\xff"
+    cbor.send(template.replace(cbor2.dumps("here"), deep))
+    assert cbor.receive()["error"]["code"] == 1801

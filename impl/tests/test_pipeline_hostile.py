@@ -1,27 +1,18 @@
 """What a provider, a disk or an attacker can leave in the queue: moved away, never run, never fatal."""
 
-import logging
 import os
 import tracemalloc
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from impl.reference.pipeline.codecs import NpzCodec
-from impl.reference.pipeline.metadata import FieldSpec, write_meta
-from impl.reference.pipeline.queue_folder import BatchFile, Metadata, QueueFolder
+from impl.reference.pipeline.metadata import write_meta
+from impl.reference.pipeline.queue_folder import BatchFile, QueueFolder
 from impl.reference.pipeline.refusal import QueueTimeout
-from impl.reference.pipeline.tensors import packed
 from impl.tests.pipeline_queue import consumer_of, meta_of, names_in, put_rows, queue_of, take
 from impl.tests.test_pipeline_npz import DAMAGED
-
-FIELDS = tuple(FieldSpec(name, "int64", ()) for name in ("x", "row"))
-
-
-def write(path: Path, content: bytes) -> None:
-    path.write_bytes(content)
 
 
 @pytest.mark.parametrize("damage", DAMAGED)
@@ -35,50 +26,6 @@ def test_a_file_that_is_none_goes_to_quarantine_and_the_next_is_read(tmp_path: P
     assert consumer.stats()["splits"]["train"]["files_quarantined"] == 1
     with pytest.raises(QueueTimeout):
         take(consumer, 1)
-
-
-@pytest.mark.parametrize(
-    "make",
-    [
-        lambda path: path.mkdir(),
-        lambda path: os.mkfifo(path),
-        lambda path: path.symlink_to(path.parent / "nowhere"),
-        lambda path: path.symlink_to(path.parent / "2-1-1.npz"),
-        lambda path: path.symlink_to("/dev/zero"),
-    ],
-    ids=["folder", "pipe", "dangling link", "link to a file", "link to a device"],
-)
-def test_a_name_that_is_no_file_goes_to_quarantine(tmp_path: Path, make: Callable[[Path], None]) -> None:
-    folder = queue_of(tmp_path, 1, f2_1_1=[7])
-    make(folder / "1-0-1.npz")
-    assert take(consumer_of(tmp_path), 1) == [[7]]
-    assert os.path.lexists(tmp_path / "queue/quarantine/train/1-0-1.npz")
-
-
-def test_tensors_with_different_or_no_rows_go_to_quarantine(tmp_path: Path) -> None:
-    folder = queue_of(tmp_path, 1, f3_2_1=[7])
-    for name, rows in (("1-0-1", (2, 3)), ("2-1-1", (0, 0))):
-        tensors = {f.name: packed("int64", [n], range(n)) for f, n in zip(FIELDS, rows, strict=True)}
-        content = NpzCodec().encode(BatchFile(Metadata(1, 1, 0, "train", 0, FIELDS), tensors))
-        (folder / f"{name}.npz").write_bytes(content)
-    assert take(consumer_of(tmp_path), 1) == [[7]]
-    assert names_in(tmp_path / "queue/quarantine/train") == ["1-0-1.npz", "2-1-1.npz"]
-
-
-def test_a_taken_name_in_quarantine_gets_a_number(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.WARNING)
-    folder = queue_of(tmp_path, 1)
-    consumer = consumer_of(tmp_path)
-    for content in (b"first", b"second", b"third"):
-        (folder / "1-0-1.npz").write_bytes(content)
-        assert not consumer.wait_for_data("train", 0)
-    quarantine = tmp_path / "queue/quarantine/train"
-    assert {path.name: path.read_bytes() for path in quarantine.iterdir()} == {
-        "1-0-1.npz": b"first",
-        "1-0-1.npz.1": b"second",
-        "1-0-1.npz.2": b"third",
-    }
-    assert len(caplog.records) == 3
 
 
 def test_a_file_that_cannot_be_deleted_is_tried_again_and_not_handed_out_again(
@@ -107,16 +54,6 @@ def test_a_file_that_cannot_be_deleted_is_tried_again_and_not_handed_out_again(
     assert consumer.stats()["splits"]["train"]["files_undeleted"] == 0
     put_rows(folder, "1-0-1", [9])
     assert take(consumer, 1) == [[9]]
-
-
-def test_a_file_that_cannot_be_moved_is_passed_over(tmp_path: Path) -> None:
-    folder = queue_of(tmp_path, 1, f2_1_1=[7])
-    (folder / "1-0-1.npz").write_bytes(b"damaged")
-    (tmp_path / "queue/quarantine").touch()
-    consumer = consumer_of(tmp_path)
-    assert take(consumer, 1) == [[7]]
-    assert consumer.stats()["warnings"] == ["QUARANTINE_FAILED"]
-    assert names_in(folder) == ["1-0-1.npz"]
 
 
 def test_a_file_that_vanishes_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -148,12 +85,6 @@ def test_the_readers_own_trouble_is_not_the_files_fault(tmp_path: Path, monkeypa
             take(consumer, 1)
     assert names_in(folder) == ["1-0-1.npz"]
     assert take(consumer, 1) == [[1]]
-
-
-def test_a_name_with_numbers_beyond_64_bits_is_a_name(tmp_path: Path) -> None:
-    folder = queue_of(tmp_path, 1, f5_0_1=[5])
-    put_rows(folder, f"{10**30}-{10**40}-{10**20}", [9])
-    assert take(consumer_of(tmp_path), 2) == [[5], [9]]
 
 
 def test_an_object_array_is_never_loaded(tmp_path: Path) -> None:

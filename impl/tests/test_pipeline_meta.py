@@ -46,64 +46,11 @@ def test_a_size_is_required_exactly_where_it_applies(training_type: str, size: s
         assert check_meta(meta) == meta
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"training_type": "lm"},
-        {"training_type": ["LM"]},
-        {"dataset_name": ""},
-        {"dataset_name": 5},
-        {"batch_size": 0},
-        {"batch_size": True},
-        {"batch_size": 2.0},
-        {"batch_size": 2**64},
-        {"vocab_size": -1},
-        {"split_info": {"train": {}}},
-        {"split_info": {"train": {}, "val": []}},
-        {"split_info": []},
-        {"batch_schema": []},
-        {"batch_schema": {}},
-        {"batch_schema": [{"name": "x", "dtype": "int64"}]},
-        {"batch_schema": [{"name": "x", "dtype": "int65", "shape": []}]},
-        {"batch_schema": [{"name": "x", "dtype": "int64", "shape": [0]}]},
-        {"batch_schema": [{"name": "x", "dtype": "int64", "shape": [True]}]},
-        {"batch_schema": [{"name": "x", "dtype": "int64", "shape": 3}]},
-        {"batch_schema": [{"name": "../x", "dtype": "int64", "shape": []}]},
-        {"batch_schema": [{"name": "", "dtype": "int64", "shape": []}]},
-        {"batch_schema": [{"name": "x", "dtype": "int64", "shape": [], "role": 1}]},
-        {"batch_schema": [{"name": "x", "dtype": "int64", "shape": [], "size": 1}]},
-        {"batch_schema": [{"name": "x", "dtype": "int64", "shape": []}] * 2},
-        {"batch_size": 2**20 + 1},
-        {"batch_schema": [{"name": "x", "dtype": "int64", "shape": [], "role": "\ud800"}]},
-        {"stoi": {"\ud800": 1}},
-        {"stoi": {"a": b"bytes"}},
-        {"stoi": ("a",)},
-    ],
-    ids=str,
-)
-def test_an_ill_typed_key_is_invalid(changes: dict[str, Any]) -> None:
-    assert refused(meta_of(**changes)) == "META_INVALID"
-
-
-@pytest.mark.parametrize("meta", [None, [], "meta", 5])
-def test_metadata_is_a_map(meta: object) -> None:
-    assert refused(meta) == "META_INVALID"
-
-
 def test_optional_keys_pass_untouched(tmp_path: Path) -> None:
     meta = meta_of(itos={0: "a", 1: "ü"}, pad_token_id=None, ratio=0.5, big=2**70, flags=[True, {"deep": [1]}])
     write_meta(tmp_path, meta)
     assert check_meta(read_meta(tmp_path)) == meta
     assert [path.name for path in tmp_path.iterdir()] == [NAME]
-
-
-def test_a_missing_file_is_missing_and_a_folder_is_invalid(tmp_path: Path) -> None:
-    with pytest.raises(Refusal, match="no provider") as missing:
-        read_meta(tmp_path)
-    (tmp_path / NAME).mkdir()
-    with pytest.raises(Refusal) as folder:
-        read_meta(tmp_path)
-    assert (missing.value.code, folder.value.code) == ("META_MISSING", "META_INVALID")
 
 
 class Shell:

@@ -65,17 +65,6 @@ def test_a_file_holds_its_batches_in_call_order_and_says_what_it_is(tmp_path: Pa
     assert provider.asked == ["val0", "val1"]
 
 
-def test_counted_rows_are_the_ones_of_the_contract(tmp_path: Path) -> None:
-    provider = provider_of(tmp_path, batches_per_file=3)
-    provider.open()
-    path = provider.turn("train", 5)
-    assert path is not None
-    tensors = NpzCodec().decode(path.read_bytes()).tensors
-    start = 332917576 + 2363233923  # crc32("x")
-    assert np.frombuffer(tensors["x"].data, "<u2").tolist() == [(start + k) % 127 for k in range(18)]
-    assert np.frombuffer(tensors["y"].data, "<i8").tolist() == [(332917576 + 4225443349 + k) % 127 for k in range(6)]
-
-
 def test_no_file_is_written_under_backpressure_and_the_other_split_goes_on(tmp_path: Path) -> None:
     provider = provider_of(tmp_path, max_backlog_files=2)
     provider.open()
@@ -101,30 +90,6 @@ def test_a_restarted_provider_goes_on_behind_the_largest_seq(tmp_path: Path) -> 
     path = again.turn("train", 4)
     assert path is not None
     assert path.name == "9-000042-2.npz"
-
-
-def test_a_restart_over_an_empty_queue_repeats_the_first_file(tmp_path: Path) -> None:
-    def restarted(now: int) -> tuple[str, bytes]:
-        provider = provider_of(tmp_path)
-        provider.open()
-        path = provider.turn("train", now)
-        assert path is not None
-        content = NpzCodec().decode(path.read_bytes()).tensors["x"].data
-        for file in path.parent.iterdir():
-            file.unlink()
-        return path.name, content
-
-    (first, content), (second, repeated) = restarted(1), restarted(2)
-    assert (first, second) == ("1-000000-2.npz", "2-000000-2.npz")
-    assert content == repeated
-
-
-def test_a_clock_that_steps_back_does_not_step_the_names_back(tmp_path: Path) -> None:
-    provider = provider_of(tmp_path)
-    provider.open()
-    for now in (10, 4, 11):
-        provider.turn("train", now)
-    assert names_in(tmp_path / "queue/train") == ["10-000000-2.npz", "10-000001-2.npz", "11-000002-2.npz"]
 
 
 @pytest.mark.parametrize(
@@ -158,36 +123,12 @@ def test_an_impossible_number_is_refused_before_anything_is_made(tmp_path: Path,
     assert not (tmp_path / "new").exists()
 
 
-@pytest.mark.parametrize("splits", [[], ["quarantine"], ["train", "../val"], ["test"]])
-def test_a_split_that_is_none_is_refused(tmp_path: Path, splits: list[str]) -> None:
-    with pytest.raises(Refusal) as caught:
-        provider_of(tmp_path / "new").open(splits)
-    assert caught.value.code == "CONFIG_INVALID"
-    provider = provider_of(tmp_path)
-    provider.open(["train"])
-    with pytest.raises(Refusal):
-        provider.turn("val", 0)
-
-
 def test_metadata_is_completed_and_written_before_the_first_file(tmp_path: Path) -> None:
     provider = Rows(tmp_path, 3, block_size=8)
     provider.open()
     meta = provider.load_meta_if_exists()
     assert (meta["batch_size"], meta["block_size"], "target_size" in meta) == (3, 8, False)
     assert names_in(tmp_path / "queue/train") == []
-
-
-@pytest.mark.parametrize("changes", [{"dataset_name": "other"}, {"stoi": {}}, {"batch_size": 3}])
-def test_metadata_of_another_configuration_is_neither_accepted_nor_overwritten(
-    tmp_path: Path, changes: dict[str, Any]
-) -> None:
-    provider_of(tmp_path).open()
-    before = (tmp_path / "meta.pkl").read_bytes()
-    with pytest.raises(Refusal) as caught:
-        provider_of(tmp_path, meta={**meta_of(XY), **changes}, batch_size=changes.get("batch_size", 2)).open()
-    assert caught.value.code == "META_INVALID"
-    assert (tmp_path / "meta.pkl").read_bytes() == before
-    provider_of(tmp_path).open()
 
 
 def test_metadata_that_contradicts_the_constructor_is_invalid(tmp_path: Path) -> None:
@@ -221,20 +162,6 @@ def test_a_batch_that_is_not_what_the_schema_says_is_refused(tmp_path: Path, bat
         provider.turn("train", 0)
     assert caught.value.code == "SCHEMA_MISMATCH"
     assert names_in(tmp_path / "queue/train") == []
-
-
-def test_the_last_seq_is_used_once(tmp_path: Path) -> None:
-    provider = provider_of(tmp_path)
-    provider.open()
-    (tmp_path / f"queue/train/1-{2**64 - 2}-2.npz").touch()
-    last = provider_of(tmp_path)
-    last.open()
-    path = last.turn("train", 1)
-    assert path is not None
-    assert path.name == f"1-{2**64 - 1}-2.npz"
-    with pytest.raises(Refusal) as caught:
-        last.turn("train", 1)
-    assert caught.value.code == "COUNTER_OVERFLOW"
 
 
 def test_run_sleeps_only_when_no_split_wants_a_file_and_calls_each_hook_once(
@@ -317,22 +244,6 @@ def test_purge_empties_the_folder_behind_a_link(tmp_path: Path) -> None:
     assert names_in(root) == ["queue"]
     assert names_in(fast) == []
     assert names_in(other) == ["mine"]
-
-
-def test_a_queue_that_is_no_folder_is_refused(tmp_path: Path) -> None:
-    for name in ("queue", "queue/train"):
-        path = tmp_path / name.replace("/", "-") / name
-        path.parent.mkdir(parents=True)
-        path.write_text("x")
-        with pytest.raises(Refusal) as caught:
-            provider_of(tmp_path / name.replace("/", "-")).open()
-        assert caught.value.code == "CONFIG_INVALID"
-
-
-def test_a_folder_of_a_temporary_name_is_cleared_away(tmp_path: Path) -> None:
-    (tmp_path / ".tmp-meta.pkl/inside").mkdir(parents=True)
-    provider_of(tmp_path).open()
-    assert names_in(tmp_path) == ["meta.pkl", "queue"]
 
 
 @pytest.mark.parametrize("time", [str(2**64), "9" * 244])

@@ -1,10 +1,18 @@
-"""The generator: published known answers, and the pinned draws of an epoch seed."""
+"""What the reference promises beyond the answers of its operators: generator, encoding, messages, untouched inputs."""
 
+import copy
+import math
 from itertools import islice
+from typing import Any
 
 import pytest
 
+from impl.failure import NUMBERS
+from impl.reference import backend
+from impl.reference.canonical_cbor import NotCanonical, decode_canonical, encode_canonical, encode_strictly
+from impl.reference.error.registry import REGISTRY
 from impl.reference.philox import Words2, Words4, block_draws, draws, philox
+from impl.tests.batch_calls import NEXT_BATCH, batch_params
 
 ONES = 0xFFFFFFFF
 SEED = bytes(range(16))
@@ -57,3 +65,37 @@ def test_block_draws_of_the_pinned_seed(block_id: int, expected: tuple[int, int]
 def test_draws_and_block_draws_share_no_block_of_the_generator(seed: bytes) -> None:
     first_halves = [k0 for k0, _ in (block_draws(seed, block_id) for block_id in range(200))]
     assert not set(first_halves) & set(islice(draws(seed), 200))
+
+
+def test_keys_that_are_no_text_stand_in_the_order_of_their_bytes_and_cannot_be_read_back() -> None:
+    value = ((10, 1), (100, 2), (-1, 3), ("z", 4), ("aa", 5), (False, 6))
+    encoded = encode_canonical(value)
+    assert encoded.hex() == "a60a011864022003617a0462616105f406"
+    with pytest.raises(NotCanonical, match="map key not text"):
+        decode_canonical(encoded)
+    with pytest.raises(NotCanonical, match="map key not text"):
+        encode_strictly(value)
+
+
+@pytest.mark.parametrize("value", [math.nan, {"a": math.inf}, "\ud800", 2**64])
+def test_a_strict_encoding_refuses_what_has_no_encoding(value: Any) -> None:
+    with pytest.raises(NotCanonical):
+        encode_strictly(value)
+
+
+def test_the_registry_and_the_numbers_hold_the_same_codes() -> None:
+    assert set(REGISTRY) == set(NUMBERS)
+    assert len(set(NUMBERS.values())) == len(NUMBERS)
+
+
+def test_every_message_is_one_constant_sentence_of_its_own() -> None:
+    messages = [code.message for code in REGISTRY.values()]
+    assert len(set(messages)) == len(messages)
+    assert all(message.endswith(".") and message.count(". ") == 0 and "{" not in message for message in messages)
+
+
+def test_the_inputs_are_left_as_they_were() -> None:
+    params = batch_params(index=4, dataset_registry={bytes([7] * 32).hex(): 10})
+    before = copy.deepcopy(params)
+    backend.call(NEXT_BATCH, params)
+    assert params == before
