@@ -10,9 +10,10 @@ from conformance.backend.driver import Call
 from conformance.backend.outcome import BadAnswer, Observed, ObservedFailure, ObservedResult
 from conformance.contract.model import Contract
 from conformance.trial import check as checks
-from conformance.trial.check import Check, Kind, Result, Verdict, answer_of, difference, loss_sentence, outcome_name
+from conformance.trial.check import Check, Kind, Result, Verdict, answer_of, loss_sentence, outcome_name
 from conformance.trial.fuzz.seed import ACCEPTED
 from conformance.vectors.case import Expected, ExpectedFailure, ExpectedResult
+from conformance.vectors.difference import difference
 
 LEAST_SUCCEEDED: Final = 0.6  # share of calls
 
