@@ -31,11 +31,11 @@ from conformance.contract.library import Library
 from conformance.contract.model import Contract
 from conformance.report.failure import Fact, cut, json_text, plain, shown_value
 from conformance.report.record import BrokenRecord, read_record
-from conformance.trial.check import Difference, difference
 from conformance.trial.options import DEFAULT_TIMEOUT
 from conformance.vectors.case import Case, ExpectedFailure, ExpectedResult
 from conformance.vectors.contradiction import contradiction
 from conformance.vectors.corpus import Corpus
+from conformance.vectors.difference import Difference, difference
 
 _MARKS = "[#!?%]"  # what follows the operator in a check's id where it is no vector
 _ELEMENT = re.compile(r"(.*)\[([0-9]+)\]\Z")

@@ -31,7 +31,6 @@ from conformance.trial.check import (
     Result,
     Verdict,
     answer_of,
-    difference,
     loss_sentence,
     outcome_name,
     tree_apart,
@@ -48,6 +47,7 @@ from conformance.vectors.case import (
     label,
 )
 from conformance.vectors.contradiction import contradiction
+from conformance.vectors.difference import difference
 from conformance.vectors.exchange import Stage, restarts
 from conformance.vectors.state_tracking import situations
 from conformance.vectors.temp_roots import StepRefused

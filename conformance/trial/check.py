@@ -10,7 +10,6 @@ from typing import Any
 from conformance.backend.outcome import BadAnswer, Crash, Observed, ObservedFailure, ObservedResult, Timeout, describe
 from conformance.vectors.case import TreeStep
 from conformance.vectors.difference import Difference as Difference
-from conformance.vectors.difference import difference as difference
 from conformance.vectors.difference import tree_difference
 from conformance.vectors.exchange import Held
 

@@ -16,12 +16,12 @@ from conformance.trial.check import (
     Result,
     Verdict,
     answer_of,
-    difference,
     loss_sentence,
     outcome_name,
 )
 from conformance.trial.fuzz.seed import ACCEPTED
 from conformance.vectors.case import Expected, ExpectedFailure, ExpectedResult
+from conformance.vectors.difference import difference
 
 LEAST_SUCCEEDED: Final = 0.6  # share of calls
 
