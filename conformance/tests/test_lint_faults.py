@@ -29,6 +29,12 @@ def test_a_rule_finds_every_fault_that_it_is_for(code: str) -> None:
     assert len(found) >= 10
 
 
+def test_a_postcondition_must_equate_state_that_the_caller_keeps() -> None:
+    some = [fault for fault in shipped_faults()["L202"] if fault.name.endswith("bounded and not equated")]
+    assert len(some) == 2
+    assert [is_found for _, is_found in outcomes(some, [rule_with("L202")])] == [True, True]
+
+
 def test_a_fault_is_missed_without_its_rule() -> None:
     found = outcomes(spread(shipped_faults()["L110"], PER_RULE), [])
     assert {is_found for _, is_found in found} == {False}
