@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
 from io import BytesIO
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
 
 from conformance.report.failure import facts_of, plain, stderr_in, tried_in
-from conformance.report.record import Entry, Record
-from conformance.report.terminal import by_operator
+from conformance.report.record import Entry, Record, by_operator
 from conformance.report.verdict import crash_words
 from conformance.report.writer import Observations
 from conformance.vectors.jsontext import write_whole
@@ -40,7 +40,7 @@ class JUnit:
 def suites_of(record: Record, observations: Observations) -> ET.Element:
     """The root element."""
     root = ET.Element("testsuites", name=legal(f"tallystick {record['backend']['text']}"))
-    for operator, entries in by_operator(record).items():
+    for operator, entries in by_operator(record.entries).items():
         suite = ET.SubElement(root, "testsuite", name=operator)
         _properties(suite, record, operator)
         for entry in entries:
@@ -105,8 +105,6 @@ def headline(entry: Entry) -> str:
 
 
 def _excuse(record: Record, entry: Entry) -> str:
-    from fnmatch import fnmatchcase
-
     for expected in record["expected_failures"]:
         if fnmatchcase(entry["id"], expected["check"]):
             return f"expected to fail: {expected['reason']} ({expected['issue']})"

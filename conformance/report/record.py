@@ -152,6 +152,14 @@ class Record:
         return str(self.members["sentence"])
 
 
+def by_operator(entries: Iterable[Entry]) -> dict[str, list[Entry]]:
+    """The entries of every operator, the operators sorted."""
+    found: dict[str, list[Entry]] = {}
+    for entry in entries:
+        found.setdefault(entry["operator"], []).append(entry)
+    return {operator: found[operator] for operator in sorted(found)}
+
+
 def encode_record(record: Record) -> bytes:
     """The canonical bytes of a record."""
     members = {**record.members, "sections": dict(_sections(record.members))}
@@ -186,10 +194,7 @@ def _sections(members: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         if name != "results":
             yield name, _digest(value)
             continue
-        operators: dict[str, list[Entry]] = {}
-        for entry in value:
-            operators.setdefault(entry["operator"], []).append(entry)
-        for operator, entries in operators.items():
+        for operator, entries in by_operator(value).items():
             yield f"results/{operator}", _digest(entries)
 
 

@@ -27,8 +27,8 @@ from conformance.report.failure import (
 )
 from conformance.report.mistake_shapes import looks_like
 from conformance.report.printable import printable
-from conformance.report.record import Entry, Record
-from conformance.report.verdict import CONFORMANT, PASSED
+from conformance.report.record import Entry, Record, by_operator
+from conformance.report.verdict import CONFORMANT, PASSED, counted
 from conformance.report.writer import Observations
 from conformance.vectors.jsontext import write_whole
 
@@ -81,19 +81,6 @@ def score_of(entries: Iterable[Entry]) -> Score:
     return Score(passed, excused, bad, undeclared)
 
 
-def scores(record: Record) -> dict[str, Score]:
-    """The score of every operator, by its name."""
-    return {operator: score_of(entries) for operator, entries in by_operator(record).items()}
-
-
-def by_operator(record: Record) -> dict[str, Sequence[Entry]]:
-    """The entries of every operator, the operators sorted."""
-    found: dict[str, list[Entry]] = {}
-    for entry in record.entries:
-        found.setdefault(entry["operator"], []).append(entry)
-    return {operator: found[operator] for operator in sorted(found)}
-
-
 _TITLES: Final = {"vector": "vectors", "law": "laws", "behaviour": "behaviour", "fuzz": "fuzz", "crash": "crash"}
 _STYLES: Final = {"FAIL": "bold red", "pass": "green", "excused": "yellow", "n/a": "dim", "not run": "dim"}
 
@@ -115,14 +102,16 @@ def _by_kind(table: Table, record: Record) -> None:
     for kind in kinds:
         table.add_column(_TITLES[kind], justify="right")
     table.add_column("verdict")
-    for operator, entries in by_operator(record).items():
+    for operator, entries in by_operator(record.entries).items():
         cells = [_cell(score_of(entry for entry in entries if entry["kind"] == kind)) for kind in kinds]
         word = score_of(entries).word
         table.add_row(Text(operator), *cells, Text(word, style=_STYLES[word]))
 
 
 def _by_backend(table: Table, records: Sequence[Record]) -> None:
-    columns = [scores(record) for record in records]
+    columns = [
+        {operator: score_of(entries) for operator, entries in by_operator(record.entries).items()} for record in records
+    ]
     for record in records:
         table.add_column(Text(printable(record["backend"]["text"])), overflow="fold", justify="right")
     for operator in sorted({operator for column in columns for operator in column}):
@@ -221,7 +210,7 @@ def _failures(record: Record, observations: Observations, console: Console, line
     groups = group_alike(failures_of(record.entries), record["prose"])
     for number, alike in enumerate(groups[:most], 1):
         entry = alike.first
-        size = f"{alike.size} check{'s' * (alike.size != 1)}"
+        size = counted(alike.size, "check")
         line(f"{_GROUP[entry['verdict']]} {number} of {len(groups)} ({size}): {entry['id']}", "bold red")
         facts = facts_of(entry, record["prose"], tried_in(record), stderr_in(observations, entry))
         others = [_others(alike)] if alike.others else []
@@ -240,7 +229,7 @@ def _others(alike: Alike) -> Fact:
     groups = Counter(entry["group"] for entry in alike.others)
     named = ", ".join(f"{group} {count}" for group, count in groups.most_common(4))
     hidden = sum(count for _, count in groups.most_common()[4:])
-    checks = f"{len(alike.others)} other check{'s' * (len(alike.others) != 1)}"
+    checks = counted(len(alike.others), "other check")
     return Fact("alike", f"Same failure in {checks}: {named}" + (f", other groups {hidden}" if hidden else ""))
 
 
@@ -261,7 +250,7 @@ def _remarks(record: Record) -> Iterator[tuple[str, str]]:
         yield f"listed as an expected failure, but no check has this id: {pattern}", "red"
     excused = failures_of(record.entries, excused=True)
     if excused:
-        checks = f"{len(excused)} check{'s' * (len(excused) != 1)}"
+        checks = counted(len(excused), "check")
         yield f"{checks} failed as expected. Runs with expected failures are not certifiable.", "yellow"
     if record["fuzz"]:
         yield f"fuzz: {_figures(record['fuzz'].values())}", "dim"

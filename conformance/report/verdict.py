@@ -27,7 +27,7 @@ def verdict_of(run: RunResult) -> str:
         return NO_JUDGEMENT
     if not run.conformant:
         return NOT_CONFORMANT
-    return f"{PASSED} {_counted(len(run.excused), 'EXPECTED FAILURE')}" if run.excused else CONFORMANT
+    return f"{PASSED} {counted(len(run.excused), 'EXPECTED FAILURE')}" if run.excused else CONFORMANT
 
 
 def status_of(verdict: str) -> int:
@@ -47,9 +47,9 @@ def sentence_of(members: Mapping[str, Any]) -> str:
         return f"{verdict}: {_hindrance(members)}"
     part = " in the selected checks" if members["selection"] else ""
     scope = members["scope"]
-    tried = [f"{len(scope['operators'])} of {_counted(scope['of'], 'operator')}", f"profile {members['profile']}"]
+    tried = [f"{len(scope['operators'])} of {counted(scope['of'], 'operator')}", f"profile {members['profile']}"]
     if part:
-        tried.insert(0, _counted(counts["run"], "check"))
+        tried.insert(0, counted(counts["run"], "check"))
     tried.append(f"crash safety {crash_words(members['crash'])}")
     red = "; ".join(_red(members))
     return f"{verdict}{part}: {red + '; ' if red else ''}{', '.join(tried)}"
@@ -63,11 +63,11 @@ def crash_words(crash: Mapping[str, Mapping[str, Any]] | str) -> str:
         return "has no workload for these operators"
     known = [one for one in crash.values() if one["reached"]]
     if len(known) < len(crash):
-        return f"unknown in {len(crash) - len(known)} of {_counted(len(crash), 'workload')}"
+        return f"unknown in {len(crash) - len(known)} of {counted(len(crash), 'workload')}"
     order = ("none", "kill", "ext4", "posix")
     lowest = min((str(one["reached"]) for one in known), key=order.index)
     sampled = ", a sample of states" if any(one["sampled"] for one in known) else ""
-    return f"{lowest} in {_counted(len(crash), 'workload')}{sampled}"
+    return f"{lowest} in {counted(len(crash), 'workload')}{sampled}"
 
 
 def _hindrance(members: Mapping[str, Any]) -> str:
@@ -84,20 +84,20 @@ def _red(members: Mapping[str, Any]) -> Iterator[str]:
     failed = sum(entry["verdict"] == Verdict.FAIL for entry in bad)
     errors = [entry for entry in bad if entry["verdict"] == Verdict.ERROR]
     if failed:
-        yield f"{failed} of {_counted(ran, 'check')} failed"
+        yield f"{failed} of {counted(ran, 'check')} failed"
     if errors:
         said = {entry.get("message", "") for entry in errors}
         why = f": {_short(said.pop())}" if len(said) == 1 and "" not in said else ""
-        yield f"{len(errors)} of {_counted(ran, 'check')} errored{why}"
+        yield f"{len(errors)} of {counted(ran, 'check')} errored{why}"
     if missing := members["missing"]:
         more = f" and {len(missing) - _SHOWN} more" if len(missing) > _SHOWN else ""
         yield f"required, but not declared: {', '.join(missing[:_SHOWN])}{more}"
     if passing := members["unexpected_passes"]:
-        yield f"{_counted(len(passing), 'expected failure')} now pass; remove them with --update-expected"
+        yield f"{counted(len(passing), 'expected failure')} now pass; remove them with --update-expected"
     if unmatched := members["unmatched_expectations"]:
-        yield f"{_counted(len(unmatched), 'expected failure')} match no check"
+        yield f"{counted(len(unmatched), 'expected failure')} match no check"
     if losses := members["unattributed"]:
-        yield f"the backend was lost {_counted(len(losses), 'time')}, and no check repeats it alone"
+        yield f"the backend was lost {counted(len(losses), 'time')}, and no check repeats it alone"
 
 
 def _short(text: str) -> str:
@@ -106,6 +106,7 @@ def _short(text: str) -> str:
     return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}..."
 
 
-def _counted(number: int, word: str) -> str:
+def counted(number: int, word: str) -> str:
+    """A number and a word, which gets an s where there is not one."""
     plural = "S" if word.isupper() else "s"
     return f"{number} {word}{plural if number != 1 else ''}"

@@ -57,7 +57,7 @@ def _stamp(folder: Path) -> tuple[Any, ...]:
 @pytest.fixture
 def no_diagnosis(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without a kill matrix a red run starts no mutants, which costs seconds and is tested elsewhere."""
-    monkeypatch.setattr("conformance.trial.run.MATRIX_FILE", "no-such-matrix.json")
+    monkeypatch.setattr("conformance.trial.committed_reports.MATRIX_FILE", "no-such-matrix.json")
 
 
 @pytest.fixture
