@@ -88,7 +88,7 @@ def _grown(place: Place) -> Any:
         case str() if isinstance(place.type, Scalar | Value):
             return (place.value + "a" * _BYTES)[: _BYTES - 1] + "z"
         case bytes() if place.type in (Scalar("bytes"), Value()):
-            return bytes(k % _PERIOD for k in range(_BYTES))
+            return (bytes(range(_PERIOD)) * (_BYTES // _PERIOD + 1))[:_BYTES]
         case list() if place.value and not isinstance(place.value[0], dict):
             return [_numbered(place.value[0], k) for k in range(_ITEMS)]
         case dict() if place.value and not isinstance(place.type, Struct):
