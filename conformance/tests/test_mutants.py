@@ -30,7 +30,7 @@ from conformance.trial.kill_matrix import (
 )
 from conformance.trial.mutants import measure_matrix, reach_of
 
-WRONG = ("draw-before-increment", "fisher-yates-biased")
+WRONG = ("draw-before-increment",)
 SMALL = ("control", *WRONG)
 
 
@@ -130,12 +130,13 @@ def test_the_small_set_of_cases_kills_what_all_cases_kill() -> None:
 
 
 def test_a_run_finds_what_is_committed() -> None:
-    """A mutant, put to all cases; the control, put to one in 24: it must pass them all."""
-    fresh = measure_matrix(shipped_library(), quick_cases(), WRONG[:1])
-    calm = measure_matrix(shipped_library(), quick_cases()[::24], ["control"])
+    """The control, which every case is put to, on one case in eight; it must pass them all."""
+    fresh = measure_matrix(shipped_library(), quick_cases(), WRONG)
+    calm = measure_matrix(shipped_library(), quick_cases()[::8], ["control"])
     known = set(committed().digests)  # the cases that every row was asked
     assert len(known) > len(committed().cases) * 0.9
-    assert fresh.rows[WRONG[0]].killed & known == committed().rows[WRONG[0]].killed & known
+    for id_ in WRONG:
+        assert fresh.rows[id_].killed & known == committed().rows[id_].killed & known
     assert calm.rows["control"].killed == committed().rows["control"].killed
 
 

@@ -86,7 +86,7 @@ def walked(path: str, index: int | None, **config: Any) -> list[str]:
     return explain_collect_rows(arguments, path, index)
 
 
-def test_the_operator_is_walked() -> None:
+def test_the_walk_is_explained() -> None:
     assert EXPLANATIONS["Batch.CollectRows"] is explain_collect_rows
 
 
