@@ -162,7 +162,7 @@ class Driver:
         limit = hello.max_in_flight if len(self.unattributed) < _PIPELINES else 1
         pipeline: Pipeline[T] = Pipeline(carrier, self.submit, limit)
         try:
-            for finished in pipeline.run(waiting):
+            for finished in pipeline.hold(waiting):
                 self._lost_in_a_row = self._silences = 0
                 yield finished
             self._settle(carrier)
@@ -183,7 +183,7 @@ class Driver:
             try:
                 carrier, hello = self.start()
                 pipeline: Pipeline[T] = Pipeline(carrier, self.submit, hello.max_in_flight)
-                for finished in pipeline.run(waiting, resumed):
+                for finished in pipeline.hold(waiting, resumed):
                     self._lost_in_a_row = self._silences = 0
                     del unfinished[finished.key]
                     yield finished
