@@ -189,7 +189,7 @@ class Driver:
         if lasting:
             self._connected = None  # until it has answered them all
         try:
-            for finished in pipeline.run(waiting):
+            for finished in pipeline.hold(waiting):
                 self._lost_in_a_row = self._silences = 0
                 yield finished
             if lasting:
@@ -214,7 +214,7 @@ class Driver:
             try:
                 carrier, hello = self.start()
                 pipeline: Pipeline[T] = Pipeline(carrier, self.submit, hello.max_in_flight)
-                for finished in pipeline.run(waiting, resumed):
+                for finished in pipeline.hold(waiting, resumed):
                     self._lost_in_a_row = self._silences = 0
                     del unfinished[finished.key]
                     yield finished

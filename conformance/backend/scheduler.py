@@ -175,7 +175,7 @@ class Pipeline(Generic[T]):
         self._running: dict[Running[T], None] = {}
         self.resting: list[Running[T]] = []  # they ask for a new process
 
-    def run(self, waiting: deque[Conversation[T]], resumed: Sequence[Running[T]] = ()) -> Iterator[Finished[T]]:
+    def hold(self, waiting: deque[Conversation[T]], resumed: Sequence[Running[T]] = ()) -> Iterator[Finished[T]]:
         """Run every waiting conversation, and those that asked for this process; raises LostBackend."""
         for running in resumed:
             if (finished := self._advance(running)) is not None:

@@ -155,7 +155,7 @@ def test_requests_queue_up_to_a_megabyte_whatever_is_in_flight() -> None:
     running.hello()
     pipeline: Pipeline[Any] = Pipeline(running, lambda carrier, call: carrier.submit(call.operator, call.inputs), 64)
     waiting = deque(Conversation(str(n), talk) for n in range(20))
-    assert len(list(pipeline.run(waiting))) == 20
+    assert len(list(pipeline.hold(waiting))) == 20
     running.kill()
     assert 400_000 < running.most < 1_500_000
 

@@ -100,5 +100,7 @@ def test_the_checked_tree_names_the_variables_and_neither_functions_nor_parts_of
 def test_a_let_needs_the_variables_of_its_text_alone() -> None:
     inputs = Struct((Field("count", Scalar("uint64")), Field("counter", Scalar("uint64"))))
     known = environment(inputs, None, [("twice", "counter * 2u"), ("named", "'count' + string(twice)")])
-    needs = [("twice", frozenset({"counter"})), ("named", frozenset({"twice"}))]
-    assert [(let.name, let.needs) for let in known.lets] == needs
+    assert [(let.name, let.needs) for let in known.lets] == [
+        ("twice", frozenset({"counter"})),
+        ("named", frozenset({"twice"})),
+    ]
