@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path as FilePath
 from typing import Any, Final
@@ -57,11 +57,13 @@ _FORMS: Final[Mapping[str, frozenset[str]]] = {  # by the first key; the others 
     "join": frozenset(),
     "cbor": frozenset(),
     "edit": frozenset({"replace"}),
-    "like": frozenset({"set", "unset"}),
+    "like": frozenset({"with", "set", "unset"}),
+    "given": frozenset({"default"}),
 }
 _DTYPES: Final = ("uint8", "uint16", "uint32", "uint64", "int32", "int64")
-# What stands under these is a map of names, whatever the names are.
-_NAMES: Final = frozenset({"set", "fields", "result", "bases", "inputs", "outputs", "use", "decode", "state", VALUES})
+_TENSORS: Final = frozenset({"bool", "int8", "int16", "float16", "float32", "float64", *_DTYPES})
+# The keys of a map under one of these are names and never forms.
+_NAMES: Final = frozenset({"set", "with", "fields", "result", "bases", "inputs", "outputs", "use", "decode", "state"})
 
 
 def written_out(source: Source) -> Source:
@@ -91,6 +93,7 @@ class _Writer:
         self.values: dict[Path, Position] = {}
         self.keys: dict[Path, Position] = {}
         self.under_way: list[str] = []
+        self.given: Mapping[str, Any] = {}  # what the `like` that is written out gives to the value that it names
         self.count = 0
 
     def out(self, value: Any, at: Path, to: Path | None = None) -> Any:
@@ -178,8 +181,24 @@ class _Writer:
                     raise _Refused(f"expected [offset, old hex, new hex], found {row!r:.80}", hint)
         return b"".join([*parts, whole[done:]]).hex()
 
+    def _tensor(self, body: Mapping[str, Any], at: Path, _: Path | None) -> Any:
+        ((dtype, items),) = body.items()
+        shape, data = _flat(self.out(items, (*at, dtype)))
+        return {"dtype": dtype, "shape": shape, "data": data}
+
+    def _given(self, body: Mapping[str, Any], at: Path, _: Path | None) -> Any:
+        if body["given"] in self.given:
+            return copy.deepcopy(self.given[body["given"]])
+        if "default" in body:
+            return self.out(body["default"], (*at, "default"))
+        raise _Refused(f"nothing gives {body['given']!r:.60}", f"{{like: NAME, with: {{{body['given']}: ...}}}}")
+
     def _like(self, body: Mapping[str, Any], at: Path, to: Path | None) -> Any:
-        value = copy.deepcopy(self.named_value(body["like"], to if len(body) == 1 else None))
+        given = self.out(body.get("with", {}), (*at, "with"))
+        unused = given.keys() - set(_names_given(self.named.get(str(body["like"]))))
+        if unused:
+            raise _Refused(f"{body['like']} uses no {', '.join(sorted(unused))}", "leave it out")
+        value = copy.deepcopy(self.named_value(body["like"], to if len(body) == 1 else None, given))
         for path in body.get("unset", ()):
             holder, last = _reached(value, path)
             if not isinstance(holder, dict) or last not in holder:
@@ -196,23 +215,50 @@ class _Writer:
                 raise _Refused(f"nothing is above {path!r}", "name a part of what is there")
         return value
 
-    def named_value(self, name: Any, to: Path | None = None) -> Any:
-        """A named value, written out."""
+    def named_value(self, name: Any, to: Path | None = None, given: Mapping[str, Any] | None = None) -> Any:
+        """A named value, written out with what is given to it."""
         if not _is_in(name, self.named):
             raise _Refused(f"unknown value {name!r:.60}", f"values here: {', '.join(self.named) or 'none'}")
         if name in self.under_way:
             raise _Refused(f"{name} is made of itself", "break the circle")
         if len(self.under_way) >= DEEPEST:
             raise _Refused(f"more than {DEEPEST} values made of one another", "write one of them out")
+        outer, self.given = self.given, given or {}
         self.under_way.append(name)
         value = self.out(self.named[name], (VALUES, name), to)
         self.under_way.pop()
+        self.given = outer
         return value
 
 
 def _form(value: Mapping[str, Any]) -> str:
     """The form that a map is, by its keys; nothing where it is a plain map."""
+    if len(value) == 1 and _TENSORS.issuperset(value):
+        return "tensor"
     return next((name for name, beside in _FORMS.items() if name in value and value.keys() - {name} <= beside), "")
+
+
+def _flat(items: Any) -> tuple[list[int], list[Any]]:
+    """The shape of nested lists, and their items in one list."""
+    if not isinstance(items, list):
+        raise _Refused(f"expected a list, found {items!r:.60}", "{uint8: [[1, 2, 3], [4, 5, 6]]}")
+    if not any(isinstance(item, list) for item in items):
+        return [len(items)], items
+    parts = [_flat(item) for item in items]
+    if any(shape != parts[0][0] for shape, _ in parts):
+        raise _Refused("the inner lists have different lengths", "write {dtype, shape, data} where they must")
+    return [len(items), *parts[0][0]], [item for _, flat in parts for item in flat]
+
+
+def _names_given(value: Any) -> Iterator[str]:
+    """The names that a named value takes from `with`."""
+    if isinstance(value, dict):
+        if isinstance(value.get("given"), str):
+            yield value["given"]
+        value = list(value.values())
+    if isinstance(value, list):
+        for part in value:
+            yield from _names_given(part)
 
 
 def _is_in(name: Any, known: Mapping[str, Any]) -> bool:
