@@ -13,7 +13,7 @@ from typing import Any, Final, TypeVar
 
 from conformance.contract.finder import Layout, Snapshot
 from conformance.contract.memo import NOTHING, Memo, digest_of_files, digest_of_texts
-from conformance.contract.shorthand import companion_of, joined
+from conformance.contract.shorthand import SHARED, companion_of, joined
 from conformance.contract.source import MalformedContract, Path, Position, Problem, Source, parse, read
 
 _NUMBERS = 7  # of a place: its parent; file, line and column of its value; the same of its key (line 0: none)
@@ -180,12 +180,12 @@ class Reader:
         """The parsed file if it exists and fits its schema; problems are noted, not raised."""
         if not os.path.lexists(file):
             return None
-        beside = companion_of(file) if schema == "contract" else None
-        files = [one for one in (file, beside) if one is not None and (one == file or one.exists())]
+        beside = (companion_of(file), file.with_name(SHARED)) if schema == "contract" else ()
+        files = [file, *(one for one in beside if one.exists())]
         made_from = self._digest(schema, files)
         plain = self.memo.get("source", made_from)
         if plain is not NOTHING:
-            text = "".join(self.snapshot[one].decode("utf-8") for one in files)
+            text = "".join(self.snapshot[one].decode("utf-8") for one in files if one.name != SHARED)
             return unpacked(plain, self.layout.shown(file), text)
         source = self._fit(schema, files)
         if source is not None and made_from:
@@ -201,13 +201,13 @@ class Reader:
 
     def _fit(self, schema: str, files: list[FilePath]) -> Source | None:
         try:
-            source, *cases = map(self._parsed, files)
+            source, *others = map(self._parsed, files)
             if schema == "contract":
-                for one in cases:
-                    source = joined(source, one)
                 # Imported here, and the schemas below: what is known already needs neither.
-                from conformance.contract.shorthand import written_out
+                from conformance.contract.shorthand import with_shared, written_out
 
+                for one, file in zip(others, files[1:], strict=True):
+                    source = with_shared(source, one) if file.name == SHARED else joined(source, one)
                 source = written_out(source)
         except MalformedContract as error:
             self.problems += error.problems

@@ -15,12 +15,36 @@ from conformance.contract.canonical import array, encode_item, head, text_map
 from conformance.contract.source import MAX_VALUES, MalformedContract, Path, Position, Problem, Source
 
 ENDING: Final = ".cases.yaml"
+SHARED: Final = "values.yaml"  # the values that several contracts of a family use
 KEYS: Final = ("values", "bases", "vectors", "workloads")  # what may be in it instead of in the contract
 
 
 def companion_of(contract: FilePath) -> FilePath:
     """Where the cases of a contract's file may be."""
     return contract.with_name(contract.stem + ENDING)
+
+
+def with_shared(contract: Source, shared: Source) -> Source:
+    """A contract that may also use the values of its family; raises MalformedContract where a name is in both."""
+    own = contract.value.get(VALUES, {}) if isinstance(contract.value, dict) else {}
+    common = shared.value.get(VALUES) if isinstance(shared.value, dict) else None
+    if not isinstance(common, dict) or len(shared.value) > 1:
+        raise MalformedContract([shared.problem((), "C002", f"expected a map with the key {VALUES} alone")])
+    if not isinstance(own, dict):
+        return contract  # a mistake that `written_out` reports
+    problems = [
+        Problem(contract.key_at((VALUES, name)), "C005", f"{name} twice", f"{shared.file} has it; choose another name")
+        for name in own
+        if name in common
+    ]
+    if problems:
+        raise MalformedContract(problems)
+    return replace(
+        contract,
+        value={**contract.value, VALUES: {**common, **own}},
+        values={**shared.values, **contract.values},
+        keys={**shared.keys, **contract.keys},
+    )
 
 
 def joined(contract: Source, cases: Source) -> Source:
