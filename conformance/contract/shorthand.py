@@ -177,7 +177,7 @@ class _Writer:
             elif isinstance(made := self.out(part, here), list):
                 items += made
             else:
-                texts += [made]
+                texts += [str(made) if type(made) is int else made]
         if not parts or (items and texts) or not all(isinstance(text, str) for text in texts):
             raise _Refused("expected a list of texts, or a list of lists", "{join: [ab, {repeat: [c, 300]}]}")
         if sum(map(len, texts)) + len(items) > LONGEST:
