@@ -68,7 +68,8 @@ def _made_from(library: Library, corpus: Corpus, with_evidence: bool) -> str:
         names = named_documents(library)
         open_cache().put("documents", contracts, names)
     matrix = library.layout.reports / MATRIX_FILE if with_evidence else None
-    texts = [contracts, cases, str((root / "conformance" / "tests").is_dir()), _content(matrix)]
+    lock = library.layout.spec / "contracts.lock"
+    texts = [contracts, cases, _content(lock), str((root / "conformance" / "tests").is_dir()), _content(matrix)]
     return digest_of_texts([*texts, *(f"{name} {_content(root / name)}" for name in names)])
 
 

@@ -30,12 +30,12 @@ from conformance.contract.model import Contract
 from conformance.contract.parse import contract_from
 from conformance.contract.reader import Reader
 from conformance.contract.registry import ErrorCode, errors_from, registry_functions
-from conformance.contract.shorthand import ENDING
+from conformance.contract.shorthand import ENDING, SHARED
 from conformance.contract.source import MalformedContract, Position, Problem, Source
 from conformance.contract.types import Type, named_types
 
 _Entry = TypeVar("_Entry", Ruling, Mutant, FileFormat)
-_FAMILY_FILES = ("requirements.yaml", "coverage.yaml", "rulings.yaml", "mutants.yaml", "formats.yaml")
+_FAMILY_FILES = ("requirements.yaml", "coverage.yaml", "rulings.yaml", "mutants.yaml", "formats.yaml", SHARED)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from typing import Any
 from conformance.contract.cache import MISSING, Cache, digest_of_files, digest_of_texts
 from conformance.contract.finder import Layout, Snapshot
 from conformance.contract.lazy import DeferredMapping
-from conformance.contract.shorthand import companion_of, joined, written_out
+from conformance.contract.shorthand import SHARED, companion_of, joined, with_shared, written_out
 from conformance.contract.source import MalformedContract, Path, Position, Problem, Source, parse, read
 
 _COLUMNS = 7  # of a row: its parent; file, line and column of the value; the same of the key; line 0 for none
@@ -86,13 +86,12 @@ class Reader:
         """The parsed file if it exists and fits its schema; problems are added to the list, not raised."""
         if not os.path.lexists(file):
             return None
-        files = [file]
-        if schema == "contract" and companion_of(file).exists():
-            files.append(companion_of(file))
+        beside = (companion_of(file), file.with_name(SHARED)) if schema == "contract" else ()
+        files = [file, *(one for one in beside if one.exists())]
         key = self._digest(schema, files)
         plain = self.cache.get("source", key)
         if plain is not MISSING:
-            text = "".join(self.snapshot[one].decode("utf-8") for one in files)
+            text = "".join(self.snapshot[one].decode("utf-8") for one in files if one.name != SHARED)
             return unpacked(plain, self.layout.shown(file), text)
         source = self._fit(schema, files)
         if source is not None and key:
@@ -108,10 +107,10 @@ class Reader:
 
     def _fit(self, schema: str, files: list[FilePath]) -> Source | None:
         try:
-            source, *cases = map(self._parsed, files)
+            source, *others = map(self._parsed, files)
             if schema == "contract":
-                for one in cases:
-                    source = joined(source, one)
+                for one, file in zip(others, files[1:], strict=True):
+                    source = with_shared(source, one) if file.name == SHARED else joined(source, one)
                 source = written_out(source)
         except MalformedContract as error:
             self.problems += error.problems

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path as FilePath
 from typing import Any, Final
@@ -13,12 +13,36 @@ from conformance.contract.types import INTEGER_RANGES
 from conformance.contract.value import value_item, wire_value
 
 ENDING: Final = ".cases.yaml"
+SHARED: Final = "values.yaml"  # the values that several contracts of a family use
 KEYS: Final = ("values", "bases", "vectors", "workloads")  # what may be in it instead of in the contract
 
 
 def companion_of(contract: FilePath) -> FilePath:
     """Where the cases of a contract's file may be."""
     return contract.with_name(contract.stem + ENDING)
+
+
+def with_shared(contract: Source, shared: Source) -> Source:
+    """A contract that may also use the values of its family; raises MalformedContract where a name is in both."""
+    own = contract.value.get(VALUES, {}) if isinstance(contract.value, dict) else {}
+    common = shared.value.get(VALUES) if isinstance(shared.value, dict) else None
+    if not isinstance(common, dict) or len(shared.value) > 1:
+        raise MalformedContract([shared.problem((), "C002", f"expected a map with the key {VALUES} alone")])
+    if not isinstance(own, dict):
+        return contract  # a mistake that `written_out` reports
+    problems = [
+        Problem(contract.key_at((VALUES, name)), "C005", f"{name} twice", f"{shared.file} has it; choose another name")
+        for name in own
+        if name in common
+    ]
+    if problems:
+        raise MalformedContract(problems)
+    return replace(
+        contract,
+        value={**contract.value, VALUES: {**common, **own}},
+        values={**shared.values, **contract.values},
+        keys={**shared.keys, **contract.keys},
+    )
 
 
 def joined(contract: Source, cases: Source) -> Source:
@@ -55,10 +79,15 @@ _FORMS: Final[Mapping[str, frozenset[str]]] = {  # by the first key; the others 
     "join": frozenset(),
     "cbor": frozenset(),
     "edit": frozenset({"replace"}),
-    "like": frozenset({"set", "unset"}),
+    "like": frozenset({"with", "set", "unset"}),
+    "given": frozenset({"default"}),
 }
-# The keys whose value is a map of names; a name in it may be that of a form.
-_NAMES: Final = frozenset({"set", "fields", "result", "bases", "inputs", "outputs", "use", "decode", "state", VALUES})
+_DTYPES: Final = ("uint8", "uint16", "uint32", "uint64", "int32", "int64")
+_TENSORS: Final = frozenset({"bool", "int8", "int16", "float16", "float32", "float64", *_DTYPES})
+# The keys of a map under one of these are names and never forms.
+_NAMES: Final = frozenset(
+    {"set", "with", "fields", "result", "bases", "inputs", "outputs", "use", "decode", "state", VALUES}
+)
 
 
 def written_out(source: Source) -> Source:
@@ -88,6 +117,7 @@ class _Writer:
         self.values: dict[Path, Position] = {}
         self.keys: dict[Path, Position] = {}
         self.under_way: list[str] = []
+        self.given: Mapping[str, Any] = {}  # what the `like` that is written out gives to the value that it names
         self.count = 0
 
     def out(self, value: Any, at: Path, to: Path | None = None) -> Any:
@@ -147,7 +177,7 @@ class _Writer:
             elif isinstance(made := self.out(part, here), list):
                 items += made
             else:
-                texts += [made]
+                texts += [str(made) if type(made) is int else made]
         if not parts or (items and texts) or not all(isinstance(text, str) for text in texts):
             raise _Refused("expected a list of texts, or a list of lists", "{join: [ab, {repeat: [c, 300]}]}")
         if sum(map(len, texts)) + len(items) > LONGEST:
@@ -175,8 +205,24 @@ class _Writer:
                     raise _Refused(f"expected [offset, old hex, new hex], found {row!r:.80}", hint)
         return b"".join([*parts, whole[done:]]).hex()
 
+    def _tensor(self, body: Mapping[str, Any], at: Path, _: Path | None) -> Any:
+        ((dtype, items),) = body.items()
+        shape, data = _flat(self.out(items, (*at, dtype)))
+        return {"dtype": dtype, "shape": shape, "data": data}
+
+    def _given(self, body: Mapping[str, Any], at: Path, _: Path | None) -> Any:
+        if body["given"] in self.given:
+            return copy.deepcopy(self.given[body["given"]])
+        if "default" in body:
+            return self.out(body["default"], (*at, "default"))
+        raise _Refused(f"nothing gives {body['given']!r:.60}", f"{{like: NAME, with: {{{body['given']}: ...}}}}")
+
     def _like(self, body: Mapping[str, Any], at: Path, to: Path | None) -> Any:
-        value = copy.deepcopy(self.named_value(body["like"], to if len(body) == 1 else None))
+        given = self.out(body.get("with", {}), (*at, "with"))
+        unused = given.keys() - set(_names_given(self.named.get(str(body["like"]))))
+        if unused:
+            raise _Refused(f"{body['like']} uses no {', '.join(sorted(unused))}", "leave it out")
+        value = copy.deepcopy(self.named_value(body["like"], to if len(body) == 1 else None, given))
         for path in body.get("unset", ()):
             holder, last = _reached(value, path)
             if not isinstance(holder, dict) or last not in holder:
@@ -193,23 +239,50 @@ class _Writer:
                 raise _Refused(f"nothing is above {path!r}", "name a part of what is there")
         return value
 
-    def named_value(self, name: Any, to: Path | None = None) -> Any:
-        """A named value, written out."""
+    def named_value(self, name: Any, to: Path | None = None, given: Mapping[str, Any] | None = None) -> Any:
+        """A named value, written out with what is given to it."""
         if not _is_in(name, self.named):
             raise _Refused(f"unknown value {name!r:.60}", f"values here: {', '.join(self.named) or 'none'}")
         if name in self.under_way:
             raise _Refused(f"{name} is made of itself", "break the circle")
         if len(self.under_way) >= DEEPEST:
             raise _Refused(f"more than {DEEPEST} values made of one another", "write one of them out")
+        outer, self.given = self.given, given or {}
         self.under_way.append(name)
         value = self.out(self.named[name], (VALUES, name), to)
         self.under_way.pop()
+        self.given = outer
         return value
 
 
 def _form(value: Mapping[str, Any]) -> str:
     """The form that a map is, by its keys; nothing where it is a plain map."""
+    if len(value) == 1 and _TENSORS.issuperset(value):
+        return "tensor"
     return next((name for name, beside in _FORMS.items() if name in value and value.keys() - {name} <= beside), "")
+
+
+def _flat(items: Any) -> tuple[list[int], list[Any]]:
+    """The shape of nested lists, and their items in one list."""
+    if not isinstance(items, list):
+        raise _Refused(f"expected a list, found {items!r:.60}", "{uint8: [[1, 2, 3], [4, 5, 6]]}")
+    if not any(isinstance(item, list) for item in items):
+        return [len(items)], items
+    parts = [_flat(item) for item in items]
+    if any(shape != parts[0][0] for shape, _ in parts):
+        raise _Refused("the inner lists have different lengths", "write {dtype, shape, data} where they must")
+    return [len(items), *parts[0][0]], [item for _, flat in parts for item in flat]
+
+
+def _names_given(value: Any) -> Iterator[str]:
+    """The names that a named value takes from `with`."""
+    if isinstance(value, dict):
+        if isinstance(value.get("given"), str):
+            yield value["given"]
+        value = list(value.values())
+    if isinstance(value, list):
+        for part in value:
+            yield from _names_given(part)
 
 
 def _is_in(name: Any, known: Mapping[str, Any]) -> bool:

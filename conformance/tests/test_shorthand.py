@@ -8,7 +8,7 @@ from typing import Any
 import cbor2
 import pytest
 
-from conformance.contract.shorthand import joined, written_out
+from conformance.contract.shorthand import joined, with_shared, written_out
 from conformance.contract.source import MalformedContract, parse
 
 NAMED = """
@@ -18,6 +18,8 @@ values:
   guards:
     - {id: one, that: "true"}
     - {id: two, that: "true"}
+  call: {step: {given: step, default: open}, call: Open, set: {row: {uint8: {given: rows}}}}
+  calls: [{like: call, with: {rows: {given: rows}}}, {like: call, with: {step: again, rows: [0]}}]
 """
 
 
@@ -49,6 +51,16 @@ def value_of(form: str) -> Any:
         ('{edit: {repeat: ["00", 3]}, replace: [[3, "", "01"]]}', "00000001"),
         ("{like: header}", {"fields": {"a": {"int": 1}, "b": {"text": "x"}}}),
         ("{like: header, set: {fields.a.int: 7}, unset: [fields.b]}", {"fields": {"a": {"int": 7}}}),
+        ("{uint8: []}", {"dtype": "uint8", "shape": [0], "data": []}),
+        ("{float16: [0.5, -0.0]}", {"dtype": "float16", "shape": [2], "data": [0.5, -0.0]}),
+        ("{bool: [[true, false, true], [false, true, false]]}",
+         {"dtype": "bool", "shape": [2, 3], "data": [True, False, True, False, True, False]}),
+        ("{uint8: [[[1]], [[2]]]}", {"dtype": "uint8", "shape": [2, 1, 1], "data": [1, 2]}),
+        ("{uint16: {series: {start: 5, count: 2}}}", {"dtype": "uint16", "shape": [2], "data": [5, 6]}),
+        ("{like: calls, with: {rows: [7]}}",
+         [{"step": name, "call": "Open", "set": {"row": {"dtype": "uint8", "shape": [1], "data": [row]}}}
+          for name, row in (("open", 7), ("again", 0))]),
+        ("{join: [a, 5, b]}", "a5b"),
         ("{set: {repeat: [a, 2]}}", {"set": {"repeat": ["a", 2]}}),
         ("{path: x, cbor: {int: 1}}", {"path": "x", "cbor": {"int": 1}}),
     ],
@@ -79,6 +91,11 @@ def test_cbor_is_what_a_library_reads_and_its_maps_are_in_canonical_order() -> N
         ("{like: heeder}", "unknown value 'heeder'"),
         ("{like: header, unset: [fields.c]}", "nothing is at 'fields.c' to unset"),
         ("{like: header, set: {nothing.a: 1}}", "nothing is above 'nothing.a'"),
+        ("{like: call, with: {rows: [1], row: 2}}", "like: call uses no row"),
+        ("{like: header, with: 5}", "like: a part is of the wrong kind"),
+        ("{uint8: 5}", "tensor: expected a list, found 5"),
+        ("{uint8: [[1], [2, 3]]}", "tensor: the inner lists have different lengths"),
+        ("{uint8: [1, [2]]}", "tensor: expected a list, found 1"),
         ("{like: header, set: 5}", "like: a part is of the wrong kind"),
         ("{like: header, unset: [5]}", "like: a part is of the wrong kind"),
         ('{edit: "00", replace: 5}', "edit: a part is of the wrong kind"),
@@ -92,8 +109,13 @@ def test_a_form_that_cannot_be_written_out_names_its_place_and_what_was_expected
     with pytest.raises(MalformedContract) as caught:
         value_of(form)
     (problem,) = caught.value.problems
-    assert (problem.code, problem.position.line, problem.position.column) == ("C018", 8, 7)
+    assert (problem.code, problem.position.line, problem.position.column) == ("C018", 10, 7)
     assert said in problem.message
+
+
+def test_a_part_that_with_does_not_give_is_reported_where_it_is_used() -> None:
+    with pytest.raises(MalformedContract, match=r"x.yaml:8:\d+: C018 given: nothing gives 'rows'"):
+        value_of("{like: call}")
 
 
 def test_a_value_made_of_itself_is_refused() -> None:
@@ -142,6 +164,27 @@ def test_cases_beside_a_contract_are_part_of_it_at_their_own_positions() -> None
 def test_a_file_of_cases_holds_cases_and_nothing_twice(cases: str, said: str) -> None:
     with pytest.raises(MalformedContract) as caught:
         joined(parse("contract: A\nvectors: []\n", "a.yaml"), parse(cases, "a.cases.yaml"))
+    assert said in str(caught.value)
+
+
+def test_the_values_of_a_family_are_known_in_each_contract_at_their_own_positions() -> None:
+    shared = parse("values:\n  row: {a: 1}\n", "values.yaml")
+    source = written_out(with_shared(parse("values: {b: 2}\nhere: [{like: row}, {like: b}]\n", "a.yaml"), shared))
+    assert source.value == {"here": [{"a": 1}, 2]}
+    assert str(source.at(("here", 0, "a"))) == "values.yaml:2:12"
+
+
+@pytest.mark.parametrize(
+    ("contract", "shared", "said"),
+    [
+        ("values: {row: 1}\n", "values: {row: 2}\n", "a.yaml:1:10: C005 row twice"),
+        ("a: 1\n", "bases: {}\n", "values.yaml:1:1: C002 expected a map with the key values alone"),
+        ("a: 1\n", "values: {}\nbases: {}\n", "values.yaml:1:1: C002 expected a map with the key values alone"),
+    ],
+)
+def test_a_name_is_a_value_of_the_family_or_of_the_contract(contract: str, shared: str, said: str) -> None:
+    with pytest.raises(MalformedContract) as caught:
+        with_shared(parse(contract, "a.yaml"), parse(shared, "values.yaml"))
     assert said in str(caught.value)
 
 
