@@ -85,9 +85,7 @@ _FORMS: Final[Mapping[str, frozenset[str]]] = {  # by the first key; the others 
 _DTYPES: Final = ("uint8", "uint16", "uint32", "uint64", "int32", "int64")
 _TENSORS: Final = frozenset({"bool", "int8", "int16", "float16", "float32", "float64", *_DTYPES})
 # The keys of a map under one of these are names and never forms.
-_NAMES: Final = frozenset(
-    {"set", "with", "fields", "result", "bases", "inputs", "outputs", "use", "decode", "state", VALUES}
-)
+_NAMES: Final = frozenset({"set", "with", "fields", "result", "bases", "inputs", "outputs", "use", "decode", "state"})
 
 
 def written_out(source: Source) -> Source:
