@@ -84,10 +84,10 @@ class Reader:
 
     def checked(self, file: FilePath, schema: str) -> Source | None:
         """The parsed file if it exists and fits its schema; problems are added to the list, not raised."""
-        if not os.path.lexists(file):
+        if not self._exists(file):
             return None
         beside = (companion_of(file), file.with_name(SHARED)) if schema == "contract" else ()
-        files = [file, *(one for one in beside if one.exists())]
+        files = [file, *(one for one in beside if self._exists(one))]
         key = self._digest(schema, files)
         plain = self.cache.get("source", key)
         if plain is not MISSING:
@@ -97,6 +97,10 @@ class Reader:
         if source is not None and key:
             self.cache.put("source", key, packed(source))
         return source
+
+    def _exists(self, file: FilePath) -> bool:
+        # A file that is removed after the start of the command is read from the snapshot.
+        return file in self.snapshot or os.path.lexists(file)
 
     def _digest(self, schema: str, files: list[FilePath]) -> str:
         """The digest of the files and of what they are checked against; empty where one is not in the snapshot."""
