@@ -31,7 +31,7 @@ class Deferred(Mapping[str, Callable[..., Any]]):
 
 
 class Entries(Deferred):
-    """Functions with the places where they stand, `module:function` below one package."""
+    """Functions with their places, `module:function` below one package."""
 
     def __init__(self, package: str, places: Mapping[str, str]) -> None:
         super().__init__(places)

@@ -46,7 +46,7 @@ class SelfDescribing:
 
 @dataclass(frozen=True, slots=True)
 class ArrayOf:
-    """Mark an array object (`Annotated[NDArray[np.uint64], ArrayOf(UINT64)]`) that stands for a list of integers."""
+    """Mark an array object (`Annotated[NDArray[np.uint64], ArrayOf(UINT64)]`) that represents a list of integers."""
 
     element: Integer
 

@@ -218,7 +218,7 @@ _KINDS = ("vectors", "laws", "fuzz", "crash")
 def command(ids: tuple[str, ...], kinds: tuple[str, ...], jobs: int, **flags: bool) -> int:
     """Run every mutant, or those named, against the quick vectors, laws, fuzzing and crash workloads.
 
-    Each kind runs by itself. Without IDS the trivial backends run as well, and the matrix and the floor are compared
+    Each kind runs alone. Without IDS the trivial backends run as well, and the matrix and the floor are compared
     with the committed ones. Exit status 1: a mutant survives, a control dies, a patch does not apply, a mutant does
     not break what it declares, a trivial backend passes 5 %, or a committed report is stale. With --solo: a mutant
     survives whichever operator is declared alone, and its entry does not say why (`solo`).

@@ -130,7 +130,7 @@ def believed(matrix: KillMatrix, cases: Iterable[Case], declared: Collection[str
 
 
 def matrix_summary(matrix: KillMatrix) -> dict[str, Any]:
-    """How many mutants each kind of check kills by itself, and what rests on a single case.
+    """How many mutants each kind of check kills alone, and what rests on a single case.
 
     A guard, refusal, postcondition or invariant rests on a single case where no mutant breaks it in two.
     """

@@ -1,7 +1,7 @@
 """Groups along an axis: one line of a contract becomes, leaf by leaf, the values that a careless backend changes.
 
 The group is first expanded as any other, into plain calls or traces; every leaf of the inputs of one step of these then
-takes, alone, each value of the axis. The calls of a pure operator for one leaf stand in one case; a trace is a case for
+takes, alone, each value of the axis. The calls of a pure operator for one leaf are one case; a trace is a case for
 each value, or, `packed`, gives every leaf another value at a time, or, `together`, asks the step with one value after
 the other.
 """
@@ -44,7 +44,7 @@ class Line:
 
 
 def along_axis(expansion: Expansion, questions: Iterable[Question]) -> Iterator[Question]:
-    """The cases of an `axis` group, made of the questions that the group stands for without its axis."""
+    """The cases of an `axis` group, made of the questions that the group gives without its axis."""
     for question in questions:
         asked = _step(expansion, question)
         if path := expansion.body.get("unknown"):
@@ -77,7 +77,7 @@ def _step(expansion: Expansion, question: Question) -> Asked:
 
 
 def _repeats(expansion: Expansion, question: Question) -> bool:
-    """Whether the call can be asked again and again in one case: it stands alone and no directory is changed by it."""
+    """Whether the call can be asked again and again in one case: it is the only call and changes no directory."""
     return len(question.steps) == 1 and not expansion.codebook[question.operator].roots
 
 

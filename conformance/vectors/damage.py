@@ -146,7 +146,7 @@ def damaged_bytes(data: bytes, form: FileFormat, edit: str) -> bytes:
 
 
 def with_damage(value: Mapping[str, Any], formats: Mapping[str, FileFormat]) -> Any:
-    """A wire map, or, where it stands for damaged bytes whose reference is resolved, these bytes.
+    """A wire map, or, where it represents damaged bytes whose reference is resolved, these bytes.
 
     Raises KeyError where the answered bytes have nothing that can be damaged so.
     """

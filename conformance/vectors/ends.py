@@ -1,6 +1,6 @@
 """Values with something at their ends that a careless carrier takes for no part of them.
 
-They are made from what stands at a leaf: line ends that `chomp` takes off, blanks of every kind, NULs, the marks that
+They are made from the value of a leaf: line ends that `chomp` takes off, blanks of every kind, NULs, the marks that
 begin or end a text for some programs, quotes around it, and a first or last byte that no text has. Every value is in
 wire form.
 """
@@ -44,7 +44,7 @@ _BYTES: Final[Mapping[str, str]] = {"high": "80", "all-ones": "ff"}
 
 
 def ends(spot: Spot) -> Iterator[Named]:
-    """What stands at a leaf with each odd end, and each odd beginning."""
+    """The value of a leaf with each odd end, and each odd beginning."""
     match spot.type:
         case Scalar("string") if isinstance(spot.value, str):
             yield from _texts(spot.value)

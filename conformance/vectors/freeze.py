@@ -165,7 +165,7 @@ class _Freezer:
 
     def confirmers(self, question: Question) -> list[Derivation]:
         names = self.codebook[question.operator].contract.confirmed_by
-        # Nobody confirms themselves.
+        # A backend cannot confirm its own answer.
         found = [self.derivations[name] for name in names if name in self.derivations and name != self.reference]
         return [derivation for derivation in found if derivation.covers(question)]
 

@@ -44,7 +44,7 @@ def anywhere(value: Any, wanted: Callable[[Any], bool]) -> bool:
 
 
 class UnknownPath(Exception):
-    """A dotted path leads to nothing of the type; `hint` names what there is instead."""
+    """A dotted path leads to nothing of the type; `hint` names what the type has instead."""
 
     def __init__(self, path: str, hint: str) -> None:
         super().__init__(path)

@@ -32,7 +32,7 @@ _PACK: Final[Mapping[int, str]] = {2: ">e", 4: ">f", 8: ">d"}
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """Stands for what an earlier step answered: `step.output.path`; with a `format`, for that with a damaged field."""
+    """Represents what an earlier step answered: `step.output.path`; with a `format`, for that with a damaged field."""
 
     text: str
     format: str = ""

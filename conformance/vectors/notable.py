@@ -29,12 +29,12 @@ from conformance.vectors.leaf import INTEGER, Optional, Spot
 NEAR: Final = "near"
 _CUTS: Final = (8, 16, 31, 32, 53, 63)  # bits at which a number is narrowed
 _DIGITS: Final = {ord("0") + k: chr(0x660 + k) for k in range(10)}
-_LONGEST: Final = 300  # letters or items of a value that has neighbours; a longer one stands for its size
+_LONGEST: Final = 300  # letters or items of a value that has neighbours; a longer one represents its size
 Named = tuple[str, Any]
 
 
 def near(spot: Spot) -> Iterator[Named]:
-    """The neighbours of what stands at a leaf, each with a short name."""
+    """The neighbours of the value of a leaf, each with a short name."""
     match spot.type:
         case Scalar("string") if isinstance(spot.value, str) and len(spot.value) <= _LONGEST:
             yield from _texts(spot.value)
@@ -97,7 +97,7 @@ _COUNTS: Final = (9, 17, 65, 255, 256, 257, 65_535, 65_536, 65_537)
 _COUNTS_OF_STRUCTS: Final = (9, 17, 65, 255, 256, 257, 65_536)  # one large one: each costs a message of megabytes
 _TEXT_SIZES: Final = (65, 255, 256, 257, 65_535, 65_536, 65_537)
 _BYTE_SIZES: Final = (0, 255, 256, 257, 4096, 8192, 65_535, 65_536, 65_537)
-_LITERAL: Final = 64  # a value of more letters or items stands as a recipe
+_LITERAL: Final = 64  # a value of more letters or items is written as a recipe
 _DIGESTS: Final = (32, 64)  # hex digits of bytes inside a `value` that are of one length by their meaning
 
 _TEXTS: Final[Mapping[str, str]] = {
@@ -144,7 +144,7 @@ _FLOATS: Final[Mapping[str, Mapping[str, str]]] = {
 
 
 def notable(axis: str, spot: Spot) -> Iterator[Named]:
-    """The values of an axis for one leaf occurrence, each with a short name; none equals what stands there."""
+    """The values of an axis for one leaf occurrence, each with a short name; none equals the value there."""
     made = _MAKERS[axis](spot)
     return ((name, value) for name, value in made if value != spot.value)
 
@@ -198,7 +198,7 @@ def _wire(type_: Scalar, number: int) -> Any:
 
 
 def odd_members() -> Iterator[list[Any]]:
-    """Members of a self-describing map that nobody knows: one for every odd value of every kind, some inside a list."""
+    """Members of a self-describing map without a declaration: one for each odd value of each kind, some in a list."""
     kinds = {"text": Scalar("string"), "int": INTEGER, "float": Scalar("float64"), "bytes": Scalar("bytes")}
     minus_zero = {"float": _FLOATS["float64"]["minus-zero"]}
     odd: list[Any] = [False, True, {"text": ""}, {"bytes": ""}, {"array": []}, {"map": []}, {"array": [minus_zero]}]
@@ -245,7 +245,7 @@ def _fixed(size: int) -> Iterator[Named]:
 
 
 def _twin_keys(wire: Any) -> Iterator[Named]:
-    """Pairs of keys that a careless table takes for one, and keys that it cannot hold, added to what stands there."""
+    """Pairs of keys that a careless table takes for one, and keys that it cannot hold, with the others."""
     long = "k" * 64
     twins = {
         "nul": ("k", "k\0a", "k\0b"),

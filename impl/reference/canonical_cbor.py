@@ -1,7 +1,7 @@
 """Canonical CBOR, written by hand: one value, one byte string.
 
 Integers and lengths take the shortest head, lengths are definite, floats are always binary64, map keys are texts that
-stand in the bytewise order of their encodings and never twice; there are no tags, neither NaN nor an infinity, and at
+are in the bytewise order of their encodings and never twice; there are no tags, neither NaN nor an infinity, and at
 most MAX_DEPTH levels of nesting (seed 000 §0.B; seed 002 §II.F; requirements N10, N27, C06; rulings CA07, CA09).
 """
 

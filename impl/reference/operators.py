@@ -1,4 +1,4 @@
-"""Every operator that the reference answers for, and where it stands below this package."""
+"""Every operator that the reference answers for, and its module below this package."""
 
 from collections.abc import Mapping
 from types import MappingProxyType

@@ -76,7 +76,7 @@ def _words_of_counter(counter: int) -> Words4:
 def block_draws(epoch_seed: bytes, block_id: int) -> tuple[int, int]:
     """Return the two 64-bit numbers k0 and k1 of a block (ruling NA05).
 
-    The block id stands in the upper two counter words. The lower two are the base's own, as in no counter of draws():
+    The block id is in the upper two counter words. The lower two are the base's own, as in no counter of draws():
     no counter is ever used twice.
     """
     seed = read_seed(epoch_seed)

@@ -62,7 +62,7 @@ def _held_before_own_step(targets: Positions) -> Positions:
         held = further
 
 
-# All blocks at once cost about 130 us more than one block, each block by itself about 15 us.
+# All blocks at once cost about 130 us more than one block, each block alone about 15 us.
 MANY_BLOCKS: Final = 8
 
 ORDERS_BYTES: Final = 4 << 20

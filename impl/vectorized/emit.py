@@ -170,7 +170,7 @@ def _has_type(item: object, kind: type[int] | type[str]) -> bool:
 
 
 def _encoded(item: object) -> bytes:
-    """Return the canonical bytes of what a record holds; keys stand in the bytewise order of their encodings."""
+    """Return the canonical bytes of what a record holds; keys are in the bytewise order of their encodings."""
     match item:
         case bool():
             return boolean(item)

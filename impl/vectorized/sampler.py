@@ -76,7 +76,7 @@ class Sampler:
     def batches(self, cursor: Cursor = START, epochs: int | None = 1) -> Iterator[Batch]:
         """Yield batches from a cursor on until `epochs` roll-overs have passed, for ever if None.
 
-        The first epoch counts from wherever the cursor stands.
+        The first epoch counts from the position of the cursor.
         """
         last = None if epochs is None else cursor.epoch + epochs
         t = 0

@@ -13,7 +13,7 @@ Convert = Callable[[Any], Any]
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Codec:
-    """Hold the two directions; None stands for "leave the value as it is"."""
+    """Hold the two directions; None represents "leave the value as it is"."""
 
     read: Convert | None = None
     write: Convert | None = None

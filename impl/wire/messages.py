@@ -11,7 +11,7 @@ from impl.wire.json_form import JsonForm
 
 
 class Unreadable:
-    """Stand for a message that could not be read, with the reason."""
+    """Represent a message that could not be read, with the reason."""
 
     def __init__(self, reason: str) -> None:
         self.reason = reason

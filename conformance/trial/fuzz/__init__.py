@@ -1,4 +1,4 @@
-"""Differential fuzzing: inputs derived from the contract alone, answers held to the reference's."""
+"""Differential fuzzing: inputs derived from the contract alone, answers compared with the reference's."""
 
 from __future__ import annotations
 

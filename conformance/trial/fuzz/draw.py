@@ -61,7 +61,7 @@ def _leaves(type_: Struct, native: Native) -> Iterator[tuple[Kind, Path, Iterato
 
 
 def _kind(place: Place) -> Kind:
-    """What of a place is worth its own degenerate values: its leaf, and whether anything stands there, and in it."""
+    """What of a place is worth its own degenerate values: its leaf, and whether it has a value and content."""
     size = getattr(place.value, "size", None)  # of an array, whose truth is another matter
     return place.key, place.is_there, bool(place.value if size is None else size)
 

@@ -353,7 +353,7 @@ class _Search:
         self.counts["refused"] += bool(behind) and isinstance(behind[0].observed, ObservedFailure)
 
     def record(self) -> dict[str, Any]:
-        """The figures as they stand in the record."""
+        """The figures in the form of the record."""
         names = ("examples", "asked", "succeeded", "refused")
         return {**{name: self.counts[name] for name in names}, "edits": dict(sorted(self.edits.items()))}
 

@@ -39,7 +39,7 @@ class Figures:
         (self.listed if listed else self.drawn)[side] += 1
 
     def record(self) -> dict[str, Any]:
-        """The figures as they stand in the record; `passed` counts calls that a guard was asked about and let by.
+        """The figures in the form of the record; `passed` counts calls that a guard was asked about and let by.
 
         `examples` and `succeeded` are of the drawn calls; a listed one may well be refused.
         """

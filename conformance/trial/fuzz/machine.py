@@ -190,7 +190,7 @@ class _Search:
         return replace(result, details={"trace": list(lines)}, steps=steps)
 
     def record(self) -> dict[str, Any]:
-        """The figures as they stand in the record."""
+        """The figures in the form of the record."""
         guards = {
             f"{contract.method.name}#{guard.id}": {
                 side: self.sides[f"{contract.method.name}#{guard.id}/{side}"] for side in ("passed", _REFUSED)

@@ -1,4 +1,4 @@
-"""One place of an input changed at random: near what stands there, or as the rest of the input suggests."""
+"""One place of an input changed at random: near the value there, or as the rest of the input suggests."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def mutated(native: Native, type_: Struct, random: Random, words: Vocabulary, ta
 
 
 class _Change:
-    """The ways to change a value; `others` is what stands elsewhere in the same input."""
+    """The ways to change a value; `others` are the values elsewhere in the same input."""
 
     def __init__(self, random: Random, words: Vocabulary, others: Sequence[Place], tame: bool) -> None:
         self.random, self.words, self.others, self.tame = random, words, others, tame

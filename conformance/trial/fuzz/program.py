@@ -19,7 +19,7 @@ from conformance.vectors.leaf import is_damaged, is_reference
 from conformance.vectors.place import ABSENT
 from conformance.vectors.state_tracking import NOBODY
 
-STRANGER: Final = -1  # in place of a turn: the handle that nobody gave
+STRANGER: Final = -1  # in place of a turn: a handle that no operation returned
 
 
 @dataclass(frozen=True, slots=True)

@@ -93,7 +93,7 @@ def seeds_of(forms: OperatorForms, cases: Sequence[Case]) -> Seeds:
 
 
 def _few_long(natives: Iterable[Native]) -> Iterator[Native]:
-    """The inputs without all but the two smallest of the long ones, which stand behind the others."""
+    """The inputs without all but the two smallest of the long ones, which come after the others."""
     sized = [(len(printed(native)), native) for native in natives]
     yield from (native for size, native in sized if size <= LONGEST)
     long = sorted((size, k) for k, (size, _) in enumerate(sized) if size > LONGEST)
@@ -111,7 +111,7 @@ def _in_turns(groups: Iterable[Mapping[str, Native]]) -> Iterator[Native]:
 
 
 def _whole_calls(case: Case) -> Iterator[CallStep]:
-    """The calls of a case whose inputs stand in it, not in what an earlier step answers, nor as a recipe."""
+    """The calls of a case whose inputs are written in it, not taken from an earlier answer or made by a recipe."""
     earlier: set[str] = set()
 
     def refers(value: Any) -> bool:

@@ -16,7 +16,7 @@ NAMES: Final = ("b", "a", "Z", "ab", "é", "order")
 _NUMBERS: Final = ("1", "2", "3", "10", "-1", "1.0", "2.0", "2.5", "'1'", "'2'", "9007199254740993", "1e3")
 _TEXTS: Final = ("'x'", "'X'", "'x '", "'1'", "'10'", "'2'", "'é'", "''", "'y'", "'longer text'")
 _DATES: Final = ("'2024-02-29'", "'1969-12-31 23:59'", "'2024-01-01T00:00:01.5Z'", "'0001-01-01'")
-# What a column that nobody declared may hold: each theme lies near the line between two types.
+# What a column without a declaration may hold: each theme lies near the line between two types.
 _THEMES: Final = (
     ("'2024-02-29'", "'2024-02-29 23:59'", "'2024-02-29T01:00:00+05:30'", "'2024-02-29T01:00:00-03:30'", "'1969-12-31'",
      "'2024-02-29T01:00:00.000001Z'", "'2024-02-29 01:00:00-00:00'", "'0001-01-01T00:00+23:59'", "'9999-12-31'"),
@@ -105,7 +105,7 @@ def _table(random: Random, name: str, keys: dict[str, str]) -> tuple[str, dict[s
 
 
 def _undeclared(random: Random, name: str) -> tuple[str, dict[str, str], list[str]]:
-    """A table with one column of a theme that nobody declares: a few values of it, all different or repeated."""
+    """A table with one column of a theme without a declaration: a few values of it, all different or repeated."""
     theme = random.choice(_THEMES)
     some = random.sample(theme, random.randint(1, len(theme)))
     cells = some * random.choice((1, 1, 1, 9, 10, 11))

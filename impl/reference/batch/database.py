@@ -57,7 +57,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForeignKey:
-    """Say for every row of the table which row of the named table its column refers to; -1 stands for NULL."""
+    """Say for every row of the table which row of the named table its column refers to; -1 represents NULL."""
 
     column: str
     table: str

@@ -23,7 +23,7 @@ class RemappedText:
 def remap_text(
     *, text_embed_ids: Tensor, semantic_types: Tensor, is_null: Tensor, is_padding: Tensor, text_embeddings: Tensor
 ) -> RemappedText:
-    """Return batch-local ids for the global text ids of a batch, and the rows of the text table they stand for.
+    """Return batch-local ids for the global text ids of a batch, and the rows of the text table they represent.
 
     Ids are dense, by first appearance over sequences and positions among the text cells that are neither null nor
     padding; every other position has 0. Raises CONTRACT_VIOLATION where the shapes do not fit together or an id is

@@ -12,7 +12,7 @@ from typing import Final
 from impl.reference.batch.tensors import z_score
 
 ROOT: Final = Path(__file__).resolve().parents[3]
-# In a checkout the tables stand in spec/, in an installed copy beside the harness.
+# In a checkout the tables are in spec/, in an installed copy beside the harness.
 PLACES: Final = (
     ROOT / "spec" / "batch" / "tables" / "cyclic.json",
     ROOT / "conformance" / "_data" / "spec" / "batch" / "tables" / "cyclic.json",

@@ -20,11 +20,11 @@ from impl.types import Value, bytes32
 
 FORMAT: Final = "uml_os_checkpoint_v1"
 
-# The array head, the format's text of 21 bytes and the hash's byte string of 34 stand around the header.
+# The array head, the format's text of 21 bytes and the hash's byte string of 34 are around the header.
 MAX_BLOB_BYTES: Final = 1 + 21 + MAX_HEADER_BYTES + 34
 
 
-# Stands for the header of a blob that does not open, because null is a header too.
+# Represents the header of a blob that does not open, because null is a header too.
 SHUT: Final = object()
 
 

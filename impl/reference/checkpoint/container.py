@@ -1,4 +1,4 @@
-"""A container on disk, opened: its files by size, its header and its manifest as they stand."""
+"""A container on disk, opened: its files by size, its header and its manifest."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ from impl.reference.data.cursors import decode_cursors
 
 
 def selection_faults(asked: Sequence[str], manifest: Manifest, paths: Collection[str]) -> Iterator[Fault]:
-    """Yield a fault for each path that no shard has, that stands twice or that the policy does not declare.
+    """Yield a fault for each path that no shard has, that occurs twice or that the policy does not declare.
 
     The policy is the manifest's list of paths that may be restored without the others (requirement C27).
     """
@@ -243,7 +243,7 @@ def section_hash_faults(manifest: Header, shards: Sequence[Shard], prefix: str) 
             yield Fault(prefix + name, "ROOT_MISMATCH")
 
 
-# Every shard may stand in a folder of its own, with one folder around it.
+# Every shard may be in a folder of its own, with one folder around it.
 MAX_ENTRIES: Final = 3 * MAX_SHARDS + 16
 
 

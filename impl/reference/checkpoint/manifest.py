@@ -81,7 +81,7 @@ def below(folder: str, shards: Iterable[Shard]) -> list[Shard]:
 def checkpoint_merkle_root(shards: Iterable[Shard]) -> bytes:
     """Return the root over all shards in the order of their paths (requirement C16; rulings CA03, CA05).
 
-    The last node of every odd level stands twice; a single leaf is the root; no leaf has a root of its own.
+    The last node of every odd level occurs twice; a single leaf is the root; no leaf has a root of its own.
     """
     level = [leaf(shard) for shard in in_path_order(shards)]
     if not level:
@@ -229,7 +229,7 @@ def shards_in(manifest: Manifest) -> list[Shard]:
 
 
 def path_faults(shards: Sequence[Shard]) -> Iterator[Fault]:
-    """Yield a fault for each path that stands twice and each that is not listed (rulings CA04, CA06)."""
+    """Yield a fault for each path that occurs twice and each that is not listed (rulings CA04, CA06)."""
     seen: set[str] = set()
     for shard in shards:
         if shard.path in seen:
@@ -240,7 +240,7 @@ def path_faults(shards: Sequence[Shard]) -> Iterator[Fault]:
 
 
 def policy_faults(manifest: Manifest, shards: Sequence[Shard]) -> Iterator[Fault]:
-    """Yield a fault for each path of the partial-restore policy that no shard has, or that stands twice."""
+    """Yield a fault for each path of the partial-restore policy that no shard has, or that occurs twice."""
     policy = manifest.get("partial_restore", [])
     assert is_string_array(policy)
     paths = {shard.path for shard in shards}

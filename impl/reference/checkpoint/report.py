@@ -122,7 +122,7 @@ def source_hash_of(header: Header) -> bytes:
 
 
 def compatibility_level_of(header: Header) -> CompatibilityLevel:
-    """Return how a valid header's MINOR stands to the newest registered one.
+    """Return how a valid header's MINOR compares with the newest registered one.
 
     A header of an older MINOR is read as its migration would leave it: the two differ in nothing but the version.
     """

@@ -97,7 +97,7 @@ class BatchRequest:
 def first_fault(request: BatchRequest) -> str | None:
     """Return the code of the first guard that refuses the request, None where all accept it.
 
-    The guards stand in the order of seed 000 §6, and their numbers are those of the completion of ruling NA13.
+    The guards are in the order of seed 000 §6, and their numbers are those of the completion of ruling NA13.
     """
     manifest = request.manifest
     cursor = request.cursor

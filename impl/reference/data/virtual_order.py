@@ -63,7 +63,7 @@ class BlockPlan:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Hold where a virtual position falls: its block in order, the block that stands there, the place inside."""
+    """Hold where a virtual position falls: its block in order, the block there, the place inside."""
 
     ordinal: int
     block_id: int

@@ -1,6 +1,6 @@
 """The error registry: for every code its subsystem, its severity, its diagnostics and its sentence.
 
-The numbers stand in `impl.failure`; no code is retryable and every record is public.
+The numbers are in `impl.failure`; no code is retryable and every record is public.
 """
 
 from collections.abc import Mapping

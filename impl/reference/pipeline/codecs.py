@@ -93,7 +93,7 @@ class NpzCodec:
     ending = ".npz"
 
     def judge_end(self, tail: bytes) -> None:
-        """Raise Corrupt where the last record of an archive does not stand at the end."""
+        """Raise Corrupt where the last record of an archive is not at the end."""
         if tail[-22:-18] != _LAST_RECORD:
             raise Corrupt("it does not end like an archive")
 
@@ -256,7 +256,7 @@ class PtCodec:
         if not is_field_name(name) or not self._is_tensor(item):
             raise Corrupt(f"{shown(name)} is no field")
         dtype = str(item.dtype).removeprefix(_DTYPE_PREFIX)
-        # An expanded or sparse tensor may stand for more elements than the file has bytes.
+        # An expanded or sparse tensor may represent more elements than the file has bytes.
         if dtype not in WIDTHS or item.layout is not self._torch.strided or not item.is_contiguous():
             raise Corrupt(f"{name} is no plain tensor")
         if item.numel() * WIDTHS[dtype] > most_bytes or item.device.type != "cpu":

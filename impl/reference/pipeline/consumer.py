@@ -79,7 +79,7 @@ class SplitStats:
 
 @dataclass(frozen=True, slots=True)
 class ConsumerStats:
-    """Hold what a consumer did and where it stands."""
+    """Hold what a consumer did and its position."""
 
     mode: Mode
     batch_size: uint64

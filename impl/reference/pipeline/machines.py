@@ -301,7 +301,7 @@ class ConsumerMachine:
         return Done()
 
     def stats(self, *, handle: str) -> ConsumerStats:
-        """Return the counters and where each split stands."""
+        """Return the counters and the position of each split."""
         return self._consumers.find(handle, PREFIX + "Stats").statistics()
 
     def schema(self, *, handle: str, split: str) -> DeclaredSchema:

@@ -68,7 +68,7 @@ def require_plain(value: object) -> None:
         elif type(item) not in (str, int, float, bool, type(None)):
             raise invalid(f"a {type(item).__name__} is no plain value")
         items += len(inside)
-        # A list inside itself, or one that stands twice in each of forty others, never ends.
+        # A list inside itself, or one that occurs twice in each of forty others, never ends.
         if items > MAX_ITEMS or (inside and depth == MAX_DEPTH):
             raise invalid(f"the metadata holds more than {MAX_ITEMS} items or {MAX_DEPTH} levels")
         waiting += [(depth + 1, part) for part in inside]
@@ -102,7 +102,7 @@ class FieldSpec:
         return (self.name, self.dtype, self.shape) == (other.name, other.dtype, other.shape)
 
     def as_map(self) -> dict[str, Any]:
-        """Return the map that stands in metadata and meta.pkl; without a role the key is absent."""
+        """Return the map in metadata and meta.pkl; without a role the key is absent."""
         described: dict[str, Any] = {"name": self.name, "dtype": self.dtype, "shape": list(self.shape)}
         if self.role is not None:
             described["role"] = self.role
@@ -160,7 +160,7 @@ APPLICABLE: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
 def check_meta(meta: object) -> Mapping[str, Any]:
     """Return the metadata where every required key is there and well typed; META_INVALID (requirements Q16, Q20, Q21).
 
-    A size that does not apply may stand there and must then be a size; other keys pass untouched.
+    A size that does not apply may be there and must then be a size; other keys pass untouched.
     """
     require_plain(meta)
     if not isinstance(meta, dict):

@@ -107,7 +107,7 @@ def _invalid(name: str, number: object) -> Refusal:
 
 log: Final = logging.getLogger("tallystick.pipeline.provider")
 
-# No clock sleeps for ever, and nobody sees whether it is woken once a day.
+# No clock sleeps for ever, and it makes no difference whether it is woken once a day.
 _LONGEST_SLEEP: Final = 86400.0
 _FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
 

@@ -79,7 +79,7 @@ class Metadata:
     schema: tuple[FieldSpec, ...]
 
     def as_map(self) -> dict[str, Any]:
-        """Return the map that stands in the file, its keys in the seed's order."""
+        """Return the map in the file, its keys in the seed's order."""
         return {
             "batch_size": self.batch_size,
             "num_batches": self.num_batches,
@@ -99,7 +99,7 @@ class BatchFile:
 
 
 class Codec(Protocol):
-    """Turn batch files into bytes and back; reading raises Corrupt and runs nothing that stands in the bytes."""
+    """Turn batch files into bytes and back; reading raises Corrupt and runs nothing from the bytes."""
 
     ending: str
 
@@ -113,7 +113,7 @@ class Codec(Protocol):
         """Read the bytes of a file."""
 
     def decode_legacy(self, content: bytes) -> BatchFile:
-        """Read the tensors of a file of the baseline, whatever else stands in it."""
+        """Read the tensors of a file of the baseline, whatever else is in it."""
 
 
 def metadata_of(described: object) -> Metadata:

@@ -1,4 +1,4 @@
-"""Where one split stands: the file in hand and its next row."""
+"""The position of one split: the file in hand and its next row."""
 
 from __future__ import annotations
 
@@ -201,7 +201,7 @@ class SplitReader:
             self._file = None
 
     def position(self) -> Position | None:
-        """Return where the split stands, None between two files."""
+        """Return the position of the split, None between two files."""
         if self._file is None:
             return None
         return Position(file=self._file.name, batch=self._batch, row=self._row)

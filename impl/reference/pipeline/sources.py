@@ -122,7 +122,7 @@ class Source(Protocol):
         """Start over; tell whether the file in hand is to be let go."""
 
     def backlog(self) -> int:
-        """Count the files that stand there."""
+        """Count the files that are there."""
 
     def held(self, in_hand: LoadedFile | None) -> int:
         """Count the files in memory, the one in hand included."""
@@ -196,7 +196,7 @@ class QueueSource:
         return len(self._cached) + (in_hand is not None)
 
     def undeleted(self) -> int:
-        """Count the finished files that still stand there."""
+        """Count the finished files that are still there."""
         return len(self._undeleted)
 
     def _waiting(self) -> list[BatchName]:

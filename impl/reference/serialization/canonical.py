@@ -28,7 +28,7 @@ def encode_canonical(*, item: Value) -> Encoded:
     """Encode a value as canonical CBOR.
 
     A value outside the profile is CONTRACT_VIOLATION: an integer beyond 64 bits, a float that is not finite, a map key
-    that is no text or stands twice, a text that is not Unicode, more than 256 levels of nesting
+    that is no text or occurs twice, a text that is not Unicode, more than 256 levels of nesting
     (seed 002 §II.F, §0.Z; requirements C06, C49; rulings CA07, CA09).
     """
     try:

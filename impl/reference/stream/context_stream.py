@@ -152,7 +152,7 @@ NEXT_CHUNK: Final = "Stream.NextChunk"
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Stand before a token: the pass over the data, and the token's index in it (ruling SA01)."""
+    """A position before a token: the pass over the data, and the token's index in it (ruling SA01)."""
 
     pass_number: int
     index: int
@@ -162,7 +162,7 @@ class ContextStream:
     """Serve the chunks of one rank, in the order of the source, each once (seed 003 §Stream).
 
     In a round every rank serves one chunk of the same size: rank r skips r chunks, serves one and skips the rest, so
-    that all ranks stand at the same place between two rounds (requirement S32; rulings SA18, SA19).
+    that all ranks are at the same place between two rounds (requirement S32; rulings SA18, SA19).
     """
 
     def __init__(
@@ -218,7 +218,7 @@ class ContextStream:
         self.is_mid_step = False
 
     def reset(self) -> None:
-        """Stand at 0 of the current pass for a new context; chunk ids, pulse and content hash go on (ruling SA03)."""
+        """Go to 0 of the current pass for a new context; chunk ids, pulse and content hash go on (ruling SA03)."""
         self.source.restart(self._place.index)
         self._place = Place(self._place.pass_number, 0)
 
@@ -227,7 +227,7 @@ class ContextStream:
         return self._place.index
 
     def cursor(self) -> StreamCursor:
-        """Return where the stream stands; only here the content is hashed (requirements S22, S29-S31)."""
+        """Return the position of the stream; only here the content is hashed (requirements S22, S29-S31)."""
         if self._last_tokens:
             self._last_hash = content_hash(self._last_tokens)
             self._last_tokens = ()
@@ -245,7 +245,7 @@ class ContextStream:
         )
 
     def resume(self, cursor: StreamCursor, pass_number: int) -> bool:
-        """Go on where a cursor stands, whose every field was checked; False where the source cannot go so far."""
+        """Go on at the position of a cursor, whose every field was checked; False where the source cannot go so far."""
         if not self.source.resume(pass_number, cursor.dataset_index):
             return False
         self._place = Place(pass_number, cursor.dataset_index)

@@ -35,7 +35,7 @@ class IteratorTokens:
         return min(wanted, self._held.end)
 
     def is_over(self, pass_number: int, index: int) -> bool:
-        """Tell whether no token of a pass stands at an index or after it, by trying to draw one."""
+        """Tell whether no token of a pass is at an index or after it, by trying to draw one."""
         self._draw(pass_number, None, index + 1)
         return self._held.end <= index
 
@@ -60,7 +60,7 @@ class IteratorTokens:
         self._begin(self._pass)
 
     def resume(self, pass_number: int, index: int) -> bool:
-        """Draw and forget all tokens before an index; False where a stream cannot stand there (ruling SA14)."""
+        """Draw and forget all tokens before an index; False where a stream cannot be there (ruling SA14)."""
         self._draw(pass_number, index, index)
         if index == 0:
             return True
@@ -76,7 +76,7 @@ class IteratorTokens:
         self._broken_at = None
 
     def _draw(self, pass_number: int, start: int | None, end: int) -> None:
-        """Hold what there is in [start, end), or from where it holds tokens to `end`."""
+        """Hold the tokens in [start, end), or from where it holds tokens to `end`."""
         first = self._held.start if self._broken_at is None else self._broken_at
         if pass_number != self._pass:
             first = start or 0

@@ -102,7 +102,7 @@ class StreamMachine:
         return Done()
 
     def reset(self, *, handle: str) -> Done:
-        """Stand at 0 for a new context."""
+        """Go to 0 for a new context."""
         self._stream(handle, "Stream.Reset").reset()
         return Done()
 

@@ -27,7 +27,7 @@ DEFAULT_ON_END: Final[OnEnd] = "wrap"
 
 
 def open_source(source: SourceDeclaration, root: str | None) -> TokenSource:
-    """Open a complete source, whose files stand below the root; UnusableFile."""
+    """Open a complete source, whose files are below the root; UnusableFile."""
     on_end = source.on_end or DEFAULT_ON_END
     match source.kind:
         case "interactive":
@@ -89,7 +89,7 @@ class StreamModelMismatch(ContractFailure):
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """Hold the model's state, the stream, and whether the source was held to the content hash."""
+    """Hold the model's state, the stream, and whether the source was compared with the content hash."""
 
     model: Model
     stream: ContextStream
@@ -165,7 +165,7 @@ def _pass_of(cursor: StreamCursor) -> int:
 
 
 def _is_within(position: int, tokens: TokenSource) -> bool:
-    """Tell whether a stream can stand at a position (ruling SA14)."""
+    """Tell whether a stream can be at a position (ruling SA14)."""
     total = tokens.total_tokens
     if total is None or position == 0:
         return True
@@ -175,7 +175,7 @@ def _is_within(position: int, tokens: TokenSource) -> bool:
 def _has_content(cursor: StreamCursor, tokens: TokenSource, pass_number: int) -> bool:
     """Tell whether the source still has the last chunk, in the cursor's pass or one that the last round was in.
 
-    A round has at most as many wraps as ranks, so that the chunk may stand so many passes earlier.
+    A round has at most as many wraps as ranks, so that the chunk may be so many passes earlier.
     """
     if tokens.total_tokens is None and cursor.last_chunk_len > LARGEST_CHUNK:
         return False

@@ -17,7 +17,7 @@ FORMAT: Final = "stream_checkpoint_v1"
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """Hold the pulse that a model stands at, and its state, which only the model understands."""
+    """The pulse of a model, and its state, which only the model understands."""
 
     pulse_id: uint64
     state: bytes

@@ -47,7 +47,7 @@ class UnusableFile(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Say how wide the words of a file are, and at which byte the first one stands."""
+    """Say how wide the words of a file are, and at which byte the first one is."""
 
     dtype: str
     offset: int
@@ -140,7 +140,7 @@ def _npy_header(header: bytes) -> tuple[str, int]:
 
 @dataclass(frozen=True, slots=True)
 class PartDeclaration:
-    """Declare a source that may stand within another one."""
+    """Declare a source that may be within another one."""
 
     kind: Literal["file", "tokens"]
     path: str | None = None
@@ -179,7 +179,7 @@ def is_complete(source: SourceDeclaration) -> bool:
             if len(parts) != 1 or source.seed is None:
                 return False
         case "interactive":
-            # Nobody can say again what was said, and its boundaries come with it.
+            # The conversation cannot be repeated, and its boundaries come with it.
             return source.on_end == "stop" and not source.boundaries
         case _:
             return _has_data(source)
@@ -206,7 +206,7 @@ class UnusablePlace(Exception):
 def write_durably(root: str, name: str, content: bytes) -> None:
     """Write a file beside its name, make it durable and rename it; UnusablePlace (requirement S24).
 
-    After an error of the disk nothing is deleted, and the old file, if there was one, stands.
+    After an error of the disk nothing is deleted, and the old file, if there was one, stays.
     """
     final = _place(root, name)
     temporary = final.with_name(f".{name}.tmp")
@@ -252,7 +252,7 @@ def _place(root: str, name: str) -> Path:
 
 
 def _is_folder(path: Path) -> bool:
-    """Tell whether a folder stands there; a link to one is a link, which is replaced."""
+    """Tell whether there is a folder; a link to one is a link, which is replaced."""
     return path.is_dir() and not path.is_symlink()
 
 

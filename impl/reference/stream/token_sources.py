@@ -38,7 +38,7 @@ class TokenSource(Protocol):
         """Return how many tokens of a pass there are, counting no further than `wanted`."""
 
     def is_over(self, pass_number: int, index: int) -> bool:
-        """Tell whether no token of a pass stands at an index or after it."""
+        """Tell whether no token of a pass is at an index or after it."""
 
     def read(self, pass_number: int, start: int, end: int) -> list[int]:
         """Return the tokens from `start` up to, and not including, `end`, fewer where the data end."""
@@ -58,7 +58,7 @@ class TokenSource(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Stand for the tokens [start, end) of one pass of a part."""
+    """Represent the tokens [start, end) of one pass of a part."""
 
     part: TokenSource
     pass_number: int
@@ -89,7 +89,7 @@ class PiecedTokens(ABC):
         return wanted if self._total is None else min(wanted, self._total)
 
     def is_over(self, pass_number: int, index: int) -> bool:
-        """Tell whether no token of a pass stands at an index or after it."""
+        """Tell whether no token of a pass is at an index or after it."""
         return self._total is not None and index >= self._total
 
     def read(self, pass_number: int, start: int, end: int) -> list[int]:
@@ -146,7 +146,7 @@ class FixedTokens(ABC):
         return min(wanted, self._length)
 
     def is_over(self, pass_number: int, index: int) -> bool:
-        """Tell whether no token stands at an index or after it."""
+        """Tell whether no token is at an index or after it."""
         return index >= self._length
 
     @abstractmethod

@@ -44,7 +44,7 @@ class Entries:
 class Crowd:
     """Walk from seeds together.
 
-    A walk stands in the child list of its row number `list_id`, at `place`, having let `rank` of its children pass.
+    A walk is in the child list of its row number `list_id`, at `place`, having let `rank` of its children pass.
     """
 
     def __init__(self, keys: Keys, seeds: Indices, times: Indices, limits: Limits) -> None:
@@ -231,7 +231,7 @@ class Crowd:
 
 
 def _before(walk: Indices, amount: Indices, walks: int) -> Indices:
-    """Return what stands before each entry in its walk; the entries of a walk stand together, walks ascending."""
+    """Return the entries before each entry in its walk; the entries of a walk are together, walks ascending."""
     ends = np.cumsum(amount)
     start = np.zeros(walks, np.int64)
     heads = np.flatnonzero(first_of_run(walk))

@@ -41,7 +41,7 @@ class Cells:
     """Hold every cell that is not ignored; cell (column c, RowIdx r) has the address base[c] + r.
 
     A word is the float32 bits of a z-score, a bool, a categorical id or a text id, 0 at a NULL; the microseconds of
-    timestamp columns stand apart, at stamp_base[c] + r.
+    timestamp columns are apart, at stamp_base[c] + r.
     """
 
     first_rows: Indices  # per table

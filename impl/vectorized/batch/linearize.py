@@ -56,7 +56,7 @@ def linearize(cells: Cells, rows: Rows, length: int) -> Sequences:
     tables = cells.tables_of(rows.row)
     run, column = cells.columns.expand(tables)
     sequence = rows.sequence[run]
-    # Cells of earlier sequences stand before the first cell of this one.
+    # Cells of earlier sequences are before the first cell of this one.
     starts = np.searchsorted(sequence, np.arange(rows.sequences))
     position = np.arange(len(sequence)) - starts[sequence]
     kept = position < length

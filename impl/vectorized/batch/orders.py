@@ -25,7 +25,7 @@ class Orders:
 def orders(column_ids: AnyArray, seq_row_ids: AnyArray, is_padding: Flags, edges: Edges) -> Orders:
     """Return the orders of each sequence by column and by row."""
     rank, row_order = _row_ranks(seq_row_ids, is_padding, edges)
-    # Padding may name any row; one more rank behind each sequence's stands for it.
+    # Padding may name any row; one more rank behind each sequence's represents it.
     rank = np.concatenate([rank, np.full((edges.sequences, 1), edges.most)], axis=1)
     row = np.where(is_padding, edges.most, seq_row_ids.astype(np.int64))
     out_perm = _sorted(np.take_along_axis(rank, row, axis=1))

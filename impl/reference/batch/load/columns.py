@@ -168,7 +168,7 @@ def time_column(table: SourceTable, types: Sequence[SemanticType], declared: Map
 
 
 def obvious_type(table: SourceTable, place: int) -> SemanticType | None:
-    """Return the type of a column that nobody declared, None where it is in doubt."""
+    """Return the type of a column without a declaration, None where it is in doubt."""
     column = table.columns[place]
     keys = {table.place(name) for key in table.foreign_keys for name in key.columns}
     if column.name in table.primary_key or place in keys:

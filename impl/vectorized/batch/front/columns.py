@@ -62,7 +62,7 @@ def write_tables(folder: Path, database: Database, embedder: Embedder) -> Embedd
     """Write the embeddings of all columns, categories and texts, and return them memory-mapped.
 
     A file is the table's float16 numbers, little-endian, row by row, without a header (seed 004 §5a, §5b, §6). A
-    column is embedded as "table column", a category as its name; the rows stand under their global indices.
+    column is embedded as "table column", a category as its name; the rows are under their global indices.
     """
     tables = sorted(database.tables, key=lambda table: table.name.encode())
     columns = [(table, column) for table in tables for column in table.columns]
