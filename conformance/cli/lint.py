@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -16,6 +17,7 @@ from conformance.contract.library import Library
 from conformance.contract.source import MalformedContract
 from conformance.lint.catalogue import lint
 from conformance.lint.coverage import Text, coverage_findings, coverage_lines, drift, text_of, updated
+from conformance.lint.governance import LockCurrent
 from conformance.lint.output import as_json, as_sarif, as_text, findings_of
 from conformance.lint.requirements import read_documents
 from conformance.lint.rule import Finding
@@ -25,7 +27,7 @@ from conformance.trial.kill_matrix import evidence_of, read_matrix
 from conformance.trial.laws.law import known_laws
 from conformance.vectors.corpus import Corpus
 from conformance.vectors.jsontext import write_whole
-from conformance.vectors.lock import LOCK_FILE, BadLock, governance, read_lock
+from conformance.vectors.lock import LOCK_FILE, BadLock, Lock, governance, read_lock
 
 FINE, BAD, NO_JUDGEMENT = 0, 1, 2
 
@@ -95,6 +97,9 @@ def judged(library: Library, corpus: Corpus, with_evidence: bool) -> Outcome:
     with shown_progress("lint") as progress:
         progress.stage("contracts", len(subject.contracts))
         found = _found(subject, corpus)
+        if with_evidence:  # `tally run` also accepts contracts that were edited and not built yet
+            current = LockCurrent().check(replace(subject, lock=_lock(library)))
+            found = tuple(sorted({*found, *current}))
     return Outcome(found, len(subject.contracts), sum(map(len, subject.cases.values())), evidence is not None)
 
 
@@ -116,14 +121,17 @@ def _evidence(library: Library) -> Mapping[str, frozenset[str]] | None:
 
 def _governed(library: Library, corpus: Corpus) -> tuple[Finding, ...]:
     """What the lock forbids: a corpus that shrank, a sequence that drifted, a version that says otherwise."""
-    layout = library.layout
-    file = layout.spec / LOCK_FILE
+    return findings_of(governance(library, corpus, _lock(library)))
+
+
+def _lock(library: Library) -> Lock:
+    """What contracts.lock says; raises Complaint where it cannot be read."""
+    file = library.layout.spec / LOCK_FILE
     try:
-        lock = read_lock(file, layout.shown(file))
+        return read_lock(file, library.layout.shown(file))
     except BadLock as error:
         place, message, hint = parted(str(error))
         raise Complaint(place, "T004", message, hint) from None
-    return findings_of(governance(library, corpus, lock))
 
 
 def _formatted(found: tuple[Finding, ...], format_: str) -> str:

@@ -211,6 +211,18 @@ def test_a_clean_lint_does_not_outlive_a_change(built: Path, capsys: Capture) ->
 
 
 @pytest.mark.usefixtures("one_rule")
+def test_a_lock_of_other_cases_is_a_finding(built: Path, capsys: Capture) -> None:
+    file = built / "spec" / "contracts.lock"
+    lock = json.loads(file.read_text("utf-8"))
+    (contract,) = lock["contracts"].values()
+    group = min(contract["groups"])
+    contract["groups"][group] = "0" * 16
+    file.write_text(json.dumps(lock), "utf-8")
+    assert status_of(["lint"]) == 1
+    assert f"L502 the cases of group {group!r} differ from the lock" in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("one_rule")
 def test_the_second_lint_runs_no_rule(built: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
     assert status_of(["lint"]) == 0
     monkeypatch.setattr("conformance.cli.lint.lint", unused)
