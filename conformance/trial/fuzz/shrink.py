@@ -25,10 +25,13 @@ from conformance.trial.fuzz.seed import printed
 from conformance.vectors.place import ABSENT, plain_map
 
 _PRECISION: Final = 53  # bits of `Random.random`
-_LARGEST: Final = 6000  # bytes of choices; Hypothesis replays at most 8192
+_LARGEST: Final = 300  # bytes of choices; the time of a shrink grows faster than their square: 800 took 30 s
+_FEW: Final = 200  # bytes of choices with which larger steps are tried as well
 _LENGTHS: Final = (128, 32, 8, 0)  # of what is made small item by item; the first at which the choices are few enough
 _STEPS: Final = (1, 8, 7, 6, 5)
+_PASSES: Final = 3
 _MOST: Final = 3000  # examples that are asked
+_MADE: Final = 300  # examples that Hypothesis makes in one way, alike ones included; each costs about 10 ms
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +41,13 @@ class Choices:
     strategy: Any
     first: tuple[bool | int | bytes, ...]
 
+    @property
+    def size(self) -> int:
+        """The bytes of the choices."""
+        from hypothesis.database import choices_to_bytes
+
+        return len(choices_to_bytes(self.first))
+
     def map(self, change: Callable[[Any], Any]) -> Choices:
         """The same choices of a value that is then changed."""
         return Choices(self.strategy.map(change), self.first)
@@ -45,6 +55,10 @@ class Choices:
 
 class _Wrong(Exception):
     """The example is answered wrongly."""
+
+
+class _Enough(BaseException):
+    """So many examples were made that Hypothesis has to stop; it lets pass what is no Exception."""
 
 
 def smallest(
@@ -60,8 +74,15 @@ def smallest(
             known[told] = len(known) < most and is_wrong(one)
         return known[told]
 
-    for way in ways:
-        example = _shrunk(way(example), asked, example)
+    for number, way in enumerate(ways):
+        # What was too long to be told item by item may be short enough after a first pass.
+        for _ in range(_PASSES):
+            choices = way(example)
+            if number > 1 and choices.size > _FEW:
+                break
+            before, example = example, _shrunk(choices, asked, example)
+            if printed(example) == printed(before):
+                break
     return example
 
 
@@ -95,12 +116,16 @@ def _shrunk(choices: Choices, is_wrong: Callable[[Any], bool], found: Any) -> An
     @hypothesis.seed(0)  # below the settings, whose database it takes away
     @hypothesis.given(choices.strategy)
     def ask(example: Any) -> None:
-        nonlocal found
+        nonlocal found, made
+        made += 1
+        if made > _MADE:
+            raise _Enough
         if is_wrong(example):
             found = example
             raise _Wrong
 
-    with contextlib.suppress(_Wrong):
+    made = 0
+    with contextlib.suppress(_Wrong, _Enough):
         ask()
     return found
 
@@ -205,10 +230,8 @@ def some_of(parts: Sequence[Choices]) -> Choices:
 def simpler(type_: Type, value: Any, step: int = 1) -> Choices:
     """A value of a type that is no larger at any place, whose numbers are so many steps away; item by item as far as
     Hypothesis can replay it."""
-    from hypothesis.database import choices_to_bytes
-
     found = (_Simpler(length, step).of(type_, value) for length in _LENGTHS)
-    return next((one for one in found if len(choices_to_bytes(one.first)) <= _LARGEST), fixed(value))
+    return next((one for one in found if one.size <= _LARGEST), fixed(value))
 
 
 def in_steps(tell: Callable[[Any, int], Choices]) -> Iterator[Callable[[Any], Choices]]:
