@@ -103,6 +103,8 @@ def _shrunk(choices: Choices, is_wrong: Callable[[Any], bool], found: Any) -> An
         def delete(self, key: bytes, value: bytes) -> None:
             pass
 
+    made = 0
+
     @hypothesis.settings(
         database=First(),
         phases=[hypothesis.Phase.reuse, hypothesis.Phase.shrink],
@@ -124,7 +126,6 @@ def _shrunk(choices: Choices, is_wrong: Callable[[Any], bool], found: Any) -> An
             found = example
             raise _Wrong
 
-    made = 0
     with contextlib.suppress(_Wrong, _Enough):
         ask()
     return found
