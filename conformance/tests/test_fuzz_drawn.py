@@ -18,7 +18,7 @@ from conformance.trial.fuzz.draw import DEGENERATE, DRAWN, OPENING, listed
 from conformance.trial.fuzz.mutation import mutated
 from conformance.trial.fuzz.near_bytes import near_bytes
 from conformance.trial.fuzz.operator import calls_for
-from conformance.trial.fuzz.seed import Vocabulary, seeds_of, side_of
+from conformance.trial.fuzz.seed import Bounds, Vocabulary, seeds_of
 from conformance.vectors.corpus import load_corpus
 from conformance.vectors.degenerate import degenerates
 from conformance.vectors.place import ABSENT, Place, at, places, put
@@ -168,4 +168,6 @@ def test_a_text_with_nul_lies_where_it_does_with_another_control_character() -> 
     contract = codebook_of(shipped_library())["UML_OS.Error.Emit_v1"].contract
     context = {"t": 1, "rank": 0, "failure_operator": "a\0b", "replay_token": bytes(32), "diagnostics": {}}
     native = {"code_id": "QUEUE_TIMEOUT", "context": context}
-    assert side_of(contract, native) == side_of(contract, {**native, "context": {**context, "failure_operator": "a"}})
+    without = {**native, "context": {**context, "failure_operator": "a"}}
+    bounds = Bounds.of(contract)
+    assert bounds.side(bounds.bind(native), True) == bounds.side(bounds.bind(without), True)

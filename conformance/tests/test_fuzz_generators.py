@@ -14,7 +14,7 @@ from conformance.contract.source import MalformedContract
 from conformance.tests.shipped import shipped_library
 from conformance.trial.fuzz.draw import DRAWN, GROWN
 from conformance.trial.fuzz.operator import calls_for
-from conformance.trial.fuzz.seed import ACCEPTED, side_of
+from conformance.trial.fuzz.seed import ACCEPTED, Bounds
 from conformance.trial.generators.generator import generator_of, known_generators
 from conformance.trial.generators.relational import random_database
 from conformance.vectors.leaf import spots
@@ -34,7 +34,8 @@ def test_generated_inputs_are_well_typed_and_mostly_accepted(operator: str) -> N
         made = [one["inputs"] for one in made]
     for native in made:
         forms.inputs.from_native(native)
-    accepted = sum(side_of(forms.contract, native) == ACCEPTED for native in made)
+    bounds = Bounds.of(forms.contract)
+    accepted = sum(bounds.side(bounds.bind(native), True) == ACCEPTED for native in made)
     assert accepted >= 0.9 * len(made)
 
 
@@ -48,7 +49,8 @@ def test_what_a_generator_makes_large_is_accepted_and_beyond_a_byte(operator: st
     assert generator is not None
     assert generator.grown is not None
     made = list(generator.grown(Random(operator)))
-    assert [side_of(forms.contract, native, limited=False) for native in made] == [ACCEPTED] * len(made)
+    bounds = Bounds.of(forms.contract)
+    assert [bounds.side(bounds.bind(native), False) for native in made] == [ACCEPTED] * len(made)
     for native in made:
         values = [spot.value for spot in spots(forms.contract.inputs, forms.inputs.from_native(native))]
         lists = [len(value) for value in values if isinstance(value, list)]

@@ -1,8 +1,7 @@
-"""Values with something at their ends that a careless carrier takes for no part of them.
+"""Texts and bytes with something at an end that careless programs remove.
 
-They are made from the value of a leaf: line ends that `chomp` takes off, blanks of every kind, NULs, the marks that
-begin or end a text for some programs, quotes around it, and a first or last byte that no text has. Every value is in
-wire form.
+Each is the value of a leaf with one addition: a line end that `chomp` removes, a blank of any kind, a NUL, a mark that
+begins or ends a text for some programs, quotes on both sides, or a byte that no text has. All are in wire form.
 """
 
 from __future__ import annotations
@@ -39,37 +38,25 @@ _WIDE: Final[Mapping[str, str]] = {  # blanks, and what shows nothing, beyond AS
     "line-mark": "\u2028",
     "byte-order-mark": "\ufeff",
 }
-_QUOTES: Final = ('"', "'")
-_BYTES: Final[Mapping[str, str]] = {"high": "80", "all-ones": "ff"}
+_BYTES: Final[Mapping[str, str]] = {"high": "80", "all-ones": "ff"}  # in hex digits
+# By name: what is put before the value and what behind it.
+_AROUND: Final[Mapping[str, tuple[str, str]]] = {
+    **{f"{name}-behind": ("", text) for name, text in {**_BEHIND, **_WIDE}.items()},
+    **{f"{name}-before": (text, "") for name, text in {**_BEFORE, **_WIDE}.items()},
+    "quoted": ('"', '"'),
+    "in-apostrophes": ("'", "'"),
+}
 
 
 def ends(spot: Spot) -> Iterator[Named]:
-    """The value of a leaf with each odd end, and each odd beginning."""
+    """The value of a leaf with each odd end, and each odd beginning; nothing for other leaves than texts and bytes."""
     match spot.type:
         case Scalar("string") if isinstance(spot.value, str):
-            yield from _texts(spot.value)
+            for name, (before, behind) in _AROUND.items():
+                yield name, before + spot.value + behind
         case Scalar("bytes") if isinstance(spot.value, str):
-            for name, text in _texts(""):
-                yield name, _around(spot.value, name, text.encode().hex())
+            for name, (before, behind) in _AROUND.items():
+                yield name, before.encode().hex() + spot.value + behind.encode().hex()
             for name, byte in _BYTES.items():
                 yield f"{name}-behind", spot.value + byte
                 yield f"{name}-before", byte + spot.value
-
-
-def _texts(value: str) -> Iterator[Named]:
-    for name, text in {**_BEHIND, **_WIDE}.items():
-        yield f"{name}-behind", value + text
-    for name, text in {**_BEFORE, **_WIDE}.items():
-        yield f"{name}-before", text + value
-    for name, quote in zip(("quoted", "in-apostrophes"), _QUOTES, strict=True):
-        yield name, f"{quote}{value}{quote}"
-
-
-def _around(value: str, name: str, added: str) -> str:
-    """Hex digits with others behind them, before them or, for a pair of quotes, on both sides."""
-    if name.endswith("-behind"):
-        return value + added
-    if name.endswith("-before"):
-        return added + value
-    half = len(added) // 2
-    return added[:half] + value + added[half:]

@@ -18,14 +18,13 @@ from conformance.trial.fuzz.seed import (
     ACCEPTED,
     LONGEST,
     Bounds,
-    Native,
     Seeds,
     Vocabulary,
     printed,
     vocabulary_of,
 )
 from conformance.trial.fuzz.shrink import Choices, remade
-from conformance.trial.generators.generator import generator_of
+from conformance.trial.generators.generator import Native, generator_of
 from conformance.vectors.degenerate import degenerates
 from conformance.vectors.place import Path, Place, at, distinct_places, last_places, places, put
 

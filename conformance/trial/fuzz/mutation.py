@@ -23,10 +23,10 @@ from conformance.contract.types import (
 )
 from conformance.trial.fuzz.near_bytes import near_bytes
 from conformance.trial.fuzz.seed import Vocabulary
+from conformance.trial.generators.generator import Native
 from conformance.vectors.degenerate import degenerates, empty, texts
 from conformance.vectors.place import ABSENT, Place, places, plain_map, put
 
-Native = dict[str, Any]
 _SEEN: Final = 0.25  # share of changes that take what an example holds at the same leaf
 _DEGENERATE: Final = 0.1
 _LETTERS: Final = "ab zA0_-./\x01\x7f\u00e9\u0301\u20ac\ue000\uffff\U0001f600\U0010ffff"

@@ -1,7 +1,7 @@
 """Two numbers of one leaf, moved to where a narrower number no longer tells them apart.
 
-Whoever holds the elements of a tensor, or one field of many records, in fewer bits or in a smaller float answers
-rightly for each odd number alone: only two of them that become one, or change places, show it.
+A program that keeps the elements of a tensor, or one field of many records, in fewer bits or in a smaller float answers
+rightly for each odd number alone. It answers wrongly where two numbers become equal or change places.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from typing import Any, Final
 import numpy as np
 
 from conformance.contract.types import INTEGER_RANGES, Scalar, Struct, Tensor
+from conformance.trial.generators.generator import Native
 from conformance.vectors.place import Path, Place, places, put
 
-Native = dict[str, Any]
 _EXACT: Final = (11, 24, 53)  # bits that a float of 16, 32 and 64 bits holds exactly
 _CUTS: Final = (8, 16, 31, 32, 63)  # bits at which an integer is cut
 _SEEDS: Final = 2  # inputs in which a leaf is moved

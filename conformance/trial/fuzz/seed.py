@@ -14,6 +14,7 @@ from conformance.codec.codebook import OperatorForms
 from conformance.contract.engine_value import Unjudgeable
 from conformance.contract.expression import Environment
 from conformance.contract.model import Contract
+from conformance.trial.generators.generator import Native
 from conformance.vectors.case import CallStep, Case
 from conformance.vectors.compact import holds_recipe
 from conformance.vectors.leaf import anywhere, is_reference
@@ -60,7 +61,6 @@ def vocabulary_of(contract: Contract, examples: Iterable[Mapping[str, Any]]) -> 
 
 LONGEST: Final = 40_000  # characters of a call, printed; of longer ones two of each side are fuzzed
 ACCEPTED = ""  # the side that no guard refuses
-Native = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,12 +160,6 @@ class Bounds:
     def is_cheap(self, activation: Any) -> bool:
         """Whether no fuzz limit is false for an input; one that has no value there says nothing."""
         return all(limit.evaluate(activation) is not False for limit in self.contract.fuzz_limits)
-
-
-def side_of(contract: Contract, native: Native, limited: bool = True) -> str | None:
-    """On which side of the guards one input lies."""
-    bounds = Bounds.of(contract)
-    return bounds.side(bounds.bind(native), limited)
 
 
 def is_cheap(contract: Contract, native: Native) -> bool:
