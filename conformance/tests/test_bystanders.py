@@ -20,9 +20,9 @@ from conformance.contract.library import Library
 from conformance.contract.model import Bystanders, Contract
 from conformance.tests.keep_spec import KEEP, backend, group, load
 from conformance.trial.behaviour import BehaviourRules
-from conformance.trial.bystanders import near_misses
 from conformance.trial.check import Result, Verdict
 from conformance.trial.client import Asker
+from conformance.trial.crowd import near_misses
 from conformance.trial.fuzz.files import drawn_edit, fuzz_files
 from conformance.vectors.build import build
 from conformance.vectors.case import Case

@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
-import os
-import re
-import shutil
 from collections import Counter
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from fnmatch import fnmatchcase
-from pathlib import Path
-from typing import Any, Final
+from dataclasses import dataclass, replace
+from typing import Final
 
 from conformance.backend.driver import Call, Restart
 from conformance.backend.outcome import ObservedResult, Outcome
@@ -30,10 +24,10 @@ from conformance.trial.check import (
     shown,
     tree_apart,
 )
+from conformance.trial.crowd import Crowd, Harvest, Paths
 from conformance.vectors.case import CallStep, Case, FileStep, Step, TreeStep, label
-from conformance.vectors.exchange import Exchange, Held, Stage, exchanges
+from conformance.vectors.exchange import Exchange, Held, exchanges
 from conformance.vectors.leaf import is_root
-from conformance.vectors.temp_roots import fault_of
 
 SAMPLE: Final = 8  # cases per operator; every one is asked twice
 Walk = Generator[Sequence[Call] | Restart, Sequence[Outcome], Held]
@@ -98,30 +92,7 @@ def _roots(step: Step) -> Iterator[str]:
 ANSWER: Final = "with files of others beside its own the same steps got another answer"
 LEFT: Final = "with files of others beside its own the same steps left other files"
 HARMED: Final = "a file of others, beside the operator's own, did not stay what it was"
-_MOST: Final = 1 << 16  # bytes of a file, and names of a folder, that are copied
-_PLACED: Final = 180  # bystanders in one root
-_SHORT: Final = 40  # characters of a text that may be the name of a file
-_LONGEST: Final = 255  # bytes of a name
-_TIMES: Final = re.compile(r"(\[[^]]*\])\{([0-9]+)\}")
 Judgement = Generator[Sequence[Call] | Restart, Sequence[Outcome], Result]
-Paths = Mapping[str, frozenset[str]]  # of every root: what an operator's own cases have in it at some time
-
-
-def near_misses(path: str) -> Iterator[str]:
-    """The names of bystanders for one path, beside it: a suffix, a number, one letter, another case, leftovers."""
-    folder, _, name = path.rpartition("/")
-    stem, dot, ending = name.rpartition(".")
-    stem, dot = (stem, dot) if stem else (name, "")
-    ending = ending if dot else ""
-    names = [f"{name}.backup", f"{name}~", f"{name}{dot}{ending}", f"{stem}2{dot}{ending}", f"0{name}", name[:-1]]
-    names += [f"{head}2{dot}{ending}" for head, mark, _ in (stem.rpartition("_"), stem.rpartition("-")) if mark]
-    names += [name.swapcase(), f"x{name}", f"{name} ", f".{name}.tmp", f"{name}.tmp", f"{stem}.tmp"]
-    # The leftovers of names that are nearly this one: those of somebody else.
-    short = re.sub("[0-9]{2,}", lambda digits: digits[0][1:], name, count=1)
-    names += [f".{other}.tmp" for other in (short, f"0{name}", name.swapcase()) if other != name]
-    for other in dict.fromkeys(names):
-        if other not in ("", ".", "..", name) and len(os.fsencode(other)) <= _LONGEST:
-            yield f"{folder}/{other}" if folder else other
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,140 +151,9 @@ class AmongBystanders:
         return replace(held, exchanges=tuple(_without(exchange, told) for exchange in held.exchanges))
 
 
-@dataclass(slots=True)
-class Harvest:
-    """Notes every path below every root, before and after each call, and the texts of calls that could be one."""
-
-    seen: dict[str, set[str]]
-
-    def before(self, stage: Stage, step: CallStep) -> None:
-        """What is there before a call."""
-        for name in stage.rooms.names:
-            root = stage.rooms.path(name)
-            named = (text for text in step.inputs.values() if isinstance(text, str) and len(text) <= _SHORT)
-            self.seen.setdefault(name, set()).update(_below(root), (text for text in named if not fault_of(text)))
-
-    def after(self, stage: Stage, step: CallStep) -> None:
-        """What is there after a call."""
-        self.before(stage, step)
-
-
-@dataclass(slots=True)
-class Crowd:
-    """The bystanders of one walk: put in place before every call of the operator, looked at after every call."""
-
-    contract: Contract
-    paths: Paths
-    own: Paths  # of this walk alone: no bystander may take a path that the walk itself creates
-    known: dict[tuple[str, str], str] = field(default_factory=dict)  # by root and path: what a bystander is
-    folders: set[tuple[str, str]] = field(default_factory=set)  # made for them
-    harmed: tuple[str, str, str, str] | None = None
-
-    def before(self, stage: Stage, step: CallStep) -> None:
-        """Put bystanders beside all that is there or may come; what the harness did to some since is no harm."""
-        for (root, path), was in list(self.known.items()):
-            now = _look(stage.rooms.path(root) / path)
-            if now == "absent" and was != now:
-                del self.known[root, path]
-            else:
-                self.known[root, path] = now
-        if self.contract.owns(step.operator):
-            for root in {value["root"] for value in step.inputs.values() if is_root(value)} & self.paths.keys():
-                self._place(root, stage.rooms.path(root))
-
-    def after(self, stage: Stage, step: CallStep) -> None:
-        """Note the first bystander that a call changed."""
-        for (root, path), was in self.known.items():
-            now = _look(stage.rooms.path(root) / path)
-            if now != was and self.harmed is None and not _matches(path, self.contract.bystanders.owned):
-                self.harmed = (step.name, f"{root}/{path}", was, now)
-
-    def without_bystanders(self, root: str, tree: Mapping[str, Any], alone: Mapping[str, Any]) -> dict[str, Any]:
-        """A tree without them, and without the folders that were made for them alone."""
-        own = {path for at, path in self.known if at == root}
-        made = {path for at, path in self.folders if at == root and path not in alone}
-        return {
-            path: entry
-            for path, entry in tree.items()
-            if path not in own | made and not any(path.startswith(f"{one}/") for one in own)
-        }
-
-    def _place(self, name: str, root: Path) -> None:
-        # Paths that exist now come first, then those that exist in other cases.
-        for path in sorted(self.paths[name], key=lambda path: (not os.path.lexists(root / path), path)):
-            original = root / path
-            for other in near_misses(path):
-                self._put(name, root, other, original)
-            if original.is_file() and not original.is_symlink():
-                for twin in (f"{path}.twin", f"{path}.hard"):
-                    self._put(name, root, twin, original, twin=True)
-
-    def _put(self, name: str, root: Path, path: str, original: Path, twin: bool = False) -> None:
-        place = root / path
-        full = sum(1 for at, _ in self.known if at == name) >= _PLACED
-        taken = path in self.paths[name] or path in self.own.get(name, ())
-        if full or (name, path) in self.known or taken or os.path.lexists(place):
-            return
-        if _matches(path, self.contract.bystanders.none) or not self._folder(name, root, path):
-            return
-        try:
-            if path.endswith(".twin") and twin:
-                place.symlink_to(original.name)
-            elif twin:
-                os.link(original, place, follow_symlinks=False)
-            elif original.is_dir() and not original.is_symlink() and len(list(original.rglob("*"))) < _MOST >> 8:
-                shutil.copytree(original, place, symlinks=True)
-            elif original.is_file() and not original.is_symlink() and original.stat().st_size <= _MOST:
-                place.write_bytes(original.read_bytes())
-            else:
-                place.write_bytes(b"a file of others")
-        except OSError:
-            return  # a name or a link that this file system does not take
-        self.known[name, path] = _look(place)
-
-    def _folder(self, name: str, root: Path, path: str) -> bool:
-        """Whether the folder of a bystander is there, or can be made where nothing is in the way."""
-        above = path.split("/")[:-1]
-        for depth in range(1, len(above) + 1):
-            part = "/".join(above[:depth])
-            place = root / part
-            if place.is_symlink() or (place.exists() and not place.is_dir()):
-                return False
-            if not place.exists():
-                if any(_matches(one, self.contract.bystanders.none) for one in (part, f"{part}/")):
-                    return False
-                place.mkdir()
-                self.folders.add((name, part))
-        return True
-
-
 def _without(exchange: Exchange, outputs: Mapping[str, str]) -> Exchange:
     observed = exchange.observed
     if not isinstance(observed, ObservedResult):
         return exchange
     left = {name: value for name, value in observed.fields.items() if name not in outputs}
     return replace(exchange, observed=ObservedResult(left, observed.handles))
-
-
-def _matches(path: str, patterns: Mapping[str, str]) -> bool:
-    """Whether a pattern fits; `[0-9]{20}` in one means twenty digits, so that no near miss fits by chance."""
-    return any(fnmatchcase(path, _TIMES.sub(lambda one: one[1] * int(one[2]), pattern)) for pattern in patterns)
-
-
-def _below(root: Path) -> Iterator[str]:
-    for folder, below, files in os.walk(root):
-        for name in (*below, *files):
-            yield Path(folder, name).relative_to(root).as_posix()
-
-
-def _look(path: Path) -> str:
-    """A text for what is at a path: equal for equal files, links and folders."""
-    if path.is_symlink():
-        return f"link to {path.readlink()}"
-    if path.is_dir():
-        inner = sorted(path.rglob("*"))
-        parts = [f"{one.relative_to(path)}={_look(one) if not one.is_dir() else 'dir'}" for one in inner]
-        return "dir " + hashlib.sha256("\n".join(parts).encode("utf-8", "surrogateescape")).hexdigest()
-    if path.is_file():
-        return "file " + hashlib.sha256(path.read_bytes()).hexdigest()
-    return "special" if os.path.lexists(path) else "absent"

@@ -140,6 +140,7 @@ class Stage:
     def __init__(self, codebook: Codebook, dialect: Dialect) -> None:
         self._codebook, self._dialect = codebook, dialect
         self.rooms = Rooms()
+        self.edits = 0  # file steps that were done
         self._made: dict[str, Exchange] = {}
 
     def __enter__(self) -> Stage:
@@ -191,6 +192,7 @@ class Stage:
             key: self._filled(value) if key in ("path", "from", "to", "target") else value
             for key, value in step.body.items()
         }
+        self.edits += 1
         perform(FileStep(step.action, body), self.rooms, self._codebook.formats)
         return None
 

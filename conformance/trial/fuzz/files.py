@@ -17,9 +17,10 @@ from conformance.backend.outcome import ObservedFailure, ObservedResult
 from conformance.codec.codebook import Codebook
 from conformance.contract.family import FileFormat
 from conformance.contract.model import Contract
-from conformance.trial.bystanders import near_misses, one_of_each_group, roots_in, with_looks
+from conformance.trial.bystanders import one_of_each_group, roots_in, with_looks
 from conformance.trial.check import Check, Kind, Result, Verdict, faults_apart, loss_sentence, outcome_name, tree_apart
 from conformance.trial.client import Asker
+from conformance.trial.crowd import near_misses
 from conformance.trial.fuzz.judgement import judged
 from conformance.trial.fuzz.shrink import Choices, fixed, remade, smallest, some_of
 from conformance.trial.generators.generator import Generator, generator_of
