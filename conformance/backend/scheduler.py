@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import threading
-from collections import Counter, deque
+import multiprocessing
+from collections import deque
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
@@ -68,40 +68,42 @@ OF_A_RUN: Final = 12  # silent checks, each operator counted up to the number ab
 
 
 class Patience:
-    """Counts the silent checks of one run, from any thread.
+    """Counts the silent checks of one run, in any process that is forked behind it.
 
     An operator's count stops at its limit. So the sum, and what is given up on, is the same in whatever order a
     deterministic backend is asked.
     """
 
-    def __init__(self, group: Callable[[str], str], jobs: int, timeout: float, tell: Callable[[str], None]) -> None:
-        self._group, self._timeout, self._tell = group, timeout, tell
-        self._silent: Counter[str] = Counter()
-        self._timeouts = 0
+    def __init__(self, groups: Mapping[str, str], jobs: int, timeout: float, tell: Callable[[str], None]) -> None:
+        self._groups, self._timeout, self.tell = groups, timeout, tell
+        self._places = {group: place for place, group in enumerate(sorted(set(groups.values())), start=1)}
+        self._counts = multiprocessing.Array("i", 1 + len(self._places))  # of all timeouts; of each group's silence
         # A silent check costs a timeout among others and one alone; others may be silent at the same time.
         self.most = 2 * OF_A_RUN + 2 * jobs
-        self._lock = threading.Lock()
 
     def timed_out(self) -> None:
         """One timeout more, whether or not a check repeats it."""
-        with self._lock:
-            self._timeouts += 1
-            first = self._timeouts == 1
-        if first:
+        if self._counted(0) == 1:
             bound = f"after {self.most} timeouts, {self.most * self._timeout:g} s in all"
-            self._tell(f"no answer within {self._timeout:g} s; a silent backend is given up on {bound}")
+            self.tell(f"no answer within {self._timeout:g} s; a silent backend is given up on {bound}")
 
     def silent(self, key: str) -> None:
         """The check with this key was silent, alone."""
-        with self._lock:
-            self._silent[self._group(key)] += 1
+        self._counted(self._places[self._groups[key]])
+
+    def _counted(self, place: int) -> int:
+        with self._counts.get_lock():
+            count: int = self._counts[place] + 1
+            self._counts[place] = count
+            return count
 
     @property
     def exhausted(self) -> str | None:
         """Why nothing is asked any more."""
-        if sum(min(count, OF_AN_OPERATOR) for count in self._silent.values()) >= OF_A_RUN:
+        timeouts, *silent = self._counts[:]
+        if sum(min(count, OF_AN_OPERATOR) for count in silent) >= OF_A_RUN:
             return f"the backend was silent until the timeout in {OF_A_RUN} checks"
-        if self._timeouts >= self.most:
+        if timeouts >= self.most:
             return f"the backend was silent until the timeout {self.most} times"
         return None
 
@@ -109,13 +111,13 @@ class Patience:
         """Why no check of this operator is asked any more."""
         if (why := self.exhausted) is not None:
             return why
-        if self._silent[group] >= OF_AN_OPERATOR:
+        if self._counts[self._places[group]] >= OF_AN_OPERATOR:
             return f"the backend was silent until the timeout in {OF_AN_OPERATOR} checks of this operator"
         return None
 
     def weary_of(self, key: str) -> str | None:
         """Why the check with this key is not asked any more."""
-        return self.weary(self._group(key))
+        return self.weary(self._groups[key])
 
 
 @contextmanager

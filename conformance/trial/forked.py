@@ -1,12 +1,25 @@
-"""Work in forked processes, which inherit everything there is; Hypothesis is not made for threads."""
+"""Work in forked processes, which inherit everything there is; only what they tell is pickled.
+
+Threads would share one core. A child ends with its parent in whatever way that ends: it sees the end of a pipe of
+which only the parent has the other side. Its guardian then ends its backends.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+import multiprocessing
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
-from multiprocessing import get_context
+from functools import partial
 from multiprocessing.connection import Connection, wait
-from typing import Any
+from typing import Any, Final, TypeVar
+
+T = TypeVar("T")
+Tell = Callable[[Any], None]
+_TOLD, _DONE, _RAISED = "told", "done", "raised"
+_LOST: Final = 70  # the exit status of a child without its parent
 
 
 class LostWorker(Exception):
@@ -14,7 +27,7 @@ class LostWorker(Exception):
 
 
 class Forked(Executor):
-    """Maps a function over items, a process for each, so many at a time; nothing but the results is pickled."""
+    """Maps a function over items, a process for each, so many at a time."""
 
     def __init__(self, jobs: int) -> None:
         self._jobs = jobs
@@ -26,41 +39,114 @@ class Forked(Executor):
         running: dict[Connection, int] = {}
         done: dict[int, Any] = {}
         due = 0
+        with _Children() as children:
+            while True:
+                while len(running) < self._jobs and (item := next(left, None)) is not None:
+                    running[children.start(partial(_apply, fn, item[1]))] = item[0]
+                if not running:
+                    return
+                for ready in wait(list(running)):
+                    assert isinstance(ready, Connection)
+                    kind, value = _received(ready)
+                    if kind == _TOLD:
+                        done[running[ready]] = value
+                    else:
+                        del running[ready]
+                while due in done:
+                    yield done.pop(due)
+                    due += 1
+
+
+def share_out(work: Callable[[Iterator[T], Tell], None], items: Sequence[T], jobs: int, told: Tell) -> None:
+    """Let so many processes work on the items, each taking the next one when it is free; `told` gets what they tell.
+
+    One job, one item, or a system without fork: the work is done in this process. Raises what the work raises, and
+    LostWorker.
+    """
+    if jobs == 1 or len(items) < 2 or "fork" not in multiprocessing.get_all_start_methods():
+        work(iter(items), told)
+        return
+    next_one = multiprocessing.Value("i", 0)
+
+    def taken() -> Iterator[T]:
         while True:
-            while len(running) < self._jobs and (item := next(left, None)) is not None:
-                running[_started(fn, item[1])] = item[0]
-            if not running:
+            with next_one.get_lock():
+                number, next_one.value = next_one.value, next_one.value + 1
+            if number >= len(items):
                 return
-            for ready in wait(list(running)):
+            yield items[number]
+
+    with _Children() as children:
+        running = [children.start(lambda tell: work(taken(), tell)) for _ in range(min(jobs, len(items)))]
+        while running:
+            for ready in wait(running):
                 assert isinstance(ready, Connection)
-                done[running.pop(ready)] = _received(ready)
-            while due in done:
-                yield done.pop(due)
-                due += 1
+                kind, value = _received(ready)
+                if kind == _TOLD:
+                    told(value)
+                else:
+                    running.remove(ready)
 
 
-def _started(function: Callable[[Any], Any], item: Any) -> Connection:
-    context = get_context("fork")
-    receiving, sending = context.Pipe(duplex=False)
-    context.Process(target=_answer, args=(function, item, sending)).start()
-    sending.close()
-    return receiving
+def _apply(function: Callable[[Any], Any], item: Any, tell: Tell) -> None:
+    tell(function(item))
 
 
-def _answer(function: Callable[[Any], Any], item: Any, sending: Connection) -> None:
-    try:
-        answer, error = function(item), None
-    except Exception as raised:
-        answer, error = None, raised
-    sending.send((answer, error))
+class _Children:
+    """Forked processes; a context manager that ends those that still run."""
 
+    def __init__(self) -> None:
+        self._alive: tuple[int, int] = os.pipe()
+        self._processes: list[Any] = []
 
-def _received(receiving: Connection) -> Any:
-    with receiving:
+    def __enter__(self) -> _Children:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        for process in self._processes:
+            if kind is not None:
+                process.kill()
+            process.join()
+        for end in self._alive:
+            os.close(end)
+
+    def start(self, work: Callable[[Tell], None]) -> Connection:
+        """Start a process that tells, and then is done; where to receive it."""
+        context = multiprocessing.get_context("fork")
+        receiving, sending = context.Pipe(duplex=False)
+        process = context.Process(target=self._child, args=(work, receiving, sending))
+        process.start()
+        self._processes = [one for one in self._processes if one.is_alive()] + [process]
+        sending.close()
+        return receiving
+
+    def _child(self, work: Callable[[Tell], None], receiving: Connection, sending: Connection) -> None:
+        # The parent ends its children; Ctrl-C reaches all of them.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        receiving.close()
+        source, sink = self._alive
+        os.close(sink)
+        threading.Thread(target=_end_with_parent, args=(source,), daemon=True).start()
         try:
-            answer, error = receiving.recv()
-        except EOFError:
-            raise LostWorker("a worker process ended without a result") from None
-    if error is not None:
-        raise error
-    return answer
+            work(lambda value: sending.send((_TOLD, value)))
+            sending.send((_DONE, None))
+        except Exception as raised:
+            sending.send((_RAISED, raised))
+
+
+def _end_with_parent(source: int) -> None:
+    os.read(source, 1)
+    os._exit(_LOST)
+
+
+def _received(receiving: Connection) -> tuple[str, Any]:
+    try:
+        kind, value = receiving.recv()
+    except EOFError:
+        raise LostWorker("a worker process ended without a result") from None
+    if kind == _RAISED:
+        raise value
+    if kind == _DONE:
+        receiving.close()
+    return kind, value

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from conformance import __version__
 from conformance.backend.carrier import stand_in_for
@@ -22,6 +24,7 @@ from conformance.contract.finder import Layout
 from conformance.contract.library import Library
 from conformance.trial.check import Result, Verdict
 from conformance.trial.client import Asker
+from conformance.trial.forked import share_out
 from conformance.trial.options import Progress, RunOptions, Selection, Silence
 from conformance.trial.plan import Plan, Trial
 from conformance.trial.run_result import BackendIdentity, Counts, Diagnosis, RunResult
@@ -29,6 +32,9 @@ from conformance.trial.runner import TrialResults, run_trials, unasked
 from conformance.vectors.corpus import Corpus
 from conformance.vectors.lock import contract_digests
 from conformance.vectors.temp_roots import run_folder
+
+if TYPE_CHECKING:
+    from conformance.trial.fuzz import Fuzzing
 
 
 class UnfitBackend(Exception):
@@ -186,25 +192,48 @@ class _Run:
                 self.results.append(unasked(fuzzing.check, why))
             else:
                 asked.append(fuzzing)
+        if not asked:
+            return {}
+        self.progress.stage("differential fuzzing", len(asked))
+        silent = multiprocessing.Value("i", 0)
+        found: dict[str, tuple[Result, Mapping[str, Any]]] = {}
+
+        def told(said: tuple[str, Result, Mapping[str, Any]] | list[str]) -> None:
+            if isinstance(said, list):
+                self.unattributed += said
+            else:
+                found[said[0]] = said[1:]
+                self.progress.step()
+
+        share_out(partial(self._fuzz_some, silent), asked, self.options.jobs, told)
         figures: dict[str, Mapping[str, Any]] = {}
-        if asked:
-            self.progress.stage("differential fuzzing", len(asked))
-            with Asker(self.driver()) as backend, reference(self.options, self.codebook) as right:
-                silent = 0
-                for one in asked:
-                    if silent >= OF_AN_OPERATOR:
-                        why = f"the backend was silent in the fuzzing of {silent} operators"
-                        self.results.append(unasked(one.check, why))
-                        continue
-                    cases, examples = self.corpus.cases.get(one.contract.operator, ()), self.options.examples
-                    result, figures[one.figures] = one.fuzz(
-                        one.contract, cases, backend, right, self.codebook, examples, self.options.seed
-                    )
-                    self.results.append(result)
-                    silent += result.outcome == "timeout"
-                    self.progress.step()
-            self.unattributed += map(describe, backend.unattributed)
+        quiet = 0
+        for one in asked:
+            # The fuzzing behind the last that may be silent counts as not asked, although another process may have
+            # asked it: the record does not depend on the number of processes.
+            if quiet >= OF_AN_OPERATOR:
+                why = f"the backend was silent in the fuzzing of {quiet} operators"
+                self.results.append(unasked(one.check, why))
+            else:
+                result, figures[one.figures] = found[one.figures]
+                self.results.append(result)
+                quiet += result.outcome == "timeout"
         return figures
+
+    def _fuzz_some(self, silent: Any, some: Iterator[Fuzzing], tell: Callable[[Any], None]) -> None:
+        """Fuzz one operator after the other until `silent`, which all processes share, is too much."""
+        with Asker(self.driver()) as backend, reference(self.options, self.codebook) as right:
+            for one in some:
+                if silent.value >= OF_AN_OPERATOR:
+                    break
+                cases, examples = self.corpus.cases.get(one.contract.operator, ()), self.options.examples
+                result, figures = one.fuzz(
+                    one.contract, cases, backend, right, self.codebook, examples, self.options.seed
+                )
+                with silent.get_lock():
+                    silent.value += result.outcome == "timeout"
+                tell((one.figures, result, figures))
+        tell([describe(reason) for reason in backend.unattributed])
 
     def crash(self, hello: Hello) -> dict[str, Mapping[str, Any]]:
         """The level that each workload reached; those of undeclared operators are not tried."""

@@ -10,22 +10,23 @@ result depends on the order of the others (DESIGN 6).
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import Executor
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from typing import Final
 
 from conformance.backend.driver import Driver
 from conformance.backend.outcome import ProtocolError, describe
-from conformance.backend.scheduler import Patience, workers
+from conformance.backend.scheduler import Finished, Patience
 from conformance.trial.cases import blamed, forsaken, lost
 from conformance.trial.check import Check, FailedCall, Result, Verdict
+from conformance.trial.forked import share_out
 from conformance.trial.options import Progress
 from conformance.trial.plan import Trial
 
 FIRST: Final = 3  # trials of every operator that come before everything else
 PROBE: Final = 20  # trials of an operator that must not all be lost
+_PARTS: Final = 4  # of the rest, for each job
 
 
 @dataclass(slots=True)
@@ -34,7 +35,7 @@ class TrialResults:
 
     results: list[Result] = field(default_factory=list)
     lost: set[str] = field(default_factory=set)  # keys of trials
-    unasked: list[Trial] = field(default_factory=list)  # given up; they have no result yet
+    unasked: list[str] = field(default_factory=list)  # keys of trials that were given up; they have no result yet
     hopeless: dict[str, str] = field(default_factory=dict)  # operators that are not asked any more, and why
     unattributed: list[str] = field(default_factory=list)
     obstacles: list[str] = field(default_factory=list)  # why nothing can be judged
@@ -43,9 +44,10 @@ class TrialResults:
     calls: int = 0
 
     def add(self, other: TrialResults) -> None:
-        """Take over what other trials came to, apart from those that were not asked."""
+        """Take over what other trials came to."""
         self.results += other.results
         self.lost |= other.lost
+        self.unasked += other.unasked
         self.unattributed += other.unattributed
         self.obstacles += other.obstacles
         self.stderr_tail = other.stderr_tail or self.stderr_tail
@@ -69,15 +71,13 @@ def run_trials(
 ) -> TrialResults:
     """Run every trial, `jobs` processes at a time; `driver` must give tolerant drivers."""
     operators = {trial.conversation.key: trial.operator for trial in trials}
-    patience = Patience(operators.__getitem__, jobs, driver().timeout, progress.note)
-    with workers(jobs) as executor:
-        return _Runner(driver, executor, jobs, shuffle, progress, patience).run(trials)
+    patience = Patience(operators, jobs, driver().timeout, progress.note)
+    return _Runner(driver, jobs, shuffle, progress, patience).run(trials)
 
 
 @dataclass(frozen=True, slots=True)
 class _Runner:
     driver: Callable[[], Driver]
-    executor: Executor
     jobs: int
     shuffle: str
     progress: Progress
@@ -87,19 +87,22 @@ class _Runner:
         probes = [sorted(part, key=digest)[:PROBE] for part in by_operator(trials)]
         # One of every operator after the other, so that silence in a row is silence everywhere.
         first = [trial for row in zip_longest(*(probe[:FIRST] for probe in probes)) for trial in row if trial]
-        whole = self.run_part(first)
-        asked = without(first, whole.unasked)
+        whole = TrialResults()
+        given_up = self.run_parts(whole, [first])
+        asked = without(first, given_up)
         if len(probes) > 1 and whole.all_lost(asked):
             why = "the backend was lost in all of a few checks of every operator"
             whole.give_up(without(trials, asked), lambda _: why)
             return whole
-        self.run_apart(whole, by_operator(whole.unasked))
+        self.run_apart(whole, by_operator(given_up))
         rest = without(trials, first)
         for probe in probes:
             if whole.all_lost(probe[:FIRST]):
                 rest = self.probed(whole, probe, rest)
         ordered = sorted(rest, key=lambda trial: shuffled(trial, self.shuffle))
-        given_up = self.run_parts(whole, [ordered[k :: self.jobs] for k in range(self.jobs)])
+        # More parts than jobs, because some trials take a thousand times as long as others.
+        parts = 1 if self.jobs == 1 else _PARTS * self.jobs
+        given_up = self.run_parts(whole, [ordered[k::parts] for k in range(parts)])
         self.run_apart(whole, by_operator(given_up))
         self.forget(whole, without(trials, first))
         return whole
@@ -131,32 +134,49 @@ class _Runner:
 
     def run_parts(self, whole: TrialResults, parts: Sequence[Sequence[Trial]]) -> list[Trial]:
         """Run each part with a driver of its own; the trials that they did not ask."""
-        found = list(self.executor.map(self.run_part, filter(None, parts)))
-        for one in found:
-            whole.add(one)
-        return [trial for one in found for trial in one.unasked]
 
-    def run_part(self, part: Sequence[Trial]) -> TrialResults:
-        driver, found = self.driver(), TrialResults()
-        driver.patience = self.patience
-        by_key = {trial.conversation.key: trial for trial in part}
-        for finished in driver.hold([trial.conversation for trial in part]):
-            trial = by_key[finished.key]
-            if not finished.asked:
-                found.unasked.append(trial)
+        def told(found: TrialResults | str) -> None:
+            if isinstance(found, str):
+                self.progress.note(found)
             else:
-                judged = blamed(trial.checks, finished, driver.declared)
-                found.results += [_with_call(result, trial, finished.calls) for result in judged.results]
-                if finished.stderr:
-                    found.stderr[trial.conversation.key] = finished.stderr
-                found.obstacles += filter(None, [judged.obstacle])
-                if finished.lost is not None:
-                    found.lost.add(finished.key)
-            self.progress.step()
-        found.unattributed = [describe(reason) for reason in driver.unattributed]
-        found.obstacles += map(forsaken, driver.forsaken)
-        found.stderr_tail, found.calls = driver.stderr_tail, driver.calls
-        return found
+                whole.add(found)
+                self.progress.step(len(found.results) > 0 or len(found.unasked) > 0)
+
+        share_out(self.work, [part for part in parts if part], self.jobs, told)
+        unasked, whole.unasked = frozenset(whole.unasked), []
+        return [trial for part in parts for trial in part if trial.conversation.key in unasked]
+
+    def work(self, parts: Iterator[Sequence[Trial]], tell: Callable[[TrialResults | str], None]) -> None:
+        """Run parts one after the other; tells what each trial came to as soon as it is known."""
+        self.patience.tell = tell
+        for part in parts:
+            driver = self.driver()
+            driver.patience = self.patience
+            by_key = {trial.conversation.key: trial for trial in part}
+            for finished in driver.hold([trial.conversation for trial in part]):
+                tell(judged(by_key[finished.key], finished, driver.declared))
+            tell(
+                TrialResults(
+                    unattributed=[describe(reason) for reason in driver.unattributed],
+                    obstacles=[forsaken(reason) for reason in driver.forsaken],
+                    stderr_tail=driver.stderr_tail,
+                    calls=driver.calls,
+                )
+            )
+
+
+def judged(trial: Trial, finished: Finished[Sequence[Result]], declared: frozenset[str] | None) -> TrialResults:
+    """What one trial came to."""
+    key = trial.conversation.key
+    if not finished.asked:
+        return TrialResults(unasked=[key])
+    found = blamed(trial.checks, finished, declared)
+    return TrialResults(
+        results=[_with_call(result, trial, finished.calls) for result in found.results],
+        lost=set() if finished.lost is None else {key},
+        obstacles=[found.obstacle] if found.obstacle else [],
+        stderr={key: finished.stderr} if finished.stderr else {},
+    )
 
 
 def _with_call(result: Result, trial: Trial, number: int) -> Result:

@@ -1,17 +1,13 @@
-"""One machine fuzzed: Hypothesis draws sequences of calls on several handles, the reference says what is right."""
+"""One machine fuzzed: sequences of calls on several handles are drawn, the reference says what is right."""
 
 from __future__ import annotations
 
-import contextlib
-import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import islice
 from typing import Any, Final
-
-import hypothesis
-from hypothesis import HealthCheck, Phase
 
 from conformance.backend.driver import Call
 from conformance.backend.outcome import ObservedFailure, ObservedResult
@@ -21,7 +17,7 @@ from conformance.trial.check import Result, Verdict, loss_sentence, outcome_name
 from conformance.trial.client import Asker
 from conformance.trial.fuzz.judgement import LEAST_SUCCEEDED, SPEECHLESS, fuzz_check, judged
 from conformance.trial.fuzz.program import Program, simpler_program, steps_of, trace_lines
-from conformance.trial.fuzz.program_draw import LONGEST, Urn, degenerate, opening, programs, urn_of, within
+from conformance.trial.fuzz.program_draw import Urn, degenerate, opening, programs, urn_of, within
 from conformance.trial.fuzz.shrink import in_steps, smallest
 from conformance.vectors.case import Asked, Case, HarnessStep
 from conformance.vectors.contradiction import contradiction
@@ -35,10 +31,6 @@ FOUND: Final = "the shortest sequence of calls found on which the backend and th
 CONTRADICTED: Final = "the reference contradicts its contract"
 _MOST: Final = 400  # programs that are asked to make one small
 _REFUSED, _ASKED, _FORESEEN = "refused", "asked", "foreseen"
-
-
-class _Differs(Exception):
-    """The backend's answer is not the reference's."""
 
 
 def fuzz_machine(
@@ -60,40 +52,12 @@ def fuzz_machine(
         if search.wrong is None:
             search.hold(program)
     search.aimed = Counter(search.sides)
-    drawn, rounds = search.sides[_ASKED], 0
-    strategy = programs(search.urn) if search.urn.opening else None
-    while strategy is not None and search.wrong is None and search.sides[_ASKED] - drawn < wanted:
-        number = hashlib.sha256(f"{contract.operator}\0{seed}\0{rounds}".encode()).digest()
-        _explore(search, strategy, wanted - search.sides[_ASKED] + drawn, int.from_bytes(number[:8], "big"))
-        rounds += 1
+    drawn = search.sides[_ASKED]
+    for program in islice(programs(search.urn, f"{contract.operator}\0{seed}"), wanted):
+        if search.wrong is not None or search.sides[_ASKED] - drawn >= wanted:
+            break
+        search.hold(program)
     return search.result(), search.record()
-
-
-def _explore(search: _Search, strategy: Any, calls: int, number: int) -> None:
-    """One Hypothesis run of about this many calls."""
-    asked: set[str] = set()
-
-    def hold(program: Program) -> None:
-        if search.wrong is None and repr(program) not in asked:  # Hypothesis comes back to what it had
-            asked.add(repr(program))
-            search.hold(program)
-        if search.wrong is not None:
-            raise _Differs
-
-    settings = hypothesis.settings(
-        max_examples=max(1, -(-calls * 2 // LONGEST)),
-        database=None,
-        deadline=None,
-        report_multiple_bugs=False,
-        print_blob=False,
-        phases=[Phase.generate],
-        suppress_health_check=list(HealthCheck),
-        verbosity=hypothesis.Verbosity.quiet,
-    )
-    given: Callable[[Callable[[Program], None]], Callable[[], None]] = hypothesis.given(strategy)
-    test: Callable[[], None] = hypothesis.seed(number)(settings(given(hold)))
-    with contextlib.suppress(_Differs):
-        test()
 
 
 class _Search:

@@ -45,7 +45,7 @@ def fuzz_operator(
     that `calls_for` has `drawn` already are not drawn again.
     """
     if contract.machine is not None:
-        from conformance.trial.fuzz.machine import fuzz_machine  # brings Hypothesis along, 100 ms
+        from conformance.trial.fuzz.machine import fuzz_machine
 
         wanted = examples or DEFAULT_EXAMPLES
         return fuzz_machine(contract, cases, backend, reference, codebook, wanted, seed, trusted)

@@ -1,4 +1,8 @@
-"""Programs drawn by Hypothesis: bundles of handles, and inputs that the contract lets through, mostly."""
+"""Programs drawn from a seed: calls on several handles, with inputs that the contract lets through, mostly.
+
+They are drawn with Random: Hypothesis takes constants from the modules that are loaded, so that a selection, a wheel
+or a forked process would draw others.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +11,6 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from random import Random
 from typing import Any, Final
-
-from hypothesis import strategies as st
 
 from conformance.codec.codebook import Codebook
 from conformance.contract.engine_value import Unjudgeable
@@ -24,13 +26,11 @@ from conformance.vectors.case import Case
 from conformance.vectors.state_tracking import OUTSIDE, SUCCEEDS, UNSURE, Model, Move
 
 LONGEST: Final = 14  # turns of a drawn program
-_LENGTHS: Final = st.integers(2, LONGEST)
-_SELDOM: Final = st.sampled_from([False] * 9 + [True])
-_FORTUNE: Final = st.sampled_from([True] * 7 + [False])  # whether a turn is to succeed
-_AGAIN: Final = st.sampled_from([True, True, False])  # whether a closed handle is left alone
-_HANDLES: Final = st.sampled_from(["live"] * 16 + ["closed"] * 2 + ["stranger"])
-_CHANGES: Final = st.sampled_from([0, 0, 1, 1, 2])  # places of an example that a turn changes
-_NUMBERS: Final = st.integers(0, 2**64 - 1)
+_SELDOM: Final = 0.1  # of the turns open one more handle
+_LUCKY: Final = 7 / 8  # of the turns are to succeed
+_AGAIN: Final = 2 / 3  # of the turns use a closed handle where none is open
+_HANDLES: Final = ["live"] * 16 + ["closed"] * 2 + ["stranger"]
+_CHANGES: Final = [0, 0, 1, 1, 2]  # places of an example that a turn changes
 _MOST_LISTED: Final = 60  # degenerate inputs of an operation
 _TRIES: Final = 4  # draws until a turn succeeds that should
 
@@ -45,7 +45,7 @@ class Seed:
 
 @dataclass(slots=True)
 class Urn:
-    """What programs of one machine are drawn from; strategies are built once, for Hypothesis labels each anew."""
+    """What programs of one machine are drawn from."""
 
     contract: Contract
     codebook: Codebook
@@ -194,26 +194,28 @@ def _is_judged(urn: Urn, turn: Turn) -> bool:
         return False
 
 
-def programs(urn: Urn) -> Any:
-    """The strategy for programs."""
-    seeds = {name: (st.sampled_from(urn.good[name]), st.sampled_from(some)) for name, some in urn.seeds.items()}
-    opening, taking = st.sampled_from(urn.opening), st.sampled_from(urn.taking or urn.opening)
-    return st.composite(_program)(urn, seeds, opening, taking)
+def programs(urn: Urn, seed: str) -> Iterator[Program]:
+    """Programs without end; none where no operation opens a handle."""
+    random = Random(seed)  # noqa: S311
+    opening, taking = urn.opening, urn.taking or urn.opening
+    while opening:
+        yield _program(random, urn, opening, taking)
 
 
-def _program(draw: Any, urn: Urn, seeds: Any, opening: Any, taking: Any) -> Program:
+def _program(random: Random, urn: Urn, opening: Sequence[str], taking: Sequence[str]) -> Program:
     turns: list[Turn] = []
     live: dict[int, State] = {}
     closed: list[int] = []
-    for _ in range(draw(_LENGTHS)):
-        begins = not (live or closed) or draw(_SELDOM) or (not live and draw(_AGAIN))
-        operator = draw(opening if begins else taking)
+    for _ in range(random.randint(2, LONGEST)):
+        begins = not (live or closed) or random.random() < _SELDOM or (not live and random.random() >= _AGAIN)
+        operator = random.choice(opening if begins else taking)
         handle = None
         if method_of(urn.codebook, operator).takes:
-            handle = _drawn_handle(draw, live, closed)
-        wanted = draw(_FORTUNE)
+            handle = _drawn_handle(random, live, closed)
+        wanted = random.random() < _LUCKY
         for attempt in range(_TRIES):
-            turn = _drawn_turn(draw, urn, operator, seeds[operator][0 if wanted else 1], handle)
+            seeds = urn.good if wanted else urn.seeds
+            turn = _drawn_turn(random, urn, operator, random.choice(seeds[operator]), handle)
             reached = urn.model.reach(_move(turn), live.get(STRANGER if handle is None else handle))
             content = not wanted or reached.side in (SUCCEEDS, UNSURE) or attempt + 1 == _TRIES
             if content and reached.side != OUTSIDE and within(urn, turn):
@@ -245,20 +247,16 @@ def _follow(urn: Urn, turn: Turn, number: int, after: State | None, live: dict[i
             live[turn.handle] = after
 
 
-def _drawn_handle(draw: Any, live: Mapping[int, State], closed: Sequence[int]) -> int:
-    kind = draw(_HANDLES)
+def _drawn_handle(random: Random, live: Mapping[int, State], closed: Sequence[int]) -> int:
+    kind = random.choice(_HANDLES)
     if kind == "stranger" or not (live or closed):
         return STRANGER
-    if not live or (closed and kind == "closed"):
-        return int(draw(st.sampled_from(list(closed))))
-    return int(draw(st.sampled_from(list(live))))
+    return random.choice(list(closed if not live or (closed and kind == "closed") else live))
 
 
-def _drawn_turn(draw: Any, urn: Urn, operator: str, seeds: Any, handle: int | None) -> Turn:
-    seed: Seed = draw(seeds)
+def _drawn_turn(random: Random, urn: Urn, operator: str, seed: Seed, handle: int | None) -> Turn:
     native = dict(seed.native)
-    for _ in range(draw(_CHANGES) if operator in urn.inputs else 0):
-        random = Random(draw(_NUMBERS))  # noqa: S311
+    for _ in range(random.choice(_CHANGES) if operator in urn.inputs else 0):
         other = mutated(native, urn.inputs[operator], random, urn.words[operator])
         native = other if _is_judged(urn, Turn(operator, other, seed.roots, handle)) else native
     return Turn(operator, native, seed.roots, handle)
