@@ -75,6 +75,15 @@ def test_an_item_in_bytes_is_made_small_from_within() -> None:
     assert wrong == encode_canonical({"parts": [{"k": 0}]})
 
 
+@pytest.mark.parametrize("around", [lambda inner: [inner], lambda inner: {"k": inner}, lambda inner: (("k", inner),)])
+def test_what_is_nested_deeply_is_made_small_at_its_surface(around: Callable[[Any], Any]) -> None:
+    deep: Any = 7
+    for _ in range(120):
+        deep = around(deep)
+    found = small(Value(), [deep, 5, 900], lambda one: isinstance(one, list) and deep in one)
+    assert found == [deep]
+
+
 def test_what_is_never_wrong_is_nothing_and_no_more_is_asked_than_is_allowed() -> None:
     asked: list[Any] = []
 

@@ -10,6 +10,7 @@ import multiprocessing
 import os
 import signal
 import threading
+import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
 from functools import partial
@@ -132,6 +133,7 @@ class _Children:
             work(lambda value: sending.send((_TOLD, value)))
             sending.send((_DONE, None))
         except Exception as raised:
+            raised.add_note(f"in a worker process: {traceback.format_exc()}")
             sending.send((_RAISED, raised))
 
 

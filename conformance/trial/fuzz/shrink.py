@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from random import Random
 from typing import Any, Final
@@ -27,6 +27,7 @@ from conformance.vectors.place import ABSENT, plain_map
 _PRECISION: Final = 53  # bits of `Random.random`
 _LARGEST: Final = 300  # bytes of choices; the time of a shrink grows faster than their square: 800 took 30 s
 _FEW: Final = 200  # bytes of choices with which larger steps are tried as well
+_DEEPEST: Final = 12  # lists and maps in each other; Hypothesis draws 100 deep, and each takes up to six
 _LENGTHS: Final = (128, 32, 8, 0)  # of what is made small item by item; the first at which the choices are few enough
 _STEPS: Final = (1, 8, 7, 6, 5)
 _PASSES: Final = 3
@@ -126,7 +127,8 @@ def _shrunk(choices: Choices, is_wrong: Callable[[Any], bool], found: Any) -> An
             found = example
             raise _Wrong
 
-    with contextlib.suppress(_Wrong, _Enough):
+    # What Hypothesis cannot replay stays as it was found.
+    with contextlib.suppress(_Wrong, _Enough, hypothesis.errors.Unsatisfiable, RecursionError):
         ask()
     return found
 
@@ -244,10 +246,11 @@ def in_steps(tell: Callable[[Any, int], Choices]) -> Iterator[Callable[[Any], Ch
 
 @dataclass(frozen=True, slots=True)
 class _Simpler:
-    """Simpler values; what is longer than `length` only loses its end."""
+    """Simpler values; what is longer than `length` only loses its end, what lies deeper than `depth` stays."""
 
     length: int
     step: int
+    depth: int = _DEEPEST
 
     def of(self, type_: Type, value: Any) -> Choices:
         if is_place(type_):
@@ -270,7 +273,10 @@ class _Simpler:
 
     def self_describing(self, value: Any) -> Choices:
         """A scalar, or a self-describing value."""
+        within = replace(self, depth=self.depth - 1)
         match value:
+            case list() | dict() | tuple() if not self.depth:
+                return fixed(value)
             case bool():
                 return flag(value)
             case int():
@@ -282,11 +288,11 @@ class _Simpler:
             case bytes():
                 return self.data(value)
             case list():
-                return self.items(Value(), value)
+                return within.items(Value(), value)
             case dict():
-                return self.mapping([(key, kept(self.of(Value(), one))) for key, one in value.items()])
+                return self.mapping([(key, kept(within.of(Value(), one))) for key, one in value.items()])
             case tuple():
-                pairs = [together([self.of(Value(), key), self.of(Value(), one)]) for key, one in value]
+                pairs = [together([within.of(Value(), key), within.of(Value(), one)]) for key, one in value]
                 return some_of(pairs).map(plain_map)
         return fixed(value)
 
