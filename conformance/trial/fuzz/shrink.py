@@ -27,7 +27,7 @@ from conformance.vectors.place import ABSENT, plain_map
 _PRECISION: Final = 53  # bits of `Random.random`
 _LARGEST: Final = 300  # bytes of choices; the time of a shrink grows faster than their square: 800 took 30 s
 _FEW: Final = 200  # bytes of choices with which larger steps are tried as well
-_DEEPEST: Final = 12  # lists and maps in each other; Hypothesis draws 100 deep, and each takes up to six
+_DEEPEST: Final = 10  # lists and maps in each other; Hypothesis draws 100 deep, and each takes up to eight
 _LENGTHS: Final = (128, 32, 8, 0)  # of what is made small item by item; the first at which the choices are few enough
 _STEPS: Final = (1, 8, 7, 6, 5)
 _PASSES: Final = 3
