@@ -8,7 +8,7 @@ from typing import Final
 from conformance.contract.model import Contract, Guard
 from conformance.contract.syntax import Comparison, SizeLimit, comparisons, size_limits
 from conformance.contract.types import Struct, walk
-from conformance.lint.call import Call, Evaluator
+from conformance.lint.call import Evaluator, FrozenCall
 from conformance.lint.names import place
 from conformance.lint.rule import Finding
 from conformance.lint.subject import Subject
@@ -95,7 +95,7 @@ class GuardsAgree:
 _RECORD = "the record names the failure that the guard declares"
 
 
-def _wrong_record(contract: Contract, call: Call) -> Iterator[str]:
+def _wrong_record(contract: Contract, call: FrozenCall) -> Iterator[str]:
     said = {"failure_code": call.code, "failure_operator": contract.operator}
     for name, value in said.items():
         if not call.succeeds and call.record.get(name, value) != value:
@@ -136,7 +136,7 @@ def comparisons_of(guard: Guard) -> tuple[Comparison, ...]:
         return ()
 
 
-def _decides(evaluator: Evaluator, comparison: Comparison, call: Call) -> bool:
+def _decides(evaluator: Evaluator, comparison: Comparison, call: FrozenCall) -> bool:
     """Whether the guard's outcome for the call depends on this comparison."""
     if comparison.text == comparison.whole.strip():
         return True
@@ -144,7 +144,7 @@ def _decides(evaluator: Evaluator, comparison: Comparison, call: Call) -> bool:
     return bool(outcomes[0] != outcomes[1])
 
 
-def sides(evaluator: Evaluator, comparison: Comparison, calls: Iterable[Call]) -> Mapping[str, list[Call]]:
+def sides(evaluator: Evaluator, comparison: Comparison, calls: Iterable[FrozenCall]) -> Mapping[str, list[FrozenCall]]:
     """The calls on each side of a comparison, by the words for that side; empty if a side cannot be evaluated."""
     if not (evaluator.compiles(comparison.left) and evaluator.compiles(comparison.right)):
         return {}
@@ -158,7 +158,7 @@ def sides(evaluator: Evaluator, comparison: Comparison, calls: Iterable[Call]) -
             "when it is false": [call for call in decided if not evaluator.holds(comparison.text, call)],
         }
     true, false = _NEIGHBOURS[comparison.sign]
-    touching: dict[str, list[Call]] = {_WORDS[true]: [], _WORDS[false]: []}
+    touching: dict[str, list[FrozenCall]] = {_WORDS[true]: [], _WORDS[false]: []}
     for call, left, right in pairs:
         # A side that overflows counts as the far side of the boundary.
         difference = false if None in (left, right) else left - right

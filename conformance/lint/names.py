@@ -11,7 +11,7 @@ from conformance.contract.family import Mutant, Ruling
 from conformance.contract.model import Contract
 from conformance.contract.source import Path, Position
 from conformance.contract.syntax import dotted_names
-from conformance.lint.call import Call
+from conformance.lint.call import FrozenCall
 from conformance.lint.checks import check_of, mentions, requirement_ids
 from conformance.lint.rule import Finding
 from conformance.lint.subject import Subject
@@ -101,7 +101,7 @@ class CodesRegistered:
 _DECLARED = "a failure comes from a guard or a refusal: correct the code, or add what declares it"
 
 
-def place(contract: Contract, call: Call) -> Position:
+def place(contract: Contract, call: FrozenCall) -> Position:
     """The position of the group of a call's case in its contract."""
     return next((group.position for group in contract.groups if group.name == call.case.group), contract.position)
 

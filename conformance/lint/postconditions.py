@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from conformance.contract.model import Contract
-from conformance.lint.call import Call, Evaluator
+from conformance.lint.call import Evaluator, FrozenCall
 from conformance.lint.corruption import alike, corruptions
 from conformance.lint.determinism import equations_of, invariant_calls
 from conformance.lint.names import place
@@ -142,7 +142,7 @@ class _Trial:
                     return
                 self._try(call, path, wrong)
 
-    def _calls(self, subject: Subject) -> list[Call]:
+    def _calls(self, subject: Subject) -> list[FrozenCall]:
         contract = self.contract
         whole = [call for call in subject.calls(contract.operator) if call.result is not None]
         # The calls of an axis are many and differ in one leaf. Most of the sample would be such calls.
@@ -152,13 +152,13 @@ class _Trial:
         judged = [call for call in whole if all(self.evaluator.judges(text, call) for text in texts)]
         return [call for call in judged if not self._broken(call, call.result, self.clauses)]
 
-    def _broken(self, call: Call, result: Any, ids: Any) -> set[str]:
+    def _broken(self, call: FrozenCall, result: Any, ids: Any) -> set[str]:
         if result is call.result:
             return {id_ for id_ in ids if not self.evaluator.holds(self.clauses[id_].expression.text, call)}
         activation = self.evaluator.bind(call, result)
         return {id_ for id_ in ids if not self.expressions[id_].holds(activation)}
 
-    def _try(self, call: Call, path: str, wrong: Any) -> None:
+    def _try(self, call: FrozenCall, path: str, wrong: Any) -> None:
         if not self._broken(call, wrong, self.pending):
             return
         broken = self._broken(call, wrong, self.clauses)
@@ -173,7 +173,7 @@ class _Trial:
                 rest = broken - {id_}
                 self.company[id_] = min(self.company.get(id_, rest), rest, key=len)
 
-    def _breaks_alone(self, call: Call, path: str, wrong: Any, target: str) -> bool:
+    def _breaks_alone(self, call: FrozenCall, path: str, wrong: Any, target: str) -> bool:
         """Whether the target alone is broken once the other broken equations are made true again.
 
         A result that is wrong consistently (a wrong field, and a digest over that wrong field) must be caught too.
@@ -191,7 +191,7 @@ class _Trial:
                 return False
         return False
 
-    def _repair(self, call: Call, result: Any, id_: str, changed: set[str]) -> bool:
+    def _repair(self, call: FrozenCall, result: Any, id_: str, changed: set[str]) -> bool:
         progress = False
         for path, source in self.repairs[id_]:
             if path in changed or not self.evaluator.compiles(source):

@@ -10,7 +10,7 @@ from conformance.contract.family import Passage, Requirement
 from conformance.contract.library import Library
 from conformance.contract.model import Clause, Contract
 from conformance.contract.source import Position
-from conformance.lint.call import Call
+from conformance.lint.call import FrozenCall
 from conformance.lint.checks import check_of, check_text, claimable, guard_text
 from conformance.lint.rule import Finding
 from conformance.lint.subject import Subject
@@ -200,7 +200,7 @@ class GuardsTwice:
 
     def check(self, subject: Subject) -> Iterator[Finding]:
         """Guards that decide a single frozen call; nothing without a kill matrix."""
-        calls: dict[str, list[Call]] = {}
+        calls: dict[str, list[FrozenCall]] = {}
         for contract in subject.contracts if subject.evidence is not None else ():
             evaluator = subject.evaluator(contract)
             for call in subject.calls(contract.operator):

@@ -20,7 +20,7 @@ from conformance.contract.library import Library
 from conformance.tests.keep_spec import ADD, FETCH, KEEP, KEEP_HEAD, OPEN, load
 from conformance.tests.processes import ROOT
 from conformance.vectors.case import Asked, FileStep, RestartStep, TreeStep
-from conformance.vectors.exchange import Held, exchanges
+from conformance.vectors.exchange import Transcript, exchanges
 from conformance.vectors.lock import contract_digest
 from conformance.vectors.temp_roots import Rooms
 
@@ -91,7 +91,7 @@ def folder(tmp_path: Path, temporary: Callable[[Path], Path]) -> Iterator[Path]:
     assert list(folder.glob("*/*")) == []
 
 
-def held(home: Path, codebook: Codebook, wire: str, in_process: bool) -> Held:
+def held(home: Path, codebook: Codebook, wire: str, in_process: bool) -> Transcript:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(home)]), "TALLY_WIRE": wire}
     target = "keeper_of_tests:Keeper"
     worker = (sys.executable, "-P", "-m", "conformance.backend.worker", target, str(home))

@@ -28,7 +28,7 @@ from conformance.vectors.contradiction import contradiction
 from conformance.vectors.derive import Answers
 from conformance.vectors.difference import difference, first_difference, tree_difference
 from conformance.vectors.draft import MARKER_KEYS
-from conformance.vectors.exchange import Exchange, Held
+from conformance.vectors.exchange import Exchange, Transcript
 from conformance.vectors.leaf import type_at, value_at
 from conformance.vectors.state_tracking import Situation
 from conformance.vectors.vector_file import sealed
@@ -59,13 +59,13 @@ def complaints(question: Question, situation: Situation, codebook: Codebook) -> 
         yield Problem(question.position, "V004", message, f"the state is {situation.after!r:.300}")
 
 
-def tree_complaints(question: Question, held: Held) -> Iterator[Problem]:
+def tree_complaints(question: Question, transcript: Transcript) -> Iterator[Problem]:
     """Where the files that the reference leaves are not what the contract pins."""
     for number, step in enumerate(question.steps, start=1):
         name = label(step, number) if isinstance(step, TreeStep) else ""
-        if not isinstance(step, TreeStep) or step.expected is None or name not in held.trees:
+        if not isinstance(step, TreeStep) or step.expected is None or name not in transcript.trees:
             continue
-        if (apart := tree_difference(step, step.expected, held.trees[name])) is not None:
+        if (apart := tree_difference(step, step.expected, transcript.trees[name])) is not None:
             shown = f"{apart.expected!r:.200}, the reference leaves {apart.actual!r:.200}"
             message = f"{question.id}, {name}: {apart.path} is pinned as {shown}"
             yield Problem(question.position, "V002", message)

@@ -16,7 +16,7 @@ from conformance.contract.model import Clause, Contract, Guard, first_false
 from conformance.contract.syntax import conjuncts, dotted_names, equation
 from conformance.contract.types import Struct, Type, lasting
 from conformance.vectors.case import Question, TreeStep
-from conformance.vectors.exchange import Held
+from conformance.vectors.exchange import Transcript
 from conformance.vectors.state_tracking import Situation
 
 Judge = Callable[[Expression], bool]
@@ -77,13 +77,13 @@ def contradiction(situation: Situation, codebook: Codebook) -> Contradiction | N
     return judged(contract, "", lambda one: one.holds(call), lambda one: one.holds(result), situation.broken)
 
 
-def follows(question: Question, held: Held, found: Sequence[Situation], codebook: Codebook) -> bool:
+def follows(question: Question, transcript: Transcript, found: Sequence[Situation], codebook: Codebook) -> bool:
     """Whether a machine's contract leaves no other answer to any call: the contract itself is a second derivation.
 
     A failure follows where a guard decides it and its record says no more than that; a result where every output
     is one side of an equation and nothing else can refuse. The content of files follows from nothing.
     """
-    if held.fault or any(isinstance(step, TreeStep) for step in question.steps):
+    if transcript.fault or any(isinstance(step, TreeStep) for step in question.steps):
         return False
     return len(found) == len(question.calls) and all(_follows(one, codebook) for one in found)
 

@@ -16,11 +16,11 @@ from conformance.vectors.accumulate import Accumulated, accumulate, window_of
 from conformance.vectors.case import Accumulation, Expected, ExpectedFailure, ExpectedResult, Question
 from conformance.vectors.compact import compact
 from conformance.vectors.difference import undecodable
-from conformance.vectors.exchange import Held, exchanges, restarts
+from conformance.vectors.exchange import Transcript, exchanges, restarts
 
 WINDOWS: Final = 64  # calls of a long run that the reference confirms (DESIGN 5)
 PATIENCE: Final = 120.0  # seconds without an answer; the slowest single call of the corpus takes the reference 4
-Judge = Callable[[Question, Held], None]
+Judge = Callable[[Question, Transcript], None]
 Tick = Callable[[int], None]
 
 
@@ -85,10 +85,10 @@ def derive(
         for one in asked.values()
         if one.accumulation is None
     ]
-    for question, held in finished(talks, json):
-        answers[question.id] = _answers(held, codebook)
+    for question, transcript in finished(talks, json):
+        answers[question.id] = _answers(transcript, codebook)
         if judge is not None:
-            judge(question, held)
+            judge(question, transcript)
     series: list[Conversation[Any]] = [
         Conversation(one.id, lambda one=one: accumulate(one.accumulation, codebook, runs, keep=kept_calls(one)))  # type: ignore[misc]
         for one in asked.values()
@@ -125,17 +125,17 @@ def confirm_windows(
         yield call, run.windows[call].sha256, finished.finding or f"no result ({finished.lost})"
 
 
-def _answers(held: Held, codebook: Codebook) -> Answers:
+def _answers(transcript: Transcript, codebook: Codebook) -> Answers:
     expected: dict[str, Expected] = {}
-    for exchange in held.exchanges:
+    for exchange in transcript.exchanges:
         answer = expectation(exchange.observed, exchange.operator, codebook)
         if isinstance(answer, str):
-            return Answers(expected, f"step {exchange.step}: {answer}", held.trees)
+            return Answers(expected, f"step {exchange.step}: {answer}", transcript.trees)
         expected[exchange.step] = answer
-    for name, tree in held.trees.items():
-        if not held.fault and (spoilt := next(undecodable(tree), None)) is not None:
-            return Answers(expected, f"{name}: the file {spoilt!r} is not what its codec makes", held.trees)
-    return Answers(expected, held.fault, held.trees)
+    for name, tree in transcript.trees.items():
+        if not transcript.fault and (spoilt := next(undecodable(tree), None)) is not None:
+            return Answers(expected, f"{name}: the file {spoilt!r} is not what its codec makes", transcript.trees)
+    return Answers(expected, transcript.fault, transcript.trees)
 
 
 def expectation(observed: Observed, operator: str, codebook: Codebook) -> Expected | str:

@@ -246,8 +246,8 @@ AnyStep = CallStep | Asked | HarnessStep
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
-    """What a conversation found: its exchanges, the trees that it saw by step, and why it ended early if it did."""
+class Transcript:
+    """The record of one conversation: its exchanges, the trees that it saw by step, and why it ended early, if so."""
 
     exchanges: tuple[Exchange, ...]
     trees: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -270,7 +270,7 @@ def exchanges(
     dialect: Dialect,
     passing: bool = False,
     watch: Watch | None = None,
-) -> Talk[Held]:
+) -> Talk[Transcript]:
     """Take every step in order; ends early where a step cannot be done or needs what an earlier one did not answer.
 
     `passing` over what cannot be done, it goes on, and `fault` says which file steps were left out.
@@ -289,7 +289,7 @@ def exchanges(
                         if passing:
                             left_out.append(f"{label(step, number)}: {refused}")
                             continue
-                        return Held(stage.exchanges, trees, f"{label(step, number)}: {refused}")
+                        return Transcript(stage.exchanges, trees, f"{label(step, number)}: {refused}")
                     if tree is not None:
                         trees[label(step, number)] = tree
                 case CallStep() | Asked():
@@ -299,7 +299,7 @@ def exchanges(
                         if passing:
                             continue
                         fault = f"step {step.name} uses what an earlier step did not answer{_failures(stage.exchanges)}"
-                        return Held(stage.exchanges, trees, fault)
+                        return Transcript(stage.exchanges, trees, fault)
                     call = stage.call(step.operator, inputs)
                     if watch is not None:
                         watch.before(stage, step)
@@ -307,7 +307,7 @@ def exchanges(
                     stage.note(step.name, step.operator, inputs, outcome)
                     if watch is not None:
                         watch.after(stage, step)
-        return Held(stage.exchanges, trees, "; ".join(left_out))
+        return Transcript(stage.exchanges, trees, "; ".join(left_out))
 
 
 def restarts(steps: Iterable[AnyStep]) -> bool:

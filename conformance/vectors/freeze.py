@@ -27,7 +27,7 @@ from conformance.vectors.confirm import (
 )
 from conformance.vectors.contradiction import follows
 from conformance.vectors.derive import Answers, Derivation, confirm_windows, derive, introduce
-from conformance.vectors.exchange import Held
+from conformance.vectors.exchange import Transcript
 from conformance.vectors.state_tracking import situations
 
 PIN: Final = "pin"  # what index.json names where a pinned value is the second derivation
@@ -66,14 +66,14 @@ def freeze(
 
     sure: set[str] = set()
 
-    def judge(question: Question, held: Held) -> None:
+    def judge(question: Question, transcript: Transcript) -> None:
         with judging:
             try:
-                found = tuple(situations(question.steps, held.exchanges, codebook))
+                found = tuple(situations(question.steps, transcript.exchanges, codebook))
                 for situation in found:
                     problems.extend(complaints(question, situation, codebook))
-                problems.extend(tree_complaints(question, held))
-                if follows(question, held, found, codebook):
+                problems.extend(tree_complaints(question, transcript))
+                if follows(question, transcript, found, codebook):
                     sure.add(question.id)
             except Unjudgeable as error:
                 hint = "leave it out of the case, and test what happens to it in a test"
