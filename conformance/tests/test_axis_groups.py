@@ -223,7 +223,7 @@ def test_two_leaves_stand_on_the_two_sides_of_a_power(tmp_path: Path) -> None:
     assert {("256", 255), ("255", 256), ("65536", 65535), ("4294967296", 4294967295)} <= pairs
     assert ("4294967295", 4294967296) not in pairs  # no 32 bits hold it
     astray = codebook_of(load(tmp_path / "no", PLAIN + AGAINST.replace("against: small", "against: nowhere")))
-    with pytest.raises(Exception, match="nothing stands at 'nowhere'"):
+    with pytest.raises(Exception, match="there is no leaf 'nowhere'"):
         expand(astray[OPERATOR].contract, astray)
 
 

@@ -299,7 +299,7 @@ def test_bytes_that_are_not_the_codec_s_are_refused_and_never_run(
     [("pickle2", {"bytes": "00"}), ("sqlite", ["CREATE NONSENSE"]), ("npz", [{"name": "x"}]), ("bytes", "0g")],
 )
 def test_a_value_that_a_codec_cannot_hold_is_refused(codec: str, value: Any) -> None:
-    with pytest.raises(Unencodable, match=f"{codec} cannot hold it"):
+    with pytest.raises(Unencodable, match=f"{codec} cannot encode it"):
         encode_file(codec, value)
 
 

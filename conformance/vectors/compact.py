@@ -75,18 +75,14 @@ def _compact_value(value: Any) -> Any:
         case {"text": str(part)} | {"bytes": str(part)} if len(part) > LONGEST_TEXT:
             return dict.fromkeys(value, compact_text(part))
         case {"array": list(items)}:
-            whole = [_compact_value(item) for item in items]
-            return {"array": compact_array(whole)} if len(whole) > LONGEST_MAP else {"array": whole}
+            return {"array": _compact_parts([_compact_value(item) for item in items])}
         case {"map": list(pairs)}:
-            whole = [[_compact_value(part) for part in pair] for pair in pairs]
-            return {"map": compact_array(whole)} if len(whole) > LONGEST_MAP else {"map": whole}
+            return {"map": _compact_parts([[_compact_value(part) for part in pair] for pair in pairs])}
     return value
 
 
-def compact_array(items: list[Any]) -> dict[str, Any]:
-    """The marker of a list inside a self-describing value."""
-    shown = {"head": items[:HEAD_AND_TAIL], "tail": items[-HEAD_AND_TAIL:]}
-    return {"count": len(items), "sha256": digest_of(items), **shown}
+def _compact_parts(parts: list[Any]) -> Any:
+    return compact_list(parts, Value()) if len(parts) > LONGEST_MAP else parts
 
 
 def compact_list(values: list[Any], item: Type) -> dict[str, Any]:

@@ -101,7 +101,7 @@ def _follows(situation: Situation, codebook: Codebook) -> bool:
 
 
 def _equated(contract: Contract, situation: Situation) -> set[str]:
-    """The outputs that some postcondition equates with what does not hang on the result."""
+    """The outputs that some postcondition equates with what does not depend on the result."""
     method, found = contract.method, set[str]()
     for clause in contract.ensures if method is not None else ():
         if not known(clause.needs, situation.inputs.get("state")):

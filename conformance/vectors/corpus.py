@@ -15,6 +15,7 @@ from conformance.contract.cache import MISSING, Cache, digest_of_texts, open_cac
 from conformance.contract.finder import Layout
 from conformance.contract.lazy import LazyMapping
 from conformance.vectors.case import Case
+from conformance.vectors.jsontext import digest_of
 from conformance.vectors.vector_file import (
     FORMAT,
     INDEX_FILE,
@@ -23,7 +24,6 @@ from conformance.vectors.vector_file import (
     Models,
     case_digest,
     case_of,
-    cases_digest,
     index_from,
 )
 
@@ -119,15 +119,15 @@ class _CaseFiles:
         found = self._cases.pop(operator, None)
         return self._read(operator, lambda case: case.digest) if found is None else found
 
-    def _read(self, operator: str, digest_of: Callable[[Case], str]) -> tuple[Case, ...]:
+    def _read(self, operator: str, sealed: Callable[[Case], str]) -> tuple[Case, ...]:
         file = self._layout.vectors / self._index.operators[operator].file
         return _operator_cases(
-            self._files[operator], self._layout.shown(file), self._index.operators[operator], operator, digest_of
+            self._files[operator], self._layout.shown(file), self._index.operators[operator], operator, sealed
         )
 
 
 def _operator_cases(
-    data: bytes, shown: str, entry: IndexedOperator, operator: str, digest_of: Callable[[Case], str]
+    data: bytes, shown: str, entry: IndexedOperator, operator: str, sealed: Callable[[Case], str]
 ) -> tuple[Case, ...]:
     record = _parsed(data, shown)
     if not isinstance(record, dict) or record.get("format") != FORMAT or record.get("contract") != operator:
@@ -139,7 +139,7 @@ def _operator_cases(
             if "steps" in body:
                 body["steps"] = models.read(body["id"], body["steps"])
             case = case_of(body)
-            digest = digest_of(case)
+            digest = sealed(case)
         except (LookupError, TypeError, ValueError, AttributeError) as error:
             raise _corrupted(shown, f"case {where} is incomplete ({error!r:.100})") from None
         if case.id in cases or case.operator != operator:
@@ -152,7 +152,7 @@ def _operator_cases(
     missing = entry.confirmed_by.keys() - cases.keys()
     if missing:
         raise _corrupted(shown, f"case {min(missing)} is in the index but not here")
-    whole = cases_digest({case.id: case.digest for case in cases.values()})
+    whole = digest_of({case.id: case.digest for case in cases.values()})
     if whole != entry.digest:
         said = f"the cases together have the digest {whole[:16]}..., the index says {entry.digest[:16]}..."
         raise _corrupted(shown, said)

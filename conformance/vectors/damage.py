@@ -139,10 +139,10 @@ def damage(root: Path, path: str, form: FileFormat, edit: str) -> None:
 def damaged_bytes(data: bytes, form: FileFormat, edit: str) -> bytes:
     """A byte string of a format of one file, damaged like such a file; raises StepRefused."""
     with TemporaryDirectory(prefix="tally-damage-") as folder:
-        held = Path(folder) / "value"
-        held.write_bytes(data)
-        damage(Path(folder), held.name, form, edit)
-        return held.read_bytes()
+        file = Path(folder) / "value"
+        file.write_bytes(data)
+        damage(Path(folder), file.name, form, edit)
+        return file.read_bytes()
 
 
 def with_damage(value: Mapping[str, Any], formats: Mapping[str, FileFormat]) -> Any:
@@ -183,7 +183,7 @@ def another(value: Any) -> Any:
 
 
 def emptied(value: Any) -> Any:
-    """What a value of its type is that holds nothing: zero, false, no letter, no byte, no element, no key."""
+    """The empty value of the same type: zero, false, no letter, no byte, no element, no key."""
     return type(value)()
 
 
@@ -191,7 +191,7 @@ _CHANGES: Final[Mapping[str, Callable[[Any], Any]]] = {
     "changed": another,
     "cased": str.swapcase,
     "null": lambda value: None,
-    "empty": emptied,  # there, and nothing in it: who asks for truth takes it for absent
+    "empty": emptied,  # there, and empty: a program that asks for truth takes it for absent
     "float": float,  # a whole number as a float
     "bool": bool,
     "number": int,  # a bool as 0 or 1

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import re
 from collections import Counter, deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final
 
 from conformance.contract.machine import State
 from conformance.contract.model import Contract
-from conformance.contract.source import Problem
 from conformance.vectors.case import Asked, HarnessStep, Question, RestartStep
-from conformance.vectors.draft import Place
+from conformance.vectors.draft import Place, Unusable
 from conformance.vectors.filedraft import FileDraft, roots_of
 from conformance.vectors.group import Expansion
 from conformance.vectors.leaf import is_root
-from conformance.vectors.state_tracking import NOBODY, OUTSIDE, SUCCEEDS, UNSURE, Model, Move, Reached
+from conformance.vectors.state_tracking import OUTSIDE, SUCCEEDS, UNKNOWN_HANDLE, UNSURE, Model, Move, Reached
 
 _OWN: Final = re.compile(r"-[0-9]+\Z")  # of the roots of a second handle, and a third
 _HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
@@ -92,11 +92,11 @@ class Node:
 
 def derived(expansion: Expansion) -> Iterator[Question]:
     """The traces of a `derive` group; none, and a problem, where nothing can be opened with the examples."""
-    search = None
+    makers: list[Callable[[], Question]] = []
     with expansion.noting():
         _require_known(expansion)
-        search = _Search(expansion)
-    for make in search.makers() if search is not None else ():
+        makers = list(_Search(expansion).makers())
+    for make in makers:
         yield from expansion.attempt(make)
 
 
@@ -162,31 +162,31 @@ class _Search:
             waiting.append(key)
         return key
 
-    def makers(self) -> Iterator[Any]:
+    def makers(self) -> Iterator[Callable[[], Question]]:
         """What makes each trace, in order of their names."""
         if not self.openings:
-            self.expansion.problems.append(self.nothing_opens())
-            return
+            raise self.nothing_opens()
         yield from self.tours()
         yield from self.singles()
-        yield lambda: self.after("unknown-handle", lambda _: NOBODY)
+        yield partial(self.after, "unknown-handle", UNKNOWN_HANDLE)
         if closers := [name for name in self.model.moves if self.model.closes(name)]:
-            yield lambda: self.after("closed-handle", None, closing=self.model.moves[closers[0]][0])
-        yield lambda: self.after("handle-of-an-earlier-process", None, restart=True)
+            yield partial(self.after, "closed-handle", closing=self.model.moves[closers[0]][0])
+        yield partial(self.after, "handle-of-an-earlier-process", restart=True)
         yield self.two_handles
 
-    def nothing_opens(self) -> Problem:
+    def nothing_opens(self) -> Unusable:
         """The problem of a search that has nowhere to begin."""
         if any(map(self.model.opening, self.model.moves)):
             hint = "give every operation that opens a handle `examples` that its guards let through"
-            return Problem(self.expansion.place.position, "C017", "no example opens a handle", hint)
+            return self.expansion.place.problem("C017", "no example opens a handle", hint)
         hint = "add one that does to `operations`, or leave `operations` out"
-        place = self.expansion.place / "derive"
-        return Problem(place.position, "C017", "none of the operations named here opens a handle", hint)
+        return (self.expansion.place / "derive").problem(
+            "C017", "none of the operations named here opens a handle", hint
+        )
 
     # -- the traces
 
-    def singles(self) -> Iterator[Any]:
+    def singles(self) -> Iterator[Callable[[], Question]]:
         """One trace for everything that a call can show and no tour has shown."""
         for (operator, what), (node, move) in sorted(self.first.items(), key=lambda item: item[0]):
             method = kebab(operator.rsplit(".", 1)[-1])
@@ -201,7 +201,7 @@ class _Search:
             if (node.path, move) in self.shown:
                 continue
             self.shown.append((node.path, move))
-            yield lambda slug=slug, node=node, move=move: self.single(slug, node, move)
+            yield partial(self.single, slug, node, move)
 
     def single(self, slug: str, node: Node, move: Move) -> Question:
         """The way to a node, the call, what can be read afterwards, and the end."""
@@ -246,8 +246,8 @@ class _Search:
             if self.model.reads(operator) and self.model.reach(moves[0], state).side == SUCCEEDS:
                 walk.ask(moves[0], handle)
 
-    def after(self, slug: str, stranger: Any, closing: Move | None = None, restart: bool = False) -> Question:
-        """Every operation with a handle that is not open: never given, closed, or of a process that is gone."""
+    def after(self, slug: str, unknown: str = "", closing: Move | None = None, restart: bool = False) -> Question:
+        """Every operation with a handle that is not open: never given, closed, or of a process that has ended."""
         walk = Walk(self.expansion)
         handle, state = self.follow(walk, [self.openings[0][0]])
         if closing is not None:
@@ -256,12 +256,12 @@ class _Search:
             walk.steps.append(RestartStep())
         for operator, moves in self.model.moves.items():
             if not self.model.opening(operator):
-                walk.ask(moves[0], handle if stranger is None else stranger(handle))
-        if stranger is not None:
+                walk.ask(moves[0], unknown or handle)
+        if unknown:
             self.finish(walk, handle, state)
         return walk.question(slug)
 
-    def tours(self) -> Iterator[Any]:
+    def tours(self) -> Iterator[Callable[[], Question]]:
         """Traces in which every operation follows every other that it can follow, as far as the search has seen."""
         done: set[tuple[str, str]] = set()
         for opening, start in self.openings:
@@ -273,7 +273,7 @@ class _Search:
                     break
                 self.paths.append(path)
                 slug = f"tour-{len(self.paths)}"
-                yield lambda slug=slug, path=path: self.toured_question(slug, path)
+                yield partial(self.toured_question, slug, path)
         for path in self.paths:
             self.toured |= {(move.operator, one) for move in path for one in move.chosen}
 
@@ -304,7 +304,8 @@ class _Search:
         seen = {(last, key)}
         while waiting:
             operator, at, way = waiting.popleft()
-            for move, to in self.edges(at, made):
+            edges = self.nodes[at].edges if at in self.nodes else []
+            for move, to in sorted(edges, key=lambda edge: made[edge[0]]):
                 if to not in self.nodes:
                     continue
                 further = [*way, (move, to)]
@@ -314,11 +315,6 @@ class _Search:
                     seen.add((move.operator, to))
                     waiting.append((move.operator, to, further))
         return []
-
-    def edges(self, key: str, made: Counter[Move]) -> list[tuple[Move, str]]:
-        """The moves that succeed at a node, those that were made least first."""
-        node = self.nodes.get(key)
-        return [] if node is None else sorted(node.edges, key=lambda edge: made[edge[0]])
 
     def two_handles(self) -> Question:
         """One tour on two handles by turns: what happens to one must not be seen through the other."""

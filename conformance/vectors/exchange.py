@@ -23,7 +23,7 @@ from conformance.vectors.damage import damage, with_damage
 from conformance.vectors.difference import Tree, tree_of
 from conformance.vectors.filecodec import CODECS, encode_file
 from conformance.vectors.leaf import value_at
-from conformance.vectors.temp_roots import Rooms, StepRefused, place, regular
+from conformance.vectors.temp_roots import Rooms, StepRefused, place, regular, write_file
 
 Body = Mapping[str, Any]
 
@@ -49,9 +49,7 @@ def _put(root: Path, body: Body, _: Rooms) -> None:
     codec = codec_of(body)
     found = place(root, body["path"])
     found.parent.mkdir(parents=True, exist_ok=True)
-    descriptor = os.open(found, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o644)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(encode_file(codec, body[codec]))
+    write_file(found, encode_file(codec, body[codec]))
 
 
 def _flip(root: Path, body: Body, _: Rooms) -> None:

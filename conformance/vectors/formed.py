@@ -6,7 +6,6 @@ import ast
 import contextlib
 import io
 import json
-import os
 import re
 import zipfile
 from collections.abc import Iterator, Mapping
@@ -17,7 +16,7 @@ from conformance.codec.cbor import Float, IllFormed, Incomplete, decode, encode_
 from conformance.contract.canonical import encode_item, head
 from conformance.contract.family import FileFormat
 from conformance.vectors.filecodec import encode_file
-from conformance.vectors.temp_roots import StepRefused, place, regular
+from conformance.vectors.temp_roots import StepRefused, place, regular, write_file
 
 _METADATA: Final = "metadata.json"
 _NPY: Final = ".npy"
@@ -158,8 +157,8 @@ class FormedFiles:
     def content(self, path: str) -> bytes:
         """The bytes of a file of the place as they are to be written; raises LookupError where there is none."""
         whole = self.below(path)
-        for name, held in self.paths.items():
-            if held == whole:
+        for name, known in self.paths.items():
+            if known == whole:
                 return encoded(self.form.files[name].form, self.items[name])
         try:
             return regular(self.root, whole).read_bytes()
@@ -167,7 +166,7 @@ class FormedFiles:
             raise LookupError(path) from None
 
     def write(self, kept: Place) -> None:
-        """Write every item back; a file whose path hangs on a field moves along, but not if `kept` is that field."""
+        """Write every item back; a file moves with a field that its path depends on, unless that field is `kept`."""
         for name, item in self.items.items():
             old, new = self.paths[name], self.paths[name]
             if ".".join(kept) not in _ANSWER.findall(self.form.files[name].path):
@@ -180,9 +179,7 @@ class FormedFiles:
                 file = place(self.root, new)
             elif file.read_bytes() == data:
                 continue
-            descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o644)
-            with os.fdopen(descriptor, "wb") as opened:
-                opened.write(data)
+            write_file(file, data)
 
 
 def member(holder: Any, step: str) -> Any:

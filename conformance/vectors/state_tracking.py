@@ -10,14 +10,14 @@ from typing import Any, Final
 from conformance.backend.outcome import ObservedResult
 from conformance.codec.codebook import Codebook, OperatorForms
 from conformance.contract.expression import BadExpression, Expression
-from conformance.contract.machine import State, known
+from conformance.contract.machine import Method, State, known
 from conformance.contract.model import Clause, Contract
 from conformance.contract.syntax import comparisons
 from conformance.vectors.case import Asked, CallStep, RestartStep
 from conformance.vectors.draft import Draft, Place
 from conformance.vectors.exchange import AnyStep, Exchange
 
-NOBODY: Final = "nobody"  # a text that no backend gives as a handle
+UNKNOWN_HANDLE: Final = "nobody"  # a text that no backend gives as a handle
 
 
 class Ledger:
@@ -35,7 +35,7 @@ class Ledger:
         method = self._codebook[operator].contract.method
         if method is None:
             return native
-        state = self._states.get(_key(wire.get(method.takes)))
+        state = self._states.get(_taken(method, wire))
         return native if state is None else {**native, "state": state}
 
     def note(
@@ -54,7 +54,7 @@ class Ledger:
         contract = self._codebook[operator].contract
         if (method := contract.method) is None:
             return None
-        key = f"{step}.{method.opens}" if method.opens else _key(wire.get(method.takes))
+        key = _key(step, method, wire)
         if method.closes or (not method.opens and key not in self._states):
             self._states.pop(key, None)
             return None
@@ -69,7 +69,7 @@ class Ledger:
         """A call whose answer cannot be followed: the state afterwards is unknown."""
         if (method := self._codebook[operator].contract.method) is None:
             return
-        key = f"{step}.{method.opens}" if method.opens else _key(wire.get(method.takes))
+        key = _key(step, method, wire)
         if method.opens or key in self._states:
             self._states[key] = {}
 
@@ -78,7 +78,13 @@ class Ledger:
         self._states.clear()
 
 
-def _key(handle: Any) -> str:
+def _key(step: str, method: Method, wire: Mapping[str, Any]) -> str:
+    """The handle that a call gives, or else the one that it takes."""
+    return f"{step}.{method.opens}" if method.opens else _taken(method, wire)
+
+
+def _taken(method: Method, wire: Mapping[str, Any]) -> str:
+    handle = wire.get(method.takes)
     return str(handle["from"]) if isinstance(handle, Mapping) else f"text {handle}"
 
 
@@ -167,7 +173,7 @@ class Model:
         return Reached(SUCCEEDS, frozenset(touched), self._after(contract, inputs))
 
     def _after(self, contract: Contract, inputs: Mapping[str, Any]) -> State:
-        """The state after a success: what hangs on the answer is not known before it is there."""
+        """The state after a success: what depends on the answer is not known before the call."""
         after = dict(contract.next_state(inputs, {}))
         for name, becomes in contract.method.becomes.items() if contract.method is not None else ():
             if "result." in becomes.text:
@@ -215,7 +221,7 @@ def _moves(contract: Contract, forms: OperatorForms) -> Iterator[Move]:
         for path, k in zip(examples, row, strict=True):
             draft.set(path, examples[path][k], place / path / k)
         if takes and takes not in examples:
-            draft.set(takes, NOBODY, place)
+            draft.set(takes, UNKNOWN_HANDLE, place)
         wire = draft.wire(place)
         chosen = tuple(f"{path} {k + 1}" for path, k in zip(examples, row, strict=True))
         yield Move(contract.operator, wire, forms.inputs.to_native(wire), chosen)

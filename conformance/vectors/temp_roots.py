@@ -53,6 +53,13 @@ def regular(root: Path, path: str) -> Path:
     return found
 
 
+def write_file(file: Path, data: bytes) -> None:
+    """Write a file, but not through a symbolic link."""
+    descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o644)
+    with os.fdopen(descriptor, "wb") as opened:
+        opened.write(data)
+
+
 _PREFIX: Final = "tally-root-"
 _MEMORY: Final = "/dev/shm"  # noqa: S108 (mkdtemp makes a private folder in it)
 _ROOM: Final = 1 << 28  # bytes

@@ -114,11 +114,6 @@ class Index:
         return digest_of({name: operator.digest for name, operator in self.operators.items()})
 
 
-def cases_digest(digests: Mapping[str, str]) -> str:
-    """The digest of an operator's cases, of their digests by id."""
-    return digest_of(dict(digests))
-
-
 def index_of(
     cases: Mapping[str, Sequence[Case]], files: Mapping[str, str], confirmed_by: Mapping[str, tuple[str, ...]]
 ) -> Index:
@@ -127,7 +122,7 @@ def index_of(
         {
             operator: IndexedOperator(
                 files[operator],
-                cases_digest({case.id: case.digest for case in some}),
+                digest_of({case.id: case.digest for case in some}),
                 {case.id: confirmed_by[case.id] for case in some},
             )
             for operator, some in sorted(cases.items())
