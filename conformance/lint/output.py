@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from conformance.contract.source import Problem
 from conformance.lint.catalogue import RULES
-from conformance.lint.rule import Finding, Rule, sentence
+from conformance.lint.rule import Finding, Rule
 
 SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
 
@@ -27,7 +27,7 @@ def as_json(findings: Iterable[Finding]) -> str:
     """A JSON object: the rules, and the findings in order."""
     record = {
         "rules": [
-            {"code": rule.code, "name": rule.name, "level": rule.level, "sentence": sentence(rule)} for rule in RULES
+            {"code": rule.code, "name": rule.name, "level": rule.level, "sentence": rule.sentence} for rule in RULES
         ],
         "findings": [
             {
@@ -82,7 +82,7 @@ def _rule(rule: Rule) -> dict[str, Any]:
     return {
         "id": rule.code,
         "name": rule.name,
-        "shortDescription": {"text": sentence(rule)},
+        "shortDescription": {"text": rule.sentence},
         "help": {"text": f"{rule.code} in spec/README.md says how to mend it."},
         "defaultConfiguration": {"level": rule.level},
     }
