@@ -7,6 +7,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -14,7 +15,6 @@ import numpy as np
 from conformance.codec.codebook import Codebook, OperatorForms
 from conformance.codec.scalar import IllTyped
 from conformance.contract.expression import BadExpression, Expression
-from conformance.contract.family import FileFormat
 from conformance.contract.machine import State
 from conformance.contract.model import Contract, Guard, first_false
 from conformance.contract.types import ListOf, MapOf, Scalar, Struct, Tensor, Type, Value
@@ -22,7 +22,7 @@ from conformance.vectors.accumulate import inputs_of
 from conformance.vectors.case import Accumulation, CallStep, Case, ExpectedResult, RestartStep
 from conformance.vectors.compact import holds_recipe, is_marker
 from conformance.vectors.contradiction import Contradiction, judged
-from conformance.vectors.damage import with_damage
+from conformance.vectors.exchange import resolve
 from conformance.vectors.leaf import anywhere, value_at
 from conformance.vectors.state_tracking import Ledger
 
@@ -110,7 +110,7 @@ def _stepped(case: Case, codebook: Codebook) -> Iterator[FrozenCall]:
         try:
             if holds_recipe(step.inputs):
                 raise LookupError(step.name)
-            inputs = _resolved(_placed(step.inputs, forms), answers, codebook.formats)
+            inputs = resolve(_placed(step.inputs, forms), partial(_answer, answers), codebook.formats)
         except LookupError:
             ledger.lose(step.name, step.operator, step.inputs)
             continue
@@ -130,21 +130,11 @@ def _placed(inputs: Mapping[str, Any], forms: OperatorForms) -> Mapping[str, Any
     return {**inputs, **{name: "/".join(inputs[name].values()) for name in places}} if places else inputs
 
 
-def _resolved(value: Any, answers: Mapping[str, Any], formats: Mapping[str, FileFormat]) -> Any:
-    if isinstance(value, Mapping):
-        if value.keys() == {"from"} and isinstance(value["from"], str):
-            return _answer(value["from"], answers)
-        return with_damage({key: _resolved(item, answers, formats) for key, item in value.items()}, formats)
-    if isinstance(value, list):
-        return [_resolved(item, answers, formats) for item in value]
-    return value
-
-
-def _answer(reference: str, answers: Mapping[str, Any]) -> Any:
-    name, _, path = reference.partition(".")
+def _answer(answers: Mapping[str, Any], reference: Mapping[str, str]) -> Any:
+    name, _, path = reference["from"].partition(".")
     value = value_at(answers[name], path)
     if anywhere(value, is_marker):
-        raise LookupError(reference)
+        raise LookupError(name)
     return value
 
 

@@ -94,19 +94,15 @@ def _pin_differences(pin: Pin, fields: Mapping[str, Any], outputs: Type) -> Iter
         except KeyError:
             yield f"{path} is pinned, but the reference's result has no such part"
             continue
-        yield from _pin_difference(path, pinned, actual, type_at(outputs, path))
-
-
-def _pin_difference(path: str, pinned: Any, actual: Any, type_: Type) -> Iterator[str]:
-    if isinstance(type_, ListOf) and isinstance(pinned, Mapping) and pinned.keys() <= MARKER_KEYS:
-        marker = compact_list(actual, type_.item)
-        wrong = next((key for key in sorted(pinned) if marker[key] != pinned[key]), None)
-        if wrong is not None:
-            yield f"{path} is pinned with {wrong} {pinned[wrong]!r}, the reference gives {marker[wrong]!r}"
-        return
-    steps = tuple(int(step) if step.isdigit() else step for step in path.split("."))
-    if (found := first_difference(pinned, actual, type_, steps)) is not None:
-        yield f"{found.path} is pinned as {found.expected!r:.200}, the reference gives {found.actual!r:.200}"
+        type_ = type_at(outputs, path)
+        steps = tuple(int(step) if step.isdigit() else step for step in path.split("."))
+        if isinstance(type_, ListOf) and isinstance(pinned, Mapping) and pinned.keys() <= MARKER_KEYS:
+            marker = compact_list(actual, type_.item)
+            wrong = next((key for key in sorted(pinned) if marker[key] != pinned[key]), None)
+            if wrong is not None:
+                yield f"{path} is pinned with {wrong} {pinned[wrong]!r}, the reference gives {marker[wrong]!r}"
+        elif (found := first_difference(pinned, actual, type_, steps)) is not None:
+            yield f"{found.path} is pinned as {found.expected!r:.200}, the reference gives {found.actual!r:.200}"
 
 
 def _fixes(pin: Pin, answer: Expected) -> bool:

@@ -7,6 +7,7 @@ import re
 import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Protocol
@@ -22,7 +23,7 @@ from conformance.vectors.compact import expanded
 from conformance.vectors.damage import damage, with_damage
 from conformance.vectors.difference import Tree, tree_of
 from conformance.vectors.filecodec import CODECS, encode_file
-from conformance.vectors.leaf import value_at
+from conformance.vectors.leaf import is_reference, value_at
 from conformance.vectors.temp_roots import Rooms, StepRefused, place, regular, write_file
 
 Body = Mapping[str, Any]
@@ -154,9 +155,10 @@ class Stage:
     def inputs(self, step: CallStep | Asked) -> Mapping[str, Any]:
         """The inputs of a step, references resolved, recipes expanded; raises KeyError where nothing was answered, or
         nothing that can be damaged so."""
-        given = resolve(step.inputs, self._made, self._codebook.formats) if self._made else step.inputs
-        whole: Mapping[str, Any] = expanded(given)
-        return whole
+        inputs = step.inputs
+        if self._made:
+            inputs = resolve(inputs, partial(answered, self._made), self._codebook.formats)
+        return dict(expanded(inputs))
 
     def call(self, operator: str, inputs: Mapping[str, Any]) -> Call:
         """The call that puts inputs to a backend: with real directories and real handles."""
@@ -220,24 +222,30 @@ class Stage:
         return observed
 
 
-def resolve(value: Any, made: Mapping[str, Exchange], formats: Mapping[str, FileFormat]) -> Any:
-    """`value` with every reference to a step in `made` replaced; raises KeyError where that step gave no such result.
+def resolve(value: Any, answer: Callable[[Mapping[str, str]], Any], formats: Mapping[str, FileFormat]) -> Any:
+    """A wire value with every reference in it replaced by what `answer` gives, and damaged where a format is named."""
+    if isinstance(value, Mapping):
+        if is_reference(value):
+            return answer(value)
+        return with_damage({key: resolve(part, answer, formats) for key, part in value.items()}, formats)
+    if isinstance(value, list) and not (value and isinstance(value[0], str)):
+        return [resolve(part, answer, formats) for part in value]
+    return value
+
+
+def answered(made: Mapping[str, Exchange], reference: Mapping[str, str]) -> Any:
+    """What an earlier step answered; raises KeyError where it gave no such result.
 
     Only a reference to a step that has been asked is one: a map that happens to look like a reference is left alone.
     A reference to a handle stays: its value is only for the backend that gave it.
     """
-    if isinstance(value, dict):
-        if value.keys() == {"from"} and isinstance(value["from"], str):
-            step, _, path = value["from"].partition(".")
-            if path and step in made:
-                observed = made[step].observed
-                if not isinstance(observed, ObservedResult):
-                    raise KeyError(value["from"])
-                return value if path in observed.handles else value_at(observed.fields, path)
-        return with_damage({key: resolve(part, made, formats) for key, part in value.items()}, formats)
-    if isinstance(value, list) and not (value and isinstance(value[0], str)):
-        return [resolve(part, made, formats) for part in value]
-    return value
+    step, _, path = reference["from"].partition(".")
+    if not path or step not in made:
+        return reference
+    observed = made[step].observed
+    if not isinstance(observed, ObservedResult):
+        raise KeyError(reference["from"])
+    return reference if path in observed.handles else value_at(observed.fields, path)
 
 
 AnyStep = CallStep | Asked | HarnessStep
