@@ -192,8 +192,8 @@ class Harvest:
 
     def before(self, stage: Stage, step: CallStep) -> None:
         """What is there before a call."""
-        for name in stage.rooms.names:
-            root = stage.rooms.path(name)
+        for name in stage.roots.names:
+            root = stage.roots.path(name)
             named = (text for text in step.inputs.values() if isinstance(text, str) and len(text) <= _SHORT)
             self.seen.setdefault(name, set()).update(_below(root), (text for text in named if not fault_of(text)))
 
@@ -216,19 +216,19 @@ class Crowd:
     def before(self, stage: Stage, step: CallStep) -> None:
         """Put bystanders beside all that is there or may come; what the harness did to some since is no harm."""
         for (root, path), was in list(self.known.items()):
-            now = _look(stage.rooms.path(root) / path)
+            now = _look(stage.roots.path(root) / path)
             if now == "absent" and was != now:
                 del self.known[root, path]
             else:
                 self.known[root, path] = now
         if self.contract.owns(step.operator):
             for root in {value["root"] for value in step.inputs.values() if is_root(value)} & self.paths.keys():
-                self._place(root, stage.rooms.path(root))
+                self._place(root, stage.roots.path(root))
 
     def after(self, stage: Stage, step: CallStep) -> None:
         """Note the first bystander that a call changed."""
         for (root, path), was in self.known.items():
-            now = _look(stage.rooms.path(root) / path)
+            now = _look(stage.roots.path(root) / path)
             if now != was and self.harmed is None and not _matches(path, self.contract.bystanders.owned):
                 self.harmed = (step.name, f"{root}/{path}", was, now)
 

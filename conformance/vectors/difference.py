@@ -23,7 +23,7 @@ from conformance.vectors.case import HEAD_AND_TAIL, Expected, ExpectedFailure, E
 from conformance.vectors.compact import compact, compact_list, compact_tensor, is_marker
 from conformance.vectors.filecodec import Undecodable, decode_file
 from conformance.vectors.leaf import anywhere
-from conformance.vectors.temp_roots import Rooms, StepRefused, place
+from conformance.vectors.temp_roots import Roots, StepRefused, place
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,12 +189,12 @@ _DIR, _ABSENT, _SPECIAL = "dir", "absent", "special"
 Tree = dict[str, Any]
 
 
-def tree_of(step: TreeStep, rooms: Rooms) -> Tree:
+def tree_of(step: TreeStep, roots: Roots) -> Tree:
     """The entries below the path of a `tree` step; raises StepRefused where it cannot be read."""
-    root = rooms.path(step.root)
+    root = roots.path(step.root)
     top = root if step.path == "." else place(root, step.path)
     try:
-        return {path: entry for path, entry in _entries(top, step.decode, rooms) if path != "." or entry != _DIR}
+        return {path: entry for path, entry in _entries(top, step.decode, roots) if path != "." or entry != _DIR}
     except OSError as error:
         raise StepRefused(f"{step.path!r}: {error.strerror or 'the system refuses'}") from None
 
@@ -232,15 +232,15 @@ def _reading_order(key: str) -> tuple[bool, str]:
     return key == "sha256", key  # a size says more than a digest
 
 
-def _entries(top: FilePath, decode: Mapping[str, str], rooms: Rooms) -> Iterator[tuple[str, Any]]:
+def _entries(top: FilePath, decode: Mapping[str, str], roots: Roots) -> Iterator[tuple[str, Any]]:
     """Every entry at and below `top`, sorted by path."""
-    found = [(".", _entry(top, ".", decode, rooms))]
+    found = [(".", _entry(top, ".", decode, roots))]
     if found[0][1] == _DIR:
         for folder, below, files in os.walk(top, onerror=_raise):
             for name in (*below, *files):
                 inner = FilePath(folder, name)
                 path = _readable(inner.relative_to(top).as_posix())
-                found.append((path, _entry(inner, path, decode, rooms)))
+                found.append((path, _entry(inner, path, decode, roots)))
     return iter(sorted(found, key=lambda pair: pair[0]))
 
 
@@ -248,7 +248,7 @@ def _raise(error: OSError) -> None:
     raise error
 
 
-def _entry(file: FilePath, path: str, decode: Mapping[str, str], rooms: Rooms) -> Any:
+def _entry(file: FilePath, path: str, decode: Mapping[str, str], roots: Roots) -> Any:
     try:
         status = file.lstat()
     except FileNotFoundError:
@@ -256,7 +256,7 @@ def _entry(file: FilePath, path: str, decode: Mapping[str, str], rooms: Rooms) -
     if stat.S_ISDIR(status.st_mode):
         return _DIR
     if stat.S_ISLNK(status.st_mode):
-        return {"link": rooms.masked(_readable(os.readlink(file)))}  # noqa: PTH115 (a Path would tidy it)
+        return {"link": roots.masked(_readable(os.readlink(file)))}  # noqa: PTH115 (a Path would tidy it)
     if not stat.S_ISREG(status.st_mode):
         return _SPECIAL
     codec = next((codec for pattern, codec in decode.items() if fnmatchcase(path, pattern)), None)

@@ -24,19 +24,19 @@ from conformance.vectors.damage import damage, with_damage
 from conformance.vectors.difference import Tree, tree_of
 from conformance.vectors.filecodec import CODECS, encode_file
 from conformance.vectors.leaf import is_reference, value_at
-from conformance.vectors.temp_roots import Rooms, StepRefused, place, regular, write_file
+from conformance.vectors.temp_roots import Roots, StepRefused, place, regular, write_file
 
 Body = Mapping[str, Any]
 
 
-def perform(step: FileStep, rooms: Rooms, formats: Mapping[str, FileFormat]) -> None:
+def perform(step: FileStep, roots: Roots, formats: Mapping[str, FileFormat]) -> None:
     """Do one step; raises StepRefused where the files do not allow it."""
-    root = rooms.path(step.body["root"])
+    root = roots.path(step.body["root"])
     try:
         if step.action == "damage":
             damage(root, step.body["path"], formats[step.body["format"]], step.body["edit"])
             return
-        _ACTIONS[step.action](root, step.body, rooms)
+        _ACTIONS[step.action](root, step.body, roots)
     except OSError as error:
         raise StepRefused(f"{step.subject!r}: {error.strerror or 'the system refuses'}") from None
 
@@ -46,14 +46,14 @@ def codec_of(body: Body) -> str:
     return next(codec for codec in CODECS if codec in body)
 
 
-def _put(root: Path, body: Body, _: Rooms) -> None:
+def _put(root: Path, body: Body, _: Roots) -> None:
     codec = codec_of(body)
     found = place(root, body["path"])
     found.parent.mkdir(parents=True, exist_ok=True)
     write_file(found, encode_file(codec, body[codec]))
 
 
-def _flip(root: Path, body: Body, _: Rooms) -> None:
+def _flip(root: Path, body: Body, _: Roots) -> None:
     with regular(root, body["path"]).open("r+b") as file:
         size = file.seek(0, os.SEEK_END)
         offset = _from_end(body["offset"], size)
@@ -65,7 +65,7 @@ def _flip(root: Path, body: Body, _: Rooms) -> None:
         file.write(bytes([old ^ body["mask"]]))
 
 
-def _truncate(root: Path, body: Body, _: Rooms) -> None:
+def _truncate(root: Path, body: Body, _: Roots) -> None:
     found = regular(root, body["path"])
     size = found.stat().st_size
     wanted = _from_end(body["size"], size)
@@ -78,7 +78,7 @@ def _from_end(number: int, size: int) -> int:
     return size + number if number < 0 else number
 
 
-def _delete(root: Path, body: Body, _: Rooms) -> None:
+def _delete(root: Path, body: Body, _: Roots) -> None:
     found = place(root, body["path"])
     if found.is_dir() and not found.is_symlink():
         shutil.rmtree(found)
@@ -86,16 +86,16 @@ def _delete(root: Path, body: Body, _: Rooms) -> None:
         found.unlink()
 
 
-def _rename(root: Path, body: Body, _: Rooms) -> None:
+def _rename(root: Path, body: Body, _: Roots) -> None:
     source, target = place(root, body["from"]), place(root, body["to"])
     target.parent.mkdir(parents=True, exist_ok=True)
     source.rename(target)
 
 
-def _link(root: Path, body: Body, rooms: Rooms) -> None:
+def _link(root: Path, body: Body, roots: Roots) -> None:
     found = place(root, body["path"])
     found.parent.mkdir(parents=True, exist_ok=True)
-    other = rooms.path(body.get("target_root", body["root"]))
+    other = roots.path(body.get("target_root", body["root"]))
     target = place(other, body["target"])
     if not body["symbolic"]:
         os.link(target, found, follow_symlinks=False)
@@ -105,7 +105,7 @@ def _link(root: Path, body: Body, rooms: Rooms) -> None:
         found.symlink_to(target)
 
 
-_ACTIONS: Final[Mapping[str, Callable[[Path, Body, Rooms], None]]] = {
+_ACTIONS: Final[Mapping[str, Callable[[Path, Body, Roots], None]]] = {
     "put": _put,
     "flip": _flip,
     "truncate": _truncate,
@@ -138,14 +138,14 @@ class Stage:
 
     def __init__(self, codebook: Codebook, dialect: Dialect) -> None:
         self._codebook, self._dialect = codebook, dialect
-        self.rooms = Rooms()
+        self.roots = Roots()
         self._made: dict[str, Exchange] = {}
 
     def __enter__(self) -> Stage:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
-        self.rooms.__exit__(kind, error, _)
+        self.roots.__exit__(kind, error, _)
 
     @property
     def exchanges(self) -> tuple[Exchange, ...]:
@@ -168,7 +168,7 @@ class Stage:
         real = dict(inputs)
         for name in forms.roots:
             if isinstance(real.get(name), Mapping):
-                real[name] = str(self.rooms.path(real[name]["root"]))
+                real[name] = str(self.roots.path(real[name]["root"]))
         for name in forms.handles:
             if isinstance(real.get(name), Mapping):
                 step, _, output = real[name]["from"].partition(".")
@@ -186,12 +186,12 @@ class Stage:
     def take(self, step: FileStep | TreeStep) -> Tree | None:
         """Do a file step, or look at a tree; raises StepRefused."""
         if isinstance(step, TreeStep):
-            return tree_of(replace(step, path=self._filled(step.path)), self.rooms)
+            return tree_of(replace(step, path=self._filled(step.path)), self.roots)
         body = {
             key: self._filled(value) if key in ("path", "from", "to", "target") else value
             for key, value in step.body.items()
         }
-        perform(FileStep(step.action, body), self.rooms, self._codebook.formats)
+        perform(FileStep(step.action, body), self.roots, self._codebook.formats)
         return None
 
     def _filled(self, path: str) -> str:
@@ -210,15 +210,15 @@ class Stage:
 
     def _masked(self, observed: Observed) -> Observed:
         """What a backend said, without the path of any root in it."""
-        if not self.rooms.names:
+        if not self.roots.names:
             return observed
         match observed:
             case ObservedResult(fields, handles):
-                return ObservedResult(self.rooms.masked(fields), handles)
+                return ObservedResult(self.roots.masked(fields), handles)
             case ObservedFailure(code, data):
-                return ObservedFailure(code, self.rooms.masked(data))
+                return ObservedFailure(code, self.roots.masked(data))
             case BadAnswer(error):
-                return BadAnswer(IllTyped(error.expected, self.rooms.masked(error.found), error.path))
+                return BadAnswer(IllTyped(error.expected, self.roots.masked(error.found), error.path))
         return observed
 
 

@@ -65,7 +65,7 @@ _MEMORY: Final = "/dev/shm"  # noqa: S108 (mkdtemp makes a private folder in it)
 _ROOM: Final = 1 << 28  # bytes
 
 
-class Rooms:
+class Roots:
     """Directories by name, made when they are first asked for; a context manager that removes them and their content.
 
     Two conversations never share a directory, and no path of one reaches a vector, a digest or a record: `masked`
@@ -75,7 +75,7 @@ class Rooms:
     def __init__(self) -> None:
         self._paths: dict[str, Path] = {}
 
-    def __enter__(self) -> Rooms:
+    def __enter__(self) -> Roots:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:

@@ -45,8 +45,8 @@ class Snapshots:
                 for path in sorted(root.rglob("*"))
                 if path.is_file() and not path.is_symlink()
             }
-            for name in stage.rooms.names
-            for root in (stage.rooms.path(name),)
+            for name in stage.roots.names
+            for root in (stage.roots.path(name),)
         }
 
     def after(self, stage: Stage, step: CallStep) -> None:
