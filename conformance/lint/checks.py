@@ -84,7 +84,8 @@ def claimable(contract: Contract) -> Iterator[tuple[str, str, tuple[str, ...] | 
     for clause in contract.ensures:
         yield "ensures", clause.id, clause.requirements, clause.position
     for k, edge in enumerate(contract.edge_cases):
-        yield "edge", edge.id, _edge_requirements(contract, k), edge.position
+        requirements = names(contract.source.value["edge_cases"][k], "requirement")
+        yield "edge", edge.id, requirements or None, edge.position
     for use in contract.laws:
         yield "law", use.law, use.requirements, use.position
     for group in contract.groups:
@@ -101,10 +102,6 @@ def _of_machine(contract: Contract) -> Iterator[tuple[str, str, tuple[str, ...] 
         yield "state", variable.name, None, variable.position
     for clause in contract.invariants:
         yield "invariant", clause.id, clause.requirements, clause.position
-
-
-def _edge_requirements(contract: Contract, index: int) -> tuple[str, ...] | None:
-    return names(contract.source.value["edge_cases"][index], "requirement") or None
 
 
 def check_text(contract: Contract, kind: str, name: str) -> str:

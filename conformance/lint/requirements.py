@@ -36,7 +36,8 @@ def requirements_tested(subject: Subject) -> Iterator[Found]:
             yield row.position, message, row.id, "list its checks instead"
         elif not row.excluded and not any(_tests(row, text, live) for text in row.checks):
             hint = "add a group, law or test that carries it, or exclude it with a reason"
-            yield row.position, f"{row.id} is untested: {_why(row)}", row.id, hint
+            why = "none of its checks runs" if row.checks else "it names no check"
+            yield row.position, f"{row.id} is untested: {why}", row.id, hint
 
 
 def _tests(row: Requirement, text: str, live: frozenset[str]) -> bool:
@@ -46,10 +47,6 @@ def _tests(row: Requirement, text: str, live: frozenset[str]) -> bool:
     if kind == "bench":
         return row.kind == "T"
     return kind == "test" or text in live
-
-
-def _why(row: Requirement) -> str:
-    return "none of its checks runs" if row.checks else "it names no check"
 
 
 def _live(subject: Subject) -> frozenset[str]:

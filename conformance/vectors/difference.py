@@ -217,7 +217,8 @@ def tree_difference(step: TreeStep, expected: Mapping[str, Any], found: Mapping[
 
 def _apart(expected: Any, found: Any, path: tuple[str | int, ...]) -> tuple[tuple[str | int, ...], Any, Any] | None:
     if isinstance(expected, Mapping) and isinstance(found, Mapping) and expected.keys() == found.keys():
-        parts = ((key, expected[key], found[key]) for key in sorted(expected, key=_reading_order))
+        # A size says more than a digest: that comes last.
+        parts = ((key, expected[key], found[key]) for key in sorted(expected, key=lambda key: (key == "sha256", key)))
     elif isinstance(expected, list) and isinstance(found, list) and len(expected) == len(found):
         parts = ((k, left, right) for k, (left, right) in enumerate(zip(expected, found, strict=True)))
     else:
@@ -226,10 +227,6 @@ def _apart(expected: Any, found: Any, path: tuple[str | int, ...]) -> tuple[tupl
         if (apart := _apart(left, right, (*path, key))) is not None:
             return apart
     return None
-
-
-def _reading_order(key: str) -> tuple[bool, str]:
-    return key == "sha256", key  # a size says more than a digest
 
 
 def _entries(top: FilePath, decode: Mapping[str, str], roots: Roots) -> Iterator[tuple[str, Any]]:
