@@ -19,11 +19,11 @@ class Cache:
     def __init__(self) -> None:
         self._calls: dict[int, tuple[Case, Codebook, tuple[FrozenCall, ...] | UnreadableCase]] = {}  # by id(case)
         self._callers: dict[int, tuple[tuple[Case, ...], Mapping[str, list[Case]]]] = {}  # by id(tuple)
-        self._desks: dict[str, list[Evaluator]] = {}
+        self._evaluators: dict[str, list[Evaluator]] = {}
 
     def evaluator(self, contract: Contract) -> Evaluator:
         """An evaluator with the contract's variables."""
-        evaluators = self._desks.setdefault(contract.operator, [])
+        evaluators = self._evaluators.setdefault(contract.operator, [])
         for evaluator in evaluators:
             if evaluator.serves(contract):
                 return evaluator

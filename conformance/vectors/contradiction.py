@@ -19,7 +19,7 @@ from conformance.vectors.case import Question, TreeStep
 from conformance.vectors.exchange import Transcript
 from conformance.vectors.state_tracking import Situation
 
-Judge = Callable[[Expression], bool]
+IsTrue = Callable[[Expression], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Contradiction:
 
 
 def judged(
-    contract: Contract, code: str, of_call: Judge, of_result: Judge | None = None, invariants: tuple[Clause, ...] = ()
+    contract: Contract, code: str, of_call: IsTrue, of_result: IsTrue | None = None, invariants: tuple[Clause, ...] = ()
 ) -> Contradiction:
     """The contradictions of one outcome: a failure with `code`, or a result where `code` is empty.
 

@@ -10,12 +10,12 @@ from typing import Any, Final
 
 from conformance.codec.cbor import encode_canonical
 from conformance.contract.family import FileFormat
-from conformance.vectors.formed import FormedFiles, Place, Unsorted, member
+from conformance.vectors.formed import FormedFiles, Steps, Unsorted, member
 from conformance.vectors.leaf import is_damaged
 from conformance.vectors.temp_roots import StepRefused
 
 
-def reseal(files: FormedFiles, damaged: Place) -> None:
+def reseal(files: FormedFiles, damaged: Steps) -> None:
     """Make every hash, size, checksum and signature right again, but the damaged place itself."""
     for seal in files.form.seals:
         for at, element in list(files.matches(tuple(seal.at.split(".")))):

@@ -23,7 +23,7 @@ _HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
 @dataclass(slots=True)
-class Walk:
+class TraceDraft:
     """A trace under construction: its steps in order, and its calls by name."""
 
     expansion: Expansion
@@ -205,22 +205,22 @@ class _Search:
 
     def single(self, slug: str, node: Node, move: Move) -> Question:
         """The way to a node, the call, what can be read afterwards, and the end."""
-        walk = Walk(self.expansion)
-        handle, state = self.follow(walk, node.path)
+        draft = TraceDraft(self.expansion)
+        handle, state = self.follow(draft, node.path)
         reached = self.model.reach(move, state)
-        name = walk.ask(move, handle)
+        name = draft.ask(move, handle)
         if self.model.opening(move.operator) and reached.side == SUCCEEDS:
             handle = {"from": f"{name}.{self.opened(move)}"}
-        self.finish(walk, handle, reached.after)
-        return walk.question(slug)
+        self.finish(draft, handle, reached.after)
+        return draft.question(slug)
 
-    def follow(self, walk: Walk, path: Sequence[Move], number: int = 1) -> tuple[Any, State | None]:
+    def follow(self, draft: TraceDraft, path: Sequence[Move], number: int = 1) -> tuple[Any, State | None]:
         """Make the calls of a path; the handle, which is the one of this number, and its state."""
         handle: Any = None
         state: State | None = None
         for move in path:
             state = self.model.reach(move, state).after
-            name = walk.ask(move, handle, number)
+            name = draft.ask(move, handle, number)
             if self.model.opening(move.operator):
                 handle = {"from": f"{name}.{self.opened(move)}"}
         return handle, state
@@ -230,36 +230,36 @@ class _Search:
         method = self.model.contracts[move.operator].method
         return method.opens if method is not None else ""
 
-    def finish(self, walk: Walk, handle: Any, state: State | None) -> None:
+    def finish(self, draft: TraceDraft, handle: Any, state: State | None) -> None:
         """Read everything that can be read, then close."""
         if handle is None or state is None:
             return
-        self.read(walk, handle, state)
+        self.read(draft, handle, state)
         for operator, moves in self.model.moves.items():
             if self.model.closes(operator) and self.model.reach(moves[0], state).side == SUCCEEDS:
-                walk.ask(moves[0], handle)
+                draft.ask(moves[0], handle)
                 return
 
-    def read(self, walk: Walk, handle: Any, state: State) -> None:
+    def read(self, draft: TraceDraft, handle: Any, state: State) -> None:
         """Every call that only answers, in a state where its guards are true."""
         for operator, moves in self.model.moves.items():
             if self.model.reads(operator) and self.model.reach(moves[0], state).side == SUCCEEDS:
-                walk.ask(moves[0], handle)
+                draft.ask(moves[0], handle)
 
     def after(self, slug: str, unknown: str = "", closing: Move | None = None, restart: bool = False) -> Question:
         """Every operation with a handle that is not open: never given, closed, or of a process that has ended."""
-        walk = Walk(self.expansion)
-        handle, state = self.follow(walk, [self.openings[0][0]])
+        draft = TraceDraft(self.expansion)
+        handle, state = self.follow(draft, [self.openings[0][0]])
         if closing is not None:
-            walk.ask(closing, handle)
+            draft.ask(closing, handle)
         if restart:
-            walk.steps.append(RestartStep())
+            draft.steps.append(RestartStep())
         for operator, moves in self.model.moves.items():
             if not self.model.opening(operator):
-                walk.ask(moves[0], unknown or handle)
+                draft.ask(moves[0], unknown or handle)
         if unknown:
-            self.finish(walk, handle, state)
-        return walk.question(slug)
+            self.finish(draft, handle, state)
+        return draft.question(slug)
 
     def tours(self) -> Iterator[Callable[[], Question]]:
         """Traces in which every operation follows every other that it can follow, as far as the search has seen."""
@@ -278,9 +278,9 @@ class _Search:
             self.toured |= {(move.operator, one) for move in path for one in move.chosen}
 
     def toured_question(self, slug: str, path: Sequence[Move]) -> Question:
-        walk = Walk(self.expansion)
-        self.finish(walk, *self.follow(walk, path))
-        return walk.question(slug)
+        draft = TraceDraft(self.expansion)
+        self.finish(draft, *self.follow(draft, path))
+        return draft.question(slug)
 
     def tour(self, opening: Move, start: str, done: set[tuple[str, str]]) -> tuple[Move, ...]:
         path, key = [opening], start
@@ -318,12 +318,12 @@ class _Search:
 
     def two_handles(self) -> Question:
         """One tour on two handles by turns: what happens to one must not be seen through the other."""
-        walk = Walk(self.expansion)
+        draft = TraceDraft(self.expansion)
         path = self.paths[0][1:] if self.paths else ()
         moves = [self.openings[0][0], self.openings[-1][0]]
         handles, states = [], []
         for number, move in enumerate(moves, start=1):
-            handle, state = self.follow(walk, [move], number)
+            handle, state = self.follow(draft, [move], number)
             handles.append(handle)
             states.append(state)
         for k, move in enumerate(path[: TOUR // 2]):
@@ -331,9 +331,9 @@ class _Search:
             for n, turn in ((0, move), (1, path[k - 1] if k else None)):
                 if turn is not None and not self.model.closes(turn.operator):
                     reached = self.model.reach(turn, states[n])
-                    walk.ask(turn, handles[n])
+                    draft.ask(turn, handles[n])
                     states[n] = reached.after if reached.side == SUCCEEDS else states[n]
-        self.read(walk, handles[0], states[0] or {})
-        self.finish(walk, handles[1], states[1])
-        self.finish(walk, handles[0], states[0])
-        return walk.question("two-handles")
+        self.read(draft, handles[0], states[0] or {})
+        self.finish(draft, handles[1], states[1])
+        self.finish(draft, handles[0], states[0])
+        return draft.question("two-handles")

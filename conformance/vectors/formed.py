@@ -79,7 +79,7 @@ def _ordered(part: Any) -> Any:
 
 _ANSWER: Final = re.compile(r"\{([a-z0-9_.]+)\}")
 _CASTAGNOLI: Final = 0x82F63B78  # the polynomial of CRC-32C, its bits reversed
-Place = tuple[str, ...]
+Steps = tuple[str, ...]
 
 
 class FormedFiles:
@@ -116,26 +116,26 @@ class FormedFiles:
         """A path of the format as a path of the root."""
         return "/".join(part for part in (self.path, path) if part != ".")
 
-    def value(self, at: Place) -> Any:
+    def value(self, at: Steps) -> Any:
         """The value at a place; raises LookupError where there is none."""
         found: Any = self.items
         for step in at:
             found = member(found, step)
         return found
 
-    def replace(self, at: Place, value: Any) -> None:
+    def replace(self, at: Steps, value: Any) -> None:
         """Put a value at a place that is there."""
         self.value(at)
         holder = self.value(at[:-1])
         holder[int(at[-1]) if isinstance(holder, list) else at[-1]] = value
 
-    def remove(self, at: Place) -> None:
+    def remove(self, at: Steps) -> None:
         """Remove the value at a place; a whole file cannot be removed."""
         self.value(at)
         holder = self.value(at[:-1])
         del holder[int(at[-1]) if isinstance(holder, list) else at[-1]]
 
-    def matches(self, at: Place) -> Iterator[tuple[Place, Any]]:
+    def matches(self, at: Steps) -> Iterator[tuple[Steps, Any]]:
         """The places that are there of those that a place with `*` means, each with the element at the `*`."""
         if "*" not in at:
             try:
@@ -165,7 +165,7 @@ class FormedFiles:
         except StepRefused:
             raise LookupError(path) from None
 
-    def write(self, kept: Place) -> None:
+    def write(self, kept: Steps) -> None:
         """Write every item back; a file moves with a field that its path depends on, unless that field is `kept`."""
         for name, item in self.items.items():
             old, new = self.paths[name], self.paths[name]
