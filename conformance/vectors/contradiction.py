@@ -1,4 +1,4 @@
-"""How the outcome of a call contradicts its contract, and where the contract leaves no other outcome.
+"""How the outcome of a call contradicts its contract, and where the contract allows no other outcome.
 
 Freezing, the lint rules on cases, fuzzing, wrong answers of a run and `tally explain` all ask here.
 """
@@ -78,7 +78,7 @@ def contradiction(situation: Situation, codebook: Codebook) -> Contradiction | N
 
 
 def follows(question: Question, transcript: Transcript, found: Sequence[Situation], codebook: Codebook) -> bool:
-    """Whether a machine's contract leaves no other answer to any call: the contract itself is a second derivation.
+    """Whether a machine's contract allows no other answer to any call: the contract itself is a second derivation.
 
     A failure follows where a guard decides it and its record says no more than that; a result where every output
     is one side of an equation and nothing else can refuse. The content of files follows from nothing.

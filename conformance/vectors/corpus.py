@@ -1,7 +1,4 @@
-"""The frozen vectors, read back: every digest is verified, whatever the files say of themselves.
-
-What was verified once is not verified again as long as the bytes are the same, and is read when it is asked for.
-"""
+"""The frozen vectors, read back: every digest is verified, once for the same bytes; cases are read on demand."""
 
 from __future__ import annotations
 
@@ -36,7 +33,7 @@ class CorruptedCorpus(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Corpus:
-    """Frozen cases by operator in the contract's order, with the index that vouches for them."""
+    """Frozen cases by operator in the contract's order, with their index."""
 
     cases: Mapping[str, tuple[Case, ...]]
     index: Index

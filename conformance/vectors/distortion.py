@@ -1,4 +1,4 @@
-"""What careless carriers make of a value: a number that went through a double, a text cut at NUL, a full table.
+"""How careless code distorts a value: a number that went through a double, a text cut at NUL, a full table.
 
 A distortion is a pure function of the wire value at one leaf. A case notices it where its value changes.
 """

@@ -134,7 +134,7 @@ class Exchange:
 
 
 class Stage:
-    """The roots and answers of one conversation; a context manager that leaves nothing behind."""
+    """The roots and answers of one conversation; a context manager that removes the roots."""
 
     def __init__(self, codebook: Codebook, dialect: Dialect) -> None:
         self._codebook, self._dialect = codebook, dialect
@@ -261,7 +261,7 @@ class Transcript:
 
 
 class Watch(Protocol):
-    """Who looks at the roots before and after every call of a conversation."""
+    """An observer that is called before and after every call of a conversation, and may look at its roots."""
 
     def before(self, stage: Stage, step: Any) -> None:
         """The call is about to be made."""

@@ -138,7 +138,7 @@ class Expansion:
 
     @contextmanager
     def noting(self) -> Iterator[None]:
-        """Note the problem that keeps what is made inside from being usable, once, and go on behind it."""
+        """Collect the problem that makes a case unusable, once, and go on."""
         try:
             yield
         except Unusable as error:

@@ -69,7 +69,7 @@ class Roots:
     """Directories by name, made when they are first asked for; a context manager that removes them and their content.
 
     Two conversations never share a directory, and no path of one reaches a vector, a digest or a record: `masked`
-    takes them out of what a backend says.
+    removes them from what a backend says.
     """
 
     def __init__(self) -> None:
