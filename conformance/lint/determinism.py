@@ -7,10 +7,10 @@ from typing import Any, Final
 
 from conformance.contract.model import Contract, Rng
 from conformance.contract.source import Path
-from conformance.contract.syntax import conjuncts, dotted_names, equation
 from conformance.contract.types import Enum, ListOf, MapOf, Struct, Type
 from conformance.lint.rule import Found, FoundIn, contract_rule, rule
 from conformance.lint.subject import Subject
+from conformance.vectors.contradiction import equations_of
 
 
 @contract_rule("L201", "order-declared")
@@ -157,18 +157,6 @@ def _leaves(type_: Type, path: str) -> Iterator[str]:
             yield from _leaves(member.type, f"{path}.{member.name}")
     elif not isinstance(type_, ListOf | MapOf):
         yield path
-
-
-def equations_of(text: str) -> Iterator[tuple[str, str]]:
-    """Each output path that an expression equates in a conjunct of its own, with the expression that it must equal."""
-    try:
-        pairs = [pair for conjunct in conjuncts(text) if (pair := equation(conjunct))]
-    except ValueError:  # this reader does not know every construct that the engine accepts
-        return
-    for left, right in pairs:
-        for path, source in ((left, right), (right, left)):
-            if path.startswith("result.") and dotted_names(path) == {path}:
-                yield path.removeprefix("result."), source
 
 
 FAMILIES: Final = frozenset({"Philox4x32-10"})  # seed 000 §0.B names the only one

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from conformance.contract.model import Contract, Guard
-from conformance.contract.syntax import Comparison, SizeLimit, comparisons, size_limits
+from conformance.contract.syntax import Comparison, SizeLimit, size_limits
 from conformance.contract.types import Struct, walk
 from conformance.lint.call import Evaluator, FrozenCall
 from conformance.lint.names import place
@@ -15,6 +15,7 @@ from conformance.lint.subject import Subject
 from conformance.vectors.case import CallStep, Case, FileStep, TreeStep
 from conformance.vectors.leaf import is_root
 from conformance.vectors.notable import axes_of
+from conformance.vectors.state_tracking import NEIGHBOURS, comparisons_of
 
 
 @contract_rule("L301", "guards-reached")
@@ -79,8 +80,6 @@ def _wrong_record(contract: Contract, call: FrozenCall) -> Iterator[str]:
             yield f"{call} is frozen with {name} {call.record[name]!r}, not {value!r}"
 
 
-# left - right in the nearest case where the comparison is true, and in the nearest case where it is not.
-_NEIGHBOURS: Final[Mapping[str, tuple[int, int]]] = {"<": (-1, 0), "<=": (0, 1), ">": (1, 0), ">=": (0, -1)}
 _WORDS: Final[Mapping[int, str]] = {-1: "one below the boundary", 0: "on the boundary", 1: "one above the boundary"}
 
 
@@ -99,14 +98,6 @@ def boundaries_crossed(subject: Subject, contract: Contract) -> Iterator[FoundIn
         judged = [call for call in judged if evaluator.holds(guard.expression.text, call)]
 
 
-def comparisons_of(guard: Guard) -> tuple[Comparison, ...]:
-    """The comparisons that a guard makes outside macros."""
-    try:
-        return comparisons(guard.expression.text)
-    except ValueError:  # this reader does not know every construct that the engine accepts
-        return ()
-
-
 def _decides(evaluator: Evaluator, comparison: Comparison, call: FrozenCall) -> bool:
     """Whether the guard's outcome for the call depends on this comparison."""
     if comparison.text == comparison.whole.strip():
@@ -123,12 +114,12 @@ def sides(evaluator: Evaluator, comparison: Comparison, calls: Iterable[FrozenCa
     value = evaluator.value
     pairs = [(call, value(comparison.left, call), value(comparison.right, call)) for call in decided]
     integers = all(type(left) is type(right) is int for _, left, right in pairs if None not in (left, right))
-    if comparison.sign not in _NEIGHBOURS or not integers:
+    if comparison.sign not in NEIGHBOURS or not integers:
         return {
             "when it is true": [call for call in decided if evaluator.holds(comparison.text, call)],
             "when it is false": [call for call in decided if not evaluator.holds(comparison.text, call)],
         }
-    true, false = _NEIGHBOURS[comparison.sign]
+    true, false = NEIGHBOURS[comparison.sign]
     touching: dict[str, list[FrozenCall]] = {_WORDS[true]: [], _WORDS[false]: []}
     for call, left, right in pairs:
         # A side that overflows counts as the far side of the boundary.

@@ -106,11 +106,20 @@ def _equated(contract: Contract, situation: Situation) -> set[str]:
     for clause in contract.ensures if method is not None else ():
         if not known(clause.needs, situation.inputs.get("state")):
             continue
-        for pair in filter(None, map(equation, conjuncts(clause.expression.text))):
-            for path, source in (pair, pair[::-1]):
-                if path.startswith("result.") and not _of_result(source, contract):
-                    found.add(path.removeprefix("result."))
+        found |= {path for path, source in equations_of(clause.expression.text) if not _of_result(source, contract)}
     return found
+
+
+def equations_of(text: str) -> Iterator[tuple[str, str]]:
+    """Each output path that an expression equates in a conjunct of its own, with the expression that it must equal."""
+    try:
+        pairs = [pair for conjunct in conjuncts(text) if (pair := equation(conjunct))]
+    except ValueError:  # this reader does not know every construct that the engine accepts
+        return
+    for left, right in pairs:
+        for path, source in ((left, right), (right, left)):
+            if path.startswith("result.") and dotted_names(path) == {path}:
+                yield path.removeprefix("result."), source
 
 
 def _of_result(text: str, contract: Contract) -> bool:

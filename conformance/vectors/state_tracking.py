@@ -11,8 +11,8 @@ from conformance.backend.outcome import ObservedResult
 from conformance.codec.codebook import Codebook, OperatorForms
 from conformance.contract.expression import BadExpression, Expression
 from conformance.contract.machine import Method, State, known
-from conformance.contract.model import Clause, Contract
-from conformance.contract.syntax import comparisons
+from conformance.contract.model import Clause, Contract, Guard
+from conformance.contract.syntax import Comparison, comparisons
 from conformance.vectors.case import Asked, CallStep, RestartStep
 from conformance.vectors.draft import Draft, Place
 from conformance.vectors.exchange import AnyStep, Exchange
@@ -93,7 +93,7 @@ UNSURE: Final = "?"  # the side where a guard depends on unknown state
 OUTSIDE: Final = "-"  # the side that no guard refuses and that lies outside the domain
 MOST_CALLS: Final = 64  # combinations of an operation's examples
 # What left - right is in the nearest case where a comparison is true, and in the nearest where it is not.
-_NEIGHBOURS: Final[Mapping[str, tuple[int, int]]] = {"<": (-1, 0), "<=": (0, 1), ">": (1, 0), ">=": (0, -1)}
+NEIGHBOURS: Final[Mapping[str, tuple[int, int]]] = {"<": (-1, 0), "<=": (0, 1), ">": (1, 0), ">=": (0, -1)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,20 +185,24 @@ class Model:
             if one.guard != guard:
                 continue
             left, right = one.left.evaluate(activation), one.right.evaluate(activation)
-            true, false = _NEIGHBOURS[one.sign]
+            true, false = NEIGHBOURS[one.sign]
             apart = left - right if type(left) is type(right) is int else None
             if apart in (true, false):
                 yield f"{guard}/{one.number}/{'inside' if apart == true else 'outside'}"
 
 
+def comparisons_of(guard: Guard) -> tuple[Comparison, ...]:
+    """The comparisons that a guard makes outside macros."""
+    try:
+        return comparisons(guard.expression.text)
+    except ValueError:  # this reader does not know every construct that the engine accepts
+        return ()
+
+
 def _boundaries(contract: Contract) -> Iterator[_Boundary]:
     for guard in contract.requires:
-        try:
-            found = comparisons(guard.expression.text)
-        except ValueError:  # a construct that the reader does not know; the engine has accepted the text
-            continue
-        for number, one in enumerate(found):
-            if one.sign not in _NEIGHBOURS:
+        for number, one in enumerate(comparisons_of(guard)):
+            if one.sign not in NEIGHBOURS:
                 continue
             try:
                 sides = [contract.environment.compile(side, None) for side in (one.left, one.right)]
