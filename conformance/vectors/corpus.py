@@ -116,15 +116,15 @@ class _CaseFiles:
         found = self._cases.pop(operator, None)
         return self._read(operator, lambda case: case.digest) if found is None else found
 
-    def _read(self, operator: str, sealed: Callable[[Case], str]) -> tuple[Case, ...]:
+    def _read(self, operator: str, digested: Callable[[Case], str]) -> tuple[Case, ...]:
         file = self._layout.vectors / self._index.operators[operator].file
         return _operator_cases(
-            self._files[operator], self._layout.shown(file), self._index.operators[operator], operator, sealed
+            self._files[operator], self._layout.shown(file), self._index.operators[operator], operator, digested
         )
 
 
 def _operator_cases(
-    data: bytes, shown: str, entry: IndexedOperator, operator: str, sealed: Callable[[Case], str]
+    data: bytes, shown: str, entry: IndexedOperator, operator: str, digested: Callable[[Case], str]
 ) -> tuple[Case, ...]:
     record = _parsed(data, shown)
     if not isinstance(record, dict) or record.get("format") != FORMAT or record.get("contract") != operator:
@@ -136,7 +136,7 @@ def _operator_cases(
             if "steps" in body:
                 body["steps"] = models.read(body["id"], body["steps"])
             case = case_of(body)
-            digest = sealed(case)
+            digest = digested(case)
         except (LookupError, TypeError, ValueError, AttributeError) as error:
             raise _corrupted(shown, f"case {where} is incomplete ({error!r:.100})") from None
         if case.id in cases or case.operator != operator:

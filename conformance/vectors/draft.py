@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from conformance.codec.form import Form
 from conformance.codec.scalar import IllTyped, Path, show_path
 from conformance.contract.model import Contract
 from conformance.contract.source import Position, Problem, Source
@@ -114,10 +113,6 @@ class Draft:
             return dict(to_wire(self.contract.inputs, self._tree))
         except IllTyped as error:
             raise self._ill_typed(error, place) from None
-
-    def holds(self, expression: Any, form: Form, place: Place) -> bool:
-        """Whether a CEL expression over the inputs is true of them."""
-        return bool(expression.holds(self.contract.environment.bind(form.to_native(self.wire(place)))))
 
     def _steps(self, path: str, place: Place) -> tuple[str, ...]:
         message = f"unknown path {path!r} among the inputs of {self.contract.operator}"

@@ -174,7 +174,10 @@ class Expansion:
 
     def keeps(self, draft: Draft, where: Expression | None, place: Place) -> bool:
         """Whether a condition over the inputs, where there is one, is true of them."""
-        return where is None or draft.holds(where, self.codebook[self.contract.operator].inputs, place)
+        if where is None:
+            return True
+        native = self.codebook[self.contract.operator].inputs.to_native(draft.wire(place))
+        return where.holds(self.contract.environment.bind(native))
 
     def expression(self, text: str, place: Place) -> Expression:
         """A CEL condition of the group over the inputs."""
