@@ -1,4 +1,4 @@
-"""Every rule in the order of the codes, run over one subject."""
+"""Every rule in the order of the codes, run over one subject; apart from the rules, because it imports them all."""
 
 from __future__ import annotations
 
