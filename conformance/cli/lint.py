@@ -17,7 +17,7 @@ from conformance.contract.library import Library
 from conformance.contract.source import MalformedContract
 from conformance.lint.catalogue import lint
 from conformance.lint.coverage import Text, coverage_findings, coverage_lines, drift, text_of, updated
-from conformance.lint.governance import LockCurrent
+from conformance.lint.governance import lock_current
 from conformance.lint.output import as_json, as_sarif, as_text, findings_of
 from conformance.lint.requirements import read_documents
 from conformance.lint.rule import Finding
@@ -98,7 +98,7 @@ def judged(library: Library, corpus: Corpus, with_evidence: bool) -> Outcome:
         progress.stage("contracts", len(subject.contracts))
         found = _found(subject, corpus)
         if with_evidence:  # `tally run` also accepts contracts that were edited and not built yet
-            current = LockCurrent().check(replace(subject, lock=_lock(library)))
+            current = lock_current.check(replace(subject, lock=_lock(library)))
             found = tuple(sorted({*found, *current}))
     return Outcome(found, len(subject.contracts), sum(map(len, subject.cases.values())), evidence is not None)
 

@@ -7,6 +7,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -14,7 +15,6 @@ import numpy as np
 from conformance.codec.codebook import Codebook, OperatorForms
 from conformance.codec.scalar import IllTyped
 from conformance.contract.expression import BadExpression, Expression
-from conformance.contract.family import FileFormat
 from conformance.contract.machine import State
 from conformance.contract.model import Contract, Guard, first_false
 from conformance.contract.types import ListOf, MapOf, Scalar, Struct, Tensor, Type, Value
@@ -22,7 +22,7 @@ from conformance.vectors.accumulate import inputs_of
 from conformance.vectors.case import Accumulation, CallStep, Case, ExpectedResult, RestartStep
 from conformance.vectors.compact import holds_recipe, is_marker
 from conformance.vectors.contradiction import Contradiction, judged
-from conformance.vectors.damage import with_damage
+from conformance.vectors.exchange import resolve
 from conformance.vectors.leaf import anywhere, value_at
 from conformance.vectors.state_tracking import Ledger
 
@@ -30,7 +30,7 @@ _TENSOR_MARKER: Final = frozenset({"dtype", "shape", "sha256"})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Call:
+class FrozenCall:
     """One call of a frozen case.
 
     `result` is the native result if the call succeeds and the result is frozen. `elided` names its outputs that are
@@ -64,7 +64,7 @@ class UnreadableCase(Exception):
     reason: str
 
 
-def calls_of(case: Case, codebook: Codebook) -> Iterator[Call]:
+def calls_of(case: Case, codebook: Codebook) -> Iterator[FrozenCall]:
     """The calls of a case whose operators have contracts; raises UnreadableCase.
 
     A call whose inputs depend on an elided output is left out: only a backend can give them. So is a call with a recipe
@@ -79,7 +79,7 @@ def calls_of(case: Case, codebook: Codebook) -> Iterator[Call]:
         raise UnreadableCase(case, str(error)) from error
 
 
-def _accumulated(case: Case, run: Accumulation, codebook: Codebook) -> Iterator[Call]:
+def _accumulated(case: Case, run: Accumulation, codebook: Codebook) -> Iterator[FrozenCall]:
     """The first and the last call of the run; of a chain only the first, because the inputs of others are answers."""
     if run.operator not in codebook.forms:
         return
@@ -91,10 +91,10 @@ def _accumulated(case: Case, run: Accumulation, codebook: Codebook) -> Iterator[
             name: inputs_of(run, forms.contract, call) for name, call in (("first", 0), ("last", run.count - 1))
         }
     for name, inputs in numbered.items():
-        yield Call(case, name, run.operator, forms.inputs.to_native(forms.inputs.check(inputs)))
+        yield FrozenCall(case, name, run.operator, forms.inputs.to_native(forms.inputs.check(inputs)))
 
 
-def _stepped(case: Case, codebook: Codebook) -> Iterator[Call]:
+def _stepped(case: Case, codebook: Codebook) -> Iterator[FrozenCall]:
     answers: dict[str, Any] = {}
     ledger = Ledger(codebook)
     for step in case.steps:
@@ -110,7 +110,7 @@ def _stepped(case: Case, codebook: Codebook) -> Iterator[Call]:
         try:
             if holds_recipe(step.inputs):
                 raise LookupError(step.name)
-            inputs = _resolved(_placed(step.inputs, forms), answers, codebook.formats)
+            inputs = resolve(_placed(step.inputs, forms), partial(_answer, answers), codebook.formats)
         except LookupError:
             ledger.lose(step.name, step.operator, step.inputs)
             continue
@@ -119,9 +119,9 @@ def _stepped(case: Case, codebook: Codebook) -> Iterator[Call]:
         if isinstance(expected, ExpectedResult):
             result, elided = _native_result(forms, expected.fields)
             after = ledger.note(step.name, step.operator, step.inputs, native, result, elided)
-            yield Call(case, step.name, step.operator, native, result, elided, after=after)
+            yield FrozenCall(case, step.name, step.operator, native, result, elided, after=after)
         else:
-            yield Call(case, step.name, step.operator, native, code=expected.code, record=expected.data)
+            yield FrozenCall(case, step.name, step.operator, native, code=expected.code, record=expected.data)
 
 
 def _placed(inputs: Mapping[str, Any], forms: OperatorForms) -> Mapping[str, Any]:
@@ -130,21 +130,11 @@ def _placed(inputs: Mapping[str, Any], forms: OperatorForms) -> Mapping[str, Any
     return {**inputs, **{name: "/".join(inputs[name].values()) for name in places}} if places else inputs
 
 
-def _resolved(value: Any, answers: Mapping[str, Any], formats: Mapping[str, FileFormat]) -> Any:
-    if isinstance(value, Mapping):
-        if value.keys() == {"from"} and isinstance(value["from"], str):
-            return _answer(value["from"], answers)
-        return with_damage({key: _resolved(item, answers, formats) for key, item in value.items()}, formats)
-    if isinstance(value, list):
-        return [_resolved(item, answers, formats) for item in value]
-    return value
-
-
-def _answer(reference: str, answers: Mapping[str, Any]) -> Any:
-    name, _, path = reference.partition(".")
+def _answer(answers: Mapping[str, Any], reference: Mapping[str, str]) -> Any:
+    name, _, path = reference["from"].partition(".")
     value = value_at(answers[name], path)
     if anywhere(value, is_marker):
-        raise LookupError(reference)
+        raise LookupError(name)
     return value
 
 
@@ -193,10 +183,10 @@ class Evaluator:
 
     def __init__(self, contract: Contract) -> None:
         self.contract = contract
-        self._known: dict[Call, dict[str, Any]] = {}
-        self._activations: dict[Call, Any] = {}
+        self._known: dict[FrozenCall, dict[str, Any]] = {}
+        self._activations: dict[FrozenCall, Any] = {}
         self._compiled: dict[str, Expression | None] = {}
-        self._values: dict[str, dict[Call, Any]] = {}
+        self._values: dict[str, dict[FrozenCall, Any]] = {}
 
     def serves(self, contract: Contract) -> bool:
         """Whether the contract's expressions see the same variables as those of this evaluator."""
@@ -208,7 +198,7 @@ class Evaluator:
             and memory_of(contract) == memory_of(mine)
         )
 
-    def value(self, text: str, call: Call) -> Any:
+    def value(self, text: str, call: FrozenCall) -> Any:
         """The value of an expression over inputs and frozen result for a call; None if it has none."""
         memo = self._values.setdefault(text, {})
         if call not in memo:
@@ -216,7 +206,7 @@ class Evaluator:
             memo[call] = None if expression is None else expression.evaluate(self._activation(call))
         return memo[call]
 
-    def holds(self, text: str, call: Call) -> bool:
+    def holds(self, text: str, call: FrozenCall) -> bool:
         """Whether an expression is exactly true for a call."""
         return self.value(text, call) is True
 
@@ -231,18 +221,18 @@ class Evaluator:
             raise KeyError(text)
         return found
 
-    def bind(self, call: Call, result: Mapping[str, Any] | None) -> Any:
+    def bind(self, call: FrozenCall, result: Mapping[str, Any] | None) -> Any:
         """The variables of a call with another result, or without one."""
         environment = self.contract.result_environment
         if call not in self._known:
             self._known[call] = environment.known(call.inputs)
         return environment.joined(self._known[call], result)
 
-    def refusal(self, guards: tuple[Guard, ...], call: Call) -> Guard | None:
+    def refusal(self, guards: tuple[Guard, ...], call: FrozenCall) -> Guard | None:
         """The first guard that is not true for a call."""
         return first_false(guards, lambda expression: self.holds(expression.text, call))
 
-    def contradiction(self, contract: Contract, call: Call) -> Contradiction:
+    def contradiction(self, contract: Contract, call: FrozenCall) -> Contradiction:
         """What the frozen outcome of a call contradicts; a clause about an output that is known by its digest is left
         out."""
 
@@ -254,7 +244,7 @@ class Evaluator:
 
         return judged(contract, call.code, of_call, of_result if call.succeeds else None)
 
-    def judges(self, text: str, call: Call) -> bool:
+    def judges(self, text: str, call: FrozenCall) -> bool:
         """Whether the call's frozen result has every output that an expression mentions."""
         if call.elided and self.contract.method is not None:
             text += "".join(one.text for one in self.contract.method.becomes.values()) if "next." in text else ""
@@ -262,7 +252,7 @@ class Evaluator:
             re.search(rf"\bresult\.{re.escape(path)}\b", text) for path in call.elided
         )
 
-    def _activation(self, call: Call) -> Any:
+    def _activation(self, call: FrozenCall) -> Any:
         if call not in self._activations:
             self._activations[call] = self.bind(call, call.result)
         return self._activations[call]

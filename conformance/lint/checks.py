@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
 
+from conformance.contract.family import Requirement
 from conformance.contract.library import Library
 from conformance.contract.machine_file import OPEN_HANDLE
 from conformance.contract.model import Contract
 from conformance.contract.parse import names
 from conformance.contract.source import Path, Position
-from conformance.lint.rule import Finding
+from conformance.lint.rule import Found, Rule, rule
 from conformance.lint.subject import Subject
 
 # Below these keys is data of cases and laws; a key `requirement` there is not the language's own.
@@ -83,7 +84,8 @@ def claimable(contract: Contract) -> Iterator[tuple[str, str, tuple[str, ...] | 
     for clause in contract.ensures:
         yield "ensures", clause.id, clause.requirements, clause.position
     for k, edge in enumerate(contract.edge_cases):
-        yield "edge", edge.id, _edge_requirements(contract, k), edge.position
+        requirements = names(contract.source.value["edge_cases"][k], "requirement")
+        yield "edge", edge.id, requirements or None, edge.position
     for use in contract.laws:
         yield "law", use.law, use.requirements, use.position
     for group in contract.groups:
@@ -102,10 +104,6 @@ def _of_machine(contract: Contract) -> Iterator[tuple[str, str, tuple[str, ...] 
         yield "invariant", clause.id, clause.requirements, clause.position
 
 
-def _edge_requirements(contract: Contract, index: int) -> tuple[str, ...] | None:
-    return names(contract.source.value["edge_cases"][index], "requirement") or None
-
-
 def check_text(contract: Contract, kind: str, name: str) -> str:
     """The check string by which requirements.yaml names something of a contract."""
     return f"{kind}:{contract.operator}{'::' if kind == 'group' else '#'}{name}"
@@ -118,31 +116,31 @@ def guard_text(contract: Contract, id_: str) -> str:
     return check_text(contract, "guard", id_)
 
 
+def rows(library: Library) -> Iterator[Requirement]:
+    """Every requirement of every family."""
+    return (row for family in library.requirements.values() for row in family.requirements)
+
+
 def requirement_checks(library: Library) -> dict[str, set[str]]:
     """The requirements that name each check string."""
     found: dict[str, set[str]] = {}
-    for family in library.requirements.values():
-        for row in family.requirements:
-            for text in row.checks:
-                found.setdefault(text, set()).add(row.id)
+    for row in rows(library):
+        for text in row.checks:
+            found.setdefault(text, set()).add(row.id)
     return found
 
 
 def requirement_ids(library: Library) -> frozenset[str]:
     """The id of every requirement of every family."""
-    return frozenset(row.id for family in library.requirements.values() for row in family.requirements)
+    return frozenset(row.id for row in rows(library))
 
 
-class ChecksResolve:
-    """Every check that a requirement names exists in the contract, the rules, the tests or the benchmarks."""
+def checks_resolve(codes: frozenset[str]) -> Rule:
+    """L106; `codes` are those of all rules, on which requirements may rest."""
 
-    code, name, level = "L106", "checks-resolve", "error"
-
-    def __init__(self, rules: frozenset[str]) -> None:
-        self.rules = rules
-
-    def check(self, subject: Subject) -> Iterator[Finding]:
-        """Checks that do not exist, and checks that one requirement names twice."""
+    @rule("L106", "checks-resolve")
+    def resolve(subject: Subject) -> Iterator[Found]:
+        """Every check that a requirement names exists in the contract, the rules, the tests or the benchmarks."""
         existing = {
             check_text(contract, kind, name)
             for contract in subject.library.contracts.values()
@@ -152,23 +150,24 @@ class ChecksResolve:
             for k, row in enumerate(family.requirements):
                 for n, text in enumerate(row.checks):
                     where = family.source.at(("requirements", k, "checks", n))
-                    reason = self._missing(check_of(text), existing, subject)
+                    reason = _missing(check_of(text), existing, codes, subject)
                     if reason:
                         message = f"{row.id} rests on {text!r}: {reason}"
-                        yield Finding(
-                            where, self.code, message, row.id, "correct the check, or bring back what it names"
-                        )
+                        yield where, message, row.id, "correct the check, or bring back what it names"
                     elif text in row.checks[:n]:
-                        yield Finding(where, self.code, f"{row.id} names {text!r} twice", row.id, "remove one")
+                        yield where, f"{row.id} names {text!r} twice", row.id, "remove one"
 
-    def _missing(self, check: Check, existing: set[str], subject: Subject) -> str:
-        if check.kind == "lint":
-            return "" if check.operator in self.rules else "no such lint rule"
-        if check.kind in ("test", "bench"):
-            return _missing_document(check, subject)
-        if check.operator not in subject.library.contracts:
-            return "no such contract"
-        return "" if check.text in existing else f"the contract has no such {_WORDS[check.kind]}"
+    return resolve
+
+
+def _missing(check: Check, existing: set[str], codes: frozenset[str], subject: Subject) -> str:
+    if check.kind == "lint":
+        return "" if check.operator in codes else "no such lint rule"
+    if check.kind in ("test", "bench"):
+        return _missing_document(check, subject)
+    if check.operator not in subject.library.contracts:
+        return "no such contract"
+    return "" if check.text in existing else f"the contract has no such {_WORDS[check.kind]}"
 
 
 _WORDS = {
@@ -202,28 +201,20 @@ def _defined(text: str) -> frozenset[str]:
     return frozenset(re.findall(r"\b(?:def|class)\s+(\w+)", text))
 
 
-class ChecksMutual:
+@rule("L107", "checks-mutual")
+def checks_mutual(subject: Subject) -> Iterator[Found]:
     """A check and its requirement name each other, and every part of a contract has a requirement."""
-
-    code, name, level = "L107", "checks-mutual", "error"
-
-    def check(self, subject: Subject) -> Iterator[Finding]:
-        """Parts and requirements of which only one names the other, and parts without a requirement."""
-        claims = requirement_checks(subject.library)
-        for contract in subject.contracts:
-            for kind, name, requirements, position in claimable(contract):
-                text = check_text(contract, kind, name)
-                claimed = claims.get(text, set())
-                for id_ in sorted(set(requirements or ()) - claimed):
-                    message = f"{kind} {name!r} names {id_}, whose row does not name it"
-                    yield Finding(
-                        position, self.code, message, contract.operator, f"add {text!r} to the checks of {id_}"
-                    )
-                for id_ in sorted(claimed - set(claimed if requirements is None else requirements)):
-                    message = f"{id_} rests on {kind} {name!r}, which does not name {id_}"
-                    yield Finding(position, self.code, message, contract.operator, f"add {id_} to its `requirement`")
-                if not claimed and not requirements:
-                    message = f"no requirement rests on {kind} {name!r}"
-                    yield Finding(
-                        position, self.code, message, contract.operator, f"name {text!r} in requirements.yaml"
-                    )
+    claims = requirement_checks(subject.library)
+    for contract in subject.contracts:
+        for kind, name, requirements, position in claimable(contract):
+            text = check_text(contract, kind, name)
+            claimed = claims.get(text, set())
+            for id_ in sorted(set(requirements or ()) - claimed):
+                message = f"{kind} {name!r} names {id_}, whose row does not name it"
+                yield position, message, contract.operator, f"add {text!r} to the checks of {id_}"
+            for id_ in sorted(claimed - set(claimed if requirements is None else requirements)):
+                message = f"{id_} rests on {kind} {name!r}, which does not name {id_}"
+                yield position, message, contract.operator, f"add {id_} to its `requirement`"
+            if not claimed and not requirements:
+                message = f"no requirement rests on {kind} {name!r}"
+                yield position, message, contract.operator, f"name {text!r} in requirements.yaml"

@@ -11,81 +11,79 @@ from typing import Final
 from conformance.contract.family import Coverage, Passage, Requirements
 from conformance.contract.library import Library
 from conformance.contract.source import Position
-from conformance.lint.rule import Finding
+from conformance.lint.rule import Finding, Found, rule
 from conformance.lint.subject import Subject
 
+CODE: Final = "L402"
 
-class LinesCarried:
+
+@rule(CODE, "lines-carried")
+def lines_carried(subject: Subject) -> Iterator[Found]:
     """Every line of a source maps to a requirement, a ruling or an exclusion, and every requirement to a line."""
-
-    code, name, level = "L402", "lines-carried", "error"
-
-    def check(self, subject: Subject) -> Iterator[Finding]:
-        """Families without coverage, holes, overlaps, unfilled passages, and requirements that no passage names."""
-        yield from coverage_findings(subject.library)
+    yield from _holes(subject.library)
 
 
 def coverage_findings(library: Library) -> Iterator[Finding]:
     """What the `coverage.yaml` of every family lacks, without a look at the sources' text."""
+    return (Finding(place, CODE, message, about, hint) for place, message, about, hint in _holes(library))
+
+
+def _holes(library: Library) -> Iterator[Found]:
+    """Families without coverage, holes, overlaps, unfilled passages, and requirements that no passage names."""
     for family, page in library.requirements.items():
         coverage = library.coverage.get(family)
         if coverage is None:
             message = f"no coverage.yaml says what carries each line of {page.seed}"
-            yield _finding(page.source.at(()), message, page.seed, "write it beside requirements.yaml")
+            yield page.source.at(()), message, page.seed, "write it beside requirements.yaml"
             continue
         yield from _unfilled(coverage)
         yield from _ranges(coverage)
         yield from _rows(coverage, page)
 
 
-def _finding(position: Position, message: str, about: str, hint: str) -> Finding:
-    return Finding(position, LinesCarried.code, message, about, hint)
-
-
-def _unfilled(coverage: Coverage) -> Iterator[Finding]:
+def _unfilled(coverage: Coverage) -> Iterator[Found]:
     fill = f"tally lint --coverage --source {coverage.document} --update"
     if not coverage.sha256 or not coverage.lines:
         message = f"the line count or the SHA-256 of {coverage.document} is missing"
-        yield _finding(coverage.source.at(()), message, coverage.document, f"`{fill}` fills them in")
+        yield coverage.source.at(()), message, coverage.document, f"`{fill}` fills them in"
     for passage in coverage.passages:
         if not passage.digest:
             message = f"{passage} of {coverage.document} has no digest"
-            yield _finding(passage.position, message, coverage.document, f"read it against its carriers, then `{fill}`")
+            yield passage.position, message, coverage.document, f"read it against its carriers, then `{fill}`"
 
 
-def _ranges(coverage: Coverage) -> Iterator[Finding]:
+def _ranges(coverage: Coverage) -> Iterator[Found]:
     """Passages ascend from line 1 to the last without a gap."""
     behind = 0
     for passage in coverage.passages:
         if passage.size < 1:
-            hint = "write [first, last]"
-            yield _finding(passage.position, f"{passage} ends before it begins", coverage.document, hint)
+            yield passage.position, f"{passage} ends before it begins", coverage.document, "write [first, last]"
         elif passage.first <= behind:
             message = f"{passage} begins inside or before an earlier passage, which ends at line {behind}"
-            yield _finding(passage.position, message, coverage.document, "each line belongs to one passage, in order")
+            yield passage.position, message, coverage.document, "each line belongs to one passage, in order"
         elif passage.first > behind + 1:
             message = f"no passage covers lines {behind + 1}-{passage.first - 1} of {coverage.document}"
             hint = "name their requirements or rulings, or exclude them with a reason"
-            yield _finding(passage.position, message, coverage.document, hint)
+            yield passage.position, message, coverage.document, hint
         behind = max(behind, passage.last)
     if coverage.lines and behind != coverage.lines:
         message = f"the passages end at line {behind}, {coverage.document} at line {coverage.lines}"
-        yield _finding(coverage.source.at(("passages",)), message, coverage.document, "map the last lines as well")
+        yield coverage.source.at(("passages",)), message, coverage.document, "map the last lines as well"
 
 
-def _rows(coverage: Coverage, page: Requirements) -> Iterator[Finding]:
+def _rows(coverage: Coverage, page: Requirements) -> Iterator[Found]:
     if coverage.document.rsplit(".", 1)[0] != page.seed:
         message = f"the document is {coverage.document}, but the requirements are those of {page.seed}"
-        yield _finding(coverage.source.at(("document",)), message, page.seed, "name the same source in both files")
+        yield coverage.source.at(("document",)), message, page.seed, "name the same source in both files"
     for passage in coverage.passages:
         if not (passage.requirements or passage.rulings or passage.excluded.strip()):
             hint = "name requirements or rulings, or exclude it with a reason"
-            yield _finding(passage.position, f"nothing carries {passage}", coverage.document, hint)
+            yield passage.position, f"nothing carries {passage}", coverage.document, hint
     listed = {id_ for passage in coverage.passages for id_ in passage.requirements}
     for row in page.requirements:
         if row.id not in listed:
             message = f"no passage of {coverage.document} names {row.id}"
-            yield _finding(row.position, message, row.id, "name it in coverage.yaml at the lines that it comes from")
+            yield row.position, message, row.id, "name it in coverage.yaml at the lines that it comes from"
 
 
 def coverage_lines(library: Library) -> tuple[str, ...]:
@@ -153,7 +151,7 @@ def drift(coverage: Coverage, text: Text) -> tuple[Finding, ...]:
             f"{moved} passages at other lines, {places.count(None)} not found"
         )
         hint = "--update writes new line numbers where the words are the same; the rest is yours to map"
-        found.append(Finding(Position(text.name, 1, 1), LinesCarried.code, message, coverage.document, hint))
+        found.append(Finding(Position(text.name, 1, 1), CODE, message, coverage.document, hint))
     return tuple(sorted(found))
 
 
@@ -163,10 +161,10 @@ def _told(gap: _Gap, text: Text) -> Iterator[Finding]:
     if gap.lost:
         place = Position(text.name, min(used[0] if used else gap.first, max(len(text.lines), 1)), 1)
         now = f"lines {used[0]}-{used[-1]} are not what was mapped as {lost}" if used else f"gone: {lost}"
-        yield Finding(place, LinesCarried.code, now, text.name, _REREAD)
+        yield Finding(place, CODE, now, text.name, _REREAD)
     elif used:
         message = f"no passage covers lines {used[0]}-{used[-1]}: {text.shown(used[0])!r}"
-        yield Finding(Position(text.name, used[0], 1), LinesCarried.code, message, text.name, _PLACE)
+        yield Finding(Position(text.name, used[0], 1), CODE, message, text.name, _PLACE)
 
 
 def _placed(passages: Sequence[Passage], lines: Sequence[bytes]) -> list[int | None]:

@@ -7,36 +7,28 @@ from typing import Any, Final
 
 from conformance.contract.model import Contract, Rng
 from conformance.contract.source import Path
-from conformance.contract.syntax import conjuncts, dotted_names, equation
 from conformance.contract.types import Enum, ListOf, MapOf, Struct, Type
-from conformance.lint.rule import Finding
+from conformance.lint.rule import Found, FoundIn, contract_rule, rule
 from conformance.lint.subject import Subject
+from conformance.vectors.contradiction import equations_of
 
 
-class OrderDeclared:
+@contract_rule("L201", "order-declared")
+def order_declared(subject: Subject, contract: Contract) -> Iterator[FoundIn]:
     """Every list among the inputs and outputs, and every random stream that is drawn from, declares its order."""
-
-    code, name, level = "L201", "order-declared", "error"
-
-    def check(self, subject: Subject) -> Iterator[Finding]:
-        """Lists and streams without an order, and orders of other things."""
-        for contract in subject.contracts:
-            lists = {*list_paths(contract.inputs), *list_paths(contract.outputs)}
-            draws = contract.rng is not None and bool(contract.rng.draws)
-            streams = {"rng"} if draws else set()
-            at, operator = contract.source, contract.operator
-            for path in sorted((lists | streams) - contract.ordering.keys()):
-                what = "the random stream" if path == "rng" else f"list {path!r}"
-                where = at.key_at(("rng",) if path == "rng" else _declared_at(contract, path))
-                yield Finding(where, self.code, f"{what} declares no order", operator, f"add `{path}:` to ordering")
-            for path in sorted(contract.ordering.keys() - lists - streams):
-                message = f"ordering names {path!r}, which is neither a list nor a stream drawn from"
-                yield Finding(
-                    at.key_at(("ordering", path)), self.code, message, operator, "remove it or correct the path"
-                )
-            if draws and contract.rng is not None and not contract.rng.ordering.strip():
-                message = "the draws declare no order"
-                yield Finding(at.key_at(("rng",)), self.code, message, operator, "add `ordering:` to rng")
+    lists = {*list_paths(contract.inputs), *list_paths(contract.outputs)}
+    draws = contract.rng is not None and bool(contract.rng.draws)
+    streams = {"rng"} if draws else set()
+    at = contract.source
+    for path in sorted((lists | streams) - contract.ordering.keys()):
+        what = "the random stream" if path == "rng" else f"list {path!r}"
+        where = at.key_at(("rng",) if path == "rng" else _declared_at(contract, path))
+        yield where, f"{what} declares no order", f"add `{path}:` to ordering"
+    for path in sorted(contract.ordering.keys() - lists - streams):
+        message = f"ordering names {path!r}, which is neither a list nor a stream drawn from"
+        yield at.key_at(("ordering", path)), message, "remove it or correct the path"
+    if draws and contract.rng is not None and not contract.rng.ordering.strip():
+        yield at.key_at(("rng",)), "the draws declare no order", "add `ordering:` to rng"
 
 
 def _declared_at(contract: Contract, path: str) -> tuple[str, ...]:
@@ -56,7 +48,7 @@ def list_paths(type_: Type, path: str = "") -> Iterator[str]:
         yield from list_paths(type_.item, path)
 
 
-def _of_method(subject: Subject, contract: Contract, code: str) -> Iterator[Finding]:
+def _of_method(subject: Subject, contract: Contract) -> Iterator[FoundIn]:
     """Variables that a method says nothing of, or twice, and values that no case confirms."""
     machine, method, body = contract.machine, contract.method, contract.source.value
     if machine is None or method is None or method.closes:
@@ -66,25 +58,22 @@ def _of_method(subject: Subject, contract: Contract, code: str) -> Iterator[Find
         times = (one.name in becomes) + list(keeps).count(one.name)
         if times != 1:
             said = "says nothing of" if not times else "says twice what becomes of"
-            message = f"{contract.operator} {said} {one.name}"
             hint = "name every variable in `becomes` or in `keeps`, once"
-            yield Finding(contract.position, code, message, contract.operator, hint)
+            yield contract.position, f"{contract.operator} {said} {one.name}", hint
     for name in sorted(set(method.becomes) - method.keeps):
         place = contract.source.key_at(("becomes", name))
         calls = [call for call in subject.calls(contract.operator, unsure=True) if call.result is not None]
         judged = [call for call in calls if _judged(subject, contract, name, call)]
         failed = next((call for call in judged if name not in (call.after or {})), None)
         if failed is not None:
-            message = f"what becomes of {name} has no value in {failed}"
             hint = "it overflows, or is no value of the variable's type"
-            yield Finding(place, code, message, contract.operator, hint)
+            yield place, f"what becomes of {name} has no value in {failed}", hint
         elif not method.opens and judged and not any(_changes(call, name) for call in judged):
             message = f"no case in which {contract.operator} changes {name}"
-            yield Finding(place, code, message, contract.operator, "add a case, or name it in `keeps`")
+            yield place, message, "add a case, or name it in `keeps`"
         elif not judged:
-            message = f"no case shows what {contract.operator} makes of {name}"
             hint = "add a case in which everything that it depends on is known"
-            yield Finding(place, code, message, contract.operator, hint)
+            yield place, f"no case shows what {contract.operator} makes of {name}", hint
 
 
 def _judged(subject: Subject, contract: Contract, name: str, call: Any) -> bool:
@@ -97,7 +86,7 @@ def _changes(call: Any, name: str) -> bool:
     return bool((call.after or {}).get(name) != call.inputs.get("state", {}).get(name))
 
 
-def _of_machine(subject: Subject, contract: Contract, code: str) -> Iterator[Finding]:
+def _of_machine(subject: Subject, contract: Contract) -> Iterator[FoundIn]:
     """State variables that no clause, other variable or invariant uses, and a machine that opens no handle."""
     machine = contract.machine
     if machine is None or contract.method is not None:
@@ -118,11 +107,11 @@ def _of_machine(subject: Subject, contract: Contract, code: str) -> Iterator[Fin
     for one in machine.variables:
         if not one.opaque and one.name not in used:
             message = f"nothing looks at {one.name}: no guard, postcondition, invariant or variable depends on it"
-            yield Finding(one.position, code, message, contract.operator, "add what depends on it, or remove it")
+            yield one.position, message, "add what depends on it, or remove it"
     opens = [name for name in machine.methods if (found := subject.library.contracts[name].method) and found.opens]
     if not opens:
         message = f"no operation of {contract.operator} opens a handle"
-        yield Finding(contract.position, code, message, contract.operator, "say `opens:` where the handle is given")
+        yield contract.position, message, "say `opens:` where the handle is given"
 
 
 def invariant_calls(subject: Subject, contract: Contract) -> Iterator[Any]:
@@ -131,34 +120,27 @@ def invariant_calls(subject: Subject, contract: Contract) -> Iterator[Any]:
         yield from (call for call in subject.calls(name) if call.after)
 
 
-class StateTotal:
+@contract_rule("L202", "state-total")
+def state_total(subject: Subject, contract: Contract) -> Iterator[FoundIn]:
     """What every success makes of state is said once, by a postcondition of an operator or a method of a machine."""
-
-    code, name, level = "L202", "state-total", "error"
-
-    def check(self, subject: Subject) -> Iterator[Finding]:
-        """Leaves of state that no postcondition equates, and variables of a machine that a method says nothing of."""
-        for contract in subject.contracts:
-            if contract.machine is not None:
-                yield from _of_method(subject, contract, self.code)
-                yield from _of_machine(subject, contract, self.code)
-                continue
-            equated = {
-                path
-                for clause in contract.ensures
-                for path, source in equations_of(clause.expression.text)
-                if "result." not in source
-            }
-            for path in carried_paths(contract):
-                if path not in equated:
-                    where = contract.source.key_at(("outputs", path.split(".")[0]))
-                    message = f"{path} carries state over from an input of its type, but no postcondition equates it"
-                    hint = f"say in `ensures` what it becomes: `result.{path} == ...`, a value of the inputs"
-                    yield Finding(where, self.code, message, contract.operator, hint)
-            if contract.purity == "stateful":
-                where = contract.source.at(("purity",))
-                message = "a stateful operator is a machine"
-                yield Finding(where, self.code, message, contract.operator, "write it with `machine:`")
+    if contract.machine is not None:
+        yield from _of_method(subject, contract)
+        yield from _of_machine(subject, contract)
+        return
+    equated = {
+        path
+        for clause in contract.ensures
+        for path, source in equations_of(clause.expression.text)
+        if "result." not in source
+    }
+    for path in carried_paths(contract):
+        if path not in equated:
+            where = contract.source.key_at(("outputs", path.split(".")[0]))
+            message = f"{path} carries state over from an input of its type, but no postcondition equates it"
+            hint = f"say in `ensures` what it becomes: `result.{path} == ...`, a value of the inputs"
+            yield where, message, hint
+    if contract.purity == "stateful":
+        yield contract.source.at(("purity",)), "a stateful operator is a machine", "write it with `machine:`"
 
 
 def carried_paths(contract: Contract) -> Iterator[str]:
@@ -177,49 +159,32 @@ def _leaves(type_: Type, path: str) -> Iterator[str]:
         yield path
 
 
-def equations_of(text: str) -> Iterator[tuple[str, str]]:
-    """Each output path that an expression equates in a conjunct of its own, with the expression that it must equal."""
-    try:
-        pairs = [pair for conjunct in conjuncts(text) if (pair := equation(conjunct))]
-    except ValueError:  # this reader does not know every construct that the engine accepts
-        return
-    for left, right in pairs:
-        for path, source in ((left, right), (right, left)):
-            if path.startswith("result.") and dotted_names(path) == {path}:
-                yield path.removeprefix("result."), source
-
-
 FAMILIES: Final = frozenset({"Philox4x32-10"})  # seed 000 §0.B names the only one
 
 
-class RandomnessLocal:
+@rule("L203", "randomness-local")
+def randomness_local(subject: Subject) -> Iterator[Found]:
     """An operator draws only where its `rng` counts the draws, and its callers, however far, declare `through`."""
-
-    code, name, level = "L203", "randomness-local", "error"
-
-    def check(self, subject: Subject) -> Iterator[Finding]:
-        """Undeclared, superfluous and half-declared random streams."""
-        contracts = subject.library.contracts
-        drawing = _drawing(contracts.values())
-        for contract in subject.contracts:
-            operator = contract.operator
-            where = contract.source.key_at(("rng",)) if contract.rng else contract.source.key_at(("calls",))
-            through = set(contract.rng.through) if contract.rng else set()
-            for callee in contract.calls:
-                if callee in drawing and callee not in through:
-                    message = f"{operator} calls {callee}, which draws, and does not say so"
-                    yield Finding(where, self.code, message, operator, f"add {callee} to rng.through")
-            for callee in sorted(through):
-                if callee in contracts and callee not in drawing:
-                    message = f"rng.through names {callee}, which does not draw"
-                    yield Finding(where, self.code, message, operator, "remove it")
-                if callee not in contract.calls:
-                    message = f"rng.through names {callee}, which {operator} does not call"
-                    yield Finding(where, self.code, message, operator, "add it to `calls`, or remove it here")
-            if contract.rng is not None:
-                families = {rng.family for name in through if name in contracts and (rng := contracts[name].rng)}
-                for message, hint in _mistakes(contract.rng, families):
-                    yield Finding(where, self.code, message, operator, hint)
+    contracts = subject.library.contracts
+    drawing = _drawing(contracts.values())
+    for contract in subject.contracts:
+        operator = contract.operator
+        where = contract.source.key_at(("rng",)) if contract.rng else contract.source.key_at(("calls",))
+        through = set(contract.rng.through) if contract.rng else set()
+        for callee in contract.calls:
+            if callee in drawing and callee not in through:
+                message = f"{operator} calls {callee}, which draws, and does not say so"
+                yield where, message, operator, f"add {callee} to rng.through"
+        for callee in sorted(through):
+            if callee in contracts and callee not in drawing:
+                yield where, f"rng.through names {callee}, which does not draw", operator, "remove it"
+            if callee not in contract.calls:
+                message = f"rng.through names {callee}, which {operator} does not call"
+                yield where, message, operator, "add it to `calls`, or remove it here"
+        if contract.rng is not None:
+            families = {rng.family for name in through if name in contracts and (rng := contracts[name].rng)}
+            for message, hint in _mistakes(contract.rng, families):
+                yield where, message, operator, hint
 
 
 def _drawing(known: Collection[Contract]) -> set[str]:
@@ -245,21 +210,15 @@ def _mistakes(rng: Rng, families: set[str]) -> Iterator[tuple[str, str]]:
         yield "a counter without draws", "add `draws:`, how many one call makes"
 
 
-class NamesPermitted:
+@contract_rule("L204", "names-permitted")
+def names_permitted(subject: Subject, contract: Contract) -> Iterator[FoundIn]:
     """No operator, field, type, enum value or state variable of a family contains a word of its `forbidden_names`."""
-
-    code, name, level = "L204", "names-permitted", "error"
-
-    def check(self, subject: Subject) -> Iterator[Finding]:
-        """Names that contain a forbidden word, in upper or lower case."""
-        for contract in subject.contracts:
-            page = subject.library.requirements.get(contract.family)
-            for word in page.forbidden_names if page else ():
-                for path, name in _names(contract):
-                    if word.lower() in name.lower():
-                        message = f"the name {name!r} contains {word!r}, which the source rules out"
-                        where = contract.source.at(path)
-                        yield Finding(where, self.code, message, contract.operator, "find another name")
+    page = subject.library.requirements.get(contract.family)
+    for word in page.forbidden_names if page else ():
+        for path, name in _names(contract):
+            if word.lower() in name.lower():
+                message = f"the name {name!r} contains {word!r}, which the source rules out"
+                yield contract.source.at(path), message, "find another name"
 
 
 def _names(contract: Contract) -> Iterator[tuple[Path, str]]:

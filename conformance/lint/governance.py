@@ -7,58 +7,49 @@ from dataclasses import replace
 from typing import Any
 
 from conformance.contract.source import Position
-from conformance.lint.rule import Finding
+from conformance.lint.rule import Found, rule
 from conformance.lint.subject import Subject
 from conformance.vectors.corpus import Corpus
 from conformance.vectors.lock import LOCK_FILE, Lock, LockedContract, governance, lock_of
 from conformance.vectors.vector_file import Index
 
 
-class VersionsGoverned:
+@rule("L501", "versions-governed")
+def versions_governed(subject: Subject) -> Iterator[Found]:
     """No corpus shrinks, and since the last release changed vectors need a new MAJOR, added groups a MINOR version."""
-
-    code, name, level = "L501", "versions-governed", "error"
-
-    def check(self, subject: Subject) -> Iterator[Finding]:
-        """Every problem that `conformance.vectors.lock` finds; the message begins with its code, V010 to V013."""
-        lock = subject.lock
-        if lock is None:
-            return
-        library = replace(subject.library, contracts=_only(subject, subject.library.contracts))
-        corpus = Corpus(_only(subject, subject.cases), Index({}))
-        released = lock.released
-        if released is not None:
-            released = replace(released, contracts=_only(subject, released.contracts))
-        lock = Lock(_only(subject, lock.contracts), lock.vectors, released)
-        for problem in governance(library, corpus, lock):
-            message = f"{problem.code} {problem.message}"
-            yield Finding(problem.position, self.code, message, "", problem.hint)
+    lock = subject.lock
+    if lock is None:
+        return
+    library = replace(subject.library, contracts=_only(subject, subject.library.contracts))
+    corpus = Corpus(_only(subject, subject.cases), Index({}))
+    released = lock.released
+    if released is not None:
+        released = replace(released, contracts=_only(subject, released.contracts))
+    lock = Lock(_only(subject, lock.contracts), lock.vectors, released)
+    for problem in governance(library, corpus, lock):
+        yield problem.position, f"{problem.code} {problem.message}", "", problem.hint
 
 
 def _only(subject: Subject, table: Mapping[str, Any]) -> dict[str, Any]:
     return {name: body for name, body in table.items() if subject.only is None or name in subject.only}
 
 
-class LockCurrent:
+@rule("L502", "lock-current")
+def lock_current(subject: Subject) -> Iterator[Found]:
     """The file contracts.lock lists the version, digest and groups of exactly the contracts that exist."""
-
-    code, name, level = "L502", "lock-current", "error"
-
-    def check(self, subject: Subject) -> Iterator[Finding]:
-        """Contracts that the lock does not list, or lists differently, and entries without a contract."""
-        lock = subject.lock
-        if lock is None:
-            return
-        hint = "see what changed with `tally vectors diff`, then write the lock again with `tally vectors build`"
-        judged = replace(subject.library, contracts=_only(subject, subject.library.contracts))
-        current = lock_of(judged, Corpus(_only(subject, subject.cases), Index({})), None).contracts
-        for contract in subject.contracts:
-            locked, now = lock.contracts.get(contract.operator), current[contract.operator]
-            for message in ("the lock does not list this contract",) if locked is None else _differences(locked, now):
-                yield Finding(contract.position, self.code, message, contract.operator, hint)
-        for operator in sorted(lock.contracts.keys() - current.keys()) if subject.only is None else ():
-            place = Position(f"spec/{LOCK_FILE}", 1, 1)
-            yield Finding(place, self.code, f"the lock lists {operator}, which has no contract", operator, hint)
+    lock = subject.lock
+    if lock is None:
+        return
+    hint = "see what changed with `tally vectors diff`, then write the lock again with `tally vectors build`"
+    judged = replace(subject.library, contracts=_only(subject, subject.library.contracts))
+    current = lock_of(judged, Corpus(_only(subject, subject.cases), Index({})), None).contracts
+    for contract in subject.contracts:
+        locked, now = lock.contracts.get(contract.operator), current[contract.operator]
+        for message in ("the lock does not list this contract",) if locked is None else _differences(locked, now):
+            yield contract.position, message, contract.operator, hint
+    for operator in sorted(lock.contracts.keys() - current.keys()) if subject.only is None else ():
+        place = Position(f"spec/{LOCK_FILE}", 1, 1)
+        yield place, f"the lock lists {operator}, which has no contract", operator, hint
 
 
 def _differences(locked: LockedContract, now: LockedContract) -> Iterator[str]:

@@ -11,33 +11,27 @@ from conformance.contract.family import Mutant, Ruling
 from conformance.contract.model import Contract
 from conformance.contract.source import Path, Position
 from conformance.contract.syntax import dotted_names
-from conformance.lint.call import Call
-from conformance.lint.checks import check_of, mentions, requirement_ids
-from conformance.lint.rule import Finding
+from conformance.lint.call import FrozenCall
+from conformance.lint.checks import check_of, mentions, requirement_ids, rows
+from conformance.lint.rule import Found, FoundIn, contract_rule, rule
 from conformance.lint.subject import Subject
 
 
-class OperatorsResolve:
+@contract_rule("L101", "operators-resolve")
+def operators_resolve(subject: Subject, contract: Contract) -> Iterator[FoundIn]:
     """Every operator that is called, drawn through or asked in a trace has a contract, and no calls form a cycle."""
-
-    code, name, level = "L101", "operators-resolve", "error"
-
-    def check(self, subject: Subject) -> Iterator[Finding]:
-        """Unknown operators, and cycles of calls."""
-        known = subject.library.contracts
-        for contract in subject.contracts:
-            for path, operator in _operators(contract):
-                if operator not in known:
-                    message = f"no contract for {operator}"
-                    hint = _nearest(operator, known) or "write its contract, or correct the name"
-                    yield Finding(contract.source.at(path), self.code, message, contract.operator, hint)
-            if contract.operator in _reached(subject, contract):
-                message = f"{contract.operator} calls itself, directly or through another"
-                yield Finding(contract.source.at(("calls",)), self.code, message, contract.operator, "break the cycle")
-            for case in subject.cases.get(contract.operator, ()):
-                for operator in sorted(case.operators - known.keys()):
-                    message = f"case {case.id} calls {operator}, which has no contract"
-                    yield Finding(contract.position, self.code, message, contract.operator, "build the vectors again")
+    known = subject.library.contracts
+    for path, operator in _operators(contract):
+        if operator not in known:
+            hint = _nearest(operator, known) or "write its contract, or correct the name"
+            yield contract.source.at(path), f"no contract for {operator}", hint
+    if contract.operator in _reached(subject, contract):
+        message = f"{contract.operator} calls itself, directly or through another"
+        yield contract.source.at(("calls",)), message, "break the cycle"
+    for case in subject.cases.get(contract.operator, ()):
+        for operator in sorted(case.operators - known.keys()):
+            message = f"case {case.id} calls {operator}, which has no contract"
+            yield contract.position, message, "build the vectors again"
 
 
 def _operators(contract: Contract) -> Iterator[tuple[Path, str]]:
@@ -71,37 +65,26 @@ def _nearest(name: str, known: Any) -> str:
     return f"did you mean {alike[0]}?" if alike else ""
 
 
-class CodesRegistered:
+@contract_rule("L102", "codes-registered")
+def codes_registered(subject: Subject, contract: Contract) -> Iterator[FoundIn]:
     """Every failure code that a guard, pin or frozen case names is in errors.yaml, and a guard or refusal has it."""
-
-    code, name, level = "L102", "codes-registered", "error"
-
-    def check(self, subject: Subject) -> Iterator[Finding]:
-        """Unknown codes, and frozen failures that no guard declares."""
-        registry = subject.library.errors
-        for contract in subject.contracts:
-            declared = contract.codes
-            for path, code in _codes(contract):
-                if code not in registry:
-                    message = f"failure code {code} is not in errors.yaml"
-                    hint = "register it with a number of its range, or use a registered one"
-                    yield Finding(contract.source.at(path), self.code, message, contract.operator, hint)
-                elif code not in declared:
-                    message = f"nothing in {contract.operator} fails with {code}"
-                    yield Finding(contract.source.at(path), self.code, message, contract.operator, _DECLARED)
-            yield from self._frozen(subject, contract, declared)
-
-    def _frozen(self, subject: Subject, contract: Contract, declared: frozenset[str]) -> Iterator[Finding]:
-        for call in subject.calls(contract.operator):
-            if call.code and (call.code not in declared or call.code not in subject.library.errors):
-                message = f"{call} is frozen with {call.code}, which it does not declare"
-                yield Finding(place(contract, call), self.code, message, contract.operator, _DECLARED)
+    registry, declared = subject.library.errors, contract.codes
+    for path, code in _codes(contract):
+        if code not in registry:
+            hint = "register it with a number of its range, or use a registered one"
+            yield contract.source.at(path), f"failure code {code} is not in errors.yaml", hint
+        elif code not in declared:
+            yield contract.source.at(path), f"nothing in {contract.operator} fails with {code}", _DECLARED
+    for call in subject.calls(contract.operator):
+        if call.code and (call.code not in declared or call.code not in registry):
+            message = f"{call} is frozen with {call.code}, which it does not declare"
+            yield place(contract, call), message, _DECLARED
 
 
 _DECLARED = "a failure comes from a guard or a refusal: correct the code, or add what declares it"
 
 
-def place(contract: Contract, call: Call) -> Position:
+def place(contract: Contract, call: FrozenCall) -> Position:
     """The position of the group of a call's case in its contract."""
     return next((group.position for group in contract.groups if group.name == call.case.group), contract.position)
 
@@ -126,85 +109,66 @@ def _pins(body: Any, path: Path) -> Iterator[tuple[Path, Any, Any]]:
         yield (*path, "chain", "pins", name), pin, {}
 
 
-class LawsKnown:
+@rule("L103", "laws-known")
+def laws_known(subject: Subject) -> Iterator[Found]:
     """Every law that a contract or a requirement names exists."""
-
-    code, name, level = "L103", "laws-known", "error"
-
-    def check(self, subject: Subject) -> Iterator[Finding]:
-        """Unknown laws."""
-        hint = f"known laws: {', '.join(sorted(subject.known_laws)) or 'none'}"
-        for contract in subject.contracts:
-            for k, use in enumerate(contract.laws):
-                if use.law not in subject.known_laws:
-                    where = contract.source.at(("laws", k, "law"))
-                    yield Finding(where, self.code, f"unknown law {use.law!r}", contract.operator, hint)
-        for family in subject.library.requirements.values():
-            for row in family.requirements:
-                for text in row.checks:
-                    check = check_of(text)
-                    if check.kind == "law" and check.name not in subject.known_laws:
-                        message = f"{row.id} rests on {text!r}, an unknown law"
-                        yield Finding(row.position, self.code, message, row.id, hint)
+    hint = f"known laws: {', '.join(sorted(subject.known_laws)) or 'none'}"
+    for contract in subject.contracts:
+        for k, use in enumerate(contract.laws):
+            if use.law not in subject.known_laws:
+                where = contract.source.at(("laws", k, "law"))
+                yield where, f"unknown law {use.law!r}", contract.operator, hint
+    for row in rows(subject.library):
+        for text in row.checks:
+            check = check_of(text)
+            if check.kind == "law" and check.name not in subject.known_laws:
+                yield row.position, f"{row.id} rests on {text!r}, an unknown law", row.id, hint
 
 
-class RequirementsResolve:
+@rule("L104", "requirements-resolve")
+def requirements_resolve(subject: Subject) -> Iterator[Found]:
     """Every requirement that a clause, group, law, mutant, passage or ruling names has a row in requirements.yaml."""
-
-    code, name, level = "L104", "requirements-resolve", "error"
-
-    def check(self, subject: Subject) -> Iterator[Finding]:
-        """Unknown requirement ids."""
-        known = requirement_ids(subject.library)
-        hint = "add its row to requirements.yaml, or correct the id"
-        for contract in subject.contracts:
-            for mention in mentions(contract, "requirement"):
-                if mention.name not in known:
-                    message = f"unknown requirement {mention.name}"
-                    yield Finding(mention.position, self.code, message, contract.operator, hint)
-        for coverage in subject.library.coverage.values():
-            for passage in coverage.passages:
-                for id_ in passage.requirements:
-                    if id_ not in known:
-                        message = f"{passage} names unknown requirement {id_}"
-                        yield Finding(passage.position, self.code, message, id_, hint)
-        entries: list[Ruling | Mutant] = [*subject.library.rulings.values(), *subject.library.mutants.values()]
-        for entry in entries:
-            for id_ in entry.requirements:
+    known = requirement_ids(subject.library)
+    hint = "add its row to requirements.yaml, or correct the id"
+    for contract in subject.contracts:
+        for mention in mentions(contract, "requirement"):
+            if mention.name not in known:
+                yield mention.position, f"unknown requirement {mention.name}", contract.operator, hint
+    for coverage in subject.library.coverage.values():
+        for passage in coverage.passages:
+            for id_ in passage.requirements:
                 if id_ not in known:
-                    message = f"{entry.id} names unknown requirement {id_}"
-                    yield Finding(entry.position, self.code, message, entry.id, hint)
+                    yield passage.position, f"{passage} names unknown requirement {id_}", id_, hint
+    entries: list[Ruling | Mutant] = [*subject.library.rulings.values(), *subject.library.mutants.values()]
+    for entry in entries:
+        for id_ in entry.requirements:
+            if id_ not in known:
+                yield entry.position, f"{entry.id} names unknown requirement {id_}", entry.id, hint
 
 
-class RulingsResolve:
+@rule("L105", "rulings-resolve")
+def rulings_resolve(subject: Subject) -> Iterator[Found]:
     """Every ruling that is named exists, and a clause, group, law or test names every ruling."""
-
-    code, name, level = "L105", "rulings-resolve", "error"
-
-    def check(self, subject: Subject) -> Iterator[Finding]:
-        """Unknown rulings, and rulings that nothing names."""
-        library = subject.library
-        for contract in subject.contracts:
-            for mention in mentions(contract, "ruling"):
-                if mention.name not in library.rulings:
-                    hint = "write the ruling in rulings.yaml, or correct the id"
-                    message = f"unknown ruling {mention.name}"
-                    yield Finding(mention.position, self.code, message, contract.operator, hint)
-        for mutant in library.mutants.values():
-            for id_ in mutant.rulings:
+    library = subject.library
+    for contract in subject.contracts:
+        for mention in mentions(contract, "ruling"):
+            if mention.name not in library.rulings:
+                hint = "write the ruling in rulings.yaml, or correct the id"
+                yield mention.position, f"unknown ruling {mention.name}", contract.operator, hint
+    for mutant in library.mutants.values():
+        for id_ in mutant.rulings:
+            if id_ not in library.rulings:
+                yield mutant.position, f"{mutant.id} names unknown ruling {id_}", mutant.id, ""
+    for coverage in library.coverage.values():
+        for passage in coverage.passages:
+            for id_ in passage.rulings:
                 if id_ not in library.rulings:
-                    yield Finding(mutant.position, self.code, f"{mutant.id} names unknown ruling {id_}", mutant.id)
-        for coverage in library.coverage.values():
-            for passage in coverage.passages:
-                for id_ in passage.rulings:
-                    if id_ not in library.rulings:
-                        yield Finding(passage.position, self.code, f"{passage} names unknown ruling {id_}", id_)
-        carried = {m.name for contract in library.contracts.values() for m in mentions(contract, "ruling")}
-        for ruling in library.rulings.values():
-            if ruling.id not in carried and not _tested(subject, ruling.requirements):
-                message = f"nothing carries ruling {ruling.id}"
-                hint = "name it at the guard, postcondition, group, case or law that it decides"
-                yield Finding(ruling.position, self.code, message, ruling.id, hint)
+                    yield passage.position, f"{passage} names unknown ruling {id_}", id_, ""
+    carried = {m.name for contract in library.contracts.values() for m in mentions(contract, "ruling")}
+    for ruling in library.rulings.values():
+        if ruling.id not in carried and not _tested(subject, ruling.requirements):
+            hint = "name it at the guard, postcondition, group, case or law that it decides"
+            yield ruling.position, f"nothing carries ruling {ruling.id}", ruling.id, hint
 
 
 def _tested(subject: Subject, requirements: tuple[str, ...]) -> bool:
@@ -212,63 +176,52 @@ def _tested(subject: Subject, requirements: tuple[str, ...]) -> bool:
     return any(check_of(text).kind in ("test", "bench", "lint") for row in rows if row for text in row.checks)
 
 
-class GroupsHaveCases:
+@rule("L108", "groups-have-cases")
+def groups_have_cases(subject: Subject) -> Iterator[Found]:
     """Every group has frozen cases, every frozen case has its group, and each fits the contract's types."""
-
-    code, name, level = "L108", "groups-have-cases", "error"
-
-    def check(self, subject: Subject) -> Iterator[Finding]:
-        """Groups without cases, cases without their group, and cases that cannot be read."""
-        hint = "build the vectors again: tally vectors build"
-        for contract in subject.contracts:
-            cases = subject.cases.get(contract.operator, ())
-            frozen = {case.group for case in cases}
-            for group in contract.groups:
-                if group.name not in frozen:
-                    message = f"group {group.name!r} has no frozen case"
-                    yield Finding(group.position, self.code, message, contract.operator, hint)
-            for name in sorted(frozen - {group.name for group in contract.groups}):
-                message = f"frozen cases of group {name!r}, which the contract does not have"
-                yield Finding(contract.position, self.code, message, contract.operator, hint)
-            yield from self._misplaced(subject, contract, hint)
-        for error in subject.unreadable():
-            if error.case.operator in subject.library.contracts:
-                position = subject.library.contracts[error.case.operator].position
-                message = f"case {error.case.id} does not fit the contract's types: {error.reason}"
-                yield Finding(position, self.code, message, error.case.operator, hint)
-
-    def _misplaced(self, subject: Subject, contract: Contract, hint: str) -> Iterator[Finding]:
-        groups = {group.name: group for group in contract.groups}
-        seen: set[str] = set()
-        for case in subject.cases.get(contract.operator, ()):
-            position = groups[case.group].position if case.group in groups else contract.position
-            if case.id in seen:
-                yield Finding(position, self.code, f"two cases are called {case.id}", contract.operator, hint)
-            seen.add(case.id)
-            if not case.id.startswith(f"{contract.operator}::{case.group}::"):
-                message = f"case {case.id} is not named after its operator and group"
-                yield Finding(position, self.code, message, contract.operator, hint)
+    hint = "build the vectors again: tally vectors build"
+    for contract in subject.contracts:
+        cases = subject.cases.get(contract.operator, ())
+        frozen = {case.group for case in cases}
+        for group in contract.groups:
+            if group.name not in frozen:
+                yield group.position, f"group {group.name!r} has no frozen case", contract.operator, hint
+        for name in sorted(frozen - {group.name for group in contract.groups}):
+            message = f"frozen cases of group {name!r}, which the contract does not have"
+            yield contract.position, message, contract.operator, hint
+        yield from _misplaced(subject, contract, hint)
+    for error in subject.unreadable():
+        if error.case.operator in subject.library.contracts:
+            position = subject.library.contracts[error.case.operator].position
+            message = f"case {error.case.id} does not fit the contract's types: {error.reason}"
+            yield position, message, error.case.operator, hint
 
 
-class NamesUsed:
+def _misplaced(subject: Subject, contract: Contract, hint: str) -> Iterator[Found]:
+    groups = {group.name: group for group in contract.groups}
+    seen: set[str] = set()
+    for case in subject.cases.get(contract.operator, ()):
+        position = groups[case.group].position if case.group in groups else contract.position
+        if case.id in seen:
+            yield position, f"two cases are called {case.id}", contract.operator, hint
+        seen.add(case.id)
+        if not case.id.startswith(f"{contract.operator}::{case.group}::"):
+            yield position, f"case {case.id} is not named after its operator and group", contract.operator, hint
+
+
+@contract_rule("L109", "names-used", "warning")
+def names_used(subject: Subject, contract: Contract) -> Iterator[FoundIn]:
     """Every base and every let of a contract is used somewhere."""
+    named, used = _named_bases(contract, subject), _names_in(contract)
+    for name in contract.bases:
+        if name not in named:
+            yield contract.source.key_at(("bases", name)), f"no case starts from base {name!r}", _USE
+    for name in contract.source.value.get("let", {}):
+        if name not in used:
+            yield contract.source.key_at(("let", name)), f"nothing uses let {name!r}", _USE
 
-    code, name, level = "L109", "names-used", "warning"
 
-    def check(self, subject: Subject) -> Iterator[Finding]:
-        """Bases and lets that nothing uses."""
-        for contract in subject.contracts:
-            for name in contract.bases:
-                if name not in _named_bases(contract, subject):
-                    yield self._finding(contract, ("bases", name), f"no case starts from base {name!r}")
-            used = _names_in(contract)
-            lets = list(contract.source.value.get("let", {}))
-            for name in lets:
-                if name not in used:
-                    yield self._finding(contract, ("let", name), f"nothing uses let {name!r}")
-
-    def _finding(self, contract: Contract, path: tuple[str, ...], message: str) -> Finding:
-        return Finding(contract.source.key_at(path), self.code, message, contract.operator, "use it or remove it")
+_USE: Final = "use it or remove it"
 
 
 def _named_bases(contract: Contract, subject: Subject) -> set[str]:
@@ -293,51 +246,43 @@ def _names_in(contract: Contract) -> set[str]:
         *contract.source.value.get("let", {}).values(),
         *(one.text for one in (contract.method.becomes.values() if contract.method is not None else ())),
     ]
-    # A let that holds a map or a struct is used through what follows its dot.
+    # A let whose value is a map or a struct is used through what follows its dot.
     return {name.split(".")[0] for text in texts for name in dotted_names(text)}
 
 
-class NamesWellFormed:
+@contract_rule("L110", "names-well-formed")
+def names_well_formed(subject: Subject, contract: Contract) -> Iterator[FoundIn]:
     """An operator's number is its MAJOR version, its file bears its name, and fields and lets are snake_case words."""
+    at, operator = contract.source.at, contract.operator
+    number = re.search(r"_v(\d+)\Z", operator)
+    named = int(number[1]) if number else 1
+    if named != contract.major:
+        message = f"{operator} has version {contract.version}: the operator's number says MAJOR {named}"
+        yield at(("version",)), message, "a new MAJOR is a new operator with a new number"
+    file = PurePosixPath(contract.position.file).name
+    bearer = contract.machine.name if contract.machine is not None else operator
+    if file != f"{bearer}.yaml":
+        yield contract.position, f"{operator} is in {file}", f"call the file {bearer}.yaml"
+    for key in ("inputs", "outputs", "let"):
+        for name in contract.source.value.get(key, {}):
+            if not _WORDS.match(name):
+                where = contract.source.key_at((key, name))
+                yield where, f"{name!r} is not a snake_case word", "lower-case words joined by _"
+    yield from _empty_names(contract)
 
-    code, name, level = "L110", "names-well-formed", "error"
 
-    def check(self, subject: Subject) -> Iterator[Finding]:
-        """Numbers, file names, field names and empty names that break the rule."""
-        for contract in subject.contracts:
-            at, operator = contract.source.at, contract.operator
-            number = re.search(r"_v(\d+)\Z", operator)
-            named = int(number[1]) if number else 1
-            if named != contract.major:
-                message = f"{operator} has version {contract.version}: the operator's number says MAJOR {named}"
-                hint = "a new MAJOR is a new operator with a new number"
-                yield Finding(at(("version",)), self.code, message, operator, hint)
-            file = PurePosixPath(contract.position.file).name
-            bearer = contract.machine.name if contract.machine is not None else operator
-            if file != f"{bearer}.yaml":
-                message = f"{operator} is in {file}"
-                yield Finding(contract.position, self.code, message, operator, f"call the file {bearer}.yaml")
-            for key in ("inputs", "outputs", "let"):
-                for name in contract.source.value.get(key, {}):
-                    if not _WORDS.match(name):
-                        message = f"{name!r} is not a snake_case word"
-                        where = contract.source.key_at((key, name))
-                        yield Finding(where, self.code, message, operator, "lower-case words joined by _")
-            yield from self._empty_names(contract)
-
-    def _empty_names(self, contract: Contract) -> Iterator[Finding]:
-        named = [
-            *((guard.id, guard.position) for guard in contract.requires),
-            *((refusal.id, refusal.position) for refusal in contract.refuses),
-            *((clause.id, clause.position) for clause in contract.ensures),
-            *((edge.id, edge.position) for edge in contract.edge_cases),
-            *((clause.id, clause.position) for clause in contract.invariants),
-            *((group.name, group.position) for group in contract.groups),
-        ]
-        for name, position in named:
-            if re.sub(r"-?\d+\Z", "", name) in _EMPTY:
-                message = f"{name!r} says nothing about its behaviour"
-                yield Finding(position, self.code, message, contract.operator, "name it after the behaviour it pins")
+def _empty_names(contract: Contract) -> Iterator[FoundIn]:
+    named = [
+        *((guard.id, guard.position) for guard in contract.requires),
+        *((refusal.id, refusal.position) for refusal in contract.refuses),
+        *((clause.id, clause.position) for clause in contract.ensures),
+        *((edge.id, edge.position) for edge in contract.edge_cases),
+        *((clause.id, clause.position) for clause in contract.invariants),
+        *((group.name, group.position) for group in contract.groups),
+    ]
+    for name, position in named:
+        if re.sub(r"-?\d+\Z", "", name) in _EMPTY:
+            yield position, f"{name!r} says nothing about its behaviour", "name it after the behaviour it pins"
 
 
 _WORDS: Final = re.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)*\Z")

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from conformance.contract.source import Problem
 from conformance.lint.catalogue import RULES
-from conformance.lint.rule import Finding, Rule, sentence
+from conformance.lint.rule import Finding
 
 SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
 
@@ -27,7 +27,7 @@ def as_json(findings: Iterable[Finding]) -> str:
     """A JSON object: the rules, and the findings in order."""
     record = {
         "rules": [
-            {"code": rule.code, "name": rule.name, "level": rule.level, "sentence": sentence(rule)} for rule in RULES
+            {"code": rule.code, "name": rule.name, "level": rule.level, "sentence": rule.sentence} for rule in RULES
         ],
         "findings": [
             {
@@ -50,16 +50,15 @@ def as_sarif(findings: Iterable[Finding], version: str) -> str:
     """A SARIF 2.1.0 log of one run; `version` is Tallystick's."""
     known = list(findings)
     index = {rule.code: k for k, rule in enumerate(RULES)}
-    rules = [_rule(rule) for rule in RULES]
+    rules = [
+        _rule(rule.code, rule.name, rule.sentence, rule.level)
+        | {"help": {"text": f"{rule.code} in spec/README.md says how to mend it."}}
+        for rule in RULES
+    ]
     for code in sorted({finding.code for finding in known} - index.keys()):
         index[code] = len(rules)
-        rules.append(_language_rule(code))
-    driver = {
-        "name": "tally lint",
-        "version": version,
-        "semanticVersion": version,
-        "rules": rules,
-    }
+        rules.append(_rule(code, "contract-language", "The file is not in the contract language.", "error"))
+    driver = {"name": "tally lint", "version": version, "semanticVersion": version, "rules": rules}
     run = {
         "tool": {"driver": driver},
         "columnKind": "unicodeCodePoints",
@@ -78,22 +77,12 @@ def _level(code: str) -> str:
     return next((rule.level for rule in RULES if rule.code == code), "error")
 
 
-def _rule(rule: Rule) -> dict[str, Any]:
-    return {
-        "id": rule.code,
-        "name": rule.name,
-        "shortDescription": {"text": sentence(rule)},
-        "help": {"text": f"{rule.code} in spec/README.md says how to mend it."},
-        "defaultConfiguration": {"level": rule.level},
-    }
-
-
-def _language_rule(code: str) -> dict[str, Any]:
+def _rule(code: str, name: str, sentence: str, level: str) -> dict[str, Any]:
     return {
         "id": code,
-        "name": "contract-language",
-        "shortDescription": {"text": "The file is not in the contract language."},
-        "defaultConfiguration": {"level": "error"},
+        "name": name,
+        "shortDescription": {"text": sentence},
+        "defaultConfiguration": {"level": level},
     }
 
 

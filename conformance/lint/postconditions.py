@@ -7,17 +7,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from conformance.contract.model import Contract
-from conformance.lint.call import Call, Evaluator
+from conformance.lint.call import Evaluator, FrozenCall
 from conformance.lint.corruption import alike, corruptions
-from conformance.lint.determinism import equations_of, invariant_calls
+from conformance.lint.determinism import invariant_calls
 from conformance.lint.names import place
-from conformance.lint.rule import Finding
+from conformance.lint.rule import FoundIn, contract_rule
 from conformance.lint.subject import Subject
+from conformance.vectors.contradiction import equations_of
 
 _STATES: Final = 40  # different states of a machine that are corrupted
 
 
-def _broken_invariants(subject: Subject, contract: Contract, code: str) -> Iterator[Finding]:
+def _broken_invariants(subject: Subject, contract: Contract) -> Iterator[FoundIn]:
     """Invariants that the state after a frozen call breaks, one finding for each."""
     told: set[str] = set()
     for call in invariant_calls(subject, contract) if contract.invariants else ():
@@ -26,10 +27,10 @@ def _broken_invariants(subject: Subject, contract: Contract, code: str) -> Itera
                 told.add(clause.id)
                 message = f"invariant {clause.id!r} is not true after {call}, where the state is {call.after}"
                 hint = "correct the invariant, or what the operation makes of the state"
-                yield Finding(clause.position, code, message, contract.operator, hint)
+                yield clause.position, message, hint
 
 
-def _never_alone(subject: Subject, contract: Contract, code: str) -> Iterator[Finding]:
+def _never_alone(subject: Subject, contract: Contract) -> Iterator[FoundIn]:
     """Invariants that no state breaks alone, of the states that differ from a reached one in a single variable."""
     if contract.machine is None or not contract.invariants:
         return
@@ -49,7 +50,7 @@ def _never_alone(subject: Subject, contract: Contract, code: str) -> Iterator[Fi
         if others := sorted(company.get(id_, ())):
             message = f"whatever breaks invariant {id_!r} breaks {', '.join(others)} as well"
             hint = "remove it, or narrow the other"
-        yield Finding(clause.position, code, message, contract.operator, hint)
+        yield clause.position, message, hint
 
 
 _CALLS: Final = 40  # successful calls of an operator whose results are corrupted
@@ -58,62 +59,51 @@ _REPAIRS: Final = 4  # rounds in which the other broken equations are made true 
 _ATTEMPTS: Final = 40  # wrong results on which that is tried for one postcondition
 
 
-class PostconditionsHold:
+@contract_rule("L305", "postconditions-hold")
+def postconditions_hold(subject: Subject, contract: Contract) -> Iterator[FoundIn]:
     """Every successful frozen call is in the domain and satisfies every postcondition and invariant."""
-
-    code, name, level = "L305", "postconditions-hold", "error"
-
-    def check(self, subject: Subject) -> Iterator[Finding]:
-        """Broken postconditions and calls outside the domain, one finding for each."""
-        for contract in subject.contracts:
-            yield from _broken_invariants(subject, contract, self.code)
-            evaluator = subject.evaluator(contract)
-            told: set[str] = set()
-            for call in subject.calls(contract.operator):
-                if not call.succeeds:
-                    continue
-                found = evaluator.contradiction(contract, call)
-                for k in found.domain:
-                    if f"domain {k}" not in told:
-                        told.add(f"domain {k}")
-                        message = f"{call} succeeds outside the domain ({contract.domain[k].text})"
-                        where = contract.source.at(("domain", k))
-                        yield Finding(where, self.code, message, contract.operator, "widen the domain or drop the case")
-                for clause in found.postconditions:
-                    if clause.id not in told:
-                        told.add(clause.id)
-                        message = f"postcondition {clause.id!r} is not true of the frozen result of {call}"
-                        hint = f"correct the postcondition, or the reference; the case is in {place(contract, call)}"
-                        yield Finding(clause.position, self.code, message, contract.operator, hint)
+    yield from _broken_invariants(subject, contract)
+    evaluator = subject.evaluator(contract)
+    told: set[str] = set()
+    for call in subject.calls(contract.operator):
+        if not call.succeeds:
+            continue
+        found = evaluator.contradiction(contract, call)
+        for k in found.domain:
+            if f"domain {k}" not in told:
+                told.add(f"domain {k}")
+                message = f"{call} succeeds outside the domain ({contract.domain[k].text})"
+                yield contract.source.at(("domain", k)), message, "widen the domain or drop the case"
+        for clause in found.postconditions:
+            if clause.id not in told:
+                told.add(clause.id)
+                message = f"postcondition {clause.id!r} is not true of the frozen result of {call}"
+                hint = f"correct the postcondition, or the reference; the case is in {place(contract, call)}"
+                yield clause.position, message, hint
 
 
-class PostconditionsBite:
+@contract_rule("L306", "postconditions-bite")
+def postconditions_bite(subject: Subject, contract: Contract) -> Iterator[FoundIn]:
     """Every postcondition, and every invariant, is the only one that catches some systematically corrupted value."""
-
-    code, name, level = "L306", "postconditions-bite", "error"
-
-    def check(self, subject: Subject) -> Iterator[Finding]:
-        """Postconditions that nothing breaks, and those that the others imply as far as can be told."""
-        for contract in subject.contracts:
-            yield from _never_alone(subject, contract, self.code)
-            if not contract.ensures:
-                continue
-            trial = _Trial(subject, contract)
-            trial.run()
-            for clause in contract.ensures:
-                if clause.id not in trial.pending or set(clause.implied_by) & trial.company.get(clause.id, set()):
-                    continue
-                if not trial.calls:
-                    message = f"no frozen result to try postcondition {clause.id!r} on"
-                    hint = "add a case that succeeds with a result of at most 64 elements"
-                elif clause.id not in trial.company:
-                    message = f"no corrupted result breaks postcondition {clause.id!r}"
-                    hint = "it says nothing: state a relation between the result and the inputs"
-                else:
-                    others = ", ".join(sorted(trial.company[clause.id]))
-                    message = f"whatever breaks postcondition {clause.id!r} breaks {others} as well"
-                    hint = "remove it, or narrow the other"
-                yield Finding(clause.position, self.code, message, contract.operator, hint)
+    yield from _never_alone(subject, contract)
+    if not contract.ensures:
+        return
+    trial = _Trial(subject, contract)
+    trial.run()
+    for clause in contract.ensures:
+        if clause.id not in trial.pending or set(clause.implied_by) & trial.company.get(clause.id, set()):
+            continue
+        if not trial.calls:
+            message = f"no frozen result to try postcondition {clause.id!r} on"
+            hint = "add a case that succeeds with a result of at most 64 elements"
+        elif clause.id not in trial.company:
+            message = f"no corrupted result breaks postcondition {clause.id!r}"
+            hint = "it says nothing: state a relation between the result and the inputs"
+        else:
+            others = ", ".join(sorted(trial.company[clause.id]))
+            message = f"whatever breaks postcondition {clause.id!r} breaks {others} as well"
+            hint = "remove it, or narrow the other"
+        yield clause.position, message, hint
 
 
 class _Trial:
@@ -142,7 +132,7 @@ class _Trial:
                     return
                 self._try(call, path, wrong)
 
-    def _calls(self, subject: Subject) -> list[Call]:
+    def _calls(self, subject: Subject) -> list[FrozenCall]:
         contract = self.contract
         whole = [call for call in subject.calls(contract.operator) if call.result is not None]
         # The calls of an axis are many and differ in one leaf. Most of the sample would be such calls.
@@ -152,13 +142,13 @@ class _Trial:
         judged = [call for call in whole if all(self.evaluator.judges(text, call) for text in texts)]
         return [call for call in judged if not self._broken(call, call.result, self.clauses)]
 
-    def _broken(self, call: Call, result: Any, ids: Any) -> set[str]:
+    def _broken(self, call: FrozenCall, result: Any, ids: Any) -> set[str]:
         if result is call.result:
             return {id_ for id_ in ids if not self.evaluator.holds(self.clauses[id_].expression.text, call)}
         activation = self.evaluator.bind(call, result)
         return {id_ for id_ in ids if not self.expressions[id_].holds(activation)}
 
-    def _try(self, call: Call, path: str, wrong: Any) -> None:
+    def _try(self, call: FrozenCall, path: str, wrong: Any) -> None:
         if not self._broken(call, wrong, self.pending):
             return
         broken = self._broken(call, wrong, self.clauses)
@@ -173,7 +163,7 @@ class _Trial:
                 rest = broken - {id_}
                 self.company[id_] = min(self.company.get(id_, rest), rest, key=len)
 
-    def _breaks_alone(self, call: Call, path: str, wrong: Any, target: str) -> bool:
+    def _breaks_alone(self, call: FrozenCall, path: str, wrong: Any, target: str) -> bool:
         """Whether the target alone is broken once the other broken equations are made true again.
 
         A result that is wrong consistently (a wrong field, and a digest over that wrong field) must be caught too.
@@ -191,7 +181,7 @@ class _Trial:
                 return False
         return False
 
-    def _repair(self, call: Call, result: Any, id_: str, changed: set[str]) -> bool:
+    def _repair(self, call: FrozenCall, result: Any, id_: str, changed: set[str]) -> bool:
         progress = False
         for path, source in self.repairs[id_]:
             if path in changed or not self.evaluator.compiles(source):

@@ -10,51 +10,43 @@ from conformance.contract.family import Passage, Requirement
 from conformance.contract.library import Library
 from conformance.contract.model import Clause, Contract
 from conformance.contract.source import Position
-from conformance.lint.call import Call
-from conformance.lint.checks import check_of, check_text, claimable, guard_text
-from conformance.lint.rule import Finding
+from conformance.lint.call import FrozenCall
+from conformance.lint.checks import check_of, check_text, claimable, guard_text, rows
+from conformance.lint.rule import Found, rule
 from conformance.lint.subject import Subject
 
 
-class RequirementsTested:
+@rule("L401", "requirements-tested")
+def requirements_tested(subject: Subject) -> Iterator[Found]:
     """Every requirement has a check that runs, or is excluded with a reason and no contract names it."""
-
-    code, name, level = "L401", "requirements-tested", "error"
-
-    def check(self, subject: Subject) -> Iterator[Finding]:
-        """Untested requirements, requirements excluded and tested, and ids that are used twice."""
-        live = _live(subject)
-        claimed = {
-            id_: check_text(contract, kind, name)
-            for contract in subject.library.contracts.values()
-            for kind, name, requirements, _ in claimable(contract)
-            for id_ in requirements or ()
-        }
-        seen: set[str] = set()
-        for family in subject.library.requirements.values():
-            for row in family.requirements:
-                if row.id in seen:
-                    yield Finding(row.position, self.code, f"{row.id} stands twice", row.id, "renumber one")
-                seen.add(row.id)
-                if row.excluded and row.id in claimed:
-                    message = f"{row.id} is excluded, but {claimed[row.id]!r} carries it"
-                    yield Finding(row.position, self.code, message, row.id, "list its checks instead")
-                elif not row.excluded and not any(self._tests(row, text, live) for text in row.checks):
-                    message = f"{row.id} is untested: {_why(row)}"
-                    hint = "add a group, law or test that carries it, or exclude it with a reason"
-                    yield Finding(row.position, self.code, message, row.id, hint)
-
-    def _tests(self, row: Requirement, text: str, live: frozenset[str]) -> bool:
-        kind = check_of(text).kind
-        if kind == "lint":
-            return row.kind == "L"
-        if kind == "bench":
-            return row.kind == "T"
-        return kind == "test" or text in live
+    live = _live(subject)
+    claimed = {
+        id_: check_text(contract, kind, name)
+        for contract in subject.library.contracts.values()
+        for kind, name, requirements, _ in claimable(contract)
+        for id_ in requirements or ()
+    }
+    seen: set[str] = set()
+    for row in rows(subject.library):
+        if row.id in seen:
+            yield row.position, f"{row.id} is there twice", row.id, "renumber one"
+        seen.add(row.id)
+        if row.excluded and row.id in claimed:
+            message = f"{row.id} is excluded, but {claimed[row.id]!r} carries it"
+            yield row.position, message, row.id, "list its checks instead"
+        elif not row.excluded and not any(_tests(row, text, live) for text in row.checks):
+            hint = "add a group, law or test that carries it, or exclude it with a reason"
+            why = "none of its checks runs" if row.checks else "it names no check"
+            yield row.position, f"{row.id} is untested: {why}", row.id, hint
 
 
-def _why(row: Requirement) -> str:
-    return "none of its checks runs" if row.checks else "it names no check"
+def _tests(row: Requirement, text: str, live: frozenset[str]) -> bool:
+    kind = check_of(text).kind
+    if kind == "lint":
+        return row.kind == "L"
+    if kind == "bench":
+        return row.kind == "T"
+    return kind == "test" or text in live
 
 
 def _live(subject: Subject) -> frozenset[str]:
@@ -75,49 +67,45 @@ def _live(subject: Subject) -> frozenset[str]:
     return frozenset(live)
 
 
-class ProseIsProse:
+@rule("L403", "prose-is-prose", "warning")
+def prose_is_prose(subject: Subject) -> Iterator[Found]:
     """A purpose, a `why`, a reason for an exclusion and an error message are sentences of at least three words."""
+    for contract in subject.contracts:
+        yield from _judged(contract.source.at(("purpose",)), "purpose", contract.purpose, contract.operator)
+        for refusal in contract.refuses:
+            where = f"`when` of refusal {refusal.id!r}"
+            yield from _judged(refusal.position, where, refusal.when, contract.operator)
+        yield from _groups(contract)
+    for family in subject.library.requirements.values():
+        passages = coverage.passages if (coverage := subject.library.coverage.get(family.family)) else ()
+        entries: list[Requirement | Passage] = [*family.requirements, *passages]
+        for entry in entries:
+            if entry.excluded:
+                yield from _judged(entry.position, "reason for the exclusion", entry.excluded, family.seed)
+    for error in subject.library.errors.values():
+        yield from _judged(error.position, "message", error.message, error.code)
 
-    code, name, level = "L403", "prose-is-prose", "warning"
 
-    def check(self, subject: Subject) -> Iterator[Finding]:
-        """Explanations that are no sentences, and groups that give the same one."""
-        for contract in subject.contracts:
-            yield from self._judged(contract.source.at(("purpose",)), "purpose", contract.purpose, contract.operator)
-            for refusal in contract.refuses:
-                where = f"`when` of refusal {refusal.id!r}"
-                yield from self._judged(refusal.position, where, refusal.when, contract.operator)
-            yield from self._groups(contract)
-        for family in subject.library.requirements.values():
-            passages = coverage.passages if (coverage := subject.library.coverage.get(family.family)) else ()
-            entries: list[Requirement | Passage] = [*family.requirements, *passages]
-            for entry in entries:
-                if entry.excluded:
-                    yield from self._judged(entry.position, "reason for the exclusion", entry.excluded, family.seed)
-        for error in subject.library.errors.values():
-            yield from self._judged(error.position, "message", error.message, error.code)
+def _groups(contract: Contract) -> Iterator[Found]:
+    said: dict[str, str] = {}
+    for group in contract.groups:
+        where = contract.source.at((*group.path, "why"))
+        yield from _judged(where, f"why of group {group.name!r}", group.why, contract.operator)
+        if group.why in said:
+            message = f"groups {said[group.why]!r} and {group.name!r} exist for the same reason"
+            yield where, message, contract.operator, "say what each one adds, or join them"
+        said[group.why] = group.name
+        for k, case in enumerate(group.body.get("cases", ())):
+            if "why" in case:
+                place = contract.source.at((*group.path, "cases", k, "why"))
+                yield from _judged(place, f"why of case {case['id']!r}", case["why"], contract.operator)
 
-    def _groups(self, contract: Contract) -> Iterator[Finding]:
-        said: dict[str, str] = {}
-        for group in contract.groups:
-            where = contract.source.at((*group.path, "why"))
-            yield from self._judged(where, f"why of group {group.name!r}", group.why, contract.operator)
-            if group.why in said:
-                message = f"groups {said[group.why]!r} and {group.name!r} exist for the same reason"
-                yield Finding(where, self.code, message, contract.operator, "say what each one adds, or join them")
-            said[group.why] = group.name
-            for k, case in enumerate(group.body.get("cases", ())):
-                if "why" in case:
-                    place = contract.source.at((*group.path, "cases", k, "why"))
-                    yield from self._judged(place, f"why of case {case['id']!r}", case["why"], contract.operator)
 
-    def _judged(self, where: Position, what: str, text: str, about: str) -> Iterator[Finding]:
-        if not _SENTENCE.match(text.strip()):
-            message = f"the {what} is no sentence: {text!r:.60}"
-            yield Finding(where, self.code, message, about, "a capital, words, a full stop")
-        elif _EMPTY.search(text):
-            message = f"the {what} is a placeholder: {text!r:.60}"
-            yield Finding(where, self.code, message, about, "say the reason itself")
+def _judged(where: Position, what: str, text: str, about: str) -> Iterator[Found]:
+    if not _SENTENCE.match(text.strip()):
+        yield where, f"the {what} is no sentence: {text!r:.60}", about, "a capital, words, a full stop"
+    elif _EMPTY.search(text):
+        yield where, f"the {what} is a placeholder: {text!r:.60}", about, "say the reason itself"
 
 
 _SENTENCE: Final = re.compile(r"[^a-z\s.]\S*(?:\s+\S+){2,}[.?]\)?\Z", re.DOTALL)
@@ -135,8 +123,7 @@ def read_documents(library: Library) -> Mapping[str, str] | None:
 
 def named_documents(library: Library) -> list[str]:
     """The paths of the tests and benchmarks that requirements name."""
-    rows = (row for family in library.requirements.values() for row in family.requirements)
-    checks = (check for row in rows for check in map(check_of, row.checks))
+    checks = (check for row in rows(library) for check in map(check_of, row.checks))
     return sorted({check.operator for check in checks if check.kind in ("test", "bench")})
 
 
@@ -145,99 +132,84 @@ MOST_REFERENCE_ONLY: Final = 5  # rows of all families together
 _CLAUSES: Final = ("guard", "refuses", "ensures", "invariant")
 
 
-class MutantsBreak:
+@rule("L411", "mutants-break")
+def mutants_break(subject: Subject) -> Iterator[Found]:
     """Every requirement of kind P, S, F or X, guard, refusal and postcondition is broken by a mutant that dies."""
-
-    code, name, level = "L411", "mutants-break", "error"
-
-    def check(self, subject: Subject) -> Iterator[Finding]:
-        """Requirements and clauses that no mutant of the kill matrix breaks; nothing without a matrix."""
-        if subject.evidence is None:
-            return
-        for family in subject.library.requirements.values():
-            for row in family.requirements:
-                if row.kind in KINDS and not row.excluded and not row.reference_only:
-                    yield from self._row(subject, subject.evidence, row)
-        broken = frozenset(text for found in subject.evidence.values() for text in found)
-        for contract in subject.contracts:
-            implied = {clause.id: clause for clause in (*contract.ensures, *contract.invariants)}
-            for kind, name, _, position in claimable(contract):
-                if kind not in _CLAUSES or check_text(contract, kind, name) in broken:
-                    continue
-                clause = implied.get(name) if kind in ("ensures", "invariant") else None
-                if clause is not None and clause.implied_by:
-                    yield from self._implied(contract, clause, set(implied))
-                    continue
-                message = f"no mutant breaks {kind} {name!r}"
-                hint = "add one to mutants.yaml, with a case that kills it, and run `tally mutants ID --write`"
-                yield Finding(position, self.code, message, contract.operator, hint)
-
-    def _row(self, subject: Subject, evidence: Mapping[str, frozenset[str]], row: Requirement) -> Iterator[Finding]:
-        workloads = {text for text in row.checks if check_of(text).kind == "workload"}
-        wanted = workloads if row.kind == "X" and workloads else set(row.checks)
-        naming = [id_ for id_, one in subject.library.mutants.items() if row.id in one.requirements]
-        if any(evidence.get(id_, frozenset()) & wanted for id_ in naming):
-            return
-        if not naming:
-            message, hint = f"no mutant breaks {row.id}", "add one to mutants.yaml that names it"
-        else:
-            message = f"no check that {row.id} names kills a mutant that breaks it"
-            hint = f"{', '.join(naming[:3])} {'break' if naming[1:] else 'breaks'} it: name a check that kills one"
-        yield Finding(row.position, self.code, message, row.id, hint)
-
-    def _implied(self, contract: Contract, clause: Clause, known: set[str]) -> Iterator[Finding]:
-        for id_ in clause.implied_by:
-            if id_ not in known - {clause.id}:
-                message = f"postcondition {clause.id!r} is implied by {id_!r}, which the contract does not have"
-                hint = "name another clause of this contract"
-                yield Finding(clause.position, self.code, message, contract.operator, hint)
+    if subject.evidence is None:
+        return
+    for row in rows(subject.library):
+        if row.kind in KINDS and not row.excluded and not row.reference_only:
+            yield from _row(subject, subject.evidence, row)
+    broken = frozenset(text for found in subject.evidence.values() for text in found)
+    for contract in subject.contracts:
+        implied = {clause.id: clause for clause in (*contract.ensures, *contract.invariants)}
+        for kind, name, _, position in claimable(contract):
+            if kind not in _CLAUSES or check_text(contract, kind, name) in broken:
+                continue
+            clause = implied.get(name) if kind in ("ensures", "invariant") else None
+            if clause is not None and clause.implied_by:
+                yield from _implied(contract, clause, set(implied))
+                continue
+            hint = "add one to mutants.yaml, with a case that kills it, and run `tally mutants ID --write`"
+            yield position, f"no mutant breaks {kind} {name!r}", contract.operator, hint
 
 
-class GuardsTwice:
+def _row(subject: Subject, evidence: Mapping[str, frozenset[str]], row: Requirement) -> Iterator[Found]:
+    workloads = {text for text in row.checks if check_of(text).kind == "workload"}
+    wanted = workloads if row.kind == "X" and workloads else set(row.checks)
+    naming = [id_ for id_, one in subject.library.mutants.items() if row.id in one.requirements]
+    if any(evidence.get(id_, frozenset()) & wanted for id_ in naming):
+        return
+    if not naming:
+        message, hint = f"no mutant breaks {row.id}", "add one to mutants.yaml that names it"
+    else:
+        message = f"no check that {row.id} names kills a mutant that breaks it"
+        hint = f"{', '.join(naming[:3])} {'break' if naming[1:] else 'breaks'} it: name a check that kills one"
+    yield row.position, message, row.id, hint
+
+
+def _implied(contract: Contract, clause: Clause, known: set[str]) -> Iterator[Found]:
+    for id_ in clause.implied_by:
+        if id_ not in known - {clause.id}:
+            message = f"postcondition {clause.id!r} is implied by {id_!r}, which the contract does not have"
+            yield clause.position, message, contract.operator, "name another clause of this contract"
+
+
+@rule("L412", "guards-twice")
+def guards_twice(subject: Subject) -> Iterator[Found]:
     """Every guard decides at least two frozen calls."""
-
-    code, name, level = "L412", "guards-twice", "error"
-
-    def check(self, subject: Subject) -> Iterator[Finding]:
-        """Guards that decide a single frozen call; nothing without a kill matrix."""
-        calls: dict[str, list[Call]] = {}
-        for contract in subject.contracts if subject.evidence is not None else ():
-            evaluator = subject.evaluator(contract)
-            for call in subject.calls(contract.operator):
-                if guard := evaluator.refusal(contract.requires, call):
-                    calls.setdefault(guard_text(contract, guard.id), []).append(call)
-        for contract in subject.contracts:
-            for kind, name, _, position in claimable(contract):
-                found = calls.get(check_text(contract, kind, name), [])
-                if kind == "guard" and len(found) == 1:
-                    message = f"guard {name!r} decides one call only, in {found[0]}"
-                    hint = "add a case that it refuses for another value"
-                    yield Finding(position, self.code, message, contract.operator, hint)
+    calls: dict[str, list[FrozenCall]] = {}
+    for contract in subject.contracts if subject.evidence is not None else ():
+        evaluator = subject.evaluator(contract)
+        for call in subject.calls(contract.operator):
+            if guard := evaluator.refusal(contract.requires, call):
+                calls.setdefault(guard_text(contract, guard.id), []).append(call)
+    for contract in subject.contracts:
+        for kind, name, _, position in claimable(contract):
+            found = calls.get(check_text(contract, kind, name), [])
+            if kind == "guard" and len(found) == 1:
+                hint = "add a case that it refuses for another value"
+                yield position, f"guard {name!r} decides one call only, in {found[0]}", contract.operator, hint
 
 
-class ReferenceOnly:
+@rule("L413", "reference-only")
+def reference_only(subject: Subject) -> Iterator[Found]:
     """A requirement that only tests of the suite's reference check says why, and there are at most five of them."""
-
-    code, name, level = "L413", "reference-only", "error"
-
-    def check(self, subject: Subject) -> Iterator[Finding]:
-        """Rows without the mark, marked rows with a check of any backend, and rows beyond the fifth."""
-        marked = 0
-        for family in subject.library.requirements.values():
-            for row in family.requirements:
-                alone = is_reference_only(row)
-                if alone and not row.reference_only:
-                    message = f"only tests of the reference check {row.id}, so no check tests another backend"
-                    hint = "add a group, law or workload, or say why there is none: `reference_only: reason`"
-                    yield Finding(row.position, self.code, message, row.id, hint)
-                elif row.reference_only and not alone:
-                    message = f"{row.id} is marked reference_only, but it has a check of any backend"
-                    yield Finding(row.position, self.code, message, row.id, "remove the mark")
-                marked += alone
-                if alone and marked > MOST_REFERENCE_ONLY:
-                    message = f"{row.id} is row {marked} that only tests of the reference check"
-                    hint = f"at most {MOST_REFERENCE_ONLY} may stay: add a check of any backend"
-                    yield Finding(row.position, self.code, message, row.id, hint)
+    marked = 0
+    for row in rows(subject.library):
+        alone = is_reference_only(row)
+        if alone and not row.reference_only:
+            message = f"only tests of the reference check {row.id}, so no check tests another backend"
+            hint = "add a group, law or workload, or say why there is none: `reference_only: reason`"
+            yield row.position, message, row.id, hint
+        elif row.reference_only and not alone:
+            message = f"{row.id} is marked reference_only, but it has a check of any backend"
+            yield row.position, message, row.id, "remove the mark"
+        marked += alone
+        if alone and marked > MOST_REFERENCE_ONLY:
+            message = f"{row.id} is row {marked} that only tests of the reference check"
+            hint = f"at most {MOST_REFERENCE_ONLY} may stay: add a check of any backend"
+            yield row.position, message, row.id, hint
 
 
 def is_reference_only(row: Requirement) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from conformance.codec.codebook import Codebook, codebook_of
 from conformance.contract.library import Library
 from conformance.contract.model import Contract
-from conformance.lint.call import Call, Evaluator, UnreadableCase, calls_of
+from conformance.lint.call import Evaluator, FrozenCall, UnreadableCase, calls_of
 from conformance.vectors.case import Case
 from conformance.vectors.lock import Lock
 
@@ -17,25 +17,25 @@ class Cache:
     """The evaluators and calls that similar subjects share."""
 
     def __init__(self) -> None:
-        self._calls: dict[int, tuple[Case, Codebook, tuple[Call, ...] | UnreadableCase]] = {}  # by the case's identity
-        self._callers: dict[int, tuple[tuple[Case, ...], Mapping[str, list[Case]]]] = {}  # by the tuple's identity
-        self._desks: dict[str, list[Evaluator]] = {}
+        self._calls: dict[int, tuple[Case, Codebook, tuple[FrozenCall, ...] | UnreadableCase]] = {}  # by id(case)
+        self._callers: dict[int, tuple[tuple[Case, ...], Mapping[str, list[Case]]]] = {}  # by id(tuple)
+        self._evaluators: dict[str, list[Evaluator]] = {}
 
     def evaluator(self, contract: Contract) -> Evaluator:
         """An evaluator with the contract's variables."""
-        evaluators = self._desks.setdefault(contract.operator, [])
+        evaluators = self._evaluators.setdefault(contract.operator, [])
         for evaluator in evaluators:
             if evaluator.serves(contract):
                 return evaluator
         evaluators.append(Evaluator(contract))
         return evaluators[-1]
 
-    def calls(self, case: Case, codebook: Codebook) -> tuple[Call, ...]:
+    def calls(self, case: Case, codebook: Codebook) -> tuple[FrozenCall, ...]:
         """The calls of a case; raises UnreadableCase."""
         known = self._calls.get(id(case))
         if known is None or known[1] is not codebook:
             try:
-                found: tuple[Call, ...] | UnreadableCase = tuple(calls_of(case, codebook))
+                found: tuple[FrozenCall, ...] | UnreadableCase = tuple(calls_of(case, codebook))
             except UnreadableCase as error:
                 found = error
             known = self._calls[id(case)] = (case, codebook, found)
@@ -84,12 +84,12 @@ class Subject:
         """What evaluates the contract's expressions."""
         return self.cache.evaluator(contract)
 
-    def calls(self, operator: str, unsure: bool = False) -> tuple[Call, ...]:
+    def calls(self, operator: str, unsure: bool = False) -> tuple[FrozenCall, ...]:
         """Every readable frozen call of an operator, in the cases of all operators, in the order of the corpus.
 
         Calls of a machine whose relevant state is not known are left out, unless `unsure`.
         """
-        found: list[Call] = []
+        found: list[FrozenCall] = []
         contract = self.library.contracts.get(operator)
         for cases in self.cases.values():
             for case in self.cache.callers(cases, operator):

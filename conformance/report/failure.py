@@ -232,7 +232,7 @@ def window(text: str, at: int) -> str:
 
 def cut(text: str, limit: int = 280) -> str:
     """A text of at most `limit` characters, and how long the whole is."""
-    return text if len(text) <= limit else f"{text[:limit]}... ({len(text)} characters; the record holds them all)"
+    return text if len(text) <= limit else f"{text[:limit]}... ({len(text)} characters; the record has them all)"
 
 
 def lines_of(facts: Sequence[Fact], width: int) -> Iterator[tuple[str, str]]:

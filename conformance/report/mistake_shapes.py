@@ -58,22 +58,22 @@ def _makes(shape: Shape, right: Any, wrong: Any) -> bool:
         return False
 
 
-def _number(shape: Callable[[int], int]) -> Shape:
-    def checked(value: Any) -> Any:
-        if type(value) is not int:
-            raise TypeError
-        return shape(value)
+def _of(kind: type) -> Callable[[Shape], Shape]:
+    """Shapes of values of one type; the shape of another value is a TypeError."""
 
-    return checked
+    def only(shape: Shape) -> Shape:
+        def checked(value: Any) -> Any:
+            if type(value) is not kind:
+                raise TypeError
+            return shape(value)
+
+        return checked
+
+    return only
 
 
-def _text(shape: Callable[[str], str]) -> Shape:
-    def checked(value: Any) -> Any:
-        if not isinstance(value, str):
-            raise TypeError
-        return shape(value)
-
-    return checked
+_number: Final = _of(int)
+_text: Final = _of(str)
 
 
 def _swapped(size: int) -> Shape:

@@ -39,8 +39,8 @@ def entry_of(result: Result, excused: bool = False) -> Entry:
         "outcome": result.outcome,
         "step": result.step,
         "message": result.message,
-        "difference": _difference(result.difference),
-        "call": _call(result.call),
+        "difference": result.difference and _difference(result.difference),
+        "call": result.call and _call(result.call),
         "broken": list(result.broken),
         "details": dict(result.details),
         "excused": excused,
@@ -55,16 +55,12 @@ def cited_by_guards(entry: Entry, member: str) -> list[str]:
     return list(dict.fromkeys(id_ for guard in both for id_ in guard[member]))
 
 
-def _difference(difference: Difference | None) -> Entry | None:
-    if difference is None:
-        return None
+def _difference(difference: Difference) -> Entry:
     members = {"path": difference.path, "expected": difference.expected, "actual": difference.actual}
     return {**members, "note": difference.note} if difference.note else members
 
 
-def _call(call: FailedCall | None) -> Entry | None:
-    if call is None:
-        return None
+def _call(call: FailedCall) -> Entry:
     members = {"operator": call.operator, "inputs": call.inputs}
     return members if call.answer is None else {**members, "answer": call.answer}
 

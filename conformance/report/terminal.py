@@ -8,9 +8,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from rich import box
+from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
@@ -32,21 +33,18 @@ from conformance.report.verdict import CONFORMANT, PASSED, counted
 from conformance.report.writer import Observations
 from conformance.vectors.jsontext import write_whole
 
-if TYPE_CHECKING:
-    from rich.console import Console
-
-
-KINDS: Final = ("vector", "law", "behaviour", "fuzz", "crash")
+# The kinds of checks in the order of the columns, with their titles.
+_KINDS: Final = {"vector": "vectors", "law": "laws", "behaviour": "behaviour", "fuzz": "fuzz", "crash": "crash"}
 
 
 @dataclass(frozen=True, slots=True)
 class Score:
     """So many of so many that ran; `excused` failures were expected, `undeclared` checks never ran."""
 
-    passed: int
-    excused: int
-    bad: int
-    undeclared: int
+    passed: int = 0
+    excused: int = 0
+    bad: int = 0
+    undeclared: int = 0
 
     @property
     def ran(self) -> int:
@@ -70,18 +68,11 @@ class Score:
 
 def score_of(entries: Iterable[Entry]) -> Score:
     """The score of some entries."""
-    passed = excused = bad = undeclared = 0
-    for entry in entries:
-        verdict = entry["verdict"]
-        passed += verdict == "pass"
-        undeclared += verdict == "not_applicable"
-        if verdict in ("fail", "error"):
-            excused += entry.get("excused", False)
-            bad += not entry.get("excused", False)
-    return Score(passed, excused, bad, undeclared)
+    counts = Counter("excused" if entry.get("excused", False) else _COUNTED[entry["verdict"]] for entry in entries)
+    return Score(**counts)
 
 
-_TITLES: Final = {"vector": "vectors", "law": "laws", "behaviour": "behaviour", "fuzz": "fuzz", "crash": "crash"}
+_COUNTED: Final = {"pass": "passed", "fail": "bad", "error": "bad", "not_applicable": "undeclared"}
 _STYLES: Final = {"FAIL": "bold red", "pass": "green", "excused": "yellow", "n/a": "dim", "not run": "dim"}
 
 
@@ -98,9 +89,9 @@ def verdict_table(records: Sequence[Record]) -> Table:
 
 
 def _by_kind(table: Table, record: Record) -> None:
-    kinds = [kind for kind in KINDS if any(entry["kind"] == kind for entry in record.entries)]
+    kinds = [kind for kind in _KINDS if any(entry["kind"] == kind for entry in record.entries)]
     for kind in kinds:
-        table.add_column(_TITLES[kind], justify="right")
+        table.add_column(_KINDS[kind], justify="right")
     table.add_column("verdict")
     for operator, entries in by_operator(record.entries).items():
         cells = [_cell(score_of(entry for entry in entries if entry["kind"] == kind)) for kind in kinds]
@@ -109,9 +100,7 @@ def _by_kind(table: Table, record: Record) -> None:
 
 
 def _by_backend(table: Table, records: Sequence[Record]) -> None:
-    columns = [
-        {operator: score_of(entries) for operator, entries in by_operator(record.entries).items()} for record in records
-    ]
+    columns = [{name: score_of(some) for name, some in by_operator(record.entries).items()} for record in records]
     for record in records:
         table.add_column(Text(printable(record["backend"]["text"])), overflow="fold", justify="right")
     for operator in sorted({operator for column in columns for operator in column}):
@@ -137,8 +126,6 @@ class TextPage:
 
     def write(self, record: Record, observations: Observations, folder: Path) -> Sequence[Path]:
         """Write report.txt, at most 80 columns wide where nothing is meant to be copied."""
-        from rich.console import Console
-
         page = StringIO()
         show([record], Console(file=page, width=_PAGE, color_system=None), observed=[observations])
         file = folder / "report.txt"
@@ -153,9 +140,6 @@ def show(
     observed: Sequence[Observations] = (),
 ) -> None:
     """Print the report of one run, of one backend or several side by side; `observed` has one member per record."""
-    # rich costs 30 ms, which no other command should pay.
-    from rich.text import Text
-
     def line(text: str = "", style: str = "", label: str = "") -> None:
         shown = Text().append(f"{label:<{LABEL}}" if label else "", style="bold")
         console.print(shown.append(printable(text), style=style), soft_wrap=True)
@@ -190,19 +174,15 @@ def _banner(record: Record) -> Iterator[tuple[str, str]]:
     backend, counts = record["backend"], record["counts"]
     said = " ".join(filter(None, [backend["name"], backend["version"]]))
     language = f" ({backend['language']})" if backend["language"] else ""
-    yield (
-        "backend",
-        f"{said}{language}" if backend["name"] == backend["text"] else f"{backend['text']}: {said}{language}",
-    )
+    text = "" if backend["name"] == backend["text"] else f"{backend['text']}: "
+    yield "backend", f"{text}{said}{language}"
     chosen = f", selected {record['selection']}" if record["selection"] else ""
     seed = f", seed {record['seed']}" if record["seed"] else ""
     boxed = f", sandbox {backend['sandbox']}" if backend["sandbox"] != "none" else ""
     yield "run", f"profile {record['profile']}, wire {backend['wire']}{boxed}{chosen}{seed}"
     yield "against", f"tallystick {record['harness']}, vectors {record['vectors'][:16]}"
-    yield (
-        "checks",
-        (f"{counts['loaded']} loaded, {counts['selected']} selected, {counts['not_applicable']} not applicable,"),
-    )
+    judged = f"{counts['loaded']} loaded, {counts['selected']} selected"
+    yield "checks", f"{judged}, {counts['not_applicable']} not applicable,"
     yield "", f"{' ' * LABEL}{counts['expected_to_fail']} expected to fail, {counts['run']} run"
 
 
@@ -257,11 +237,11 @@ def _remarks(record: Record) -> Iterator[tuple[str, str]]:
     diagnosis = record["diagnosis"]
     if diagnosis is not None and diagnosis["mutants"]:
         cited = ", ".join([*diagnosis["requirements"], *diagnosis["rulings"]])
-        told = f"{diagnosis['sentence']} ({cited}); as mutant {' or '.join(diagnosis['mutants'])}"
+        said = f"{diagnosis['sentence']} ({cited}); as mutant {' or '.join(diagnosis['mutants'])}"
         if diagnosis["single"]:
-            yield f"answers this case as a backend that {told}. One failing case is too little for a diagnosis.", "bold"
+            yield f"answers this case as a backend that {said}. One failing case is too little for a diagnosis.", "bold"
         else:
-            yield f"diagnosis: {told}", "bold"
+            yield f"diagnosis: {said}", "bold"
     elif failures_of(record.entries) and not record["obstacles"]:
         why = "no known mistake gives these answers" if diagnosis else "no kill matrix to look it up in"
         yield f"diagnosis: not explained ({why})", "bold"

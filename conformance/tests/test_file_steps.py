@@ -16,86 +16,86 @@ from conformance.vectors.case import FileStep, TreeStep, label
 from conformance.vectors.difference import tree_difference, tree_of
 from conformance.vectors.exchange import perform
 from conformance.vectors.filecodec import Undecodable, Unencodable, decode_file, encode_file
-from conformance.vectors.temp_roots import Rooms, StepRefused, fault_of
+from conformance.vectors.temp_roots import Roots, StepRefused, fault_of
 
 
-def do(rooms: Rooms, action: str, **body: Any) -> None:
-    perform(FileStep(action, {"root": "a", **body}), rooms, {})
+def do(roots: Roots, action: str, **body: Any) -> None:
+    perform(FileStep(action, {"root": "a", **body}), roots, {})
 
 
-def look(rooms: Rooms, path: str = ".", **decode: str) -> dict[str, Any]:
-    return tree_of(TreeStep("a", path, decode), rooms)
+def look(roots: Roots, path: str = ".", **decode: str) -> dict[str, Any]:
+    return tree_of(TreeStep("a", path, decode), roots)
 
 
-def content(rooms: Rooms, path: str) -> bytes:
-    return (rooms.path("a") / path).read_bytes()
+def content(roots: Roots, path: str) -> bytes:
+    return (roots.path("a") / path).read_bytes()
 
 
 def test_put_makes_the_folders_above_and_replaces_what_stands_there() -> None:
-    with Rooms() as rooms:
-        do(rooms, "put", path="x/y/z", bytes="00ff")
-        do(rooms, "put", path="x/y/z", text="é")
-        assert content(rooms, "x/y/z") == "é".encode()
+    with Roots() as roots:
+        do(roots, "put", path="x/y/z", bytes="00ff")
+        do(roots, "put", path="x/y/z", text="é")
+        assert content(roots, "x/y/z") == "é".encode()
 
 
 @pytest.mark.parametrize(
     ("offset", "mask", "after"), [(0, 1, "01000000"), (3, 255, "000000ff"), (-1, 128, "00000080"), (-4, 2, "02000000")]
 )
 def test_flip_changes_one_byte(offset: int, mask: int, after: str) -> None:
-    with Rooms() as rooms:
-        do(rooms, "put", path="f", bytes="00000000")
-        do(rooms, "flip", path="f", offset=offset, mask=mask)
-        assert content(rooms, "f").hex() == after
+    with Roots() as roots:
+        do(roots, "put", path="f", bytes="00000000")
+        do(roots, "flip", path="f", offset=offset, mask=mask)
+        assert content(roots, "f").hex() == after
 
 
 @pytest.mark.parametrize(("size", "left"), [(0, ""), (3, "616263"), (4, "61626364"), (-1, "616263"), (-4, "")])
 def test_truncate_cuts_to_a_size_or_by_one(size: int, left: str) -> None:
-    with Rooms() as rooms:
-        do(rooms, "put", path="f", text="abcd")
-        do(rooms, "truncate", path="f", size=size)
-        assert content(rooms, "f").hex() == left
+    with Roots() as roots:
+        do(roots, "put", path="f", text="abcd")
+        do(roots, "truncate", path="f", size=size)
+        assert content(roots, "f").hex() == left
 
 
 def test_delete_takes_a_file_a_whole_folder_or_a_link_and_not_what_it_leads_to() -> None:
-    with Rooms() as rooms:
-        do(rooms, "put", path="d/e/f", text="x")
-        do(rooms, "link", path="l", target="d", symbolic=True)
-        do(rooms, "delete", path="l")
-        assert set(look(rooms)) == {"d", "d/e", "d/e/f"}
-        do(rooms, "delete", path="d")
-        assert look(rooms) == {}
+    with Roots() as roots:
+        do(roots, "put", path="d/e/f", text="x")
+        do(roots, "link", path="l", target="d", symbolic=True)
+        do(roots, "delete", path="l")
+        assert set(look(roots)) == {"d", "d/e", "d/e/f"}
+        do(roots, "delete", path="d")
+        assert look(roots) == {}
 
 
 def test_rename_moves_files_and_folders_and_makes_the_folders_above() -> None:
-    with Rooms() as rooms:
-        do(rooms, "put", path="d/f", text="x")
-        do(rooms, "rename", **{"from": "d", "to": "deep/er"})
-        assert set(look(rooms)) == {"deep", "deep/er", "deep/er/f"}
+    with Roots() as roots:
+        do(roots, "put", path="d/f", text="x")
+        do(roots, "rename", **{"from": "d", "to": "deep/er"})
+        assert set(look(roots)) == {"deep", "deep/er", "deep/er/f"}
 
 
 def test_a_hard_link_is_the_file_and_a_symbolic_one_is_a_link() -> None:
-    with Rooms() as rooms:
-        do(rooms, "put", path="d/f", text="x")
-        do(rooms, "link", path="e/hard", target="d/f", symbolic=False)
-        do(rooms, "link", path="e/soft", target="d/f", symbolic=True)
-        tree = look(rooms)
+    with Roots() as roots:
+        do(roots, "put", path="d/f", text="x")
+        do(roots, "link", path="e/hard", target="d/f", symbolic=False)
+        do(roots, "link", path="e/soft", target="d/f", symbolic=True)
+        tree = look(roots)
         assert tree["e/hard"] == tree["d/f"]
         assert tree["e/soft"] == {"link": "../d/f"}
-        assert content(rooms, "e/soft") == b"x"
+        assert content(roots, "e/soft") == b"x"
 
 
 def test_a_link_into_another_root_is_absolute_and_shown_without_its_path() -> None:
-    with Rooms() as rooms:
-        do(rooms, "link", path="out", target="secret", target_root="b", symbolic=True)
-        assert look(rooms) == {"out": {"link": "{root:b}/secret"}}
-        assert (rooms.path("a") / "out").readlink() == rooms.path("b") / "secret"
+    with Roots() as roots:
+        do(roots, "link", path="out", target="secret", target_root="b", symbolic=True)
+        assert look(roots) == {"out": {"link": "{root:b}/secret"}}
+        assert (roots.path("a") / "out").readlink() == roots.path("b") / "secret"
 
 
 @pytest.mark.parametrize("path", ["", "/etc/passwd", "..", "../b", "a/../../b", "a//b", "./a", "a/.", "a\0b"])
 def test_a_path_that_is_not_plain_is_refused(path: str) -> None:
     assert fault_of(path)
-    with Rooms() as rooms, pytest.raises(StepRefused):
-        do(rooms, "put", path=path, text="x")
+    with Roots() as roots, pytest.raises(StepRefused):
+        do(roots, "put", path=path, text="x")
 
 
 @pytest.mark.parametrize(
@@ -117,12 +117,12 @@ def test_no_step_follows_a_link_that_a_backend_made_out_of_the_root(
     tmp_path: Path, action: str, body: dict[str, Any]
 ) -> None:
     (tmp_path / "kept").write_text("kept")
-    with Rooms() as rooms:
-        (rooms.path("a") / "out").symlink_to(tmp_path)
-        (rooms.path("a") / "kept").symlink_to(tmp_path / "kept")
-        do(rooms, "put", path="own", text="own")
+    with Roots() as roots:
+        (roots.path("a") / "out").symlink_to(tmp_path)
+        (roots.path("a") / "kept").symlink_to(tmp_path / "kept")
+        do(roots, "put", path="own", text="own")
         with pytest.raises(StepRefused) as refused:
-            do(rooms, action, **body)
+            do(roots, action, **body)
         assert str(tmp_path) not in str(refused.value)
     assert [(file.name, file.read_text()) for file in tmp_path.iterdir()] == [("kept", "kept")]
     assert (tmp_path / "kept").stat().st_mode & 0o777
@@ -130,11 +130,11 @@ def test_no_step_follows_a_link_that_a_backend_made_out_of_the_root(
 
 def test_no_tree_is_read_through_a_link_out_of_the_root(tmp_path: Path) -> None:
     (tmp_path / "below").mkdir()
-    with Rooms() as rooms:
-        (rooms.path("a") / "out").symlink_to(tmp_path)
+    with Roots() as roots:
+        (roots.path("a") / "out").symlink_to(tmp_path)
         with pytest.raises(StepRefused, match="leads out"):
-            look(rooms, "out/below")
-        assert set(look(rooms)) == {"out"}
+            look(roots, "out/below")
+        assert set(look(roots)) == {"out"}
 
 
 @pytest.mark.parametrize(
@@ -151,31 +151,31 @@ def test_no_tree_is_read_through_a_link_out_of_the_root(tmp_path: Path) -> None:
     ],
 )
 def test_what_the_files_do_not_allow_is_refused_with_the_path(action: str, body: dict[str, Any], said: str) -> None:
-    with Rooms() as rooms:
-        do(rooms, "put", path="f", text="x")
+    with Roots() as roots:
+        do(roots, "put", path="f", text="x")
         with pytest.raises(StepRefused) as refused:
-            do(rooms, action, **body)
+            do(roots, action, **body)
         assert said in str(refused.value)
-        assert str(rooms.path("a")) not in str(refused.value)
+        assert str(roots.path("a")) not in str(refused.value)
 
 
 def test_a_tree_lists_everything_below_its_path() -> None:
-    with Rooms() as rooms:
-        do(rooms, "put", path="d/f", text="")
-        (rooms.path("a") / "d" / "empty").mkdir()
-        os.mkfifo(rooms.path("a") / "pipe")
+    with Roots() as roots:
+        do(roots, "put", path="d/f", text="")
+        (roots.path("a") / "d" / "empty").mkdir()
+        os.mkfifo(roots.path("a") / "pipe")
         nothing = {"sha256": "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855", "size": 0}
-        assert look(rooms) == {"d": "dir", "d/empty": "dir", "d/f": nothing, "pipe": "special"}
-        assert look(rooms, "d") == {"empty": "dir", "f": nothing}
-        assert look(rooms, "d/f") == {".": nothing}
-        assert look(rooms, "no/such") == {".": "absent"}
+        assert look(roots) == {"d": "dir", "d/empty": "dir", "d/f": nothing, "pipe": "special"}
+        assert look(roots, "d") == {"empty": "dir", "f": nothing}
+        assert look(roots, "d/f") == {".": nothing}
+        assert look(roots, "no/such") == {".": "absent"}
 
 
 def test_a_tree_decodes_what_matches_and_says_what_it_cannot() -> None:
-    with Rooms() as rooms:
-        do(rooms, "put", path="d/good.cbor", cbor={"int": "7"})
-        do(rooms, "put", path="d/bad.cbor", bytes="1800ff")
-        tree = look(rooms, **{"*.cbor": "cbor"})
+    with Roots() as roots:
+        do(roots, "put", path="d/good.cbor", cbor={"int": "7"})
+        do(roots, "put", path="d/bad.cbor", bytes="1800ff")
+        tree = look(roots, **{"*.cbor": "cbor"})
         assert tree["d/good.cbor"] == {"decoded": {"int": "7"}}
         assert tree["d/bad.cbor"] == {"undecodable": "cbor"}
 
@@ -299,7 +299,7 @@ def test_bytes_that_are_not_the_codec_s_are_refused_and_never_run(
     [("pickle2", {"bytes": "00"}), ("sqlite", ["CREATE NONSENSE"]), ("npz", [{"name": "x"}]), ("bytes", "0g")],
 )
 def test_a_value_that_a_codec_cannot_hold_is_refused(codec: str, value: Any) -> None:
-    with pytest.raises(Unencodable, match=f"{codec} cannot hold it"):
+    with pytest.raises(Unencodable, match=f"{codec} cannot encode it"):
         encode_file(codec, value)
 
 

@@ -23,12 +23,12 @@ import signal, sys, time
 signal.signal(signal.SIGHUP, signal.SIG_DFL)  # also where the tests run under nohup
 from conformance.backend.command import Process
 from conformance.tests.backends import process
-from conformance.vectors.temp_roots import Rooms
+from conformance.vectors.temp_roots import Roots
 one = process("leaves_children_and_hangs")
 hello = one.hello()
-with Rooms() as rooms:
-    (rooms.path("root") / "file").write_text("x")
-    print(one._child.pid, hello.version, rooms.path("root"), flush=True)
+with Roots() as roots:
+    (roots.path("root") / "file").write_text("x")
+    print(one._child.pid, hello.version, roots.path("root"), flush=True)
     one.submit("Echo_v1", {"n": "1"})
     one.timeout = 600
     one.wait()

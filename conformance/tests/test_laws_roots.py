@@ -56,4 +56,4 @@ def test_a_recorded_call_that_hangs_on_another_is_not_asked_alone() -> None:
 
 def test_every_law_that_needs_directories_takes_them_from_one_place() -> None:
     laws = Path(law.__file__).parent
-    assert [file.name for file in sorted(laws.glob("*.py")) if "Rooms()" in file.read_text("utf-8")] == ["law.py"]
+    assert [file.name for file in sorted(laws.glob("*.py")) if "Roots()" in file.read_text("utf-8")] == ["law.py"]

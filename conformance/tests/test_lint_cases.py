@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.lint.call import Call, UnreadableCase, calls_of
+from conformance.lint.call import FrozenCall, UnreadableCase, calls_of
 from conformance.tests.small_corpus import FAILURE, GOOD, OPERATOR, case, found, halved, step, subject
 from conformance.tests.small_spec import spoilt
 from conformance.vectors.case import Accumulation, Case, RestartStep
@@ -147,7 +147,7 @@ def test_a_failure_that_no_guard_declares_is_found(tmp_path: Path) -> None:
 # How a frozen case is read.
 
 
-def read(tmp_path: Path, frozen: Case) -> list[Call]:
+def read(tmp_path: Path, frozen: Case) -> list[FrozenCall]:
     return list(calls_of(frozen, subject(tmp_path).codebook))
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from conformance.lint.catalogue import RULES, lint, rule_with
 from conformance.lint.coverage import coverage_findings, coverage_lines
-from conformance.lint.rule import Rule, sentence
+from conformance.lint.rule import Rule
 from conformance.tests.processes import python
 from conformance.tests.shipped import shipped_library, shipped_subject
 from conformance.tests.small_spec import SHIPPED
@@ -29,7 +29,7 @@ def test_codes_and_names_are_unique_and_every_rule_is_one_sentence() -> None:
         assert re.fullmatch(r"L\d{3}", rule.code)
         assert re.fullmatch(r"[a-z]+(?:-[a-z]+)*", rule.name)
         assert rule.level in ("error", "warning")
-        assert re.fullmatch(r"[^a-z ].*\.", sentence(rule)), sentence(rule)
+        assert re.fullmatch(r"[^a-z ].*\.", rule.sentence), rule.sentence
         assert rule_with(rule.code) is rule
 
 

@@ -16,7 +16,7 @@ from conformance.trial.mutant_interview import Failing, Probing
 from conformance.trial.neighbourhood import Steps, cost, in_turns
 from conformance.vectors.case import Asked, CallStep, FileStep
 from conformance.vectors.compact import expanded, recipe
-from conformance.vectors.exchange import Exchange, Held, codec_of
+from conformance.vectors.exchange import Exchange, Transcript, codec_of
 from conformance.vectors.filecodec import encode_file
 
 MAP = "UML_OS.Data.SeededIntraBlockMap_v1"
@@ -36,7 +36,7 @@ class Answering:
     def __init__(self, mistake: Mistake) -> None:
         self.mistake, self.asked = mistake, 0
 
-    def walk(self, steps: Sequence[Any]) -> Held | Lost:
+    def walk(self, steps: Sequence[Any]) -> Transcript | Lost:
         self.asked += 1
         said = []
         for step in steps:
@@ -44,7 +44,7 @@ class Answering:
             if number < 0:
                 return Crash("it was ended")
             said.append(Exchange(step.name, step.operator, step.inputs, ObservedResult({"original_index": number})))
-        return Held(tuple(said))
+        return Transcript(tuple(said))
 
 
 def question(**changes: str) -> Steps:
@@ -139,12 +139,13 @@ def test_a_limit_far_from_the_failing_call_is_looked_for_until_it_is_exact() -> 
 class Reading(Answering):
     """A backend whose answers hang on a number in a file that the harness wrote, under a digest that must be right."""
 
-    def walk(self, steps: Sequence[Any]) -> Held | Lost:
+    def walk(self, steps: Sequence[Any]) -> Transcript | Lost:
         put, call = steps
         number, digest = decode(encode_file(codec_of(put.body), put.body[codec_of(put.body)]))[0]
         sealed = digest == hashlib.sha256(encode_canonical(number)).digest()
         answer = int(self.mistake({"block_size": number})) if sealed else 0
-        return Held((Exchange(call.name, call.operator, call.inputs, ObservedResult({"original_index": answer})),))
+        observed = ObservedResult({"original_index": answer})
+        return Transcript((Exchange(call.name, call.operator, call.inputs, observed),))
 
 
 @pytest.mark.parametrize("number", [2, 3, 10, -2, -3, -10])

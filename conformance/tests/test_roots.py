@@ -20,9 +20,9 @@ from conformance.contract.library import Library
 from conformance.tests.keep_spec import ADD, FETCH, KEEP, KEEP_HEAD, OPEN, load
 from conformance.tests.processes import ROOT
 from conformance.vectors.case import Asked, FileStep, RestartStep, TreeStep
-from conformance.vectors.exchange import Held, exchanges
+from conformance.vectors.exchange import Transcript, exchanges
 from conformance.vectors.lock import contract_digest
-from conformance.vectors.temp_roots import Rooms
+from conformance.vectors.temp_roots import Roots
 
 MODULE = '''\
 """Keeps files and totals."""
@@ -91,7 +91,7 @@ def folder(tmp_path: Path, temporary: Callable[[Path], Path]) -> Iterator[Path]:
     assert list(folder.glob("*/*")) == []
 
 
-def held(home: Path, codebook: Codebook, wire: str, in_process: bool) -> Held:
+def held(home: Path, codebook: Codebook, wire: str, in_process: bool) -> Transcript:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(home)]), "TALLY_WIRE": wire}
     target = "keeper_of_tests:Keeper"
     worker = (sys.executable, "-P", "-m", "conformance.backend.worker", target, str(home))
@@ -173,11 +173,11 @@ def test_an_optional_root_has_a_companion_and_no_value(library: Library) -> None
     assert not environment.compile("has_root").holds(environment.bind({}))
 
 
-# -- rooms
+# -- the roots of one conversation
 
 
 def test_a_root_is_fresh_empty_and_the_same_for_one_conversation(folder: Path) -> None:
-    with Rooms() as one, Rooms() as two:
+    with Roots() as one, Roots() as two:
         assert one.path("a") == one.path("a")
         assert len({one.path("a"), one.path("b"), two.path("a")}) == 3
         assert list(one.path("a").iterdir()) == []
@@ -189,8 +189,8 @@ def test_rooms_are_removed_with_all_they_hold_and_nothing_more(folder: Path, tmp
     outside = tmp_path / "outside"
     outside.mkdir(mode=0o755)
     (outside / "kept").write_text("kept")
-    with Rooms() as rooms:
-        root = rooms.path("a")
+    with Roots() as roots:
+        root = roots.path("a")
         (root / "d" / "e").mkdir(parents=True)
         (root / "d" / "out").symlink_to(outside)
         (root / "d").chmod(0o000)
@@ -214,11 +214,11 @@ def test_a_conversation_without_roots_makes_no_directory(codebook: Codebook, fol
 
 
 def test_a_path_is_masked_wherever_it_stands_in_text(folder: Path) -> None:
-    with Rooms() as rooms:
-        assert rooms.masked({"x": "/a"}) == {"x": "/a"}
-        path = str(rooms.path("a"))
+    with Roots() as roots:
+        assert roots.masked({"x": "/a"}) == {"x": "/a"}
+        path = str(roots.path("a"))
         said = {"list": [path, {"key": f"in {path}/b and {path}"}], path: 7}
-        assert rooms.masked(said) == {"list": ["{root:a}", {"key": "in {root:a}/b and {root:a}"}], "{root:a}": 7}
+        assert roots.masked(said) == {"list": ["{root:a}", {"key": "in {root:a}/b and {root:a}"}], "{root:a}": 7}
 
 
 def test_rewording_a_refusal_is_no_change_of_the_contract(library: Library, tmp_path: Path) -> None:

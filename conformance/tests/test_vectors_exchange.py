@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from hashlib import sha256
 from typing import Any
 
@@ -16,7 +17,7 @@ from conformance.contract.family import FileFormat, FormedFile, Seal
 from conformance.contract.source import Position
 from conformance.tests.vectors_walk import OPERATOR, load
 from conformance.vectors.case import Asked, RestartStep
-from conformance.vectors.exchange import Exchange, exchanges, resolve, restarts
+from conformance.vectors.exchange import Exchange, answered, exchanges, resolve, restarts
 
 STEPS = (
     Asked("a", OPERATOR, {"place": {"lap": "0", "at": "5"}, "width": 1}),
@@ -66,12 +67,12 @@ def test_only_a_case_with_a_restart_needs_its_own_process() -> None:
 
 def test_only_a_reference_to_a_step_that_was_asked_is_one() -> None:
     made = {"a": Exchange("a", OPERATOR, {}, ObservedResult({"visited": ["7", "8"]}))}
-    assert resolve({"n": {"from": "a.visited.1"}}, made, {}) == {"n": "8"}
-    assert resolve({"n": [{"from": "a.visited"}]}, made, {}) == {"n": [["7", "8"]]}
+    assert resolve({"n": {"from": "a.visited.1"}}, partial(answered, made), {}) == {"n": "8"}
+    assert resolve({"n": [{"from": "a.visited"}]}, partial(answered, made), {}) == {"n": [["7", "8"]]}
     for alike in ({"from": "x.visited"}, {"from": "number"}, {"from": "a.visited", "to": "b"}):
-        assert resolve(alike, made, {}) == alike
+        assert resolve(alike, partial(answered, made), {}) == alike
     with pytest.raises(KeyError):
-        resolve({"from": "a.after"}, made, {})
+        resolve({"from": "a.after"}, partial(answered, made), {})
 
 
 def test_an_answer_is_given_on_with_a_damaged_field() -> None:
@@ -88,7 +89,7 @@ def test_an_answer_is_given_on_with_a_damaged_field() -> None:
     made = {"a": Exchange("a", OPERATOR, {}, ObservedResult({"blob": blob}))}
     given = {"blob": {"damaged": {"from": "a.blob"}, "format": "sealed", "edit": "whole.0 changed"}}
     right = encode_canonical([2, sha256(encode_canonical(2)).digest()]).hex()
-    assert resolve(given, made, {"sealed": form}) == {"blob": right}
+    assert resolve(given, partial(answered, made), {"sealed": form}) == {"blob": right}
     nothing = {"blob": {"damaged": {"from": "a.blob"}, "format": "sealed", "edit": "whole.7 changed"}}
     with pytest.raises(KeyError, match="nothing at"):
-        resolve(nothing, made, {"sealed": form})
+        resolve(nothing, partial(answered, made), {"sealed": form})

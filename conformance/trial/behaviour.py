@@ -35,16 +35,16 @@ from conformance.trial.check import (
 )
 from conformance.vectors.case import Case, Step
 from conformance.vectors.compact import holds_recipe
-from conformance.vectors.exchange import Exchange, Held, exchanges, restarts
+from conformance.vectors.exchange import Exchange, Transcript, exchanges, restarts
 
 ALONE: Final = "the same steps, interleaved with themselves on another handle, got another answer than alone"
 APART: Final = "of two handles that were given the same steps by turns, the second got another answer"
-Walks = Generator[Sequence[Call] | Restart, Sequence[Outcome], tuple[Held, Held]]
+Walks = Generator[Sequence[Call] | Restart, Sequence[Outcome], tuple[Transcript, Transcript]]
 
 
 def by_turns(first: Walk, second: Walk) -> Walks:
     """Two walks in one process, one call of the first after one of the second; they restart it together."""
-    walks, found = [first, second], dict[int, Held]()
+    walks, found = [first, second], dict[int, Transcript]()
     wishes: dict[int, Sequence[Call] | Restart] = {}
 
     def go_on(k: int, outcomes: Any) -> None:
@@ -132,7 +132,7 @@ class BehaviourRules:
     def talk_of_handles(self, contract: Contract, traces: Sequence[Sequence[Step]]) -> Talk:
         """Walk every trace of a machine alone; then, in a new process, twice by turns, on two handles."""
         check = behaviour_check(contract, "handles")
-        alone: list[Held] = []
+        alone: list[Transcript] = []
         for steps in traces:
             alone.append((yield from exchanges(steps, self.codebook, self.dialect)))
         yield RESTART

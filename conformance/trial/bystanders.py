@@ -26,14 +26,16 @@ from conformance.trial.check import (
 )
 from conformance.trial.crowd import Crowd, Harvest, Paths
 from conformance.vectors.case import CallStep, Case, FileStep, Step, TreeStep, label
-from conformance.vectors.exchange import Exchange, Held, exchanges
+from conformance.vectors.exchange import Exchange, Transcript, exchanges
 from conformance.vectors.leaf import is_root
 
 SAMPLE: Final = 8  # cases per operator; every one is asked twice
-Walk = Generator[Sequence[Call] | Restart, Sequence[Outcome], Held]
+Walk = Generator[Sequence[Call] | Restart, Sequence[Outcome], Transcript]
 
 
-def walks_apart(check: Check, steps: Sequence[Step], first: Held, second: Held, said: str = "") -> Result | None:
+def walks_apart(
+    check: Check, steps: Sequence[Step], first: Transcript, second: Transcript, said: str = ""
+) -> Result | None:
     """Where the second walk of a trace parts from the first, None where it does not; `said` is the sentence for it."""
     for one, other in zip(first.exchanges, second.exchanges, strict=False):
         if shown(one.observed) != shown(other.observed):
@@ -105,7 +107,7 @@ class AmongBystanders:
 
     def judge(self, check: Check, traces: Sequence[Sequence[Step]]) -> Judgement:
         """Where a walk among bystanders parts from the one alone, or harms one of them; a pass where none does."""
-        alone: list[Held] = []
+        alone: list[Transcript] = []
         walked: list[Paths] = []
         seen: dict[str, Counter[str]] = {}
         for steps in traces:
@@ -128,7 +130,9 @@ class AmongBystanders:
             return Result(check, Verdict.ERROR, message="no bystander could be put beside any file of the cases")
         return Result(check, Verdict.PASS)
 
-    def _wrong(self, check: Check, steps: Sequence[Step], alone: Held, among: Held, crowd: Crowd) -> Result | None:
+    def _wrong(
+        self, check: Check, steps: Sequence[Step], alone: Transcript, among: Transcript, crowd: Crowd
+    ) -> Result | None:
         if crowd.harmed is not None:
             step, path, was, now = crowd.harmed
             return Result(check, Verdict.FAIL, "result", step, HARMED, Difference(path, was, now))
@@ -145,7 +149,7 @@ class AmongBystanders:
                 return wrong
         return None
 
-    def _silent(self, held: Held) -> Held:
+    def _silent(self, held: Transcript) -> Transcript:
         """A walk without the outputs that may tell of bystanders."""
         told = self.contract.bystanders.told
         return replace(held, exchanges=tuple(_without(exchange, told) for exchange in held.exchanges))

@@ -11,7 +11,7 @@ from conformance.backend.outcome import BadAnswer, Crash, Observed, ObservedFail
 from conformance.vectors.case import TreeStep
 from conformance.vectors.difference import Difference as Difference
 from conformance.vectors.difference import tree_difference
-from conformance.vectors.exchange import Held
+from conformance.vectors.exchange import Transcript
 
 
 class Verdict(StrEnum):
@@ -80,7 +80,7 @@ def tree_apart(
     return None if where is None else Result(check, Verdict.FAIL, "result", name, said, where)
 
 
-def faults_apart(check: Check, first: Held, second: Held, said: str) -> Result | None:
+def faults_apart(check: Check, first: Transcript, second: Transcript, said: str) -> Result | None:
     """A failure where not the same steps could be taken in two walks."""
     if first.fault == second.fault:
         return None

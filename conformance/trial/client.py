@@ -21,7 +21,7 @@ from conformance.trial.cases import CaseRunner, blamed, check_of, forsaken
 from conformance.trial.check import Kind, Result, Verdict
 from conformance.trial.options import DEFAULT_TIMEOUT
 from conformance.vectors.case import Case
-from conformance.vectors.exchange import AnyStep, Held, Watch, exchanges, restarts
+from conformance.vectors.exchange import AnyStep, Transcript, Watch, exchanges, restarts
 
 
 def driver_of(
@@ -64,10 +64,10 @@ class Asker:
                 known.update([next(answers)])
             yield observe(known[place], call.operator, self._driver.codebook, self._driver.dialect)
 
-    def walk(self, steps: Sequence[AnyStep], watch: Watch | None = None) -> Held | Lost:
+    def walk(self, steps: Sequence[AnyStep], watch: Watch | None = None) -> Transcript | Lost:
         """Take the steps of one trace; a call on a handle that was not given is passed over."""
 
-        def start() -> Talk[Held]:
+        def start() -> Talk[Transcript]:
             return exchanges(steps, self._driver.codebook, self._driver.dialect, passing=True, watch=watch)
 
         (finished,) = self._driver.hold([Conversation("walk", start, alone=restarts(steps))], lasting=True)

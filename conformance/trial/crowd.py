@@ -52,8 +52,8 @@ class Harvest:
 
     def before(self, stage: Stage, step: CallStep) -> None:
         """What is there before a call."""
-        for name in stage.rooms.names:
-            root = stage.rooms.path(name)
+        for name in stage.roots.names:
+            root = stage.roots.path(name)
             named = (text for text in step.inputs.values() if isinstance(text, str) and len(text) <= _SHORT)
             self.seen.setdefault(name, set()).update(_below(str(root)), (text for text in named if not fault_of(text)))
 
@@ -82,7 +82,7 @@ class Crowd:
             self._look_again(stage)
         if self.contract.owns(step.operator):
             for root in {value["root"] for value in step.inputs.values() if is_root(value)} & self.paths.keys():
-                self._place(root, str(stage.rooms.path(root)))
+                self._place(root, str(stage.roots.path(root)))
 
     def after(self, stage: Stage, step: CallStep) -> None:
         """Note the first bystander that a call changed."""
@@ -94,7 +94,7 @@ class Crowd:
         """The bystanders that changed, by root and path, and what they were and are; they are known as such now."""
         changed = []
         for (root, path), was in list(self.known.items()):
-            if (now := _look(f"{stage.rooms.path(root)}/{path}")) != was:
+            if (now := _look(f"{stage.roots.path(root)}/{path}")) != was:
                 self.known[root, path] = now
                 if now == "absent":
                     del self.known[root, path]

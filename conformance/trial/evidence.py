@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from conformance.codec.codebook import Codebook
 from conformance.contract.family import Mutant
-from conformance.lint.call import Call, UnreadableCase, calls_of
+from conformance.lint.call import FrozenCall, UnreadableCase, calls_of
 from conformance.lint.checks import check_text, guard_text
 from conformance.trial.check import Result, Verdict
 from conformance.vectors.case import CallStep, Case, ExpectedFailure
@@ -20,7 +20,7 @@ _OUTCOMES = ("outcome", "error.message")  # where a difference is one of the cod
 class Foreseen:
     """What its contract says of one frozen call."""
 
-    call: Call
+    call: FrozenCall
     guard: str  # the check string of the guard that refuses it; "" where none does
     refusals: frozenset[str]  # the check strings of the refusals whose code it fails with
 
@@ -49,7 +49,7 @@ class Evidence:
             self._known[case.id] = {call.step: self._foreseen(call) for call in calls}
         return self._known[case.id]
 
-    def _foreseen(self, call: Call) -> Foreseen:
+    def _foreseen(self, call: FrozenCall) -> Foreseen:
         contract = self.codebook[call.operator].contract
         if call.succeeds or not contract.foresees(call.inputs):
             return Foreseen(call, "", frozenset())

@@ -23,7 +23,7 @@ from conformance.trial.neighbourhood import LONGEST, Leaf, Neighbourhood, Steps,
 from conformance.trial.plan import Plan
 from conformance.vectors.case import Asked, CallStep, Case
 from conformance.vectors.corpus import Corpus
-from conformance.vectors.exchange import Held
+from conformance.vectors.exchange import Transcript
 
 MOST_CASES: Final = 6  # questions that others are asked near of
 _REPEATED: Final = 2  # questions whose wrong call is made again and again
@@ -134,9 +134,9 @@ class Probing:
             memory[key] = self._digest(asker.walk(steps))
         return memory[key]
 
-    def _digest(self, found: Held | Lost) -> str:
+    def _digest(self, found: Transcript | Lost) -> str:
         """Everything that was answered and written, in a few letters; what the contracts leave open is left out."""
-        if not isinstance(found, Held):
+        if not isinstance(found, Transcript):
             return "lost"
         loose = {glob for one in found.exchanges for glob in self.codebook[one.operator].contract.fuzz_loose}
         trees: dict[str, Any] = {

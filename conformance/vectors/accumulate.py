@@ -142,7 +142,7 @@ def accumulate(
     dialect: Dialect,
     keep: Collection[int] = (),
 ) -> Talk[Accumulated]:
-    """Hold the run of an accumulation; it ends early at the first of its own checkpoints that differs.
+    """Make the calls of an accumulation; the run ends early at the first of its own checkpoints that differs.
 
     `keep` names calls, counted from 0, whose windows are kept.
     """
@@ -185,7 +185,7 @@ def _batch(run: _Run) -> int:
 
 
 class _Reader:
-    """Reads from answers what is hashed and what is fed to the next call, holding the rest to its types."""
+    """Reads from answers what is hashed and what is fed to the next call; it checks the types of the rest."""
 
     def __init__(self, accumulation: Accumulation, codebook: Codebook, dialect: Dialect) -> None:
         outputs = codebook[accumulation.operator].contract.outputs

@@ -8,7 +8,7 @@ the other.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Any, Final
@@ -16,53 +16,51 @@ from typing import Any, Final
 from conformance.codec.form import Form
 from conformance.contract.model import Contract
 from conformance.contract.types import is_place
-from conformance.vectors.case import Asked, Question, slug
+from conformance.vectors.case import Asked, HarnessStep, Question, slug
 from conformance.vectors.compact import expanded, holds_recipe, is_recipe
-from conformance.vectors.ends import ENDS
 from conformance.vectors.group import Expansion
 from conformance.vectors.leaf import Optional, Spot, is_placeholder, put, spots
-from conformance.vectors.notable import NEAR, notable, odd_members, straddling
+from conformance.vectors.notable import ENDS, NEAR, notable, odd_members, straddling
 
 _LARGE: Final = 60_000  # items or bytes: such a value is no quick case
 _REFUSED: Final = 2  # values of one leaf that the same guard refuses: the first and the last
-
-
-@dataclass(frozen=True, slots=True)
-class Variant:
-    """One leaf with another value: its name, and the inputs of the step."""
-
-    name: str
-    inputs: Mapping[str, Any]
+Variant = tuple[str, Mapping[str, Any]]  # a name, and the inputs of the step with another value of a leaf
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
     """The variants of one leaf."""
 
+    leaf: str
     spot: Spot
     variants: tuple[Variant, ...]
 
 
 def along_axis(expansion: Expansion, questions: Iterable[Question]) -> Iterator[Question]:
     """The cases of an `axis` group, made of the questions that the group gives without its axis."""
+    body = expansion.body
     for question in questions:
         asked = _step(expansion, question)
-        if path := expansion.body.get("unknown"):
+        # The only call of a case that changes no directory can be asked again and again in it.
+        repeats = len(question.steps) == 1 and not expansion.codebook[question.operator].roots
+        if path := body.get("unknown"):
             yield _with(question, asked, "unknown", _with_unknown(expansion, asked, path))
             continue
-        found = [_line(expansion, asked, spot) for spot in _leaves(expansion, asked)]
-        lines = [one for one in found if one.variants]
-        if expansion.body.get("packed"):
-            yield from _packed(question, asked, lines, _repeats(expansion, question))
-        elif expansion.body.get("together"):
-            yield from _together(question, asked, lines)
-        elif _repeats(expansion, question):
+        lines = list(_lines(expansion, asked))
+        named = [(f"{line.leaf}={name}", inputs) for line in lines for name, inputs in line.variants]
+        if body.get("packed"):
+            turns = list(_turns(asked, lines))
+            if repeats and turns:
+                yield _case(question, "packed", [_asked(asked, f"packed-{k}", one) for k, one in enumerate(turns)])
+            elif not repeats:
+                yield from (_with(question, asked, f"packed-{k}", one) for k, one in enumerate(turns))
+        elif body.get("together"):
+            yield from _together(question, asked, named)
+        elif repeats:
             for line in lines:
                 yield from _single(question, asked, line)
         else:
-            for line in lines:
-                for variant in line.variants:
-                    yield _with(question, asked, f"{_leaf_slug(line.spot)}={variant.name}", variant.inputs)
+            yield from (_with(question, asked, name, inputs) for name, inputs in named)
 
 
 def _step(expansion: Expansion, question: Question) -> Asked:
@@ -76,13 +74,8 @@ def _step(expansion: Expansion, question: Question) -> Asked:
     raise (expansion.place / "step").problem("C008", f"no step {name!r} is a call", "name a step of the trace")
 
 
-def _repeats(expansion: Expansion, question: Question) -> bool:
-    """Whether the call can be asked again and again in one case: it is the only call and changes no directory."""
-    return len(question.steps) == 1 and not expansion.codebook[question.operator].roots
-
-
-def _leaves(expansion: Expansion, asked: Asked) -> Iterator[Spot]:
-    """The first occurrence of every leaf that the group wants, or, with `every`, each occurrence."""
+def _lines(expansion: Expansion, asked: Asked) -> Iterator[Line]:
+    """The first occurrence of every leaf that the group wants, or, with `every`, each occurrence, and its variants."""
     wanted = expansion.body.get("leaves", ("*",))
     unwanted = expansion.body.get("except", ())
     seen: set[str] = set()
@@ -90,10 +83,11 @@ def _leaves(expansion: Expansion, asked: Asked) -> Iterator[Spot]:
         spot = replace(spot, place=_numbered(spot)) if expansion.body.get("every") else spot
         if spot.place in seen or is_placeholder(spot.value):
             continue
-        name = _leaf_slug(spot)
-        if any(_fits(name, one) for one in wanted) and not any(_fits(name, one) for one in unwanted):
+        leaf = _leaf_slug(spot)
+        if any(fnmatchcase(leaf, one) for one in wanted) and not any(fnmatchcase(leaf, one) for one in unwanted):
             seen.add(spot.place)
-            yield spot
+            if variants := _variants(expansion, asked, spot):
+                yield Line(leaf, spot, variants)
 
 
 def _numbered(spot: Spot) -> str:
@@ -105,38 +99,29 @@ def _numbered(spot: Spot) -> str:
     return place
 
 
-def _fits(name: str, pattern: str) -> bool:
-    return fnmatchcase(name, pattern)
-
-
-def _line(expansion: Expansion, asked: Asked, spot: Spot) -> Line:
-    contract = expansion.codebook[asked.operator].contract
-    form = expansion.codebook[asked.operator].inputs
-    found: list[Variant] = []
-    # What refuses a helper's call leaves the operator of the group without a question.
-    refused: dict[str, list[Variant]] = {}
+def _variants(expansion: Expansion, asked: Asked, spot: Spot) -> tuple[Variant, ...]:
+    """The variants of a leaf that no guard refuses, and behind them some of those that one does."""
+    contract, form = expansion.codebook[asked.operator].contract, expansion.codebook[asked.operator].inputs
+    found: dict[str, list[Variant]] = {"": []}  # by the guard that refuses them
     for name, inputs in _inputs(expansion, asked, spot):
-        variant = Variant(slug(name), inputs)
-        judged = refusal_of(contract, form, variant.inputs)
-        if judged == "":
-            found.append(variant)
-        elif judged is not None and asked.operator == expansion.contract.operator:
-            refused.setdefault(judged, []).append(variant)
-    # Of what one guard refuses two values tell enough, unless each of them looks like the right one.
-    whole = expansion.body["axis"] in (NEAR, ENDS)
-    thinned = [
-        one for some in refused.values() for one in (some if whole or len(some) <= _REFUSED else (some[0], some[-1]))
-    ]
-    return Line(spot, (*found, *thinned))
+        guard = refusal_of(contract, form, inputs)
+        # What refuses a helper's call leaves the operator of the group without a question.
+        if guard == "" or (guard is not None and asked.operator == expansion.contract.operator):
+            found.setdefault(guard, []).append((slug(name), inputs))
+    accepted = found.pop("")
+    # Of what one guard refuses two values are enough, unless each of them looks like the right one.
+    if expansion.body["axis"] not in (NEAR, ENDS):
+        found = {guard: some if len(some) <= _REFUSED else [some[0], some[-1]] for guard, some in found.items()}
+    return (*accepted, *(one for some in found.values() for one in some))
 
 
-def _inputs(expansion: Expansion, asked: Asked, spot: Spot) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _inputs(expansion: Expansion, asked: Asked, spot: Spot) -> Iterator[Variant]:
     """The inputs with each value of the axis at one leaf; `against` another, with both on either side of a power."""
     if name := expansion.body.get("against"):
         found = spots(expansion.codebook[asked.operator].contract.inputs, asked.inputs)
-        other = next((one for one in found if _fits(_leaf_slug(one), name)), None)
+        other = next((one for one in found if fnmatchcase(_leaf_slug(one), name)), None)
         if other is None:
-            raise (expansion.place / "against").problem("C008", f"nothing stands at {name!r}", "name another leaf")
+            raise (expansion.place / "against").problem("C008", f"there is no leaf {name!r}", "name another leaf")
         for one, beside in straddling(spot.type, other.type):
             yield f"{one}-against-{beside}", put(put(asked.inputs, spot.steps, one), other.steps, beside)
         return
@@ -150,10 +135,7 @@ def _with_unknown(expansion: Expansion, asked: Asked, path: str) -> Mapping[str,
     """The inputs with a member for every odd value of every kind in the map at a path, but for what a guard refuses."""
     contract, form = expansion.codebook[asked.operator].contract, expansion.codebook[asked.operator].inputs
     steps = (*path.split("."), "map")
-    pairs: Any = asked.inputs
-    for step in steps:
-        pairs = pairs[step]
-    whole: Mapping[str, Any] = asked.inputs
+    whole, pairs = asked.inputs, _part(asked.inputs, steps)
     for pair in odd_members():
         more = put(whole, steps, [*pairs, pair])
         if refusal_of(contract, form, more) == "":
@@ -164,7 +146,7 @@ def _with_unknown(expansion: Expansion, asked: Asked, path: str) -> Mapping[str,
 def refusal_of(contract: Contract, form: Form, wire: Mapping[str, Any]) -> str | None:
     """The guard that refuses inputs in wire form, "" where none does; None where no backend is asked such a thing.
 
-    A method's guards hang on a state that is not known here, and what an earlier step answers is not known either:
+    A method's guards depend on a state that is not known here, and what an earlier step answers is not known either:
     such inputs are taken to be accepted, and so are large ones, which cost the expression engine seconds.
     """
     places = {member.name for member in contract.inputs.fields if is_place(member.type)}
@@ -186,57 +168,58 @@ def _size(value: Any) -> int:
 
 def _single(question: Question, asked: Asked, line: Line) -> Iterator[Question]:
     """One case for all ordinary values of a leaf, and one for each large one."""
-    leaf = _leaf_slug(line.spot)
-    name = ",".join(filter(None, (_own(question), leaf)))
-    steps = [replace(asked, name=one.name, inputs=one.inputs, pin=None) for one in line.variants]
-    ordinary = tuple(one for one in steps if not _is_large(one.inputs))
+    ordinary = [_asked(asked, *one) for one in line.variants if not _is_large(one[1])]
     if ordinary:
-        yield replace(question, id=_id(question, name), steps=ordinary)
-    for one in steps:
-        if _is_large(one.inputs):
-            yield replace(question, id=_id(question, f"{name}={one.name}"), steps=(one,), profile=_slow(question))
+        yield _case(question, line.leaf, ordinary)
+    for name, inputs in line.variants:
+        if _is_large(inputs):
+            yield _case(question, f"{line.leaf}={name}", [_asked(asked, name, inputs)], _slow(question))
 
 
-def _packed(question: Question, asked: Asked, lines: list[Line], together: bool) -> Iterator[Question]:
+def _turns(asked: Asked, lines: list[Line]) -> Iterator[Mapping[str, Any]]:
     """Turn k gives leaf j the value number k + j of its own: each value of each leaf in some turn."""
-    turns: list[Asked] = []
     for k in range(max((len(line.variants) for line in lines), default=0)):
-        inputs: Mapping[str, Any] = asked.inputs
+        inputs = asked.inputs
         for j, line in enumerate(lines):
-            if isinstance(line.spot.type, Optional):
-                continue
-            variant = line.variants[(k + j) % len(line.variants)]
-            part: Any = variant.inputs
-            for step in line.spot.steps:
-                part = part[step]
-            inputs = put(inputs, line.spot.steps, part)
-        if not together:
-            yield _with(question, asked, f"packed-{k}", inputs)
-        else:
-            turns.append(replace(asked, name=f"packed-{k}", inputs=inputs, pin=None))
-    if turns:
-        name = ",".join(filter(None, (_own(question), "packed")))
-        yield replace(question, id=_id(question, name), steps=tuple(turns))
+            if not isinstance(line.spot.type, Optional):
+                _, variant = line.variants[(k + j) % len(line.variants)]
+                inputs = put(inputs, line.spot.steps, _part(variant, line.spot.steps))
+        yield inputs
 
 
-def _together(question: Question, asked: Asked, lines: list[Line]) -> Iterator[Question]:
+def _part(value: Any, steps: Iterable[str | int]) -> Any:
+    for step in steps:
+        value = value[step]
+    return value
+
+
+def _together(question: Question, asked: Asked, named: list[Variant]) -> Iterator[Question]:
     """One case in which the step is asked once with every value of every leaf; large values have cases of their own."""
-    named = [(f"{_leaf_slug(line.spot)}={one.name}", one) for line in lines for one in line.variants]
-    steps = [replace(asked, name=name, inputs=one.inputs, pin=None) for name, one in named if not _is_large(one.inputs)]
+    steps = [_asked(asked, *one) for one in named if not _is_large(one[1])]
     at = next(k for k, one in enumerate(question.steps) if one is asked)
     if steps:
-        whole = (*question.steps[:at], *steps, *question.steps[at + 1 :])
-        yield replace(question, id=_id(question, ",".join(filter(None, (_own(question), "together")))), steps=whole)
-    for name, one in named:
-        if _is_large(one.inputs):
-            yield _with(question, asked, name, one.inputs)
+        yield _case(question, "together", [*question.steps[:at], *steps, *question.steps[at + 1 :]])
+    for name, inputs in named:
+        if _is_large(inputs):
+            yield _with(question, asked, name, inputs)
+
+
+def _asked(asked: Asked, name: str, inputs: Mapping[str, Any]) -> Asked:
+    return replace(asked, name=name, inputs=inputs, pin=None)
 
 
 def _with(question: Question, asked: Asked, name: str, inputs: Mapping[str, Any]) -> Question:
-    steps = tuple(replace(one, inputs=inputs, pin=None) if one is asked else one for one in question.steps)
-    slug_ = ",".join(filter(None, (_own(question), name)))
-    profile = _slow(question) if _is_large(inputs) else question.profile
-    return replace(question, id=_id(question, slug_), steps=steps, profile=profile)
+    steps = [_asked(asked, asked.name, inputs) if one is asked else one for one in question.steps]
+    return _case(question, name, steps, _slow(question) if _is_large(inputs) else "")
+
+
+def _case(question: Question, name: str, steps: Sequence[Asked | HarnessStep], profile: str = "") -> Question:
+    """The question with other steps; its name goes behind the question's own."""
+    operator, group, own = question.id.split("::", 2)
+    slug_ = name if own in ("", "trace") else f"{own},{name}"
+    return replace(
+        question, id=f"{operator}::{group}::{slug_}", steps=tuple(steps), profile=profile or question.profile
+    )
 
 
 def _is_large(inputs: Any) -> bool:
@@ -251,16 +234,6 @@ def _is_large(inputs: Any) -> bool:
 
 def _slow(question: Question) -> str:
     return "standard" if question.profile == "quick" else question.profile
-
-
-def _own(question: Question) -> str:
-    own = question.id.split("::", 2)[2]
-    return "" if own in ("", "trace") else own
-
-
-def _id(question: Question, name: str) -> str:
-    operator, group, _ = question.id.split("::", 2)
-    return f"{operator}::{group}::{name}"
 
 
 def _leaf_slug(spot: Spot) -> str:

@@ -1,4 +1,4 @@
-"""The corpus made anew: what `tally vectors build` writes and what `check` and `diff` compare with."""
+"""The corpus derived again: what `tally vectors build` writes and what `check` and `diff` compare with."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from conformance.vectors.vector_file import corpus_texts, index_of, vector_file
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """A corpus made anew, every file of it as text by its path below the root, and what kept it from being right."""
+    """A corpus derived again: every file as text by its path below the root, and the problems that were found."""
 
     corpus: Corpus
     texts: Mapping[str, str]

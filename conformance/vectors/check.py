@@ -33,12 +33,7 @@ class Change:
 
     def parts(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
         """The four lists with their names."""
-        return (
-            ("added", self.added),
-            ("removed", self.removed),
-            ("changed", self.changed),
-            ("reworded", self.reworded),
-        )
+        return tuple((name, getattr(self, name)) for name in ("added", "removed", "changed", "reworded"))
 
 
 def diff(old: Iterable[Case], new: Iterable[Case]) -> tuple[Change, ...]:

@@ -39,7 +39,8 @@ def compact(value: Any, type_: Type) -> Any:
             return value if isinstance(item, Scalar) else [compact(element, item) for element in value]
         case MapOf(item):
             if len(value) > LONGEST_MAP:
-                return compact_map(value)
+                # A marker: the entries, the SHA-256 of the canonical CBOR, and the first keys.
+                return {"entries": len(value), "sha256": digest_of(value), "first": sorted(value)[:HEAD_AND_TAIL]}
             return {key: compact(element, item) for key, element in value.items()}
         case Struct():
             types = {member.name: member.type for member in type_.fields}
@@ -59,11 +60,6 @@ def compact_text(value: str) -> dict[str, Any]:
     return {"letters": len(value), "sha256": sha256, "head": value[:SHOWN_LETTERS], "tail": value[-SHOWN_LETTERS:]}
 
 
-def compact_map(value: Mapping[str, Any]) -> dict[str, Any]:
-    """The marker of a map: its entries, the SHA-256 of its canonical CBOR, and its first keys."""
-    return {"entries": len(value), "sha256": digest_of(value), "first": sorted(value)[:HEAD_AND_TAIL]}
-
-
 def is_marker(value: Any) -> bool:
     """Whether a frozen value of a list, map, text or tensor is known by its digest alone."""
     return isinstance(value, Mapping) and value.keys() in _MARKERS
@@ -75,35 +71,28 @@ def _compact_value(value: Any) -> Any:
         case {"text": str(part)} | {"bytes": str(part)} if len(part) > LONGEST_TEXT:
             return dict.fromkeys(value, compact_text(part))
         case {"array": list(items)}:
-            whole = [_compact_value(item) for item in items]
-            return {"array": compact_array(whole)} if len(whole) > LONGEST_MAP else {"array": whole}
+            return {"array": _compact_parts([_compact_value(item) for item in items])}
         case {"map": list(pairs)}:
-            whole = [[_compact_value(part) for part in pair] for pair in pairs]
-            return {"map": compact_array(whole)} if len(whole) > LONGEST_MAP else {"map": whole}
+            return {"map": _compact_parts([[_compact_value(part) for part in pair] for pair in pairs])}
     return value
 
 
-def compact_array(items: list[Any]) -> dict[str, Any]:
-    """The marker of a list inside a self-describing value."""
-    shown = {"head": items[:HEAD_AND_TAIL], "tail": items[-HEAD_AND_TAIL:]}
-    return {"count": len(items), "sha256": digest_of(items), **shown}
+def _compact_parts(parts: list[Any]) -> Any:
+    return compact_list(parts, Value()) if len(parts) > LONGEST_MAP else parts
 
 
 def compact_list(values: list[Any], item: Type) -> dict[str, Any]:
     """The marker of a list, however short."""
+    if isinstance(item, Scalar) and item.name in _LITTLE:
+        sha256 = hashlib.sha256(np.array(values, dtype=_LITTLE[item.name]).tobytes()).hexdigest()
+    else:
+        sha256 = digest_of(values)
     return {
         "count": len(values),
-        "sha256": list_sha256(values, item),
+        "sha256": sha256,
         "head": [compact(element, item) for element in values[:HEAD_AND_TAIL]],
         "tail": [compact(element, item) for element in values[-HEAD_AND_TAIL:]],
     }
-
-
-def list_sha256(values: list[Any], item: Type) -> str:
-    """The hex SHA-256 of a list in wire form."""
-    if isinstance(item, Scalar) and item.name in _LITTLE:
-        return hashlib.sha256(np.array(values, dtype=_LITTLE[item.name]).tobytes()).hexdigest()
-    return digest_of(values)
 
 
 def compact_tensor(value: Mapping[str, Any]) -> dict[str, Any]:

@@ -28,7 +28,7 @@ from conformance.vectors.contradiction import contradiction
 from conformance.vectors.derive import Answers
 from conformance.vectors.difference import difference, first_difference, tree_difference
 from conformance.vectors.draft import MARKER_KEYS
-from conformance.vectors.exchange import Exchange, Held
+from conformance.vectors.exchange import Exchange, Transcript
 from conformance.vectors.leaf import type_at, value_at
 from conformance.vectors.state_tracking import Situation
 from conformance.vectors.vector_file import sealed
@@ -59,13 +59,13 @@ def complaints(question: Question, situation: Situation, codebook: Codebook) -> 
         yield Problem(question.position, "V004", message, f"the state is {situation.after!r:.300}")
 
 
-def tree_complaints(question: Question, held: Held) -> Iterator[Problem]:
+def tree_complaints(question: Question, transcript: Transcript) -> Iterator[Problem]:
     """Where the files that the reference leaves are not what the contract pins."""
     for number, step in enumerate(question.steps, start=1):
         name = label(step, number) if isinstance(step, TreeStep) else ""
-        if not isinstance(step, TreeStep) or step.expected is None or name not in held.trees:
+        if not isinstance(step, TreeStep) or step.expected is None or name not in transcript.trees:
             continue
-        if (apart := tree_difference(step, step.expected, held.trees[name])) is not None:
+        if (apart := tree_difference(step, step.expected, transcript.trees[name])) is not None:
             shown = f"{apart.expected!r:.200}, the reference leaves {apart.actual!r:.200}"
             message = f"{question.id}, {name}: {apart.path} is pinned as {shown}"
             yield Problem(question.position, "V002", message)
@@ -94,19 +94,15 @@ def _pin_differences(pin: Pin, fields: Mapping[str, Any], outputs: Type) -> Iter
         except KeyError:
             yield f"{path} is pinned, but the reference's result has no such part"
             continue
-        yield from _pin_difference(path, pinned, actual, type_at(outputs, path))
-
-
-def _pin_difference(path: str, pinned: Any, actual: Any, type_: Type) -> Iterator[str]:
-    if isinstance(type_, ListOf) and isinstance(pinned, Mapping) and pinned.keys() <= MARKER_KEYS:
-        marker = compact_list(actual, type_.item)
-        wrong = next((key for key in sorted(pinned) if marker[key] != pinned[key]), None)
-        if wrong is not None:
-            yield f"{path} is pinned with {wrong} {pinned[wrong]!r}, the reference gives {marker[wrong]!r}"
-        return
-    steps = tuple(int(step) if step.isdigit() else step for step in path.split("."))
-    if (found := first_difference(pinned, actual, type_, steps)) is not None:
-        yield f"{found.path} is pinned as {found.expected!r:.200}, the reference gives {found.actual!r:.200}"
+        type_ = type_at(outputs, path)
+        steps = tuple(int(step) if step.isdigit() else step for step in path.split("."))
+        if isinstance(type_, ListOf) and isinstance(pinned, Mapping) and pinned.keys() <= MARKER_KEYS:
+            marker = compact_list(actual, type_.item)
+            wrong = next((key for key in sorted(pinned) if marker[key] != pinned[key]), None)
+            if wrong is not None:
+                yield f"{path} is pinned with {wrong} {pinned[wrong]!r}, the reference gives {marker[wrong]!r}"
+        elif (found := first_difference(pinned, actual, type_, steps)) is not None:
+            yield f"{found.path} is pinned as {found.expected!r:.200}, the reference gives {found.actual!r:.200}"
 
 
 def _fixes(pin: Pin, answer: Expected) -> bool:

@@ -1,4 +1,4 @@
-"""How the outcome of a call contradicts its contract, and where the contract leaves no other outcome.
+"""How the outcome of a call contradicts its contract, and where the contract allows no other outcome.
 
 Freezing, the lint rules on cases, fuzzing, wrong answers of a run and `tally explain` all ask here.
 """
@@ -16,10 +16,10 @@ from conformance.contract.model import Clause, Contract, Guard, first_false
 from conformance.contract.syntax import conjuncts, dotted_names, equation
 from conformance.contract.types import Struct, Type, lasting
 from conformance.vectors.case import Question, TreeStep
-from conformance.vectors.exchange import Held
+from conformance.vectors.exchange import Transcript
 from conformance.vectors.state_tracking import Situation
 
-Judge = Callable[[Expression], bool]
+IsTrue = Callable[[Expression], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Contradiction:
 
 
 def judged(
-    contract: Contract, code: str, of_call: Judge, of_result: Judge | None = None, invariants: tuple[Clause, ...] = ()
+    contract: Contract, code: str, of_call: IsTrue, of_result: IsTrue | None = None, invariants: tuple[Clause, ...] = ()
 ) -> Contradiction:
     """The contradictions of one outcome: a failure with `code`, or a result where `code` is empty.
 
@@ -77,13 +77,13 @@ def contradiction(situation: Situation, codebook: Codebook) -> Contradiction | N
     return judged(contract, "", lambda one: one.holds(call), lambda one: one.holds(result), situation.broken)
 
 
-def follows(question: Question, held: Held, found: Sequence[Situation], codebook: Codebook) -> bool:
-    """Whether a machine's contract leaves no other answer to any call: the contract itself is a second derivation.
+def follows(question: Question, transcript: Transcript, found: Sequence[Situation], codebook: Codebook) -> bool:
+    """Whether a machine's contract allows no other answer to any call: the contract itself is a second derivation.
 
     A failure follows where a guard decides it and its record says no more than that; a result where every output
     is one side of an equation and nothing else can refuse. The content of files follows from nothing.
     """
-    if held.fault or any(isinstance(step, TreeStep) for step in question.steps):
+    if transcript.fault or any(isinstance(step, TreeStep) for step in question.steps):
         return False
     return len(found) == len(question.calls) and all(_follows(one, codebook) for one in found)
 
@@ -101,16 +101,25 @@ def _follows(situation: Situation, codebook: Codebook) -> bool:
 
 
 def _equated(contract: Contract, situation: Situation) -> set[str]:
-    """The outputs that some postcondition equates with what does not hang on the result."""
+    """The outputs that some postcondition equates with what does not depend on the result."""
     method, found = contract.method, set[str]()
     for clause in contract.ensures if method is not None else ():
         if not known(clause.needs, situation.inputs.get("state")):
             continue
-        for pair in filter(None, map(equation, conjuncts(clause.expression.text))):
-            for path, source in (pair, pair[::-1]):
-                if path.startswith("result.") and not _of_result(source, contract):
-                    found.add(path.removeprefix("result."))
+        found |= {path for path, source in equations_of(clause.expression.text) if not _of_result(source, contract)}
     return found
+
+
+def equations_of(text: str) -> Iterator[tuple[str, str]]:
+    """Each output path that an expression equates in a conjunct of its own, with the expression that it must equal."""
+    try:
+        pairs = [pair for conjunct in conjuncts(text) if (pair := equation(conjunct))]
+    except ValueError:  # this reader does not know every construct that the engine accepts
+        return
+    for left, right in pairs:
+        for path, source in ((left, right), (right, left)):
+            if path.startswith("result.") and dotted_names(path) == {path}:
+                yield path.removeprefix("result."), source
 
 
 def _of_result(text: str, contract: Contract) -> bool:

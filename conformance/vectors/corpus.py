@@ -1,7 +1,4 @@
-"""The frozen vectors, read back: every digest is verified, whatever the files say of themselves.
-
-What was verified once is not verified again as long as the bytes are the same, and is read when it is asked for.
-"""
+"""The frozen vectors, read back: every digest is verified, once for the same bytes; cases are read on demand."""
 
 from __future__ import annotations
 
@@ -15,6 +12,7 @@ from conformance.contract.cache import MISSING, Cache, digest_of_texts, open_cac
 from conformance.contract.finder import Layout
 from conformance.contract.lazy import LazyMapping
 from conformance.vectors.case import Case
+from conformance.vectors.jsontext import digest_of
 from conformance.vectors.vector_file import (
     FORMAT,
     INDEX_FILE,
@@ -23,7 +21,6 @@ from conformance.vectors.vector_file import (
     Models,
     case_digest,
     case_of,
-    cases_digest,
     index_from,
 )
 
@@ -36,7 +33,7 @@ class CorruptedCorpus(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Corpus:
-    """Frozen cases by operator in the contract's order, with the index that vouches for them."""
+    """Frozen cases by operator in the contract's order, with their index."""
 
     cases: Mapping[str, tuple[Case, ...]]
     index: Index
@@ -119,15 +116,15 @@ class _CaseFiles:
         found = self._cases.pop(operator, None)
         return self._read(operator, lambda case: case.digest) if found is None else found
 
-    def _read(self, operator: str, digest_of: Callable[[Case], str]) -> tuple[Case, ...]:
+    def _read(self, operator: str, digested: Callable[[Case], str]) -> tuple[Case, ...]:
         file = self._layout.vectors / self._index.operators[operator].file
         return _operator_cases(
-            self._files[operator], self._layout.shown(file), self._index.operators[operator], operator, digest_of
+            self._files[operator], self._layout.shown(file), self._index.operators[operator], operator, digested
         )
 
 
 def _operator_cases(
-    data: bytes, shown: str, entry: IndexedOperator, operator: str, digest_of: Callable[[Case], str]
+    data: bytes, shown: str, entry: IndexedOperator, operator: str, digested: Callable[[Case], str]
 ) -> tuple[Case, ...]:
     record = _parsed(data, shown)
     if not isinstance(record, dict) or record.get("format") != FORMAT or record.get("contract") != operator:
@@ -139,7 +136,7 @@ def _operator_cases(
             if "steps" in body:
                 body["steps"] = models.read(body["id"], body["steps"])
             case = case_of(body)
-            digest = digest_of(case)
+            digest = digested(case)
         except (LookupError, TypeError, ValueError, AttributeError) as error:
             raise _corrupted(shown, f"case {where} is incomplete ({error!r:.100})") from None
         if case.id in cases or case.operator != operator:
@@ -152,7 +149,7 @@ def _operator_cases(
     missing = entry.confirmed_by.keys() - cases.keys()
     if missing:
         raise _corrupted(shown, f"case {min(missing)} is in the index but not here")
-    whole = cases_digest({case.id: case.digest for case in cases.values()})
+    whole = digest_of({case.id: case.digest for case in cases.values()})
     if whole != entry.digest:
         said = f"the cases together have the digest {whole[:16]}..., the index says {entry.digest[:16]}..."
         raise _corrupted(shown, said)

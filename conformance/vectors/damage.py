@@ -10,25 +10,25 @@ from typing import Any, Final
 
 from conformance.codec.cbor import encode_canonical
 from conformance.contract.family import FileFormat
-from conformance.vectors.formed import FormedFiles, Place, Unsorted, member
+from conformance.vectors.formed import FormedFiles, Steps, Unsorted, member
 from conformance.vectors.leaf import is_damaged
 from conformance.vectors.temp_roots import StepRefused
 
 
-def reseal(files: FormedFiles, damaged: Place) -> None:
+def reseal(files: FormedFiles, damaged: Steps) -> None:
     """Make every hash, size, checksum and signature right again, but the damaged place itself."""
     for seal in files.form.seals:
         for at, element in list(files.matches(tuple(seal.at.split(".")))):
             if at == damaged:
                 continue
             try:
-                value = sealed(seal.to, files, element)
+                value = value_of(seal.to, files, element)
             except (LookupError, TypeError, ValueError):
                 continue  # what it covers is gone or of another type
             files.replace(at, value)
 
 
-def sealed(word: Any, files: FormedFiles, element: Any = None) -> Any:
+def value_of(word: Any, files: FormedFiles, element: Any = None) -> Any:
     """The value of a word; raises LookupError where a place of it is not there."""
     if isinstance(word, str) and word.startswith("$"):
         steps = word[1:].split(".")
@@ -38,7 +38,7 @@ def sealed(word: Any, files: FormedFiles, element: Any = None) -> Any:
             element = member(element, step)
         return element
     if isinstance(word, list):
-        return [sealed(one, files, element) for one in word]
+        return [value_of(one, files, element) for one in word]
     if isinstance(word, Mapping):
         operation = next(one for one in OPERATIONS if one in word)
         return OPERATIONS[operation](word, files, element)
@@ -46,11 +46,11 @@ def sealed(word: Any, files: FormedFiles, element: Any = None) -> Any:
 
 
 def _hash(word: Mapping[str, Any], files: FormedFiles, element: Any) -> bytes:
-    return _sha256(sealed(word["hash"], files, element))
+    return _sha256(value_of(word["hash"], files, element))
 
 
 def _digest(word: Mapping[str, Any], files: FormedFiles, element: Any) -> bytes:
-    return hashlib.sha256(files.content(sealed(word["digest"], files, element))).digest()
+    return hashlib.sha256(files.content(value_of(word["digest"], files, element))).digest()
 
 
 def _file(word: Mapping[str, Any], files: FormedFiles, _: Any) -> bytes:
@@ -61,25 +61,25 @@ def _file(word: Mapping[str, Any], files: FormedFiles, _: Any) -> bytes:
 
 
 def _size(word: Mapping[str, Any], files: FormedFiles, element: Any) -> int:
-    return len(files.content(sealed(word["size"], files, element)))
+    return len(files.content(value_of(word["size"], files, element)))
 
 
 def _without(word: Mapping[str, Any], files: FormedFiles, element: Any) -> dict[str, Any]:
-    whole = dict(sealed(word["without"], files, element))
+    whole = dict(value_of(word["without"], files, element))
     whole.pop(word["key"], None)
     return whole
 
 
 def _each(word: Mapping[str, Any], files: FormedFiles, element: Any) -> list[Any]:
     below = word.get("below", "")
-    every = sealed(word["each"], files, element)
+    every = value_of(word["each"], files, element)
     wanted = [one for one in every if not below or str(member(one, "path")).startswith(below)]
-    return [sealed(word["is"], files, one) for one in wanted]
+    return [value_of(word["is"], files, one) for one in wanted]
 
 
 def _merkle(word: Mapping[str, Any], files: FormedFiles, element: Any) -> bytes:
     """The root of a binary tree whose odd levels have their last node twice."""
-    level = sealed(word["merkle"], files, element)
+    level = value_of(word["merkle"], files, element)
     if not level:
         return _sha256([word["empty"], []])
     while len(level) > 1:
@@ -93,7 +93,7 @@ def _signed(word: Mapping[str, Any], files: FormedFiles, element: Any) -> bytes:
     # Imported where it is needed: it costs every run 40 ms, and few suites sign.
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-    payload = encode_canonical(sealed(word["signed"], files, element))
+    payload = encode_canonical(value_of(word["signed"], files, element))
     return Ed25519PrivateKey.from_private_bytes(files.form.key).sign(payload)
 
 
@@ -139,10 +139,10 @@ def damage(root: Path, path: str, form: FileFormat, edit: str) -> None:
 def damaged_bytes(data: bytes, form: FileFormat, edit: str) -> bytes:
     """A byte string of a format of one file, damaged like such a file; raises StepRefused."""
     with TemporaryDirectory(prefix="tally-damage-") as folder:
-        held = Path(folder) / "value"
-        held.write_bytes(data)
-        damage(Path(folder), held.name, form, edit)
-        return held.read_bytes()
+        file = Path(folder) / "value"
+        file.write_bytes(data)
+        damage(Path(folder), file.name, form, edit)
+        return file.read_bytes()
 
 
 def with_damage(value: Mapping[str, Any], formats: Mapping[str, FileFormat]) -> Any:
@@ -183,7 +183,7 @@ def another(value: Any) -> Any:
 
 
 def emptied(value: Any) -> Any:
-    """What a value of its type is that holds nothing: zero, false, no letter, no byte, no element, no key."""
+    """The empty value of the same type: zero, false, no letter, no byte, no element, no key."""
     return type(value)()
 
 
@@ -191,7 +191,7 @@ _CHANGES: Final[Mapping[str, Callable[[Any], Any]]] = {
     "changed": another,
     "cased": str.swapcase,
     "null": lambda value: None,
-    "empty": emptied,  # there, and nothing in it: who asks for truth takes it for absent
+    "empty": emptied,  # there, and empty: a program that asks for truth takes it for absent
     "float": float,  # a whole number as a float
     "bool": bool,
     "number": int,  # a bool as 0 or 1

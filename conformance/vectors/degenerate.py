@@ -42,12 +42,12 @@ _FLOATS: Final[Mapping[str, tuple[float, float, float]]] = {  # least subnormal,
 
 def degenerates(place: Place) -> Iterator[Any]:
     """The degenerate values for a place, distinct, without its own value; ABSENT where it may be left out."""
-    seen = {_told(place.value)}
-    found = iter([ABSENT] if place.optional and place.is_there else [])
+    seen = {_identity(place.value)}
     value = place.value if place.is_there else empty(place.type)
-    for one in (*found, *([] if place.is_there else [value]), *_values(place.type, value)):
-        if (told := _told(one)) not in seen:
-            seen.add(told)
+    first = [ABSENT] if place.optional and place.is_there else [] if place.is_there else [value]
+    for one in (*first, *_values(place.type, value)):
+        if (identity := _identity(one)) not in seen:
+            seen.add(identity)
             yield one
 
 
@@ -79,7 +79,7 @@ def empty(type_: Type) -> Any:
     return {}
 
 
-def _told(value: Any) -> str:
+def _identity(value: Any) -> str:
     if isinstance(value, np.ndarray):
         return f"{value.dtype} {value.shape} {value.tobytes().hex()}"
     return repr(value)
@@ -148,7 +148,7 @@ def _byte_strings(value: bytes) -> Iterator[bytes]:
 
 
 def _other_end(value: bytes) -> bytes:
-    """The bytes with another last one, for whoever compares the first ones."""
+    """The bytes with another last one: some programs compare the first ones only."""
     return value[:-1] + bytes([value[-1] ^ 1])
 
 
@@ -193,7 +193,7 @@ def _tensors(value: np.ndarray[Any, Any]) -> Iterator[np.ndarray[Any, Any]]:
         one.reshape(-1)[0] = extreme
         yield one
     if value.dtype.name in _SIGNALLING:
-        # By its bits: whoever assigns a number of another width makes it a quiet one.
+        # By its bits: an assignment of a number of another width makes it a quiet one.
         one = value.copy()
         one.view(f"u{one.itemsize}").reshape(-1)[0] = int(_SIGNALLING[value.dtype.name], 16)
         yield one

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final
 
-from conformance.backend.driver import Conversation, Driver
+from conformance.backend.driver import Conversation, Driver, Talk
 from conformance.backend.hello import Hello
 from conformance.backend.outcome import Observed, ObservedFailure, ObservedResult
 from conformance.backend.resolve import resolve
@@ -16,12 +17,12 @@ from conformance.vectors.accumulate import Accumulated, accumulate, window_of
 from conformance.vectors.case import Accumulation, Expected, ExpectedFailure, ExpectedResult, Question
 from conformance.vectors.compact import compact
 from conformance.vectors.difference import undecodable
-from conformance.vectors.exchange import Held, exchanges, restarts
+from conformance.vectors.exchange import Transcript, exchanges, restarts
 
 WINDOWS: Final = 64  # calls of a long run that the reference confirms (DESIGN 5)
 PATIENCE: Final = 120.0  # seconds without an answer; the slowest single call of the corpus takes the reference 4
-Judge = Callable[[Question, Held], None]
-Tick = Callable[[int], None]
+Judge = Callable[[Question, Transcript], None]
+Tick = Callable[[], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,34 +70,30 @@ def derive(
     accumulated: dict[str, Accumulated] = {}
     faults: dict[str, str] = {}
     # Long lists travel as typed arrays on the CBOR wire, which is several times faster than decimal strings.
-    json, runs = DIALECTS["json"], _fastest(hello)
-
-    def finished(talks: Sequence[Conversation[Any]], dialect: Dialect) -> Iterator[tuple[Question, Any]]:
+    for dialect, runs in ((DIALECTS["json"], False), (_fastest(hello), True)):
+        talks = [
+            Conversation(one.id, partial(_talk, one, codebook, dialect), restarts(one.steps))
+            for one in asked.values()
+            if runs == (one.accumulation is not None)
+        ]
         for one in Driver(resolve(backend, dialect.name), dialect, codebook, PATIENCE).hold(talks):
             if one.finding is None:
                 faults[one.key] = str(one.lost)
+            elif runs:
+                accumulated[one.key] = one.finding
             else:
-                yield asked[one.key], one.finding
+                answers[one.key] = _answers(one.finding, codebook)
+                if judge is not None:
+                    judge(asked[one.key], one.finding)
             if tick is not None:
-                tick(1)
-
-    talks: list[Conversation[Any]] = [
-        Conversation(one.id, lambda one=one: exchanges(one.steps, codebook, json), restarts(one.steps))  # type: ignore[misc]
-        for one in asked.values()
-        if one.accumulation is None
-    ]
-    for question, held in finished(talks, json):
-        answers[question.id] = _answers(held, codebook)
-        if judge is not None:
-            judge(question, held)
-    series: list[Conversation[Any]] = [
-        Conversation(one.id, lambda one=one: accumulate(one.accumulation, codebook, runs, keep=kept_calls(one)))  # type: ignore[misc]
-        for one in asked.values()
-        if one.accumulation is not None
-    ]
-    for question, run in finished(series, runs):
-        accumulated[question.id] = run
+                tick()
     return Derivation(backend, hello.operators, answers, accumulated, faults)
+
+
+def _talk(question: Question, codebook: Codebook, dialect: Dialect) -> Talk[Any]:
+    if question.accumulation is None:
+        return exchanges(question.steps, codebook, dialect)
+    return accumulate(question.accumulation, codebook, dialect, keep=kept_calls(question))
 
 
 def _fastest(hello: Hello) -> Dialect:
@@ -116,8 +113,8 @@ def confirm_windows(
 ) -> Iterator[tuple[int, str, str]]:
     """Ask `backend` the windows of a run one by one: (call from 0, the run's SHA-256, what the backend gives)."""
     dialect = _fastest(hello)
-    talks: list[Conversation[str]] = [
-        Conversation(str(call), lambda window=window: window_of(accumulation, window.inputs, codebook, dialect))  # type: ignore[misc]
+    talks = [
+        Conversation(str(call), partial(window_of, accumulation, window.inputs, codebook, dialect))
         for call, window in run.windows.items()
     ]
     for finished in Driver(resolve(backend, dialect.name), dialect, codebook, PATIENCE).hold(talks):
@@ -125,17 +122,17 @@ def confirm_windows(
         yield call, run.windows[call].sha256, finished.finding or f"no result ({finished.lost})"
 
 
-def _answers(held: Held, codebook: Codebook) -> Answers:
+def _answers(transcript: Transcript, codebook: Codebook) -> Answers:
     expected: dict[str, Expected] = {}
-    for exchange in held.exchanges:
+    for exchange in transcript.exchanges:
         answer = expectation(exchange.observed, exchange.operator, codebook)
         if isinstance(answer, str):
-            return Answers(expected, f"step {exchange.step}: {answer}", held.trees)
+            return Answers(expected, f"step {exchange.step}: {answer}", transcript.trees)
         expected[exchange.step] = answer
-    for name, tree in held.trees.items():
-        if not held.fault and (spoilt := next(undecodable(tree), None)) is not None:
-            return Answers(expected, f"{name}: the file {spoilt!r} is not what its codec makes", held.trees)
-    return Answers(expected, held.fault, held.trees)
+    for name, tree in transcript.trees.items():
+        if not transcript.fault and (spoilt := next(undecodable(tree), None)) is not None:
+            return Answers(expected, f"{name}: the file {spoilt!r} is not what its codec makes", transcript.trees)
+    return Answers(expected, transcript.fault, transcript.trees)
 
 
 def expectation(observed: Observed, operator: str, codebook: Codebook) -> Expected | str:

@@ -4,26 +4,26 @@ from __future__ import annotations
 
 import re
 from collections import Counter, deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final
 
 from conformance.contract.machine import State
 from conformance.contract.model import Contract
-from conformance.contract.source import Problem
 from conformance.vectors.case import Asked, HarnessStep, Question, RestartStep
-from conformance.vectors.draft import Place
+from conformance.vectors.draft import Place, Unusable
 from conformance.vectors.filedraft import FileDraft, roots_of
 from conformance.vectors.group import Expansion
 from conformance.vectors.leaf import is_root
-from conformance.vectors.state_tracking import NOBODY, OUTSIDE, SUCCEEDS, UNSURE, Model, Move, Reached
+from conformance.vectors.state_tracking import OUTSIDE, SUCCEEDS, UNKNOWN_HANDLE, UNSURE, Model, Move, Reached
 
 _OWN: Final = re.compile(r"-[0-9]+\Z")  # of the roots of a second handle, and a third
 _HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
 @dataclass(slots=True)
-class Walk:
+class TraceDraft:
     """A trace under construction: its steps in order, and its calls by name."""
 
     expansion: Expansion
@@ -92,11 +92,11 @@ class Node:
 
 def derived(expansion: Expansion) -> Iterator[Question]:
     """The traces of a `derive` group; none, and a problem, where nothing can be opened with the examples."""
-    search = None
+    makers: list[Callable[[], Question]] = []
     with expansion.noting():
         _require_known(expansion)
-        search = _Search(expansion)
-    for make in search.makers() if search is not None else ():
+        makers = list(_Search(expansion).makers())
+    for make in makers:
         yield from expansion.attempt(make)
 
 
@@ -162,31 +162,31 @@ class _Search:
             waiting.append(key)
         return key
 
-    def makers(self) -> Iterator[Any]:
+    def makers(self) -> Iterator[Callable[[], Question]]:
         """What makes each trace, in order of their names."""
         if not self.openings:
-            self.expansion.problems.append(self.nothing_opens())
-            return
+            raise self.nothing_opens()
         yield from self.tours()
         yield from self.singles()
-        yield lambda: self.after("unknown-handle", lambda _: NOBODY)
+        yield partial(self.after, "unknown-handle", UNKNOWN_HANDLE)
         if closers := [name for name in self.model.moves if self.model.closes(name)]:
-            yield lambda: self.after("closed-handle", None, closing=self.model.moves[closers[0]][0])
-        yield lambda: self.after("handle-of-an-earlier-process", None, restart=True)
+            yield partial(self.after, "closed-handle", closing=self.model.moves[closers[0]][0])
+        yield partial(self.after, "handle-of-an-earlier-process", restart=True)
         yield self.two_handles
 
-    def nothing_opens(self) -> Problem:
+    def nothing_opens(self) -> Unusable:
         """The problem of a search that has nowhere to begin."""
         if any(map(self.model.opening, self.model.moves)):
             hint = "give every operation that opens a handle `examples` that its guards let through"
-            return Problem(self.expansion.place.position, "C017", "no example opens a handle", hint)
+            return self.expansion.place.problem("C017", "no example opens a handle", hint)
         hint = "add one that does to `operations`, or leave `operations` out"
-        place = self.expansion.place / "derive"
-        return Problem(place.position, "C017", "none of the operations named here opens a handle", hint)
+        return (self.expansion.place / "derive").problem(
+            "C017", "none of the operations named here opens a handle", hint
+        )
 
     # -- the traces
 
-    def singles(self) -> Iterator[Any]:
+    def singles(self) -> Iterator[Callable[[], Question]]:
         """One trace for everything that a call can show and no tour has shown."""
         for (operator, what), (node, move) in sorted(self.first.items(), key=lambda item: item[0]):
             method = kebab(operator.rsplit(".", 1)[-1])
@@ -201,26 +201,26 @@ class _Search:
             if (node.path, move) in self.shown:
                 continue
             self.shown.append((node.path, move))
-            yield lambda slug=slug, node=node, move=move: self.single(slug, node, move)
+            yield partial(self.single, slug, node, move)
 
     def single(self, slug: str, node: Node, move: Move) -> Question:
         """The way to a node, the call, what can be read afterwards, and the end."""
-        walk = Walk(self.expansion)
-        handle, state = self.follow(walk, node.path)
+        draft = TraceDraft(self.expansion)
+        handle, state = self.follow(draft, node.path)
         reached = self.model.reach(move, state)
-        name = walk.ask(move, handle)
+        name = draft.ask(move, handle)
         if self.model.opening(move.operator) and reached.side == SUCCEEDS:
             handle = {"from": f"{name}.{self.opened(move)}"}
-        self.finish(walk, handle, reached.after)
-        return walk.question(slug)
+        self.finish(draft, handle, reached.after)
+        return draft.question(slug)
 
-    def follow(self, walk: Walk, path: Sequence[Move], number: int = 1) -> tuple[Any, State | None]:
+    def follow(self, draft: TraceDraft, path: Sequence[Move], number: int = 1) -> tuple[Any, State | None]:
         """Make the calls of a path; the handle, which is the one of this number, and its state."""
         handle: Any = None
         state: State | None = None
         for move in path:
             state = self.model.reach(move, state).after
-            name = walk.ask(move, handle, number)
+            name = draft.ask(move, handle, number)
             if self.model.opening(move.operator):
                 handle = {"from": f"{name}.{self.opened(move)}"}
         return handle, state
@@ -230,38 +230,38 @@ class _Search:
         method = self.model.contracts[move.operator].method
         return method.opens if method is not None else ""
 
-    def finish(self, walk: Walk, handle: Any, state: State | None) -> None:
+    def finish(self, draft: TraceDraft, handle: Any, state: State | None) -> None:
         """Read everything that can be read, then close."""
         if handle is None or state is None:
             return
-        self.read(walk, handle, state)
+        self.read(draft, handle, state)
         for operator, moves in self.model.moves.items():
             if self.model.closes(operator) and self.model.reach(moves[0], state).side == SUCCEEDS:
-                walk.ask(moves[0], handle)
+                draft.ask(moves[0], handle)
                 return
 
-    def read(self, walk: Walk, handle: Any, state: State) -> None:
+    def read(self, draft: TraceDraft, handle: Any, state: State) -> None:
         """Every call that only answers, in a state where its guards are true."""
         for operator, moves in self.model.moves.items():
             if self.model.reads(operator) and self.model.reach(moves[0], state).side == SUCCEEDS:
-                walk.ask(moves[0], handle)
+                draft.ask(moves[0], handle)
 
-    def after(self, slug: str, stranger: Any, closing: Move | None = None, restart: bool = False) -> Question:
-        """Every operation with a handle that is not open: never given, closed, or of a process that is gone."""
-        walk = Walk(self.expansion)
-        handle, state = self.follow(walk, [self.openings[0][0]])
+    def after(self, slug: str, unknown: str = "", closing: Move | None = None, restart: bool = False) -> Question:
+        """Every operation with a handle that is not open: never given, closed, or of a process that has ended."""
+        draft = TraceDraft(self.expansion)
+        handle, state = self.follow(draft, [self.openings[0][0]])
         if closing is not None:
-            walk.ask(closing, handle)
+            draft.ask(closing, handle)
         if restart:
-            walk.steps.append(RestartStep())
+            draft.steps.append(RestartStep())
         for operator, moves in self.model.moves.items():
             if not self.model.opening(operator):
-                walk.ask(moves[0], handle if stranger is None else stranger(handle))
-        if stranger is not None:
-            self.finish(walk, handle, state)
-        return walk.question(slug)
+                draft.ask(moves[0], unknown or handle)
+        if unknown:
+            self.finish(draft, handle, state)
+        return draft.question(slug)
 
-    def tours(self) -> Iterator[Any]:
+    def tours(self) -> Iterator[Callable[[], Question]]:
         """Traces in which every operation follows every other that it can follow, as far as the search has seen."""
         done: set[tuple[str, str]] = set()
         for opening, start in self.openings:
@@ -273,14 +273,14 @@ class _Search:
                     break
                 self.paths.append(path)
                 slug = f"tour-{len(self.paths)}"
-                yield lambda slug=slug, path=path: self.toured_question(slug, path)
+                yield partial(self.toured_question, slug, path)
         for path in self.paths:
             self.toured |= {(move.operator, one) for move in path for one in move.chosen}
 
     def toured_question(self, slug: str, path: Sequence[Move]) -> Question:
-        walk = Walk(self.expansion)
-        self.finish(walk, *self.follow(walk, path))
-        return walk.question(slug)
+        draft = TraceDraft(self.expansion)
+        self.finish(draft, *self.follow(draft, path))
+        return draft.question(slug)
 
     def tour(self, opening: Move, start: str, done: set[tuple[str, str]]) -> tuple[Move, ...]:
         path, key = [opening], start
@@ -304,7 +304,8 @@ class _Search:
         seen = {(last, key)}
         while waiting:
             operator, at, way = waiting.popleft()
-            for move, to in self.edges(at, made):
+            edges = self.nodes[at].edges if at in self.nodes else []
+            for move, to in sorted(edges, key=lambda edge: made[edge[0]]):
                 if to not in self.nodes:
                     continue
                 further = [*way, (move, to)]
@@ -315,19 +316,14 @@ class _Search:
                     waiting.append((move.operator, to, further))
         return []
 
-    def edges(self, key: str, made: Counter[Move]) -> list[tuple[Move, str]]:
-        """The moves that succeed at a node, those that were made least first."""
-        node = self.nodes.get(key)
-        return [] if node is None else sorted(node.edges, key=lambda edge: made[edge[0]])
-
     def two_handles(self) -> Question:
         """One tour on two handles by turns: what happens to one must not be seen through the other."""
-        walk = Walk(self.expansion)
+        draft = TraceDraft(self.expansion)
         path = self.paths[0][1:] if self.paths else ()
         moves = [self.openings[0][0], self.openings[-1][0]]
         handles, states = [], []
         for number, move in enumerate(moves, start=1):
-            handle, state = self.follow(walk, [move], number)
+            handle, state = self.follow(draft, [move], number)
             handles.append(handle)
             states.append(state)
         for k, move in enumerate(path[: TOUR // 2]):
@@ -335,9 +331,9 @@ class _Search:
             for n, turn in ((0, move), (1, path[k - 1] if k else None)):
                 if turn is not None and not self.model.closes(turn.operator):
                     reached = self.model.reach(turn, states[n])
-                    walk.ask(turn, handles[n])
+                    draft.ask(turn, handles[n])
                     states[n] = reached.after if reached.side == SUCCEEDS else states[n]
-        self.read(walk, handles[0], states[0] or {})
-        self.finish(walk, handles[1], states[1])
-        self.finish(walk, handles[0], states[0])
-        return walk.question("two-handles")
+        self.read(draft, handles[0], states[0] or {})
+        self.finish(draft, handles[1], states[1])
+        self.finish(draft, handles[0], states[0])
+        return draft.question("two-handles")

@@ -23,7 +23,7 @@ from conformance.vectors.case import HEAD_AND_TAIL, Expected, ExpectedFailure, E
 from conformance.vectors.compact import compact, compact_list, compact_tensor, is_marker
 from conformance.vectors.filecodec import Undecodable, decode_file
 from conformance.vectors.leaf import anywhere
-from conformance.vectors.temp_roots import Rooms, StepRefused, place
+from conformance.vectors.temp_roots import Roots, StepRefused, place
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,12 +189,12 @@ _DIR, _ABSENT, _SPECIAL = "dir", "absent", "special"
 Tree = dict[str, Any]
 
 
-def tree_of(step: TreeStep, rooms: Rooms) -> Tree:
+def tree_of(step: TreeStep, roots: Roots) -> Tree:
     """The entries below the path of a `tree` step; raises StepRefused where it cannot be read."""
-    root = rooms.path(step.root)
+    root = roots.path(step.root)
     top = root if step.path == "." else place(root, step.path)
     try:
-        return {path: entry for path, entry in _entries(top, step.decode, rooms) if path != "." or entry != _DIR}
+        return {path: entry for path, entry in _entries(top, step.decode, roots) if path != "." or entry != _DIR}
     except OSError as error:
         raise StepRefused(f"{step.path!r}: {error.strerror or 'the system refuses'}") from None
 
@@ -217,7 +217,8 @@ def tree_difference(step: TreeStep, expected: Mapping[str, Any], found: Mapping[
 
 def _apart(expected: Any, found: Any, path: tuple[str | int, ...]) -> tuple[tuple[str | int, ...], Any, Any] | None:
     if isinstance(expected, Mapping) and isinstance(found, Mapping) and expected.keys() == found.keys():
-        parts = ((key, expected[key], found[key]) for key in sorted(expected, key=_reading_order))
+        # A size says more than a digest: that comes last.
+        parts = ((key, expected[key], found[key]) for key in sorted(expected, key=lambda key: (key == "sha256", key)))
     elif isinstance(expected, list) and isinstance(found, list) and len(expected) == len(found):
         parts = ((k, left, right) for k, (left, right) in enumerate(zip(expected, found, strict=True)))
     else:
@@ -228,19 +229,15 @@ def _apart(expected: Any, found: Any, path: tuple[str | int, ...]) -> tuple[tupl
     return None
 
 
-def _reading_order(key: str) -> tuple[bool, str]:
-    return key == "sha256", key  # a size says more than a digest
-
-
-def _entries(top: FilePath, decode: Mapping[str, str], rooms: Rooms) -> Iterator[tuple[str, Any]]:
+def _entries(top: FilePath, decode: Mapping[str, str], roots: Roots) -> Iterator[tuple[str, Any]]:
     """Every entry at and below `top`, sorted by path."""
     whole = str(top)
-    found = [(".", _entry(whole, ".", decode, rooms))]
+    found = [(".", _entry(whole, ".", decode, roots))]
     if found[0][1] == _DIR:
         for folder, below, files in os.walk(whole, onerror=_raise):
             for name in (*below, *files):
                 path = _readable(f"{folder}/{name}"[len(whole) + 1 :])
-                found.append((path, _entry(f"{folder}/{name}", path, decode, rooms)))
+                found.append((path, _entry(f"{folder}/{name}", path, decode, roots)))
     return iter(sorted(found, key=lambda pair: pair[0]))
 
 
@@ -248,7 +245,7 @@ def _raise(error: OSError) -> None:
     raise error
 
 
-def _entry(file: str, path: str, decode: Mapping[str, str], rooms: Rooms) -> Any:
+def _entry(file: str, path: str, decode: Mapping[str, str], roots: Roots) -> Any:
     # `os`, not Path: a run looks at 100,000 entries, and a Path would tidy the target of a link.
     try:
         status = os.lstat(file)
@@ -257,7 +254,7 @@ def _entry(file: str, path: str, decode: Mapping[str, str], rooms: Rooms) -> Any
     if stat.S_ISDIR(status.st_mode):
         return _DIR
     if stat.S_ISLNK(status.st_mode):
-        return {"link": rooms.masked(_readable(os.readlink(file)))}
+        return {"link": roots.masked(_readable(os.readlink(file)))}
     if not stat.S_ISREG(status.st_mode):
         return _SPECIAL
     codec = next((codec for pattern, codec in decode.items() if fnmatchcase(path, pattern)), None)

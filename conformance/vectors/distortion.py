@@ -1,4 +1,4 @@
-"""What careless carriers make of a value: a number that went through a double, a text cut at NUL, a full table.
+"""How careless code distorts a value: a number that went through a double, a text cut at NUL, a full table.
 
 A distortion is a pure function of the wire value at one leaf. A case notices it where its value changes.
 """
@@ -15,6 +15,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from conformance.codec.scalar import WIDE
 from conformance.contract.types import FIXED_BYTES, INTEGER_RANGES, ListOf, MapOf, Scalar, Struct, Tensor, Type, Value
 from conformance.vectors.leaf import Optional
 
@@ -53,7 +54,7 @@ def distortions(type_: Type | Optional) -> Mapping[str, Change]:
         case Scalar("integer"):
             return _integers(-(2**64), 2**64 - 1, wide=True)
         case Scalar(name) if name in INTEGER_RANGES:
-            return _integers(*INTEGER_RANGES[name], wide=name in ("uint64", "int64"))
+            return _integers(*INTEGER_RANGES[name], wide=name in WIDE)
         case Scalar(name) if name in FIXED_BYTES:
             return {"nul": _zeroed, "signed": _seven_bits, "halved": _halved}
         case Scalar("bytes"):
@@ -197,11 +198,11 @@ def _presence(name: str, inner: Type) -> Mapping[str, Change]:
     def given(wire: Any) -> Any:
         return wire if name in wire or empty is None else {**wire, name: empty}
 
-    def left_out(wire: Any) -> Any:
-        return {key: part for key, part in wire.items() if key != name} if wire.get(name, ...) == empty else wire
-
     def lost(wire: Any) -> Any:
         return {key: part for key, part in wire.items() if key != name}
+
+    def left_out(wire: Any) -> Any:
+        return lost(wire) if wire.get(name, ...) == empty else wire
 
     if empty is None:
         return {"lost": lost}
@@ -214,7 +215,7 @@ def empty_of(type_: Type) -> Any:
         case Scalar("bool"):
             return False
         case Scalar(name) if name in INTEGER_RANGES:
-            return "0" if name in ("uint64", "int64") else 0
+            return "0" if name in WIDE else 0
         case Scalar(name) if name in FIXED_BYTES:
             return "00" * FIXED_BYTES[name]
         case Scalar("string") | Scalar("bytes"):
@@ -234,11 +235,11 @@ def empty_of(type_: Type) -> Any:
 
 # Floats, as bits, and tensors.
 
-_PACK: Final = {"float16": (">e", 5, 10), "float32": (">f", 8, 23), "float64": (">d", 11, 52)}
+_BITS: Final = {"float16": (5, 10), "float32": (8, 23), "float64": (11, 52)}  # of the exponent and of the fraction
 
 
 def _bits(name: str, change: Callable[[int, int, int], int]) -> Change:
-    _, exponent, fraction = _PACK[name]
+    exponent, fraction = _BITS[name]
 
     def apply(wire: str) -> str:
         return f"{change(int(wire, 16), exponent, fraction):0{len(wire)}x}"
@@ -275,7 +276,7 @@ _FLOATS: Final[Mapping[str, Mapping[str, Change]]] = {
         "subnormal": _bits(name, _flushed),
         **({"binary32": _single} if name == "float64" else {}),
     }
-    for name in _PACK
+    for name in _BITS
 }
 
 
@@ -290,9 +291,7 @@ def _elements(name: str, wire: Any) -> Any:
     little = np.dtype(dtype).newbyteorder("<")
     array = np.frombuffer(base64.b64decode(wire["data"]), little)
     if little.kind == "f":
-        size = little.itemsize
         raw = b"".join(bytes.fromhex(change(one.tobytes()[::-1].hex()))[::-1] for one in array)
-        assert len(raw) == size * len(array)
     else:
         made = [int(change(str(v) if little.itemsize == 8 else v)) for v in array.tolist()]
         raw = np.array(made, dtype=little).tobytes() if made else b""
@@ -311,4 +310,4 @@ def _shortened(most: int, wire: Any) -> Any:
 
 
 def _all_elements() -> tuple[str, ...]:
-    return tuple(sorted({name for dtype in (*INTEGER_RANGES, *_PACK) for name in distortions(Scalar(dtype))}))
+    return tuple(sorted({name for dtype in (*INTEGER_RANGES, *_BITS) for name in distortions(Scalar(dtype))}))

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from conformance.codec.form import Form
 from conformance.codec.scalar import IllTyped, Path, show_path
 from conformance.contract.model import Contract
 from conformance.contract.source import Position, Problem, Source
@@ -44,19 +43,12 @@ class Place:
         """A problem at this place, ready to be raised."""
         return Unusable(Problem(self.position, code, message, hint))
 
-    def typed(self, type_: Type, path: str, message: str, code: str = "C008") -> Type:
-        """The type at a dotted path that is named here; raises Unusable with the message where there is none."""
+    def typed(self, type_: Type, path: str, message: str, code: str = "C008", key: bool = False) -> Type:
+        """The type at a dotted path that is the value, or the `key`, here; raises Unusable where there is none."""
         try:
             return type_at(type_, path)
         except UnknownPath as error:
-            raise self.problem(code, message, error.hint) from None
-
-    def key_typed(self, type_: Type, path: str, message: str) -> Type:
-        """The type at the dotted path that is the key here; raises Unusable with the message where there is none."""
-        try:
-            return type_at(type_, path)
-        except UnknownPath as error:
-            raise self.key_problem("C008", message, error.hint) from None
+            raise (self.key_problem if key else self.problem)(code, message, error.hint) from None
 
     def key_problem(self, code: str, message: str, hint: str = "") -> Unusable:
         """A problem with the key that leads here."""
@@ -122,13 +114,9 @@ class Draft:
         except IllTyped as error:
             raise self._ill_typed(error, place) from None
 
-    def holds(self, expression: Any, form: Form, place: Place) -> bool:
-        """Whether a CEL expression over the inputs is true of them."""
-        return bool(expression.holds(self.contract.environment.bind(form.to_native(self.wire(place)))))
-
     def _steps(self, path: str, place: Place) -> tuple[str, ...]:
         message = f"unknown path {path!r} among the inputs of {self.contract.operator}"
-        place.key_typed(self.contract.inputs, path, message)
+        place.typed(self.contract.inputs, path, message, key=True)
         return tuple(path.split("."))
 
     def _index(self, holder: list[Any], step: str, place: Place) -> int:
@@ -168,7 +156,7 @@ def pin_of(body: Mapping[str, Any], place: Place, contract: Contract) -> Pin:
     for path, value in body["result"].items():
         here = place / "result" / path
         message = f"unknown path {path!r} among the outputs of {contract.operator}"
-        type_ = here.key_typed(contract.outputs, path, message)
+        type_ = here.typed(contract.outputs, path, message, key=True)
         try:
             values[path] = pinned_value(type_, value)
         except IllTyped as error:

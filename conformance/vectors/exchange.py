@@ -7,6 +7,7 @@ import re
 import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Protocol
@@ -22,20 +23,20 @@ from conformance.vectors.compact import expanded
 from conformance.vectors.damage import damage, with_damage
 from conformance.vectors.difference import Tree, tree_of
 from conformance.vectors.filecodec import CODECS, encode_file
-from conformance.vectors.leaf import value_at
-from conformance.vectors.temp_roots import Rooms, StepRefused, place, regular
+from conformance.vectors.leaf import is_reference, value_at
+from conformance.vectors.temp_roots import Roots, StepRefused, place, regular, write_file
 
 Body = Mapping[str, Any]
 
 
-def perform(step: FileStep, rooms: Rooms, formats: Mapping[str, FileFormat]) -> None:
+def perform(step: FileStep, roots: Roots, formats: Mapping[str, FileFormat]) -> None:
     """Do one step; raises StepRefused where the files do not allow it."""
-    root = rooms.path(step.body["root"])
+    root = roots.path(step.body["root"])
     try:
         if step.action == "damage":
             damage(root, step.body["path"], formats[step.body["format"]], step.body["edit"])
             return
-        _ACTIONS[step.action](root, step.body, rooms)
+        _ACTIONS[step.action](root, step.body, roots)
     except OSError as error:
         raise StepRefused(f"{step.subject!r}: {error.strerror or 'the system refuses'}") from None
 
@@ -45,16 +46,14 @@ def codec_of(body: Body) -> str:
     return next(codec for codec in CODECS if codec in body)
 
 
-def _put(root: Path, body: Body, _: Rooms) -> None:
+def _put(root: Path, body: Body, _: Roots) -> None:
     codec = codec_of(body)
     found = place(root, body["path"])
     found.parent.mkdir(parents=True, exist_ok=True)
-    descriptor = os.open(found, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o644)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(encode_file(codec, body[codec]))
+    write_file(found, encode_file(codec, body[codec]))
 
 
-def _flip(root: Path, body: Body, _: Rooms) -> None:
+def _flip(root: Path, body: Body, _: Roots) -> None:
     with regular(root, body["path"]).open("r+b") as file:
         size = file.seek(0, os.SEEK_END)
         offset = _from_end(body["offset"], size)
@@ -66,7 +65,7 @@ def _flip(root: Path, body: Body, _: Rooms) -> None:
         file.write(bytes([old ^ body["mask"]]))
 
 
-def _truncate(root: Path, body: Body, _: Rooms) -> None:
+def _truncate(root: Path, body: Body, _: Roots) -> None:
     found = regular(root, body["path"])
     size = found.stat().st_size
     wanted = _from_end(body["size"], size)
@@ -79,7 +78,7 @@ def _from_end(number: int, size: int) -> int:
     return size + number if number < 0 else number
 
 
-def _delete(root: Path, body: Body, _: Rooms) -> None:
+def _delete(root: Path, body: Body, _: Roots) -> None:
     found = place(root, body["path"])
     if found.is_dir() and not found.is_symlink():
         shutil.rmtree(found)
@@ -87,16 +86,16 @@ def _delete(root: Path, body: Body, _: Rooms) -> None:
         found.unlink()
 
 
-def _rename(root: Path, body: Body, _: Rooms) -> None:
+def _rename(root: Path, body: Body, _: Roots) -> None:
     source, target = place(root, body["from"]), place(root, body["to"])
     target.parent.mkdir(parents=True, exist_ok=True)
     source.rename(target)
 
 
-def _link(root: Path, body: Body, rooms: Rooms) -> None:
+def _link(root: Path, body: Body, roots: Roots) -> None:
     found = place(root, body["path"])
     found.parent.mkdir(parents=True, exist_ok=True)
-    other = rooms.path(body.get("target_root", body["root"]))
+    other = roots.path(body.get("target_root", body["root"]))
     target = place(other, body["target"])
     if not body["symbolic"]:
         os.link(target, found, follow_symlinks=False)
@@ -106,7 +105,7 @@ def _link(root: Path, body: Body, rooms: Rooms) -> None:
         found.symlink_to(target)
 
 
-_ACTIONS: Final[Mapping[str, Callable[[Path, Body, Rooms], None]]] = {
+_ACTIONS: Final[Mapping[str, Callable[[Path, Body, Roots], None]]] = {
     "put": _put,
     "flip": _flip,
     "truncate": _truncate,
@@ -135,11 +134,11 @@ class Exchange:
 
 
 class Stage:
-    """The roots and answers of one conversation; a context manager that leaves nothing behind."""
+    """The roots and answers of one conversation; a context manager that removes the roots."""
 
     def __init__(self, codebook: Codebook, dialect: Dialect) -> None:
         self._codebook, self._dialect = codebook, dialect
-        self.rooms = Rooms()
+        self.roots = Roots()
         self.edits = 0  # file steps that were done
         self._made: dict[str, Exchange] = {}
 
@@ -147,7 +146,7 @@ class Stage:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
-        self.rooms.__exit__(kind, error, _)
+        self.roots.__exit__(kind, error, _)
 
     @property
     def exchanges(self) -> tuple[Exchange, ...]:
@@ -157,9 +156,10 @@ class Stage:
     def inputs(self, step: CallStep | Asked) -> Mapping[str, Any]:
         """The inputs of a step, references resolved, recipes expanded; raises KeyError where nothing was answered, or
         nothing that can be damaged so."""
-        given = resolve(step.inputs, self._made, self._codebook.formats) if self._made else step.inputs
-        whole: Mapping[str, Any] = expanded(given)
-        return whole
+        inputs = step.inputs
+        if self._made:
+            inputs = resolve(inputs, partial(answered, self._made), self._codebook.formats)
+        return dict(expanded(inputs))
 
     def call(self, operator: str, inputs: Mapping[str, Any]) -> Call:
         """The call that puts inputs to a backend: with real directories and real handles."""
@@ -169,7 +169,7 @@ class Stage:
         real = dict(inputs)
         for name in forms.roots:
             if isinstance(real.get(name), Mapping):
-                real[name] = str(self.rooms.path(real[name]["root"]))
+                real[name] = str(self.roots.path(real[name]["root"]))
         for name in forms.handles:
             if isinstance(real.get(name), Mapping):
                 step, _, output = real[name]["from"].partition(".")
@@ -187,13 +187,13 @@ class Stage:
     def take(self, step: FileStep | TreeStep) -> Tree | None:
         """Do a file step, or look at a tree; raises StepRefused."""
         if isinstance(step, TreeStep):
-            return tree_of(replace(step, path=self._filled(step.path)), self.rooms)
+            return tree_of(replace(step, path=self._filled(step.path)), self.roots)
         body = {
             key: self._filled(value) if key in ("path", "from", "to", "target") else value
             for key, value in step.body.items()
         }
         self.edits += 1
-        perform(FileStep(step.action, body), self.rooms, self._codebook.formats)
+        perform(FileStep(step.action, body), self.roots, self._codebook.formats)
         return None
 
     def _filled(self, path: str) -> str:
@@ -212,44 +212,50 @@ class Stage:
 
     def _masked(self, observed: Observed) -> Observed:
         """What a backend said, without the path of any root in it."""
-        if not self.rooms.names:
+        if not self.roots.names:
             return observed
         match observed:
             case ObservedResult(fields, handles):
-                return ObservedResult(self.rooms.masked(fields), handles)
+                return ObservedResult(self.roots.masked(fields), handles)
             case ObservedFailure(code, data):
-                return ObservedFailure(code, self.rooms.masked(data))
+                return ObservedFailure(code, self.roots.masked(data))
             case BadAnswer(error):
-                return BadAnswer(IllTyped(error.expected, self.rooms.masked(error.found), error.path))
+                return BadAnswer(IllTyped(error.expected, self.roots.masked(error.found), error.path))
         return observed
 
 
-def resolve(value: Any, made: Mapping[str, Exchange], formats: Mapping[str, FileFormat]) -> Any:
-    """`value` with every reference to a step in `made` replaced; raises KeyError where that step gave no such result.
+def resolve(value: Any, answer: Callable[[Mapping[str, str]], Any], formats: Mapping[str, FileFormat]) -> Any:
+    """A wire value with every reference in it replaced by what `answer` gives, and damaged where a format is named."""
+    if isinstance(value, Mapping):
+        if is_reference(value):
+            return answer(value)
+        return with_damage({key: resolve(part, answer, formats) for key, part in value.items()}, formats)
+    if isinstance(value, list) and not (value and isinstance(value[0], str)):
+        return [resolve(part, answer, formats) for part in value]
+    return value
+
+
+def answered(made: Mapping[str, Exchange], reference: Mapping[str, str]) -> Any:
+    """What an earlier step answered; raises KeyError where it gave no such result.
 
     Only a reference to a step that has been asked is one: a map that happens to look like a reference is left alone.
     A reference to a handle stays: its value is only for the backend that gave it.
     """
-    if isinstance(value, dict):
-        if value.keys() == {"from"} and isinstance(value["from"], str):
-            step, _, path = value["from"].partition(".")
-            if path and step in made:
-                observed = made[step].observed
-                if not isinstance(observed, ObservedResult):
-                    raise KeyError(value["from"])
-                return value if path in observed.handles else value_at(observed.fields, path)
-        return with_damage({key: resolve(part, made, formats) for key, part in value.items()}, formats)
-    if isinstance(value, list) and not (value and isinstance(value[0], str)):
-        return [resolve(part, made, formats) for part in value]
-    return value
+    step, _, path = reference["from"].partition(".")
+    if not path or step not in made:
+        return reference
+    observed = made[step].observed
+    if not isinstance(observed, ObservedResult):
+        raise KeyError(reference["from"])
+    return reference if path in observed.handles else value_at(observed.fields, path)
 
 
 AnyStep = CallStep | Asked | HarnessStep
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
-    """What a conversation found: its exchanges, the trees that it saw by step, and why it ended early if it did."""
+class Transcript:
+    """The record of one conversation: its exchanges, the trees that it saw by step, and why it ended early, if so."""
 
     exchanges: tuple[Exchange, ...]
     trees: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -257,7 +263,7 @@ class Held:
 
 
 class Watch(Protocol):
-    """Who looks at the roots before and after every call of a conversation."""
+    """An observer that is called before and after every call of a conversation, and may look at its roots."""
 
     def before(self, stage: Stage, step: Any) -> None:
         """The call is about to be made."""
@@ -272,7 +278,7 @@ def exchanges(
     dialect: Dialect,
     passing: bool = False,
     watch: Watch | None = None,
-) -> Talk[Held]:
+) -> Talk[Transcript]:
     """Take every step in order; ends early where a step cannot be done or needs what an earlier one did not answer.
 
     `passing` over what cannot be done, it goes on, and `fault` says which file steps were left out.
@@ -291,7 +297,7 @@ def exchanges(
                         if passing:
                             left_out.append(f"{label(step, number)}: {refused}")
                             continue
-                        return Held(stage.exchanges, trees, f"{label(step, number)}: {refused}")
+                        return Transcript(stage.exchanges, trees, f"{label(step, number)}: {refused}")
                     if tree is not None:
                         trees[label(step, number)] = tree
                 case CallStep() | Asked():
@@ -301,7 +307,7 @@ def exchanges(
                         if passing:
                             continue
                         fault = f"step {step.name} uses what an earlier step did not answer{_failures(stage.exchanges)}"
-                        return Held(stage.exchanges, trees, fault)
+                        return Transcript(stage.exchanges, trees, fault)
                     call = stage.call(step.operator, inputs)
                     if watch is not None:
                         watch.before(stage, step)
@@ -309,7 +315,7 @@ def exchanges(
                     stage.note(step.name, step.operator, inputs, outcome)
                     if watch is not None:
                         watch.after(stage, step)
-        return Held(stage.exchanges, trees, "; ".join(left_out))
+        return Transcript(stage.exchanges, trees, "; ".join(left_out))
 
 
 def restarts(steps: Iterable[AnyStep]) -> bool:

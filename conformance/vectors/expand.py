@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 from conformance.codec.codebook import Codebook
 from conformance.contract.model import Contract
 from conformance.contract.source import MalformedContract, Problem
-from conformance.contract.types import is_place
 from conformance.vectors.axis import along_axis
 from conformance.vectors.case import Asked, Question
 from conformance.vectors.derived import derived
@@ -57,29 +56,19 @@ def expand_all(codebook: Codebook) -> dict[str, tuple[Question, ...]]:
     return questions
 
 
+_MAKERS: Final[Mapping[str, Callable[[Expansion], Iterator[Question]]]] = {
+    "trace": traces,
+    "derive": derived,
+    "limit": beside_limit,
+    "chain": chains,
+    "accumulate": accumulations,
+}
+
+
 def _questions(expansion: Expansion) -> Iterator[Question]:
-    found = _worded(expansion)
+    make = next((make for key, make in _MAKERS.items() if key in expansion.body), _explicit)
+    found = make(expansion)
     return along_axis(expansion, found) if "axis" in expansion.body else found
-
-
-def _worded(expansion: Expansion) -> Iterator[Question]:
-    body = expansion.body
-    if "trace" in body:
-        return traces(expansion)
-    if "derive" in body:
-        return derived(expansion)
-    if "limit" in body:
-        return beside_limit(expansion)
-    if "chain" in body:
-        return chains(expansion)
-    if "accumulate" in body:
-        if any(is_place(member.type) for member in expansion.contract.inputs.fields):
-            hint = "a long run is made of calls of a pure operator; write a trace"
-            message = f"{expansion.contract.operator} takes a root or a handle"
-            expansion.problems.append((expansion.place / "accumulate").problem("C015", message, hint).problem)
-            return iter(())
-        return accumulations(expansion)
-    return _explicit(expansion)
 
 
 def _explicit(expansion: Expansion) -> Iterator[Question]:

@@ -44,7 +44,7 @@ def encode_file(codec: str, value: Any) -> bytes:
     try:
         return _ENCODERS[codec](expanded(value))
     except (IllTyped, TypeError, ValueError, KeyError, sqlite3.Error, pickle.PicklingError) as error:
-        raise Unencodable(f"{codec} cannot hold it: {error}") from None
+        raise Unencodable(f"{codec} cannot encode it: {error}") from None
 
 
 def decode_file(codec: str, data: bytes) -> Any:
@@ -73,7 +73,7 @@ def _cbor_value(data: bytes) -> Any:
 def _pickled(value: Any) -> bytes:
     target = io.BytesIO()
     pickler = pickle.Pickler(target, protocol=2)
-    # Without the memo the bytes hang on the value alone, not on which equal strings are one object.
+    # Without the memo the bytes depend on the value alone, not on which equal strings are one object.
     pickler.fast = True
     pickler.dump(_plain(selfdescribing.to_native(value)))
     return target.getvalue()

@@ -89,7 +89,7 @@ class FileDraft:
         return name
 
     def path(self, body: Mapping[str, Any], key: str) -> str:
-        """A path below the root, `{step.output}` standing for what an earlier step answered."""
+        """A path below the root; `{step.output}` in it is what an earlier step answered."""
         path = body[key]
         if not isinstance(path, str):
             raise (self.place / key).problem("C015", f"{path!r:.80} is no path", "put it in quotes")
@@ -167,7 +167,7 @@ def refuse_unknown_damage(expansion: Expansion, name: str, edit: str, place: Pla
 
 
 def refuse_unstable(steps: Sequence[object], place: Place) -> None:
-    """Refuse a tree that would freeze the bytes of a database: they hang on the SQLite that wrote them."""
+    """Refuse a tree that would freeze the bytes of a database: they depend on the SQLite that wrote them."""
     databases: dict[str, set[str]] = {}
     for k, step in enumerate(steps):
         if isinstance(step, FileStep):

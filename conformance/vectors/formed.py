@@ -6,7 +6,6 @@ import ast
 import contextlib
 import io
 import json
-import os
 import re
 import zipfile
 from collections.abc import Iterator, Mapping
@@ -17,7 +16,7 @@ from conformance.codec.cbor import Float, IllFormed, Incomplete, decode, encode_
 from conformance.contract.canonical import encode_item, head
 from conformance.contract.family import FileFormat
 from conformance.vectors.filecodec import encode_file
-from conformance.vectors.temp_roots import StepRefused, place, regular
+from conformance.vectors.temp_roots import StepRefused, place, regular, write_file
 
 _METADATA: Final = "metadata.json"
 _NPY: Final = ".npy"
@@ -80,7 +79,7 @@ def _ordered(part: Any) -> Any:
 
 _ANSWER: Final = re.compile(r"\{([a-z0-9_.]+)\}")
 _CASTAGNOLI: Final = 0x82F63B78  # the polynomial of CRC-32C, its bits reversed
-Place = tuple[str, ...]
+Steps = tuple[str, ...]
 
 
 class FormedFiles:
@@ -117,26 +116,26 @@ class FormedFiles:
         """A path of the format as a path of the root."""
         return "/".join(part for part in (self.path, path) if part != ".")
 
-    def value(self, at: Place) -> Any:
+    def value(self, at: Steps) -> Any:
         """The value at a place; raises LookupError where there is none."""
         found: Any = self.items
         for step in at:
             found = member(found, step)
         return found
 
-    def replace(self, at: Place, value: Any) -> None:
+    def replace(self, at: Steps, value: Any) -> None:
         """Put a value at a place that is there."""
         self.value(at)
         holder = self.value(at[:-1])
         holder[int(at[-1]) if isinstance(holder, list) else at[-1]] = value
 
-    def remove(self, at: Place) -> None:
+    def remove(self, at: Steps) -> None:
         """Remove the value at a place; a whole file cannot be removed."""
         self.value(at)
         holder = self.value(at[:-1])
         del holder[int(at[-1]) if isinstance(holder, list) else at[-1]]
 
-    def matches(self, at: Place) -> Iterator[tuple[Place, Any]]:
+    def matches(self, at: Steps) -> Iterator[tuple[Steps, Any]]:
         """The places that are there of those that a place with `*` means, each with the element at the `*`."""
         if "*" not in at:
             try:
@@ -158,16 +157,16 @@ class FormedFiles:
     def content(self, path: str) -> bytes:
         """The bytes of a file of the place as they are to be written; raises LookupError where there is none."""
         whole = self.below(path)
-        for name, held in self.paths.items():
-            if held == whole:
+        for name, known in self.paths.items():
+            if known == whole:
                 return encoded(self.form.files[name].form, self.items[name])
         try:
             return regular(self.root, whole).read_bytes()
         except StepRefused:
             raise LookupError(path) from None
 
-    def write(self, kept: Place) -> None:
-        """Write every item back; a file whose path hangs on a field moves along, but not if `kept` is that field."""
+    def write(self, kept: Steps) -> None:
+        """Write every item back; a file moves with a field that its path depends on, unless that field is `kept`."""
         for name, item in self.items.items():
             old, new = self.paths[name], self.paths[name]
             if ".".join(kept) not in _ANSWER.findall(self.form.files[name].path):
@@ -180,9 +179,7 @@ class FormedFiles:
                 file = place(self.root, new)
             elif file.read_bytes() == data:
                 continue
-            descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o644)
-            with os.fdopen(descriptor, "wb") as opened:
-                opened.write(data)
+            write_file(file, data)
 
 
 def member(holder: Any, step: str) -> Any:

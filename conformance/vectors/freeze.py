@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Final
 
 from conformance.backend.hello import Hello
@@ -27,7 +28,7 @@ from conformance.vectors.confirm import (
 )
 from conformance.vectors.contradiction import follows
 from conformance.vectors.derive import Answers, Derivation, confirm_windows, derive, introduce
-from conformance.vectors.exchange import Held
+from conformance.vectors.exchange import Transcript
 from conformance.vectors.state_tracking import situations
 
 PIN: Final = "pin"  # what index.json names where a pinned value is the second derivation
@@ -63,17 +64,16 @@ def freeze(
     hellos = {name: introduce(name, codebook) for name in (reference, *confirmers)} if questions else {}
     problems: list[Problem] = []
     judging = threading.Lock()  # the expression engine makes no promise about threads
-
     sure: set[str] = set()
 
-    def judge(question: Question, held: Held) -> None:
+    def judge(question: Question, transcript: Transcript) -> None:
         with judging:
             try:
-                found = tuple(situations(question.steps, held.exchanges, codebook))
+                found = tuple(situations(question.steps, transcript.exchanges, codebook))
                 for situation in found:
                     problems.extend(complaints(question, situation, codebook))
-                problems.extend(tree_complaints(question, held))
-                if follows(question, held, found, codebook):
+                problems.extend(tree_complaints(question, transcript))
+                if follows(question, transcript, found, codebook):
                     sure.add(question.id)
             except Unjudgeable as error:
                 hint = "leave it out of the case, and test what happens to it in a test"
@@ -84,11 +84,11 @@ def freeze(
     for name in hellos:
         asked = [one for one in questions if _asked_of(name, one, codebook, reference)]
         tasks += [(name, asked[k::jobs]) for k in range(jobs) if asked[k::jobs]]
-    meter = _Meter(progress, tasks)
+    tick = _Meter(progress, tasks).tick
     with workers(jobs) as pool:
         futures = [
             pool.submit(
-                derive, name, some, codebook, hellos[name], judge if name == reference else None, meter.tick(name)
+                derive, name, some, codebook, hellos[name], judge if name == reference else None, partial(tick, name)
             )
             for name, some in tasks
         ]
@@ -111,46 +111,38 @@ class _Meter:
         self._done = dict.fromkeys((name for name, _ in tasks), 0)
         self._total = {name: sum(len(some) for other, some in tasks if other == name) for name in self._done}
 
-    def tick(self, name: str) -> Callable[[int], None]:
-        def add(count: int) -> None:
-            with self._lock:
-                self._done[name] += count
-                self._progress(name, self._done[name], self._total[name])
-
-        return add
+    def tick(self, name: str) -> None:
+        """One more question is done by a backend."""
+        with self._lock:
+            self._done[name] += 1
+            self._progress(name, self._done[name], self._total[name])
 
 
 def _merged(parts: Sequence[Derivation]) -> dict[str, Derivation]:
     merged: dict[str, Derivation] = {}
     for part in parts:
-        known = merged.get(part.backend)
-        if known is not None:
-            part = replace(
-                part,
-                answers={**known.answers, **part.answers},
-                accumulated={**known.accumulated, **part.accumulated},
-                faults={**known.faults, **part.faults},
-            )
-        merged[part.backend] = part
+        known = merged.get(part.backend, part)
+        merged[part.backend] = replace(
+            part,
+            answers={**known.answers, **part.answers},
+            accumulated={**known.accumulated, **part.accumulated},
+            faults={**known.faults, **part.faults},
+        )
     return merged
 
 
+@dataclass(slots=True)
 class _Freezer:
-    """Holds the derivations against each other, question by question."""
+    """Compares the derivations, question by question; `sure` are the ids whose answers follow from their contract."""
 
-    def __init__(
-        self,
-        codebook: Codebook,
-        derivations: Mapping[str, Derivation],
-        hellos: Mapping[str, Hello],
-        reference: str,
-        problems: list[Problem],
-        sure: Collection[str],
-    ) -> None:
-        self.codebook, self.derivations, self.hellos = codebook, derivations, hellos
-        self.reference, self.problems, self.sure = reference, problems, sure
-        self.cases: dict[str, Case] = {}
-        self.confirmed_by: dict[str, tuple[str, ...]] = {}
+    codebook: Codebook
+    derivations: Mapping[str, Derivation]
+    hellos: Mapping[str, Hello]
+    reference: str
+    problems: list[Problem]
+    sure: Collection[str]
+    cases: dict[str, Case] = field(default_factory=dict)
+    confirmed_by: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def frozen(self, questions: Sequence[Question]) -> Frozen:
         for question in questions:

@@ -15,7 +15,7 @@ from conformance.contract.expression import BadExpression, Expression
 from conformance.contract.model import Contract, Group
 from conformance.contract.parse import names
 from conformance.contract.source import Problem
-from conformance.vectors.case import Accumulation, Asked, HarnessStep, Pin, Question, slug
+from conformance.vectors.case import Asked, HarnessStep, Pin, Question, slug
 from conformance.vectors.draft import Draft, Place, Unusable, pin_of
 
 _SUM: Final = re.compile(r"@[a-z0-9_]+(?:[-+*](?:@[a-z0-9_]+|[0-9]+))+")
@@ -138,7 +138,7 @@ class Expansion:
 
     @contextmanager
     def noting(self) -> Iterator[None]:
-        """Note the problem that keeps what is made inside from being usable, once, and go on behind it."""
+        """Collect the problem that makes a case unusable, once, and go on."""
         try:
             yield
         except Unusable as error:
@@ -170,8 +170,14 @@ class Expansion:
 
     def wanted(self, draft: Draft) -> bool:
         """Whether the group's `where` keeps these inputs."""
-        where = self.group.where
-        return where is None or draft.holds(where, self.codebook[self.contract.operator].inputs, self.place / "where")
+        return self.keeps(draft, self.group.where, self.place / "where")
+
+    def keeps(self, draft: Draft, where: Expression | None, place: Place) -> bool:
+        """Whether a condition over the inputs, where there is one, is true of them."""
+        if where is None:
+            return True
+        native = self.codebook[self.contract.operator].inputs.to_native(draft.wire(place))
+        return where.holds(self.contract.environment.bind(native))
 
     def expression(self, text: str, place: Place) -> Expression:
         """A CEL condition of the group over the inputs."""
@@ -206,17 +212,4 @@ class Expansion:
             position=place.position,
             steps=steps,
             **more,
-        )
-
-    def accumulated(self, slug: str, accumulation: Accumulation, body: Mapping[str, Any]) -> Question:
-        """A question that is one long run of calls."""
-        pin = body.get("pin", {})
-        return self.question(
-            slug,
-            (),
-            self.place,
-            accumulation=accumulation,
-            confirm=body.get("confirm", "whole"),
-            sha256_pin=pin.get("sha256", ""),
-            elements_pin=pin.get("elements"),
         )

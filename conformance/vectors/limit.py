@@ -8,6 +8,7 @@ from functools import partial
 from itertools import cycle, islice
 from typing import Any, Final
 
+from conformance.codec.scalar import WIDE
 from conformance.contract.syntax import BYTES, SizeLimit, size_limits
 from conformance.contract.types import INTEGER_RANGES, ListOf, MapOf, Scalar, Value
 from conformance.vectors.case import Asked, Question
@@ -16,7 +17,6 @@ from conformance.vectors.group import Expansion
 from conformance.vectors.leaf import Spot, value_at
 
 _ANY: Final = (-(2**63), 2**64 - 1)  # of an integer inside a self-describing value
-_WIDE: Final = frozenset({"uint64", "int64", "integer"})  # decimal texts on the wire
 _LONGEST: Final = 5_000  # letters, bytes or items that are turned
 _LEAST: Final = 300  # to which a shorter one is turned, too
 _STEPS: Final = (-11, -4, -3, -2, -1, 1, 2, 3, 4, 11)  # limits are off by one, two, three or ten
@@ -27,7 +27,7 @@ _LENGTHS: Final = (0, 1, 3, 8, 16, 31, 32, 33, 64, 128, 255, 256, 257)
 
 @dataclass(frozen=True, slots=True)
 class Dial:
-    """What a leaf is turned to; `now` is its value or length, `low` and `high` its ends."""
+    """What a leaf is turned to; `now` is its value or length, `low` and `high` its bounds."""
 
     spot: Spot
     now: int
@@ -53,14 +53,10 @@ class Dial:
         """Where to look first: beside its value, the ends, and what programs are limited to; nearest first."""
         now = self.now
         found = {self.low, self.high, 2 * now, now // 2, 0, 1, *(now + step for step in _STEPS)}
-        if is_recipe(self.spot.value):
-            return sorted((place for place in found - {now} if self.low <= place <= self.high), key=self._away)
-        found |= {*_LENGTHS} if self.counts else {-1, now + 100, *(2**power for power in _POWERS)}
+        if not is_recipe(self.spot.value):
+            found |= {*_LENGTHS} if self.counts else {-1, now + 100, *(2**power for power in _POWERS)}
         inside = [place for place in found - {now} if self.low <= place <= self.high]
-        return sorted(inside, key=self._away)
-
-    def _away(self, place: int) -> tuple[int, int]:
-        return abs(place - self.now), place
+        return sorted(inside, key=lambda place: (abs(place - now), place))
 
 
 def dial_of(spot: Spot) -> Dial | None:
@@ -73,7 +69,7 @@ def dial_of(spot: Spot) -> Dial | None:
     match spot.type:
         case Scalar(name) if name in INTEGER_RANGES or name == "integer":
             low, high = INTEGER_RANGES.get(name, _ANY)
-            if (name in _WIDE and isinstance(value, str)) or type(value) is int:
+            if (name in (*WIDE, "integer") and isinstance(value, str)) or type(value) is int:
                 return Dial(spot, int(value), low, high, counts=False)
         case Scalar("bytes") if isinstance(value, str) and len(value) <= 2 * _LONGEST:
             return Dial(spot, len(value) // 2, 0, _grown(len(value) // 2), counts=True)
@@ -129,11 +125,11 @@ def beside_limit(expansion: Expansion) -> Iterator[Question]:
     makers: list[tuple[str, Make]] = []
     with expansion.noting():
         makers.extend(_makers(expansion))
+    limited = expansion.body["limit"]
+    in_bytes = any(one.unit == BYTES for one in expansion.contract.requires if one.id == limited)
     for name, make in makers:
         for side, more in (("longest", 0), ("one-more", 1)):
             yield from expansion.attempt(partial(_question, expansion, f"{name}{side}", make, more))
-        limited = expansion.body["limit"]
-        in_bytes = any(one.unit == BYTES for one in expansion.contract.requires if one.id == limited)
         if name == "astral-" and in_bytes:
             yield from expansion.attempt(partial(_in_units, expansion, make))
 
@@ -183,11 +179,11 @@ def _zeros(letters: int, short: int) -> str:
 def _items(expansion: Expansion, letters: int, short: int) -> Any:
     count = letters + short
     draft = expansion.draft()
-    held = value_at(draft.wire(expansion.place), expansion.body["grow"])
-    if isinstance(held, dict):
-        item = next(iter(held.values()))
+    whole = value_at(draft.wire(expansion.place), expansion.body["grow"])
+    if isinstance(whole, dict):
+        item = next(iter(whole.values()))
         return {f"k{k}": item for k in range(count)}
-    return [held[0]] * count
+    return [whole[0]] * count
 
 
 def _question(expansion: Expansion, slug: str, make: Make, more: int) -> Question:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -138,22 +138,8 @@ def _group_digests(corpus: Corpus, operator: str) -> dict[str, str]:
 
 def lock_text(lock: Lock) -> str:
     """The text of the lock file."""
-    released = lock.released
-    return json_text(
-        {
-            "contracts": _records(lock.contracts),
-            "released": None
-            if released is None
-            else {"tag": released.tag, "contracts": _records(released.contracts), "vectors": dict(released.vectors)},
-        }
-    )
-
-
-def _records(contracts: Mapping[str, LockedContract]) -> dict[str, Any]:
-    return {
-        operator: {"version": one.version, "digest": one.digest, "groups": dict(one.groups), "cases": one.cases}
-        for operator, one in contracts.items()
-    }
+    contracts = {operator: asdict(one) for operator, one in lock.contracts.items()}
+    return json_text({"contracts": contracts, "released": lock.released and asdict(lock.released)})
 
 
 def read_lock(file: Path, shown: str) -> Lock:
@@ -161,14 +147,9 @@ def read_lock(file: Path, shown: str) -> Lock:
     try:
         text = file.read_text(encoding="utf-8") if file.is_file() else ""
         record = json.loads(text) if text.strip() else {"contracts": {}, "released": None}
-        released = record["released"]
-        return Lock(
-            _contracts(record["contracts"]),
-            {},
-            None
-            if released is None
-            else Release(released["tag"], _contracts(released["contracts"]), dict(released["vectors"])),
-        )
+        if (released := record["released"]) is not None:
+            released = Release(released["tag"], _contracts(released["contracts"]), dict(released["vectors"]))
+        return Lock(_contracts(record["contracts"]), {}, released)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         hint = "restore the file from the last commit"
         raise BadLock(f"{shown}: it is no contracts.lock ({error!r:.120})\n    hint: {hint}") from None
@@ -251,9 +232,8 @@ def _changed(contract: Contract, changed: list[str], released: Release) -> Probl
     return Problem(contract.source.at(("version",)), "V011", message, hint)
 
 
-def _numbers(version: str) -> tuple[int, int, int]:
-    major, minor, patch = map(int, version.split("."))
-    return major, minor, patch
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(map(int, version.split(".")))
 
 
 def _lock_position(library: Library) -> Position:

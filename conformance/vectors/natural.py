@@ -19,15 +19,14 @@ import numpy as np
 
 from conformance.codec import selfdescribing
 from conformance.codec.form import Form, form_of
-from conformance.codec.scalar import IllTyped
-from conformance.contract.types import FLOAT_BYTES, TENSOR_DTYPES, ListOf, MapOf, Scalar, Struct, Tensor, Type, Value
+from conformance.codec.scalar import WIDE, IllTyped
+from conformance.contract.types import TENSOR_DTYPES, ListOf, MapOf, Scalar, Struct, Tensor, Type, Value
 from conformance.contract.value import wire_value
 from conformance.vectors.compact import MARK, expanded, recipe
 from conformance.vectors.leaf import reference
 
 ROOT_NAME: Final = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*\Z")
-_WIDE: Final = frozenset({"uint64", "int64"})
-_PACK: Final[Mapping[int, str]] = {2: ">e", 4: ">f", 8: ">d"}
+_PACK: Final[Mapping[str, str]] = {"float16": ">e", "float32": ">f", "float64": ">d"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +100,7 @@ def scalar_form(type_: Scalar) -> Form:
 
 
 def inside(step: str | int, type_: Type, value: Any) -> Any:
-    """The wire form of a part; what does not fit is told with the step that leads to it."""
+    """The wire form of a part; an error names the step that leads to it."""
     try:
         return to_wire(type_, value)
     except IllTyped as error:
@@ -109,11 +108,11 @@ def inside(step: str | int, type_: Type, value: Any) -> Any:
 
 
 def _scalar(name: str, value: Any) -> Any:
-    if name in _WIDE and type(value) is int:
+    if name in WIDE and type(value) is int:
         return str(value)
-    if name in FLOAT_BYTES and type(value) in (int, float):
+    if name in _PACK and type(value) in (int, float):
         try:
-            return struct.pack(_PACK[FLOAT_BYTES[name]], value).hex()
+            return struct.pack(_PACK[name], value).hex()
         except OverflowError:
             raise IllTyped(name, value) from None
     return value

@@ -1,4 +1,9 @@
-"""The values of a leaf that a careless carrier changes, and values near the one that is there."""
+"""The values of a leaf, in wire form, that a careless carrier or program changes, by axis.
+
+An axis is `representation` or `size`; or it is `near`, the neighbours of the value that is there; or `ends`, that
+value with one addition that careless programs remove: a line end, a blank of any kind, a NUL, a mark that begins or
+ends a text for some programs, quotes on both sides, a byte that no text has.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +14,7 @@ from typing import Any, Final, TypeGuard
 
 import numpy as np
 
+from conformance.codec.scalar import WIDE
 from conformance.contract.types import (
     FIXED_BYTES,
     INTEGER_RANGES,
@@ -23,17 +29,21 @@ from conformance.contract.types import (
 )
 from conformance.vectors.compact import recipe
 from conformance.vectors.distortion import empty_of
-from conformance.vectors.ends import ENDS, ends
 from conformance.vectors.leaf import INTEGER, Optional, Spot
 
+REPRESENTATION: Final = "representation"
+SIZE: Final = "size"
 NEAR: Final = "near"
+ENDS: Final = "ends"
+AXES: Final = (REPRESENTATION, SIZE)  # those that every operator with such leaves is walked along
+Named = tuple[str, Any]
+
 _CUTS: Final = (8, 16, 31, 32, 53, 63)  # bits at which a number is narrowed
 _DIGITS: Final = {ord("0") + k: chr(0x660 + k) for k in range(10)}
 _LONGEST: Final = 300  # letters or items of a value that has neighbours; a longer one represents its size
-Named = tuple[str, Any]
 
 
-def near(spot: Spot) -> Iterator[Named]:
+def _near(spot: Spot) -> Iterator[Named]:
     """The neighbours of the value of a leaf, each with a short name."""
     match spot.type:
         case Scalar("string") if isinstance(spot.value, str) and len(spot.value) <= _LONGEST:
@@ -42,16 +52,20 @@ def near(spot: Spot) -> Iterator[Named]:
             yield from ((name, str(number)) for name, number in _integers(int(spot.value), -(2**63), 2**64 - 1))
         case Scalar(name) if name in INTEGER_RANGES:
             near_by = _integers(int(spot.value), *INTEGER_RANGES[name])
-            yield from ((slug, str(n) if isinstance(spot.value, str) else n) for slug, n in near_by)
+            yield from ((slug, _wire(name, number)) for slug, number in near_by)
         case Scalar(name) if name == "bytes" or name in FIXED_BYTES:
             yield from _bytes(spot.value, name != "bytes")
-        case Optional(name, inner):
-            if name in spot.value:
-                yield "absent", {key: part for key, part in spot.value.items() if key != name}
-            if (empty := empty_of(inner)) is not None:
-                yield "empty", {**spot.value, name: empty}
+        case Optional():
+            yield from _presence(spot.type, spot.value)
         case ListOf() if isinstance(spot.value, list) and len(spot.value) <= _LONGEST:
             yield from _lists(spot.value)
+
+
+def _presence(member: Optional, wire: Mapping[str, Any]) -> Iterator[Named]:
+    if member.name in wire:
+        yield "absent", {key: part for key, part in wire.items() if key != member.name}
+    if (empty := empty_of(member.type)) is not None:
+        yield "empty", {**wire, member.name: empty}
 
 
 def _texts(value: str) -> Iterator[Named]:
@@ -88,10 +102,6 @@ def _lists(value: list[Any]) -> Iterator[Named]:
         yield "without-last", value[:-1]
 
 
-REPRESENTATION: Final = "representation"
-SIZE: Final = "size"
-AXES: Final = (REPRESENTATION, SIZE)  # those that every operator with such leaves is walked along
-_WIDE: Final = ("uint64", "int64")  # decimal texts on the wire
 _POWERS: Final = (7, 8, 15, 16, 31, 32, 53, 63)
 _COUNTS: Final = (9, 17, 65, 255, 256, 257, 65_535, 65_536, 65_537)
 _COUNTS_OF_STRUCTS: Final = (9, 17, 65, 255, 256, 257, 65_536)  # one large one: each costs a message of megabytes
@@ -181,7 +191,7 @@ def straddling(type_: Type | Optional, other: Type | Optional) -> Iterator[tuple
         for above, below in ((2**power, 2**power - 1), (-(2**power), -(2**power) - 1)):
             for one, beside in ((above, below), (below, above)):
                 if _fits(type_, one) and _fits(other, beside):
-                    yield _wire(type_, one), _wire(other, beside)
+                    yield _wire(type_.name, one), _wire(other.name, beside)
 
 
 def _is_integer(type_: Type | Optional) -> TypeGuard[Scalar]:
@@ -193,8 +203,8 @@ def _fits(type_: Scalar, number: int) -> bool:
     return low <= number <= high
 
 
-def _wire(type_: Scalar, number: int) -> Any:
-    return str(number) if type_.name in _WIDE else number
+def _wire(name: str, number: int) -> Any:
+    return str(number) if name in WIDE else number
 
 
 def odd_members() -> Iterator[list[Any]]:
@@ -220,18 +230,13 @@ def _representation(spot: Spot) -> Iterator[Named]:
         case Scalar("integer"):
             yield from ((str(number), str(number)) for number in integers(-(2**63), 2**64 - 1))
         case Scalar(name) if name in INTEGER_RANGES:
-            wide = name in _WIDE
-            yield from ((str(n), str(n) if wide else n) for n in integers(*INTEGER_RANGES[name]))
+            yield from ((str(number), _wire(name, number)) for number in integers(*INTEGER_RANGES[name]))
         case Scalar(name) if name in FIXED_BYTES:
             yield from _fixed(FIXED_BYTES[name])
         case Scalar(name) if name in _FLOATS:
             yield from _FLOATS[name].items()
-        case Optional(name, inner):
-            empty = empty_of(inner)
-            if name in spot.value:
-                yield "absent", {key: part for key, part in spot.value.items() if key != name}
-            if empty is not None:
-                yield "empty", {**spot.value, name: empty}
+        case Optional():
+            yield from _presence(spot.type, spot.value)
         case Tensor():
             yield from _tensors(spot.value)
 
@@ -245,7 +250,7 @@ def _fixed(size: int) -> Iterator[Named]:
 
 
 def _twin_keys(wire: Any) -> Iterator[Named]:
-    """Pairs of keys that a careless table takes for one, and keys that it cannot hold, with the others."""
+    """Pairs of keys that a careless table takes for one, and keys that it has no room for, with the others."""
     long = "k" * 64
     twins = {
         "nul": ("k", "k\0a", "k\0b"),
@@ -314,9 +319,56 @@ def _map(wire: Any, count: int) -> Any:
     return recipe("pairs", count - len(wire), key="k{k}", of={"int": "{k}"}, **{"with": list(wire)})
 
 
+_BEHIND: Final[Mapping[str, str]] = {
+    "line": "\n",
+    "return": "\r",
+    "line-of-two": "\r\n",
+    "two-lines": "\n\n",
+    "tab": "\t",
+    "blank": " ",
+    "nul": "\0",
+    "two-nuls": "\0\0",
+    "end-of-file": "\x1a",
+    "padding": "=",
+    "slash": "/",
+    "dot": ".",
+}
+_BEFORE: Final[Mapping[str, str]] = {"line": "\n", "tab": "\t", "blank": " ", "nul": "\0", "zero": "0", "plus": "+"}
+_BLANKS: Final[Mapping[str, str]] = {  # blanks, and what shows nothing, beyond ASCII
+    "hard-blank": "\u00a0",
+    "wide-blank": "\u3000",
+    "no-width": "\u200b",
+    "next-line": "\u0085",
+    "line-mark": "\u2028",
+    "byte-order-mark": "\ufeff",
+}
+_LAST_BYTES: Final[Mapping[str, str]] = {"high": "80", "all-ones": "ff"}  # in hex digits
+# By name: what is put before the value and what behind it.
+_AROUND: Final[Mapping[str, tuple[str, str]]] = {
+    **{f"{name}-behind": ("", text) for name, text in {**_BEHIND, **_BLANKS}.items()},
+    **{f"{name}-before": (text, "") for name, text in {**_BEFORE, **_BLANKS}.items()},
+    "quoted": ('"', '"'),
+    "in-apostrophes": ("'", "'"),
+}
+
+
+def _ends(spot: Spot) -> Iterator[Named]:
+    """The value of a leaf with each odd end, and each odd beginning; nothing for other leaves than texts and bytes."""
+    match spot.type:
+        case Scalar("string") if isinstance(spot.value, str):
+            for name, (before, behind) in _AROUND.items():
+                yield name, before + spot.value + behind
+        case Scalar("bytes") if isinstance(spot.value, str):
+            for name, (before, behind) in _AROUND.items():
+                yield name, before.encode().hex() + spot.value + behind.encode().hex()
+            for name, byte in _LAST_BYTES.items():
+                yield f"{name}-behind", spot.value + byte
+                yield f"{name}-before", byte + spot.value
+
+
 _MAKERS: Final[Mapping[str, Callable[[Spot], Iterator[Named]]]] = {
     REPRESENTATION: _representation,
     SIZE: _sizes,
-    NEAR: near,
-    ENDS: ends,
+    NEAR: _near,
+    ENDS: _ends,
 }

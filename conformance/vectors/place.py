@@ -95,44 +95,31 @@ def plain_map(pairs: Sequence[tuple[Any, Any]]) -> Any:
     return dict(pairs) if len(texts) == len(pairs) else tuple(pairs)
 
 
-def _each(holder: Place) -> Iterator[Place]:
-    yield holder
-    yield from _inside(holder)
-
-
 def _inside(holder: Place) -> Iterator[Place]:
-    value, type_ = holder.value, holder.type
-    if value is ABSENT:
-        return
+    for step, name, type_, value, optional in _parts(holder.type, holder.value):
+        place = Place((*holder.path, step), f"{holder.key}.{name}".removeprefix("."), type_, value, optional)
+        yield place
+        yield from _inside(place)
+
+
+def _parts(type_: Type, value: Any) -> Iterator[tuple[str | int, str, Type, Any, bool]]:
+    """The parts of a value: the step to each, its step in the key, type, value, and whether it may be absent."""
     match type_:
+        case _ if value is ABSENT:
+            return
         case Struct(fields):
             for member in fields:
-                if not is_place(member.type):
-                    inner = value.get(member.name, ABSENT)
-                    if inner is not ABSENT or member.optional:
-                        name = f"{holder.key}.{member.name}" if holder.key else member.name
-                        yield from _each(
-                            Place((*holder.path, member.name), name, member.type, inner, member.optional)
-                        )
+                if not is_place(member.type) and (member.optional or member.name in value):
+                    yield member.name, member.name, member.type, value.get(member.name, ABSENT), member.optional
         case MapOf(item):
-            for key in sorted(value):
-                yield from _each(Place((*holder.path, key), f"{holder.key}.{EACH}", item, value[key], True))
+            yield from ((key, EACH, item, value[key], True) for key in sorted(value))
         case ListOf(item):
-            for k in _ends(len(value)):
-                yield from _each(Place((*holder.path, k), f"{holder.key}.{EACH}", item, value[k], True))
-        case Value():
-            yield from _inside_value(holder)
-
-
-def _inside_value(holder: Place) -> Iterator[Place]:
-    value = holder.value
-    if isinstance(value, dict):
-        for key, inner in value.items():
-            yield from _each(Place((*holder.path, key), f"{holder.key}.{key}", holder.type, inner, True))
-    elif isinstance(value, list | tuple):
-        for k in _ends(len(value)):
-            inner = value[k][1] if isinstance(value, tuple) else value[k]
-            yield from _each(Place((*holder.path, k), f"{holder.key}.{EACH}", holder.type, inner, True))
+            yield from ((k, EACH, item, value[k], True) for k in _ends(len(value)))
+        case Value() if isinstance(value, dict):
+            yield from ((key, key, type_, inner, True) for key, inner in value.items())
+        case Value() if isinstance(value, list | tuple):
+            parts = [pair[1] for pair in value] if isinstance(value, tuple) else value
+            yield from ((k, EACH, type_, parts[k], True) for k in _ends(len(value)))
 
 
 def _ends(count: int) -> Sequence[int]:

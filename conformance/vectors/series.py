@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any, Final
 
-from conformance.contract.types import INTEGER_RANGES, ListOf, Scalar, Struct, Type
+from conformance.contract.types import INTEGER_RANGES, ListOf, Scalar, Struct, Type, is_place
 from conformance.vectors.case import Accumulation, Question
 from conformance.vectors.draft import Draft, Place
 from conformance.vectors.group import Combination, Expansion
@@ -22,6 +22,9 @@ def accumulations(expansion: Expansion) -> Iterator[Question]:
 
 def _accumulation(expansion: Expansion, combination: Combination) -> Question | None:
     body, place = expansion.body["accumulate"], expansion.place / "accumulate"
+    if any(is_place(member.type) for member in expansion.contract.inputs.fields):
+        hint = "a long run is made of calls of a pure operator; write a trace"
+        raise place.problem("C015", f"{expansion.contract.operator} takes a root or a handle", hint)
     draft = expansion.draft()
     combination.apply(draft)
     generator = body["generator"]
@@ -51,7 +54,16 @@ def _accumulation(expansion: Expansion, combination: Combination) -> Question | 
         count=body["count"],
         checkpoints=(),
     )
-    return expansion.accumulated(combination.slug or "accumulate", made, body)
+    pin = body.get("pin", {})
+    return expansion.question(
+        combination.slug or "accumulate",
+        (),
+        expansion.place,
+        accumulation=made,
+        confirm=body.get("confirm", "whole"),
+        sha256_pin=pin.get("sha256", ""),
+        elements_pin=pin.get("elements"),
+    )
 
 
 def _parameters(expansion: Expansion, draft: Draft, body: Mapping[str, Any], place: Place) -> dict[str, Any]:
@@ -84,7 +96,7 @@ def _fed(expansion: Expansion, path: str, output: str, place: Place) -> str:
 
 
 def _input_type(expansion: Expansion, path: str, place: Place) -> Type:
-    return place.key_typed(expansion.contract.inputs, path, f"unknown path {path!r} among the inputs")
+    return place.typed(expansion.contract.inputs, path, f"unknown path {path!r} among the inputs", key=True)
 
 
 def _output_type(expansion: Expansion, path: str, place: Place) -> Type:

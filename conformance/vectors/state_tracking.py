@@ -10,14 +10,14 @@ from typing import Any, Final
 from conformance.backend.outcome import ObservedResult
 from conformance.codec.codebook import Codebook, OperatorForms
 from conformance.contract.expression import BadExpression, Expression
-from conformance.contract.machine import State, known
-from conformance.contract.model import Clause, Contract
-from conformance.contract.syntax import comparisons
+from conformance.contract.machine import Method, State, known
+from conformance.contract.model import Clause, Contract, Guard
+from conformance.contract.syntax import Comparison, comparisons
 from conformance.vectors.case import Asked, CallStep, RestartStep
 from conformance.vectors.draft import Draft, Place
 from conformance.vectors.exchange import AnyStep, Exchange
 
-NOBODY: Final = "nobody"  # a text that no backend gives as a handle
+UNKNOWN_HANDLE: Final = "nobody"  # a text that no backend gives as a handle
 
 
 class Ledger:
@@ -35,7 +35,7 @@ class Ledger:
         method = self._codebook[operator].contract.method
         if method is None:
             return native
-        state = self._states.get(_key(wire.get(method.takes)))
+        state = self._states.get(_taken(method, wire))
         return native if state is None else {**native, "state": state}
 
     def note(
@@ -54,7 +54,7 @@ class Ledger:
         contract = self._codebook[operator].contract
         if (method := contract.method) is None:
             return None
-        key = f"{step}.{method.opens}" if method.opens else _key(wire.get(method.takes))
+        key = _key(step, method, wire)
         if method.closes or (not method.opens and key not in self._states):
             self._states.pop(key, None)
             return None
@@ -69,7 +69,7 @@ class Ledger:
         """A call whose answer cannot be followed: the state afterwards is unknown."""
         if (method := self._codebook[operator].contract.method) is None:
             return
-        key = f"{step}.{method.opens}" if method.opens else _key(wire.get(method.takes))
+        key = _key(step, method, wire)
         if method.opens or key in self._states:
             self._states[key] = {}
 
@@ -78,7 +78,13 @@ class Ledger:
         self._states.clear()
 
 
-def _key(handle: Any) -> str:
+def _key(step: str, method: Method, wire: Mapping[str, Any]) -> str:
+    """The handle that a call gives, or else the one that it takes."""
+    return f"{step}.{method.opens}" if method.opens else _taken(method, wire)
+
+
+def _taken(method: Method, wire: Mapping[str, Any]) -> str:
+    handle = wire.get(method.takes)
     return str(handle["from"]) if isinstance(handle, Mapping) else f"text {handle}"
 
 
@@ -87,7 +93,7 @@ UNSURE: Final = "?"  # the side where a guard depends on unknown state
 OUTSIDE: Final = "-"  # the side that no guard refuses and that lies outside the domain
 MOST_CALLS: Final = 64  # combinations of an operation's examples
 # What left - right is in the nearest case where a comparison is true, and in the nearest where it is not.
-_NEIGHBOURS: Final[Mapping[str, tuple[int, int]]] = {"<": (-1, 0), "<=": (0, 1), ">": (1, 0), ">=": (0, -1)}
+NEIGHBOURS: Final[Mapping[str, tuple[int, int]]] = {"<": (-1, 0), "<=": (0, 1), ">": (1, 0), ">=": (0, -1)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +173,7 @@ class Model:
         return Reached(SUCCEEDS, frozenset(touched), self._after(contract, inputs))
 
     def _after(self, contract: Contract, inputs: Mapping[str, Any]) -> State:
-        """The state after a success: what hangs on the answer is not known before it is there."""
+        """The state after a success: what depends on the answer is not known before the call."""
         after = dict(contract.next_state(inputs, {}))
         for name, becomes in contract.method.becomes.items() if contract.method is not None else ():
             if "result." in becomes.text:
@@ -179,20 +185,24 @@ class Model:
             if one.guard != guard:
                 continue
             left, right = one.left.evaluate(activation), one.right.evaluate(activation)
-            true, false = _NEIGHBOURS[one.sign]
+            true, false = NEIGHBOURS[one.sign]
             apart = left - right if type(left) is type(right) is int else None
             if apart in (true, false):
                 yield f"{guard}/{one.number}/{'inside' if apart == true else 'outside'}"
 
 
+def comparisons_of(guard: Guard) -> tuple[Comparison, ...]:
+    """The comparisons that a guard makes outside macros."""
+    try:
+        return comparisons(guard.expression.text)
+    except ValueError:  # this reader does not know every construct that the engine accepts
+        return ()
+
+
 def _boundaries(contract: Contract) -> Iterator[_Boundary]:
     for guard in contract.requires:
-        try:
-            found = comparisons(guard.expression.text)
-        except ValueError:  # a construct that the reader does not know; the engine has accepted the text
-            continue
-        for number, one in enumerate(found):
-            if one.sign not in _NEIGHBOURS:
+        for number, one in enumerate(comparisons_of(guard)):
+            if one.sign not in NEIGHBOURS:
                 continue
             try:
                 sides = [contract.environment.compile(side, None) for side in (one.left, one.right)]
@@ -215,7 +225,7 @@ def _moves(contract: Contract, forms: OperatorForms) -> Iterator[Move]:
         for path, k in zip(examples, row, strict=True):
             draft.set(path, examples[path][k], place / path / k)
         if takes and takes not in examples:
-            draft.set(takes, NOBODY, place)
+            draft.set(takes, UNKNOWN_HANDLE, place)
         wire = draft.wire(place)
         chosen = tuple(f"{path} {k + 1}" for path, k in zip(examples, row, strict=True))
         yield Move(contract.operator, wire, forms.inputs.to_native(wire), chosen)

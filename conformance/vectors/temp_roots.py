@@ -53,22 +53,29 @@ def regular(root: Path, path: str) -> Path:
     return found
 
 
+def write_file(file: Path, data: bytes) -> None:
+    """Write a file, but not through a symbolic link."""
+    descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o644)
+    with os.fdopen(descriptor, "wb") as opened:
+        opened.write(data)
+
+
 _PREFIX: Final = "tally-root-"
 _MEMORY: Final = "/dev/shm"  # noqa: S108 (mkdtemp makes a private folder in it)
 _ROOM: Final = 1 << 28  # bytes
 
 
-class Rooms:
+class Roots:
     """Directories by name, made when they are first asked for; a context manager that removes them and their content.
 
     Two conversations never share a directory, and no path of one reaches a vector, a digest or a record: `masked`
-    takes them out of what a backend says.
+    removes them from what a backend says.
     """
 
     def __init__(self) -> None:
         self._paths: dict[str, Path] = {}
 
-    def __enter__(self) -> Rooms:
+    def __enter__(self) -> Roots:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from conformance.contract.expression import Expression
 from conformance.contract.types import HANDLE, Scalar
 from conformance.vectors.case import Asked, HarnessStep, Pin, Question, RestartStep
 from conformance.vectors.draft import Draft, Place, pin_of
@@ -153,7 +152,7 @@ class _Chain:
                 draft = self._draft(number, each, place)
                 if number == 1 and not first and not expansion.wanted(draft):
                     return None
-                if where is not None and not self._kept(draft, where, place):
+                if not expansion.keeps(draft, where, place / "where"):
                     continue
                 name = f"round-{number}" + (f",{each.slug}" if each.slug else "")
                 self._ask(name, draft, feeder, self._pin(number, each, pins, place), place)
@@ -176,9 +175,6 @@ class _Chain:
             draft.set(path, values[k], place / "vary" / path / k)
         each.apply(draft)
         return draft
-
-    def _kept(self, draft: Draft, where: Expression, place: Place) -> bool:
-        return draft.holds(where, self.expansion.codebook[draft.contract.operator].inputs, place / "where")
 
     def _ask(self, name: str, draft: Draft, feeder: str, pin: Pin | None, place: Place) -> None:
         if feeder:

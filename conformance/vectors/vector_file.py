@@ -11,7 +11,6 @@ from conformance.vectors.case import (
     Accumulation,
     CallStep,
     Case,
-    Expected,
     ExpectedFailure,
     ExpectedResult,
     FileStep,
@@ -114,11 +113,6 @@ class Index:
         return digest_of({name: operator.digest for name, operator in self.operators.items()})
 
 
-def cases_digest(digests: Mapping[str, str]) -> str:
-    """The digest of an operator's cases, of their digests by id."""
-    return digest_of(dict(digests))
-
-
 def index_of(
     cases: Mapping[str, Sequence[Case]], files: Mapping[str, str], confirmed_by: Mapping[str, tuple[str, ...]]
 ) -> Index:
@@ -127,7 +121,7 @@ def index_of(
         {
             operator: IndexedOperator(
                 files[operator],
-                cases_digest({case.id: case.digest for case in some}),
+                digest_of({case.id: case.digest for case in some}),
                 {case.id: confirmed_by[case.id] for case in some},
             )
             for operator, some in sorted(cases.items())
@@ -188,19 +182,14 @@ def case_record(case: Case) -> dict[str, Any]:
 def essence(case: Case) -> dict[str, Any]:
     """What the digest covers: operators, inputs and expectations, without prose."""
     if case.accumulation is not None:
-        return {"accumulation": accumulation_record(case.accumulation)}
+        record = {one.name: getattr(case.accumulation, one.name) for one in fields(case.accumulation)}
+        return {"accumulation": {**record, "checkpoints": list(map(list, case.accumulation.checkpoints))}}
     return {"steps": [_step_record(step) for step in case.steps]}
 
 
 def case_digest(case: Case) -> str:
     """The digest of a case (DESIGN 5)."""
     return digest_of(essence(case))
-
-
-def accumulation_record(accumulation: Accumulation) -> dict[str, Any]:
-    """The JSON object of an accumulation."""
-    record = {one.name: getattr(accumulation, one.name) for one in fields(accumulation)}
-    return {**record, "checkpoints": [list(checkpoint) for checkpoint in accumulation.checkpoints]}
 
 
 def case_of(record: Mapping[str, Any]) -> Case:
@@ -237,14 +226,12 @@ def _step_record(step: Step) -> dict[str, Any]:
     if isinstance(step, TreeStep):
         decode = {"decode": step.decode} if step.decode else {}
         return {"tree": {"root": step.root, "path": step.path, **decode, "expected": step.expected}}
-    expected = _expected_record(step.expected)
+    match step.expected:
+        case ExpectedFailure(code, data):
+            expected: dict[str, Any] = {"failure": {"code": code, "data": data}}
+        case ExpectedResult(result):
+            expected = {"result": result}
     return {"step": step.name, "call": step.operator, "inputs": step.inputs, "expected": expected}
-
-
-def _expected_record(expected: Expected) -> dict[str, Any]:
-    if isinstance(expected, ExpectedFailure):
-        return {"failure": {"code": expected.code, "data": expected.data}}
-    return {"result": expected.fields}
 
 
 def _step_of(record: Mapping[str, Any]) -> Step:

@@ -8,11 +8,12 @@ from functools import partial
 
 from conformance.contract.model import Contract, EdgeCase, Guard
 from conformance.contract.syntax import Comparison
-from conformance.lint.call import Call
-from conformance.lint.guards import comparisons_of, looks, sides
+from conformance.lint.call import FrozenCall
+from conformance.lint.guards import looks, sides
 from conformance.lint.subject import Subject
 from conformance.tests.lint_faults.edits import Fault, put, with_cases, with_contract, without_cases
 from conformance.vectors.case import Case
+from conformance.vectors.state_tracking import comparisons_of
 
 
 def case_faults(subject: Subject) -> Iterator[Fault]:
@@ -26,12 +27,12 @@ def case_faults(subject: Subject) -> Iterator[Fault]:
         yield from _files(subject, contract)
 
 
-def _fault(code: str, name: str, subject: Subject, operator: str, found: Callable[[], Iterable[Call]]) -> Fault:
+def _fault(code: str, name: str, subject: Subject, operator: str, found: Callable[[], Iterable[FrozenCall]]) -> Fault:
     """The fault that drops the cases of some calls, which are looked for when the fault is made."""
     return Fault(code, f"{operator}: {name}", lambda: _without(subject, operator, found()))
 
 
-def _without(subject: Subject, operator: str, calls: Iterable[Call]) -> Subject:
+def _without(subject: Subject, operator: str, calls: Iterable[FrozenCall]) -> Subject:
     ids = {call.case.id for call in calls}
     return without_cases(subject, operator, lambda case: case.id in ids)
 
@@ -43,12 +44,12 @@ def _guards(subject: Subject, contract: Contract) -> Iterator[Fault]:
         yield _fault("L301", f"no case inside guard {guard.id}", subject, contract.operator, passed)
 
 
-def _refused(subject: Subject, contract: Contract, guard: Guard) -> list[Call]:
+def _refused(subject: Subject, contract: Contract, guard: Guard) -> list[FrozenCall]:
     evaluator = subject.evaluator(contract)
     return [call for call in subject.calls(contract.operator) if evaluator.refusal(contract.requires, call) is guard]
 
 
-def _true(subject: Subject, contract: Contract, clause: Guard | EdgeCase) -> list[Call]:
+def _true(subject: Subject, contract: Contract, clause: Guard | EdgeCase) -> list[FrozenCall]:
     expression = clause.when if isinstance(clause, EdgeCase) else clause.expression
     evaluator = subject.evaluator(contract)
     return [call for call in subject.calls(contract.operator) if evaluator.holds(expression.text, call)]
@@ -70,7 +71,7 @@ def _boundaries(subject: Subject, contract: Contract) -> Iterator[Fault]:
                 yield _fault("L303", name, subject, contract.operator, touching)
 
 
-def _touching(subject: Subject, contract: Contract, guard: int, comparison: Comparison, side: int) -> list[Call]:
+def _touching(subject: Subject, contract: Contract, guard: int, comparison: Comparison, side: int) -> list[FrozenCall]:
     """The calls on one side of a comparison, among those that every earlier guard lets through."""
     evaluator, earlier = subject.evaluator(contract), contract.requires[:guard]
     judged = [call for call in subject.calls(contract.operator) if evaluator.refusal(earlier, call) is None]

@@ -10,9 +10,10 @@ from conformance.contract.model import Contract
 from conformance.contract.source import Path
 from conformance.contract.syntax import size_limits
 from conformance.lint.checks import mentions
-from conformance.lint.determinism import carried_paths, equations_of, list_paths
+from conformance.lint.determinism import carried_paths, list_paths
 from conformance.lint.subject import Subject
 from conformance.tests.lint_faults.edits import Edit, Fault, Tree, add, drop, put, with_contract
+from conformance.vectors.contradiction import equations_of
 from conformance.vectors.notable import AXES
 
 _GHOST = "Missing.Ghost_v1"

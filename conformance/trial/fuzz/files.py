@@ -25,7 +25,7 @@ from conformance.trial.fuzz.judgement import judged
 from conformance.trial.fuzz.shrink import Choices, fixed, remade, smallest, some_of
 from conformance.trial.generators.generator import Generator, generator_of
 from conformance.vectors.case import Asked, CallStep, Case, FileStep, TreeStep, label
-from conformance.vectors.exchange import AnyStep, Held, Stage, restarts
+from conformance.vectors.exchange import AnyStep, Stage, Transcript, restarts
 
 Edit = tuple[FileStep, ...]  # a swap takes three steps
 Sizes = Mapping[str, int]  # of the regular files of one root, by path
@@ -46,8 +46,8 @@ class Snapshots:
                 for path in sorted(root.rglob("*"))
                 if path.is_file() and not path.is_symlink()
             }
-            for name in stage.rooms.names
-            for root in (stage.rooms.path(name),)
+            for name in stage.roots.names
+            for root in (stage.roots.path(name),)
         }
 
     def after(self, stage: Stage, step: CallStep) -> None:
@@ -317,12 +317,12 @@ class _Search:
         """Where the backend's walk parts from the reference's, None where it does not."""
         steps = example.steps
         right = self.reference.walk(steps)
-        if not isinstance(right, Held):
+        if not isinstance(right, Transcript):
             return Result(self.check, Verdict.ERROR, outcome_name(right), message=f"reference: {loss_sentence(right)}")
         if counted:
             self.count(example, right)
         said = self.backend.walk(steps)
-        if not isinstance(said, Held):
+        if not isinstance(said, Transcript):
             return Result(self.check, Verdict.ERROR, outcome_name(said), message=loss_sentence(said))
         for one, other in zip(right.exchanges, said.exchanges, strict=False):
             contract, call = self.codebook[one.operator].contract, Call(one.operator, one.inputs)
@@ -330,7 +330,7 @@ class _Search:
                 return replace(wrong, step=one.step)
         return faults_apart(self.check, right, said, FOUND) or self.trees_apart(steps, right, said)
 
-    def trees_apart(self, steps: Sequence[AnyStep], right: Held, said: Held) -> Result | None:
+    def trees_apart(self, steps: Sequence[AnyStep], right: Transcript, said: Transcript) -> Result | None:
         """The first file that differs, of those whose fate the contract does not leave open."""
         for number, step in enumerate(steps, start=1):
             if isinstance(step, TreeStep):
@@ -345,7 +345,7 @@ class _Search:
         loose = self.contract.fuzz_loose
         return {path: entry for path, entry in tree.items() if not any(fnmatchcase(path, one) for one in loose)}
 
-    def count(self, example: Example, right: Held) -> None:
+    def count(self, example: Example, right: Transcript) -> None:
         """Count whether the operator was asked behind the edits, and what came of it."""
         names = [step.name for step in example.behind if isinstance(step, CallStep | Asked)]
         behind = [one for one in right.exchanges if one.step in names and self.contract.owns(one.operator)]

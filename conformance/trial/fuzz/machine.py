@@ -22,7 +22,7 @@ from conformance.trial.fuzz.shrink import in_steps, smallest
 from conformance.vectors.case import Asked, Case, HarnessStep
 from conformance.vectors.contradiction import contradiction
 from conformance.vectors.derived import given_steps
-from conformance.vectors.exchange import Held
+from conformance.vectors.exchange import Transcript
 from conformance.vectors.filedraft import roots_of
 from conformance.vectors.group import Expansion
 from conformance.vectors.state_tracking import Situation, situations
@@ -88,7 +88,7 @@ class _Search:
         """What is wrong with the backend's answers to a program, at the first call where anything is."""
         steps, check = self.steps(program), fuzz_check(self.contract)
         right = self.reference.walk(steps)
-        if not isinstance(right, Held):
+        if not isinstance(right, Transcript):
             message = f"the reference was lost: {loss_sentence(right)}"
             return Result(check, Verdict.ERROR, outcome_name(right), message=message)
         found = tuple(situations(steps, right.exchanges, self.codebook))
@@ -99,7 +99,7 @@ class _Search:
                 message = f"{CONTRADICTED}: {broken}"
                 return Result(check, Verdict.ERROR, step=situation.exchange.step, message=message)
         said = self.backend.walk(steps)
-        if not isinstance(said, Held):
+        if not isinstance(said, Transcript):
             return Result(check, Verdict.ERROR, outcome_name(said), message=loss_sentence(said))
         for one, other in zip(right.exchanges, said.exchanges, strict=False):
             contract = self.codebook[one.operator].contract

@@ -17,7 +17,7 @@ from conformance.vectors.derived import kebab, own_roots
 from conformance.vectors.exchange import AnyStep
 from conformance.vectors.leaf import is_damaged, is_reference
 from conformance.vectors.place import ABSENT
-from conformance.vectors.state_tracking import NOBODY
+from conformance.vectors.state_tracking import UNKNOWN_HANDLE
 
 STRANGER: Final = -1  # in place of a turn: a handle that no operation returned
 
@@ -56,7 +56,7 @@ def step_name(k: int, program: Program, codebook: Codebook) -> str:
 def _step(k: int, program: Program, codebook: Codebook) -> Asked:
     turn = program[k]
     forms, method = codebook[turn.operator], method_of(codebook, turn.operator)
-    texts = dict.fromkeys((*turn.roots, *([method.takes] if method.takes else ())), NOBODY)
+    texts = dict.fromkeys((*turn.roots, *([method.takes] if method.takes else ())), UNKNOWN_HANDLE)
     opened = sum(not method_of(codebook, one.operator).takes for one in program[: k + 1])
     wire = {**forms.inputs.from_native({**turn.native, **texts}), **turn.roots}
     wire = own_roots(forms.contract, wire, max(opened, 1))
@@ -67,7 +67,7 @@ def _step(k: int, program: Program, codebook: Codebook) -> Asked:
 
 def _handle(giver: int | None, program: Program, codebook: Codebook) -> Any:
     if giver is None or giver == STRANGER:
-        return NOBODY
+        return UNKNOWN_HANDLE
     return {"from": f"{step_name(giver, program, codebook)}.{method_of(codebook, program[giver].operator).opens}"}
 
 
@@ -103,7 +103,7 @@ def turn_of(step: CallStep, codebook: Codebook, names: Mapping[str, int]) -> Tur
     if holds_recipe(wire) or any(is_reference(part) or is_damaged(part) for part in wire.values()):
         return None
     places = (*roots, *([method.takes] if method.takes else ()))
-    native = forms.inputs.to_native({**wire, **dict.fromkeys(places, NOBODY)})
+    native = forms.inputs.to_native({**wire, **dict.fromkeys(places, UNKNOWN_HANDLE)})
     plain = {name: value for name, value in native.items() if name not in places}
     return Turn(step.operator, plain, roots, handle)
 

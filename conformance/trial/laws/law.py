@@ -21,7 +21,7 @@ from conformance.contract.model import LawUse
 from conformance.contract.source import MalformedContract, Problem
 from conformance.trial.check import FailedCall
 from conformance.trial.generators.generator import offered
-from conformance.vectors.temp_roots import Rooms
+from conformance.vectors.temp_roots import Roots
 
 Axes = dict[str, tuple[Any, ...]]
 Point = Mapping[str, Any]
@@ -287,12 +287,12 @@ _ROOT: Final = re.compile(r"\{root:([^}]*)\}\Z")
 @contextmanager
 def law_root() -> Iterator[Path]:
     """A fresh root; a LawBroken that leaves it names the root as `{root:a}` and contains no path."""
-    with Rooms() as rooms:
+    with Roots() as roots:
         try:
-            yield rooms.path("a")
+            yield roots.path("a")
         except LawBroken as broken:
-            call = broken.call and replace(broken.call, inputs=_as_frozen(rooms.masked(broken.call.inputs)))
-            raise LawBroken(rooms.masked(broken.message), call) from None
+            call = broken.call and replace(broken.call, inputs=_as_frozen(roots.masked(broken.call.inputs)))
+            raise LawBroken(roots.masked(broken.message), call) from None
 
 
 def _as_frozen(inputs: Mapping[str, Any]) -> dict[str, Any]:
