@@ -9,6 +9,7 @@ from pathlib import Path as FilePath
 from typing import Any, Final
 
 from conformance.contract.source import MAX_VALUES, MalformedContract, Path, Position, Problem, Source
+from conformance.contract.steps import with_long_steps, with_named_steps
 from conformance.contract.types import INTEGER_RANGES
 from conformance.contract.value import value_item, wire_value
 
@@ -97,9 +98,11 @@ def written_out(source: Source) -> Source:
         return source
     if not isinstance(source.value.get(VALUES, {}), dict):
         raise MalformedContract([source.problem((VALUES,), "C002", "values: expected a map", "name each value")])
+    source = with_long_steps(source)
     writer = _Writer(source)
     value = {key: writer.out(part, (key,), (key,)) for key, part in source.value.items() if key != VALUES}
-    return replace(source, value=value, values={(): source.at(()), **writer.values}, keys=writer.keys)
+    places = {(): source.at(()), **writer.values}
+    return with_named_steps(replace(source, value=value, values=places, keys=writer.keys))
 
 
 class _Refused(Exception):
