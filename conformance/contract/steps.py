@@ -81,25 +81,31 @@ class _Reader:
         return steps
 
     def step(self, step: Mapping[str, Any], at: Path) -> Mapping[str, Any]:
-        if len(step) == 1:
-            ((name, parts),) = step.items()
-            if name not in _OTHERS | _CALL_KEYS and not name[:1].isupper():
-                if not isinstance(self.named_values, dict) or name not in self.named_values:
-                    hint = "a step is a call, `Read: {...}`, a named value, or one of " + ", ".join(sorted(_OTHERS))
-                    raise MalformedContract([self.source.problem(at, "C018", f"no named value {name!r:.60}", hint)])
-                self.moved[(*at, name)] = ("with",)
-                return {"like": name, "with": parts}
-        return self.called(step, at)
+        patterns = [key for key in step if key not in _OTHERS | _CALL_KEYS and not key[:1].isupper()]
+        if not patterns or step.keys() & _OTHERS:
+            return self.called(step, at)
+        name, *others = patterns
+        if not isinstance(self.named_values, dict) or name not in self.named_values:
+            hint = "a step is a call, `Read: {...}`, a named value, or one of " + ", ".join(sorted(_OTHERS))
+            raise MalformedContract([self.source.problem((*at, name), "C018", f"no named value {name!r:.60}", hint)])
+        if others or step.keys() & {"set", "unset"}:
+            message, hint = f"more than one thing beside {name}", "beside it may be step, base, use, gives and fails"
+            raise MalformedContract([self.source.problem(at, "C018", message, hint)])
+        self.moved[(*at, name)] = ("with",)
+        beside = self.called({key: part for key, part in step.items() if key != name}, at)
+        return {"like": name, "with": step[name], **({"set": dict(beside)} if beside else {})}
 
     def named(self, value: Any, at: Path) -> Any:
         """A named value; the steps in it may be short."""
         if isinstance(value, list):
             return [self.named(one, (*at, k)) if isinstance(one, dict) else one for k, one in enumerate(value)]
-        if isinstance(value, dict) and all(key in _CALL_KEYS or key[:1].isupper() for key in value):
-            if "step" in value or any(key[:1].isupper() for key in value):
-                return self.called(value, at)
+        if not isinstance(value, dict):
+            return value
+        calls = any(key[:1].isupper() for key in value)
+        if ("step" in value or calls) and all(key in _CALL_KEYS or key[:1].isupper() for key in value):
+            return self.called(value, at)
         # A case, in a list that several contracts use.
-        return self.pinned(value, at) if isinstance(value, dict) and "id" in value else value
+        return self.pinned(value, at) if "id" in value else value
 
     def called(self, step: Mapping[str, Any], at: Path) -> Mapping[str, Any]:
         """A step with `call` and `set` instead of `Call: inputs`."""

@@ -32,6 +32,8 @@ def trace(*steps: str) -> Any:
         ("{step: a, gives: {row: 2}}", "{step: a, pin: {result: {row: 2}}}"),
         ("{step: a, fails: BAD}", "{step: a, pin: {failure: BAD}}"),
         ("{take: {rows: 2}}", "{step: batch, call: Take, set: {rows: 2}, pin: {result: {rows: 2}}}"),
+        ("{step: a, take: {rows: 2}, base: b}", "{step: a, Take: {rows: 2}, base: b, gives: {rows: 2}}"),
+        ("{take: {rows: 2}, fails: BAD}", "{step: batch, call: Take, set: {rows: 2}, pin: {failure: BAD}}"),
         ("{restart: true}", "{restart: true}"),
     ],
 )
@@ -74,7 +76,9 @@ def test_the_parts_of_a_short_step_keep_their_places() -> None:
 @pytest.mark.parametrize(
     ("step", "said"),
     [
-        ("{tkae: {rows: 1}}", "x.yaml:8:5: C018 no named value 'tkae'"),
+        ("{tkae: {rows: 1}}", "x.yaml:8:12: C018 no named value 'tkae'"),
+        ("{take: {rows: 1}, set: {rows: 2}}", "x.yaml:8:5: C018 more than one thing beside take"),
+        ("{take: {rows: 1}, faults: {}}", "more than one thing beside take"),
         ("{step: a, Read: {}, Write: {}}", "x.yaml:8:5: C018 one step with Read, Write"),
         ("{step: a, Read: {}, set: {row: 1}}", "one step with Read, set"),
         ("{step: a, gives: {}, fails: BAD}", "one answer with gives and fails"),
