@@ -58,6 +58,9 @@ class _Reader:
         group = dict(group)
         if "trace" in group:
             group["trace"] = self.trace(group["trace"], (*at, "trace"))
+        if isinstance(group.get("matrix"), dict):
+            axes = group["matrix"].items()
+            group["matrix"] = {name: self.axis(values, (*at, "matrix", name)) for name, values in axes}
         if isinstance(group.get("cases"), list):
             common = {key: group.pop(key) for key in ("gives", "fails") if key in group}
             group["cases"] = [
@@ -65,6 +68,13 @@ class _Reader:
                 for k, one in enumerate(group["cases"])
             ]
         return group
+
+    def axis(self, values: Any, at: Path) -> Any:
+        """The values of an axis; a map of them has their names."""
+        if not isinstance(values, dict) or values.keys() & {"damages", "like", "join", "series", "repeat"}:
+            return values
+        self.moved |= {(*at, name): (k, "value") for k, name in enumerate(values)}
+        return [{"name": name, "value": value} for name, value in values.items()]
 
     def case(self, case: Mapping[str, Any], common: Mapping[str, Any], at: Path) -> Mapping[str, Any]:
         own = case.keys() & {"pin", "like", *_PINS}
@@ -88,7 +98,7 @@ class _Reader:
         if not isinstance(self.named_values, dict) or name not in self.named_values:
             hint = "a step is a call, `Read: {...}`, a named value, or one of " + ", ".join(sorted(_OTHERS))
             raise MalformedContract([self.source.problem((*at, name), "C018", f"no named value {name!r:.60}", hint)])
-        if others or step.keys() & {"set", "unset"}:
+        if others or step.keys() - {name, "step", "base", "use", "pin", *_PINS}:
             message, hint = f"more than one thing beside {name}", "beside it may be step, base, use, gives and fails"
             raise MalformedContract([self.source.problem(at, "C018", message, hint)])
         self.moved[(*at, name)] = ("with",)

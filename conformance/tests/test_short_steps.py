@@ -60,6 +60,18 @@ def test_a_failure_of_a_group_is_that_of_each_case_without_an_answer() -> None:
     assert group == {"group": "g", "cases": [{"id": name, "pin": pin} for name, pin in zip("abc", pins, strict=True)]}
 
 
+def test_the_values_of_an_axis_may_be_a_map_of_their_names() -> None:
+    axes = "'@a': {one: {repeat: [x, 2]}, '2': y}, '@b': {damages: f}, '@c': {like: faults}"
+    text = f"{NAMED}- {{group: g, matrix: {{{axes}}}}}\n"
+    source = written_out(parse(text, "x.yaml"))
+    matrix = source.value["vectors"][0]["matrix"]
+    assert matrix["@a"] == [{"name": "one", "value": "xx"}, {"name": "2", "value": "y"}]
+    assert matrix["@b"] == {"damages": "f"}
+    assert matrix["@c"] == [{"id": "one", "pin": {"failure": "BAD"}}]
+    line = text.splitlines()[-1]
+    assert source.at(("vectors", 0, "matrix", "@a", 1, "value")).column == line.index("y}") + 1
+
+
 def test_named_cases_may_be_short() -> None:
     text = NAMED + "- {group: g, cases: {like: faults}}\n"
     assert written_out(parse(text, "x.yaml")).value["vectors"][0]["cases"] == [{"id": "one", "pin": {"failure": "BAD"}}]
