@@ -14,6 +14,7 @@ from typing import Any
 from conformance.contract.cache import MISSING, Cache, digest_of_files, digest_of_texts
 from conformance.contract.finder import Layout, Snapshot
 from conformance.contract.lazy import DeferredMapping
+from conformance.contract.pages import written_page
 from conformance.contract.shorthand import SHARED, companion_of, joined, with_shared, written_out
 from conformance.contract.source import MalformedContract, Path, Position, Problem, Source, parse, read
 
@@ -116,6 +117,7 @@ class Reader:
                 for one, file in zip(others, files[1:], strict=True):
                     source = with_shared(source, one) if file.name == SHARED else joined(source, one)
                 source = written_out(source)
+            source = written_page(source, schema)
         except MalformedContract as error:
             self.problems += error.problems
             return None

@@ -9,6 +9,7 @@ from pathlib import Path as FilePath
 from typing import Any, Final
 
 from conformance.contract.source import MAX_VALUES, MalformedContract, Path, Position, Problem, Source
+from conformance.contract.steps import with_long_steps, with_named_steps
 from conformance.contract.types import INTEGER_RANGES
 from conformance.contract.value import value_item, wire_value
 
@@ -97,9 +98,11 @@ def written_out(source: Source) -> Source:
         return source
     if not isinstance(source.value.get(VALUES, {}), dict):
         raise MalformedContract([source.problem((VALUES,), "C002", "values: expected a map", "name each value")])
+    source = with_long_steps(source)
     writer = _Writer(source)
     value = {key: writer.out(part, (key,), (key,)) for key, part in source.value.items() if key != VALUES}
-    return replace(source, value=value, values={(): source.at(()), **writer.values}, keys=writer.keys)
+    places = {(): source.at(()), **writer.values}
+    return with_named_steps(replace(source, value=value, values=places, keys=writer.keys))
 
 
 class _Refused(Exception):
@@ -166,6 +169,7 @@ class _Writer:
         parts: Any = body["join"] if isinstance(body["join"], list) else []
         items: list[Any] = []
         texts: list[str] = []
+        maps: dict[str, Any] = {}
         for k, part in enumerate(parts):
             # The items of a written list keep their positions; how many another part has is not known before.
             here = (*at, "join", k)
@@ -174,13 +178,16 @@ class _Writer:
                 items += [self.out(item, (*here, j), (*to, first + j)) for j, item in enumerate(part)]
             elif isinstance(made := self.out(part, here), list):
                 items += made
+            elif isinstance(made, dict):
+                maps |= made
             else:
                 texts += [str(made) if type(made) is int else made]
-        if not parts or (items and texts) or not all(isinstance(text, str) for text in texts):
-            raise _Refused("expected a list of texts, or a list of lists", "{join: [ab, {repeat: [c, 300]}]}")
+        kinds = sum(map(bool, (items, texts, maps)))
+        if not parts or kinds > 1 or not all(isinstance(text, str) for text in texts):
+            raise _Refused("expected a list of texts, of lists, or of maps", "{join: [ab, {repeat: [c, 300]}]}")
         if sum(map(len, texts)) + len(items) > LONGEST:
             raise _Refused(f"more than {LONGEST:,} letters or items", "make it shorter, or write a recipe")
-        return "".join(texts) if texts else items
+        return "".join(texts) if texts else maps or items
 
     def _cbor(self, body: Mapping[str, Any], at: Path, _: Path | None) -> str:
         return value_item(wire_value(self.out(body["cbor"], (*at, "cbor")), canonical=True)).hex()
@@ -198,9 +205,12 @@ class _Writer:
                         raise _Refused(f"the base has {found!r:.80} at {offset}, not {old!r:.80}", "look at the base")
                     parts += [whole[done:offset], _bytes(new)]
                     done = offset + len(before)
+                case [int(offset), int(size), str(new)] if offset >= done and 0 <= size <= len(whole) - offset:
+                    parts += [whole[done:offset], _bytes(new)]
+                    done = offset + size
                 case _:
                     hint = "offsets count bytes of the base and ascend; quote the hex"
-                    raise _Refused(f"expected [offset, old hex, new hex], found {row!r:.80}", hint)
+                    raise _Refused(f"expected [offset, old hex or size, new hex], found {row!r:.80}", hint)
         return b"".join([*parts, whole[done:]]).hex()
 
     def _tensor(self, body: Mapping[str, Any], at: Path, _: Path | None) -> Any:

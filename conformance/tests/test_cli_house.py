@@ -17,6 +17,8 @@ import conformance.contract.finder
 import conformance.trial.floor
 from conformance.cli.main import status_of
 from conformance.contract.finder import Layout, find_layout
+from conformance.contract.pages import written_page
+from conformance.contract.source import read
 from conformance.lint.catalogue import lint, rule_with
 from conformance.trial.trivial import TRIVIAL
 
@@ -38,7 +40,7 @@ def furnish(root: Path) -> None:
     body = yaml.safe_load((shipped.root / CONTRACT).read_text("utf-8"))
     body["vectors"] = [group for group in body["vectors"] if group["group"] in ("pinned-orders", "sizes", "no-blocks")]
     (root / CONTRACT).write_text(yaml.safe_dump(body, sort_keys=False), "utf-8")
-    mutants = yaml.safe_load((shipped.spec / "data" / "mutants.yaml").read_text("utf-8"))["mutants"]
+    mutants = written_page(read(shipped.spec / "data" / "mutants.yaml"), "mutants").value["mutants"]
     some = {"mutants": [mutant for mutant in mutants if mutant["id"] in KEPT]}
     (spec / "data" / "mutants.yaml").write_text(yaml.safe_dump(some, sort_keys=False), "utf-8")
 

@@ -13,6 +13,8 @@ import yaml
 
 from conformance.contract.family import Mutant
 from conformance.contract.library import Library
+from conformance.contract.pages import written_page
+from conformance.contract.source import read
 from conformance.tests.mutant_results import DECODE, EMIT, ORDER, cases_of, codebook, committed, quick_cases
 from conformance.tests.shipped import shipped_library
 from conformance.trial.client import attempt
@@ -35,9 +37,8 @@ SMALL = ("control", *WRONG)
 
 
 def declared() -> dict[str, dict[str, Any]]:
-    files = sorted(shipped_library().layout.spec.glob("*/mutants.yaml"))
-    entries = [entry for file in files for entry in yaml.safe_load(file.read_text("utf-8"))["mutants"]]
-    return {entry["id"]: entry for entry in entries}
+    pages = [written_page(read(file), "mutants") for file in shipped_library().layout.spec.glob("*/mutants.yaml")]
+    return {entry["id"]: entry for page in pages for entry in page.value["mutants"]}
 
 
 def patches(entry: Mapping[str, Any]) -> list[Mapping[str, str]]:

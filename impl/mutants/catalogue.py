@@ -62,17 +62,24 @@ def find_mutant(identity: str, spec: Path) -> Mutant:
 def _entries(file: Path) -> list[Mapping[str, Any]]:
     with file.open("rb") as stream:
         document = yaml.load(stream, LOADER)  # noqa: S506 (a safe loader, in C where there is one)
-    return list((document or {}).get("mutants") or [])
+    return [one for entry in (document or {}).get("mutants") or [] for one in _ungrouped(entry)]
+
+
+def _ungrouped(entry: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return the mutants of a group, {file, mutants}, each with the file of the group; or the one mutant."""
+    shared = {key: entry[key] for key in ("file",) if key in entry}
+    return [{**shared, **one} for one in entry["mutants"]] if "mutants" in entry else [entry]
 
 
 def _read_mutant(entry: Mapping[str, Any]) -> Mutant:
     identity = entry["id"]
     if entry.get("control") is True:
         return Mutant(identity, ())
-    patches = entry.get("patches") or [entry[key] for key in ("patch",) if key in entry]
-    if not patches:
+    # The text to find is beside the id, or in `patch`, or there are several.
+    patches = entry.get("patches") or [entry.get("patch") or entry]
+    if "find" not in patches[0]:
         raise UnusableMutant(f"the mutant {identity!r} has no patch and is no control")
     try:
-        return Mutant(identity, tuple(Patch(p["file"], p["find"], p["replace"]) for p in patches))
-    except (KeyError, TypeError) as reason:
+        return Mutant(identity, tuple(Patch(p.get("file") or entry["file"], p["find"], p["replace"]) for p in patches))
+    except (AttributeError, KeyError, TypeError) as reason:
         raise UnusableMutant(f"the patch of {identity!r} is malformed: {reason}") from None

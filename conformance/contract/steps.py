@@ -1,0 +1,184 @@
+"""Short forms of the steps of a trace and of pins: read before named values are written out, numbered afterwards."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from conformance.contract.source import MalformedContract, Path, Position, Source
+
+_PINS: Final = {"gives": "result", "fails": "failure"}
+_CALL_KEYS: Final = frozenset({"step", "call", "base", "set", "unset", "use", "pin", *_PINS})
+_OTHERS: Final = frozenset(
+    {"restart", "put", "flip", "truncate", "delete", "rename", "link", "damage", "tree", "like", "given"}
+)  # what a map among the steps begins with if it is no call
+_WORD: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+NUMBERED: Final = "-N"  # the end of a name that gets a number
+
+
+def with_long_steps(source: Source) -> Source:
+    """The source with `{Call: inputs}`, `{pattern: parts}`, `gives` and `fails` in the long form of a step."""
+    if not isinstance(source.value, dict):
+        return source
+    reader = _Reader(source)
+    value = dict(source.value)
+    if isinstance(value.get("values"), dict):
+        value["values"] = {name: reader.named(one, ("values", name)) for name, one in value["values"].items()}
+    if isinstance(value.get("vectors"), list):
+        value["vectors"] = [reader.group(one, ("vectors", k)) for k, one in enumerate(value["vectors"])]
+    if not reader.moved:
+        return replace(source, value=value)
+    values = {reader.new_path(path): place for path, place in source.values.items()}
+    keys = {reader.new_path(path): place for path, place in source.keys.items()}
+    return replace(source, value=value, values={**reader.made, **values}, keys=keys)
+
+
+class _Reader:
+    """Reads the short forms of one source; `moved` says where a key of a short form is in the long one."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.named_values = source.value.get("values")
+        self.moved: dict[Path, Path] = {}
+        self.made: dict[Path, Position] = {}
+
+    def new_path(self, path: Path) -> Path:
+        new = list(path)
+        # The last step that moved is replaced first, so that the paths above are still the old ones.
+        for size in range(len(path), 0, -1):
+            if path[:size] in self.moved:
+                new[size - 1 : size] = self.moved[path[:size]]
+        return tuple(new)
+
+    def group(self, group: Any, at: Path) -> Any:
+        if not isinstance(group, dict):
+            return group
+        group = dict(group)
+        if "trace" in group:
+            group["trace"] = self.trace(group["trace"], (*at, "trace"))
+        if isinstance(group.get("matrix"), dict):
+            axes = group["matrix"].items()
+            group["matrix"] = {name: self.axis(values, (*at, "matrix", name)) for name, values in axes}
+        if isinstance(group.get("cases"), list):
+            common = {key: group.pop(key) for key in ("gives", "fails") if key in group}
+            group["cases"] = [
+                self.case(one, common, (*at, "cases", k)) if isinstance(one, dict) else one
+                for k, one in enumerate(group["cases"])
+            ]
+        return group
+
+    def axis(self, values: Any, at: Path) -> Any:
+        """The values of an axis; a map of them has their names."""
+        if not isinstance(values, dict) or values.keys() & {"damages", "like", "join", "series", "repeat"}:
+            return values
+        self.moved |= {(*at, name): (k, "value") for k, name in enumerate(values)}
+        return [{"name": name, "value": value} for name, value in values.items()]
+
+    def case(self, case: Mapping[str, Any], common: Mapping[str, Any], at: Path) -> Mapping[str, Any]:
+        own = case.keys() & {"pin", "like", *_PINS}
+        return self.pinned(case if own else {**case, **common}, at)
+
+    def trace(self, steps: Any, at: Path) -> Any:
+        """Steps in a list, or in the lists of a `join` or `repeat`."""
+        if isinstance(steps, list):
+            return [self.step(one, (*at, k)) if isinstance(one, dict) else one for k, one in enumerate(steps)]
+        for form in ("join", "repeat"):
+            if isinstance(steps, dict) and isinstance(steps.get(form), list):
+                parts = enumerate(steps[form])
+                return {**steps, form: [self.trace(part, (*at, form, k)) for k, part in parts]}
+        return steps
+
+    def step(self, step: Mapping[str, Any], at: Path) -> Mapping[str, Any]:
+        patterns = [key for key in step if key not in _OTHERS | _CALL_KEYS and not key[:1].isupper()]
+        if not patterns or step.keys() & _OTHERS:
+            return self.called(step, at)
+        name, *others = patterns
+        if not isinstance(self.named_values, dict) or name not in self.named_values:
+            hint = "a step is a call, `Read: {...}`, a named value, or one of " + ", ".join(sorted(_OTHERS))
+            raise MalformedContract([self.source.problem((*at, name), "C018", f"no named value {name!r:.60}", hint)])
+        if others or step.keys() - {name, "step", "base", "use", "pin", *_PINS}:
+            message, hint = f"more than one thing beside {name}", "beside it may be step, base, use, gives and fails"
+            raise MalformedContract([self.source.problem(at, "C018", message, hint)])
+        self.moved[(*at, name)] = ("with",)
+        beside = self.called({key: part for key, part in step.items() if key != name}, at)
+        return {"like": name, "with": step[name], **({"set": dict(beside)} if beside else {})}
+
+    def named(self, value: Any, at: Path) -> Any:
+        """A named value; the steps in it may be short."""
+        if isinstance(value, list):
+            return [self.named(one, (*at, k)) if isinstance(one, dict) else one for k, one in enumerate(value)]
+        if not isinstance(value, dict):
+            return value
+        calls = any(key[:1].isupper() for key in value)
+        if ("step" in value or calls) and all(key in _CALL_KEYS or key[:1].isupper() for key in value):
+            return self.called(value, at)
+        # A case, in a list that several contracts use.
+        return self.pinned(value, at) if "id" in value else value
+
+    def called(self, step: Mapping[str, Any], at: Path) -> Mapping[str, Any]:
+        """A step with `call` and `set` instead of `Call: inputs`."""
+        calls = [key for key in step if key[:1].isupper()]
+        if not calls:
+            return self.pinned(step, at)
+        if len(calls) > 1 or step.keys() & {"call", "set"}:
+            found = ", ".join(key for key in step if key in ("call", "set", *calls))
+            raise MalformedContract([self.source.problem(at, "C018", f"one step with {found}", "write one call")])
+        (call,) = calls
+        inputs = {"set": step[call]} if step[call] != {} else {}
+        self.moved[(*at, call)] = ("set",)
+        self.made[(*at, "call")] = self.source.key_at((*at, call))
+        return self.pinned({**{key: part for key, part in step.items() if key != call}, "call": call, **inputs}, at)
+
+    def pinned(self, step: Mapping[str, Any], at: Path) -> Mapping[str, Any]:
+        """A step or case with `pin` instead of `gives` or `fails`."""
+        short = [key for key in ("pin", *_PINS) if key in step]
+        if len(short) > 1:
+            message = f"one answer with {' and '.join(short)}"
+            raise MalformedContract([self.source.problem(at, "C018", message, "a call either gives or fails")])
+        if not short or short == ["pin"]:
+            return step
+        (key,) = short
+        self.moved[(*at, key)] = ("pin", _PINS[key])
+        self.made[(*at, "pin")] = self.source.key_at((*at, key))
+        return {**{name: part for name, part in step.items() if name != key}, "pin": {_PINS[key]: step[key]}}
+
+
+def with_named_steps(source: Source) -> Source:
+    """The source with a name for every call of a trace: `advance` and `advance-2` for two of `Advance`."""
+    if not isinstance(source.value, dict) or not isinstance(source.value.get("vectors"), list):
+        return source
+    groups = [
+        {**group, "trace": _named(group["trace"])}
+        if isinstance(group, dict) and isinstance(group.get("trace"), list)
+        else group
+        for group in source.value["vectors"]
+    ]
+    return replace(source, value={**source.value, "vectors": groups})
+
+
+def _named(steps: list[Any]) -> list[Any]:
+    found: list[Any] = []
+    taken: set[Any] = set()
+    for step in steps:
+        if isinstance(step, dict):
+            name = step.get("step", _name_of(step["call"]) if isinstance(step.get("call"), str) else "")
+            if isinstance(name, str) and name.endswith(NUMBERED):
+                step = {**step, "step": _numbered(name.removesuffix(NUMBERED), taken)}
+            taken.add(step.get("step"))
+        found.append(step)
+    return found
+
+
+def _name_of(call: str) -> str:
+    """The name of a step without one: `NextChunk` is `next-chunk`, `Family.ReadRows_v1` is `read-rows`."""
+    operation = re.sub(r"_v[0-9]+$", "", call.rpartition(".")[2])
+    return _WORD.sub("-", operation).lower() + NUMBERED
+
+
+def _numbered(name: str, taken: set[Any]) -> str:
+    number = 1
+    while (numbered := f"{name}-{number}" if number > 1 else name) in taken:
+        number += 1
+    return numbered

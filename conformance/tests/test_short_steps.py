@@ -1,0 +1,103 @@
+"""A short step of a trace means the long one, and a call without a name is called after its operation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from conformance.contract.shorthand import written_out
+from conformance.contract.source import MalformedContract, parse
+
+NAMED = """
+values:
+  take: {step: {given: step, default: batch-N}, Take: {rows: {given: rows}}, gives: {rows: {given: rows}}}
+  faults: [{id: one, fails: BAD}]
+vectors:
+"""
+
+
+def trace(*steps: str) -> Any:
+    text = NAMED + "- group: g\n  trace:\n" + "".join(f"  - {step}\n" for step in steps)
+    return written_out(parse(text, "x.yaml")).value["vectors"][0]["trace"]
+
+
+@pytest.mark.parametrize(
+    ("short", "long"),
+    [
+        ("{step: a, Read: {row: 1}, base: b}", "{step: a, call: Read, base: b, set: {row: 1}}"),
+        ("{step: a, Read: {}}", "{step: a, call: Read}"),
+        ("{Read: {row: {repeat: [x, 3]}}}", "{step: read, call: Read, set: {row: xxx}}"),
+        ("{Family.ReadRows_v1: {}}", "{step: read-rows, call: Family.ReadRows_v1}"),
+        ("{step: a, gives: {row: 2}}", "{step: a, pin: {result: {row: 2}}}"),
+        ("{step: a, fails: BAD}", "{step: a, pin: {failure: BAD}}"),
+        ("{take: {rows: 2}}", "{step: batch, call: Take, set: {rows: 2}, pin: {result: {rows: 2}}}"),
+        ("{step: a, take: {rows: 2}, base: b}", "{step: a, Take: {rows: 2}, base: b, gives: {rows: 2}}"),
+        ("{take: {rows: 2}, fails: BAD}", "{step: batch, call: Take, set: {rows: 2}, pin: {failure: BAD}}"),
+        ("{restart: true}", "{restart: true}"),
+    ],
+)
+def test_a_short_step_is_the_long_one(short: str, long: str) -> None:
+    assert trace(short) == trace(long)
+
+
+def test_calls_of_one_name_are_numbered_from_the_second_and_skip_names_that_are_taken() -> None:
+    calls = ("{Read: {}}", "{step: read-2, Read: {}}", "{restart: true}", "{Read: {}}")
+    steps = trace(*calls, "{take: {rows: 1}}", "{take: {rows: 2}}")
+    assert [step.get("step") for step in steps] == ["read", "read-2", None, "read-3", "batch", "batch-2"]
+
+
+def test_a_join_of_steps_may_have_short_ones() -> None:
+    text = NAMED + "- {group: g, trace: {join: [{repeat: [[{Read: {}}], 2]}, [{take: {rows: 1}}]]}}\n"
+    steps = written_out(parse(text, "x.yaml")).value["vectors"][0]["trace"]
+    assert [step["step"] for step in steps] == ["read", "read-2", "batch"]
+
+
+def test_a_failure_of_a_group_is_that_of_each_case_without_an_answer() -> None:
+    text = NAMED + "- {group: g, fails: BAD, cases: [{id: a}, {id: b, gives: {row: 1}}, {id: c, fails: WORSE}]}\n"
+    (group,) = written_out(parse(text, "x.yaml")).value["vectors"]
+    pins = [{"failure": "BAD"}, {"result": {"row": 1}}, {"failure": "WORSE"}]
+    assert group == {"group": "g", "cases": [{"id": name, "pin": pin} for name, pin in zip("abc", pins, strict=True)]}
+
+
+def test_the_values_of_an_axis_may_be_a_map_of_their_names() -> None:
+    axes = "'@a': {one: {repeat: [x, 2]}, '2': y}, '@b': {damages: f}, '@c': {like: faults}"
+    text = f"{NAMED}- {{group: g, matrix: {{{axes}}}}}\n"
+    source = written_out(parse(text, "x.yaml"))
+    matrix = source.value["vectors"][0]["matrix"]
+    assert matrix["@a"] == [{"name": "one", "value": "xx"}, {"name": "2", "value": "y"}]
+    assert matrix["@b"] == {"damages": "f"}
+    assert matrix["@c"] == [{"id": "one", "pin": {"failure": "BAD"}}]
+    line = text.splitlines()[-1]
+    assert source.at(("vectors", 0, "matrix", "@a", 1, "value")).column == line.index("y}") + 1
+
+
+def test_named_cases_may_be_short() -> None:
+    text = NAMED + "- {group: g, cases: {like: faults}}\n"
+    assert written_out(parse(text, "x.yaml")).value["vectors"][0]["cases"] == [{"id": "one", "pin": {"failure": "BAD"}}]
+
+
+def test_the_parts_of_a_short_step_keep_their_places() -> None:
+    source = written_out(parse(NAMED + "- group: g\n  trace:\n  - {step: a, Read: {row: 1}, fails: BAD}\n", "x.yaml"))
+    at = ("vectors", 0, "trace", 0)
+    columns = [source.at((*at, *path)).column for path in (("call",), ("set", "row"), ("pin",), ("pin", "failure"))]
+    line = "  - {step: a, Read: {row: 1}, fails: BAD}"
+    assert columns == [line.index(part) + 1 for part in ("Read", "1}", "fails", "BAD")]
+
+
+@pytest.mark.parametrize(
+    ("step", "said"),
+    [
+        ("{tkae: {rows: 1}}", "x.yaml:8:12: C018 no named value 'tkae'"),
+        ("{take: {rows: 1}, set: {rows: 2}}", "x.yaml:8:5: C018 more than one thing beside take"),
+        ("{take: {rows: 1}, faults: {}}", "more than one thing beside take"),
+        ("{step: a, Read: {}, Write: {}}", "x.yaml:8:5: C018 one step with Read, Write"),
+        ("{step: a, Read: {}, set: {row: 1}}", "one step with Read, set"),
+        ("{step: a, gives: {}, fails: BAD}", "one answer with gives and fails"),
+        ("{take: {}}", "nothing gives 'rows'"),
+    ],
+)
+def test_a_short_step_that_contradicts_itself_is_refused_where_it_is(step: str, said: str) -> None:
+    with pytest.raises(MalformedContract) as refused:
+        trace(step)
+    assert said in str(refused.value)
