@@ -30,8 +30,8 @@ from conformance.trial.kill_matrix import (
 )
 from conformance.trial.mutants import measure_matrix, reach_of
 
-WRONG = ("draw-before-increment",)
-SMALL = ("control", *WRONG)
+WRONG = "draw-before-increment"
+SMALL = ("control", WRONG)
 
 
 def declared() -> dict[str, dict[str, Any]]:
@@ -130,14 +130,15 @@ def test_the_small_set_of_cases_kills_what_all_cases_kill() -> None:
 
 
 def test_a_run_finds_what_is_committed() -> None:
-    """The control, which every case is put to, on one case in eight; it must pass them all."""
-    fresh = measure_matrix(shipped_library(), quick_cases(), WRONG)
-    calm = measure_matrix(shipped_library(), quick_cases()[::8], ["control"])
-    known = set(committed().digests)  # the cases that every row was asked
-    assert len(known) > len(committed().cases) * 0.9
-    for id_ in WRONG:
+    """One mutant, and the control, which must pass every case, on its operator's cases and a sample of the others'."""
+    asked = (*cases_of(ORDER), *(case for case in quick_cases()[::40] if case.operator != ORDER))
+    fresh = measure_matrix(shipped_library(), asked, SMALL)
+    known = {case.id for case in asked} & set(committed().digests)  # the cases that every row was asked
+    assert len(known) > len(asked) * 0.9
+    for id_ in SMALL:
         assert fresh.rows[id_].killed & known == committed().rows[id_].killed & known
-    assert calm.rows["control"].killed == committed().rows["control"].killed
+    assert fresh.rows[WRONG].killed
+    assert fresh.rows["control"].killed == frozenset()
 
 
 @pytest.mark.parametrize("id_", ["philox-nine-rounds", "decode-tags", "epoch-seed-nested"])
@@ -147,7 +148,7 @@ def test_a_mutant_answers_rightly_whatever_it_says_its_mistake_cannot_reach(id_:
     beyond = [case for case in quick_cases() if case.id not in reached]
     assert beyond
     assert reached
-    assert attempt(backend, beyond[::24], book).wrong == frozenset()
+    assert attempt(backend, beyond[::96], book).wrong == frozenset()
 
 
 def test_the_matrix_does_not_depend_on_workers_or_order() -> None:
