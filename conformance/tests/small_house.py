@@ -53,7 +53,7 @@ def write_matrix(root: Path) -> None:
 
 
 def record(root: Path, backend: str = BAD, profile: str = "standard", jobs: int = 1, shuffle: str = "") -> bytes:
-    """The record of a run: vectors, laws, behaviour, fuzzing and, of a mutant where there is a matrix, the diagnosis."""
+    """The record of a run; a mutant is diagnosed where there is a matrix."""
     library = load_library(Layout(root))
     options = RunOptions(backend=backend, profile=profile, jobs=jobs, shuffle=shuffle, examples=5)
     return encode_record(record_of(run_trial(library, load_corpus(library.layout), options), library))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -34,9 +36,11 @@ WRONG = "draw-before-increment"
 SMALL = ("control", WRONG)
 
 
+@cache
 def declared() -> dict[str, dict[str, Any]]:
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # in C, where PyYAML has it: seconds less
     files = sorted(shipped_library().layout.spec.glob("*/mutants.yaml"))
-    entries = [entry for file in files for entry in yaml.safe_load(file.read_text("utf-8"))["mutants"]]
+    entries = [entry for file in files for entry in yaml.load(file.read_text("utf-8"), loader)["mutants"]]
     return {entry["id"]: entry for entry in entries}
 
 
@@ -74,7 +78,7 @@ def test_every_patch_finds_its_text_exactly_once() -> None:
             assert source.count(patch["find"]) == 1, id_
             sources[patch["file"]] = source.replace(patch["find"], patch["replace"])
         for file, source in sources.items():
-            compile(source, file, "exec")
+            ast.parse(source, file)
 
 
 def test_every_mutant_names_a_requirement_and_its_rulings_exist() -> None:
@@ -152,12 +156,13 @@ def test_a_mutant_answers_rightly_whatever_it_says_its_mistake_cannot_reach(id_:
 
 
 def test_the_matrix_does_not_depend_on_workers_or_order() -> None:
-    cases = cases_of(ORDER)
+    cases = cases_of(ORDER)[::4]
     texts = set()
     for jobs, order in ((1, cases), (3, tuple(reversed(cases)))):
         with ThreadPoolExecutor(jobs) as executor:
             texts.add(matrix_text(measure_matrix(shipped_library(), order, SMALL, executor)))
     assert len(texts) == 1
+    assert WRONG in texts.pop()
 
 
 def test_a_mutant_that_no_case_notices_survives() -> None:
