@@ -13,6 +13,9 @@ import pytest
 import conformance.contract.library
 import conformance.vectors.corpus
 from conformance.contract.finder import Layout
+from conformance.contract.library import load_library
+from conformance.tests.small_house import furnish
+from conformance.vectors.build import build
 
 T = TypeVar("T")
 
@@ -64,6 +67,25 @@ def no_diagnosis(monkeypatch: pytest.MonkeyPatch) -> None:
 def look_at(monkeypatch: pytest.MonkeyPatch) -> Callable[[Path], None]:
     """Let the command line look at another house."""
     return lambda root: monkeypatch.setattr("conformance.contract.finder.find_layout", lambda: Layout(root))
+
+
+@pytest.fixture(scope="session")
+def built_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The small house with its vectors, to be copied."""
+    root = tmp_path_factory.mktemp("house")
+    furnish(root)
+    made, _ = build(load_library(Layout(root)))
+    assert made.problems == ()
+    return root
+
+
+@pytest.fixture
+def built(built_once: Path, tmp_path: Path, look_at: Callable[[Path], None]) -> Path:
+    """A copy of the small house with its vectors, where the command line looks."""
+    root = tmp_path / "house"
+    shutil.copytree(built_once, root)
+    look_at(root)
+    return root
 
 
 @pytest.fixture

@@ -3,71 +3,27 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 import conformance.cli.lint
 import conformance.cli.mutants
-import conformance.contract.finder
 import conformance.trial.floor
 from conformance.cli.main import status_of
-from conformance.contract.finder import Layout, find_layout
-from conformance.contract.pages import written_page
-from conformance.contract.source import read
 from conformance.lint.catalogue import lint, rule_with
+from conformance.tests.small_house import CONTRACT, KEPT, OPERATOR, VECTORS, furnish
 from conformance.trial.trivial import TRIVIAL
 
-OPERATOR = "UML_OS.Data.SeededBlockPermute_v1"
-CONTRACT = f"spec/data/{OPERATOR}.yaml"
-VECTORS = f"vectors/data/{OPERATOR}.json"
-KEPT = ("control", "philox-nine-rounds", "seed-words-big-endian")
 Capture = pytest.CaptureFixture[str]
-
-
-def furnish(root: Path) -> None:
-    """One operator, three mutants, no requirements; its vectors are not built yet."""
-    shipped = find_layout()
-    spec = root / "spec"
-    (spec / "data").mkdir(parents=True)
-    shutil.copytree(shipped.spec / "schema", spec / "schema")
-    for name in ("errors.yaml", "types.yaml"):
-        shutil.copy(shipped.spec / name, spec / name)
-    body = yaml.safe_load((shipped.root / CONTRACT).read_text("utf-8"))
-    body["vectors"] = [group for group in body["vectors"] if group["group"] in ("pinned-orders", "sizes", "no-blocks")]
-    (root / CONTRACT).write_text(yaml.safe_dump(body, sort_keys=False), "utf-8")
-    mutants = written_page(read(shipped.spec / "data" / "mutants.yaml"), "mutants").value["mutants"]
-    some = {"mutants": [mutant for mutant in mutants if mutant["id"] in KEPT]}
-    (spec / "data" / "mutants.yaml").write_text(yaml.safe_dump(some, sort_keys=False), "utf-8")
 
 
 @pytest.fixture
 def house(tmp_path: Path, look_at: Callable[[Path], None]) -> Path:
     """The small house, where the command line looks."""
     furnish(tmp_path)
-    look_at(tmp_path)
-    return tmp_path
-
-
-@pytest.fixture(scope="module")
-def built_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The small house with its vectors, to be copied."""
-    root = tmp_path_factory.mktemp("house")
-    furnish(root)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(conformance.contract.finder, "find_layout", lambda: Layout(root))
-        assert status_of(["vectors", "build"]) == 0
-    return root
-
-
-@pytest.fixture
-def built(built_once: Path, tmp_path: Path, look_at: Callable[[Path], None]) -> Path:
-    """A copy of the small house with its vectors."""
-    shutil.copytree(built_once, tmp_path, dirs_exist_ok=True)
     look_at(tmp_path)
     return tmp_path
 

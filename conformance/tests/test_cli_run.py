@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import shutil
 import sys
@@ -13,15 +12,21 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from conformance.cli.main import status_of
-from conformance.contract.finder import find_layout
 from conformance.report.record import read_record
+from conformance.tests.processes import ROOT
+from conformance.tests.small_house import BAD, CONTRACT, OPERATOR, VECTORS
+from conformance.tests.test_cli_house import edit
 
-OPERATOR = "UML_OS.Data.SeededBlockPermute_v1"
 FEW = ("--profile", "quick", "-k", f"{OPERATOR}::pinned-orders")
-BAD = "mutant:philox-nine-rounds"
 WHY = ("--reason", "nine rounds are what the hardware does", "--issue", "https://example.org/issues/1")
 Capture = pytest.CaptureFixture[str]
-pytestmark = pytest.mark.usefixtures("no_diagnosis")
+pytestmark = pytest.mark.usefixtures("no_diagnosis", "small")
+
+
+@pytest.fixture
+def small(built_once: Path, look_at: Callable[[Path], None]) -> None:
+    """The command line looks at one operator and three mutants, which are read in a tenth of a second."""
+    look_at(built_once)
 
 
 def run(*arguments: str | Path, few: bool = True) -> int:
@@ -88,7 +93,10 @@ def test_a_command_that_ends_before_it_reads_anything_is_no_judgement(capsys: Ca
     assert "is the command right?" in said
 
 
-def test_a_required_operator_that_is_not_declared_is_red(tmp_path: Path, capsys: Capture) -> None:
+def test_a_required_operator_that_is_not_declared_is_red(
+    tmp_path: Path, look_at: Callable[[Path], None], capsys: Capture
+) -> None:
+    look_at(ROOT)
     assert status_of(["new-backend", "--language", "python", "--operator", "EncodeCursors_v1", str(tmp_path)]) == 0
     command = shlex.join([sys.executable, str(tmp_path / "backend.py")])
     assert run("--backend", command, "--require", OPERATOR, "--output", tmp_path) == 1
@@ -98,7 +106,10 @@ def test_a_required_operator_that_is_not_declared_is_red(tmp_path: Path, capsys:
     assert run("--require", "all") == 0
 
 
-def test_an_operator_that_no_contract_has_cannot_be_required(capsys: Capture) -> None:
+def test_an_operator_that_no_contract_has_cannot_be_required(
+    look_at: Callable[[Path], None], capsys: Capture
+) -> None:
+    look_at(ROOT)
     for name, meant in (("EncodeCursor_v1", "EncodeCursors_v1"), ("Stream.Open", "Stream")):
         assert run("--require", name) == 2
         assert meant in capsys.readouterr().err
@@ -110,8 +121,9 @@ def test_nothing_selected_is_no_judgement(capsys: Capture) -> None:
 
 
 def test_a_backend_that_declares_none_of_the_selected_operators_is_no_judgement(
-    tmp_path: Path, capsys: Capture
+    tmp_path: Path, look_at: Callable[[Path], None], capsys: Capture
 ) -> None:
+    look_at(ROOT)
     assert status_of(["new-backend", "--language", "python", "--operator", "EncodeCursors_v1", str(tmp_path)]) == 0
     assert run("--backend", shlex.join([sys.executable, str(tmp_path / "backend.py")])) == 2
     assert "4 not applicable" in capsys.readouterr().out
@@ -241,39 +253,21 @@ def test_update_expected_without_a_file_is_a_usage_error(capsys: Capture) -> Non
     assert "--update-expected needs --expected-failures" in capsys.readouterr().err
 
 
-@pytest.fixture
-def spoil(tmp_path: Path, look_at: Callable[[Path], None]) -> Callable[..., None]:
-    """Point the command line at the shipped specification and vectors with one file edited, or with another text."""
-    shipped = find_layout()
-    for folder in (shipped.spec, shipped.vectors):
-        shutil.copytree(folder, tmp_path / folder.name, copy_function=os.symlink)
-    look_at(tmp_path)
-
-    def edit(name: str, old: str = "", new: str = "") -> None:
-        file = tmp_path / name
-        text = file.read_text("utf-8")
-        assert old in text
-        file.unlink()
-        file.write_text(text.replace(old, new, 1) if old else new, "utf-8")
-
-    return edit
-
-
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
         ("type: bytes16", "type: bytes17", "C003 unknown type 'bytes17'"),
         ("type: bytes16", f"type: {'list<' * 3000}uint8{'>' * 3000}", "C003 a type of more than 16 types"),
         ("else: CONTRACT_VIOLATION", "else: CONTRACT_VIOLATON", "did you mean CONTRACT_VIOLATION"),
-        ("else: CONTRACT_VIOLATION", "else: CONTRACT_VIOLATION, else: X", "C001 duplicate key 'else'"),
-        ('"num_blocks > 0u"', '"num_blocks > 0"', "C004"),
+        ("else: CONTRACT_VIOLATION", "else: CONTRACT_VIOLATION\n  else: X", "C001 duplicate key 'else'"),
+        ("num_blocks > 0u", "num_blocks > 0", "C004"),
         ("purity: pure", "purity: [pure", "C001 bad YAML"),
     ],
 )
 def test_a_malformed_contract_stops_everything(
-    old: str, new: str, said: str, tmp_path: Path, spoil: Callable[..., None], capsys: Capture
+    old: str, new: str, said: str, built: Path, tmp_path: Path, capsys: Capture
 ) -> None:
-    spoil(f"spec/data/{OPERATOR}.yaml", old, new)
+    edit(built / CONTRACT, old, new)
     assert run("--output", tmp_path / "out") == 2
     printed = capsys.readouterr()
     assert f"spec/data/{OPERATOR}.yaml:" in printed.err
@@ -282,31 +276,32 @@ def test_a_malformed_contract_stops_everything(
     assert not (tmp_path / "out").exists()
 
 
-def test_an_altered_vector_stops_everything(spoil: Callable[..., None], capsys: Capture) -> None:
-    spoil(f"vectors/data/{OPERATOR}.json", '"0"', '"1"')
+def test_an_altered_vector_stops_everything(built: Path, capsys: Capture) -> None:
+    edit(built / VECTORS, '"0"', '"1"')
     assert run() == 2
     assert f"vectors/data/{OPERATOR}.json: T004 case" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "{}", "[" * 100_000])
-def test_an_index_that_is_none_stops_everything(text: str, spoil: Callable[..., None], capsys: Capture) -> None:
-    spoil("vectors/index.json", new=text)
+def test_an_index_that_is_none_stops_everything(text: str, built: Path, capsys: Capture) -> None:
+    (built / "vectors" / "index.json").write_text(text)
     assert run() == 2
     said = capsys.readouterr().err
     assert "vectors/index.json: T004 " in said
     assert "Traceback" not in said
 
 
-@pytest.mark.usefixtures("spoil")
-def test_cases_without_a_contract_stop_everything(tmp_path: Path, capsys: Capture) -> None:
-    (tmp_path / "spec" / "data" / f"{OPERATOR}.yaml").unlink()
+def test_cases_without_a_contract_stop_everything(built: Path, capsys: Capture) -> None:
+    other = "spec/data/UML_OS.Data.EncodeCursors_v1.yaml"
+    (built / CONTRACT).rename(built / other)
+    shutil.copy(ROOT / other, built / other)
+    (built / "spec" / "data" / "mutants.yaml").unlink()
     assert run() == 2
     said = capsys.readouterr().err
     assert f"vectors: T004 there are cases of {OPERATOR}, but no contract" in said
 
 
-@pytest.mark.usefixtures("spoil")
-def test_an_empty_corpus_is_no_judgement(tmp_path: Path, capsys: Capture) -> None:
-    (tmp_path / "vectors" / "index.json").unlink()
+def test_an_empty_corpus_is_no_judgement(built: Path, capsys: Capture) -> None:
+    (built / "vectors" / "index.json").unlink()
     assert run() == 2
     assert "T004 there are no vectors here" in capsys.readouterr().err

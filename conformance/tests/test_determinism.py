@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from conformance.report.record import encode_record, read_record, record_of
 from conformance.tests.halving import BOTH, CASES, TWIN, backend, library, tried, twin_of
 from conformance.tests.processes import python
 from conformance.tests.small_corpus import case, halved, step
+from conformance.tests.small_house import BAD, write_matrix
 from conformance.trial.check import Verdict
 from conformance.trial.run_result import RunResult
 from conformance.vectors.case import CallStep
@@ -70,18 +72,27 @@ def test_another_verdict_does_reach_the_record() -> None:
     assert record(right) != record(replace(tried(backend("wrong_on_six")), backend=right.backend))
 
 
-def tally(folder: Path, hash_seed: str, *options: str) -> bytes:
-    """The record of a run in a process of its own."""
-    command = ("-P", "-m", "conformance.cli.main", "run", *options, "--output", str(folder))
-    python(*command, PYTHONHASHSEED=hash_seed)
-    return (folder / "record.json").read_bytes()
+@pytest.fixture(scope="module")
+def house(built_once: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The small house with its kill matrix."""
+    root = tmp_path_factory.mktemp("determinism") / "house"
+    shutil.copytree(built_once, root)
+    write_matrix(root)
+    return root
 
 
-def test_a_standard_run_with_every_kind_of_check_is_the_same_under_every_hash_seed(tmp_path: Path) -> None:
+def in_its_own_process(root: Path, file: Path, hash_seed: str, jobs: int, shuffle: str) -> bytes:
+    given = ("-P", "-m", "conformance.tests.small_house", str(root), str(file), str(jobs), shuffle)
+    done = python(*given, PYTHONHASHSEED=hash_seed)
+    assert done.returncode == 0, done.stderr
+    return file.read_bytes()
+
+
+def test_a_standard_run_with_every_kind_of_check_is_the_same_under_every_hash_seed(house: Path, tmp_path: Path) -> None:
     """Vectors, laws, behaviour, fuzzing with its shrinking, and the diagnosis of a mistake."""
-    given = ("--backend", "mutant:summary-highest-epoch", "--fuzz-examples", "20", "-k", "SummarizeRun_v1")
-    first = tally(tmp_path / "1", "0", *given)
-    assert tally(tmp_path / "2", "random", "--jobs", "2", "--shuffle", "x", *given) == first
+    first = in_its_own_process(house, tmp_path / "1", "0", 1, "")
+    assert in_its_own_process(house, tmp_path / "2", "random", 2, "x") == first
     read = read_record(first)
     assert {entry["kind"] for entry in read.entries} == {"vector", "law", "behaviour", "fuzz"}
     assert {entry["verdict"] for entry in read.entries} == {Verdict.PASS, Verdict.FAIL}
+    assert read["diagnosis"]["mutants"] == [BAD.removeprefix("mutant:")]

@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import subprocess
-import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -19,15 +15,16 @@ from conformance.contract.finder import Layout
 from conformance.contract.library import Library
 from conformance.contract.source import MalformedContract
 from conformance.lint.catalogue import lint, rule_with
-from conformance.tests import test_cli_house as small_house
+from conformance.tests import small_house
 from conformance.tests.counter_spec import write as write_counter
-from conformance.tests.small_spec import CONTRACT, NAME, SHIPPED, write_spec
+from conformance.tests.small_spec import CONTRACT, NAME, write_spec
+from conformance.tests.test_cli_house import edit
 from conformance.vectors import corpus as corpus_module
 from conformance.vectors.corpus import CorruptedCorpus, outline_of
 from conformance.vectors.lock import contract_digest
 
 Capture = pytest.CaptureFixture[str]
-OPERATOR, ONE = "UML_OS.Data.Halve_v1", "UML_OS.Data.EncodeCursors_v1"
+OPERATOR = "UML_OS.Data.Halve_v1"
 
 
 @pytest.fixture(autouse=True)
@@ -142,18 +139,6 @@ def test_a_contract_that_is_changed_while_a_command_runs_stays_what_it_was(tmp_p
     assert warm.contracts[OPERATOR].operator == OPERATOR
 
 
-@pytest.fixture
-def built(built_once: Path, tmp_path: Path, look_at: Callable[[Path], None]) -> Path:
-    """A copy of the small house with its vectors, where the command line looks."""
-    root = tmp_path / "house"
-    shutil.copytree(built_once, root)
-    look_at(root)
-    return root
-
-
-built_once = small_house.built_once
-
-
 def test_cases_are_read_when_they_are_asked_for(built: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cold = corpus_module.load_corpus(Layout(built))
     operator = small_house.OPERATOR
@@ -199,14 +184,14 @@ def test_a_clean_lint_does_not_outlive_a_change(built: Path, capsys: Capture) ->
     assert clean[1].startswith("0 findings in")
     contract = built / small_house.CONTRACT
     before = contract.read_text("utf-8")
-    small_house.edit(contract, "else: CONTRACT_VIOLATION", "else: NO_SUCH_CODE")
+    edit(contract, "else: CONTRACT_VIOLATION", "else: NO_SUCH_CODE")
     assert linted()[0] == 2
     contract.write_text(before, "utf-8")
-    small_house.edit(built / "spec" / "contracts.lock", '"cases": 74', '"cases": 75')
+    edit(built / "spec" / "contracts.lock", '"cases": 74', '"cases": 75')
     dirty = linted()
     assert dirty[0] == 1
     assert dirty == linted()
-    small_house.edit(built / "spec" / "contracts.lock", '"cases": 75', '"cases": 74')
+    edit(built / "spec" / "contracts.lock", '"cases": 75', '"cases": 74')
     assert linted() == clean
 
 
@@ -233,14 +218,13 @@ def test_the_second_lint_runs_no_rule(built: Path, capsys: Capture, monkeypatch:
     assert "known already" in capsys.readouterr().err
 
 
-def test_a_run_records_the_same_cold_and_warm(tmp_path: Path) -> None:
+def test_a_run_records_the_same_cold_and_warm(
+    built_once: Path, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     records: list[bytes] = []
-    for name in ("off", "cold", "cold"):
-        folder = tmp_path / str(len(records))
-        asked = ["run", "-k", f"{ONE}::", "--profile", "quick", "--output", str(folder)]
-        command = [sys.executable, "-m", "conformance.cli.main", *asked]
-        setting = "off" if name == "off" else str(tmp_path / "cache")
-        done = subprocess.run(command, cwd=SHIPPED.root, env={**os.environ, "TALLY_CACHE": setting}, check=False)
-        assert done.returncode == 0
-        records.append((folder / "record.json").read_bytes())
+    for number, folder in enumerate(("off", str(cache), str(cache))):
+        monkeypatch.setenv("TALLY_CACHE", folder)
+        copy = tmp_path / str(number)
+        shutil.copytree(built_once, copy)
+        records.append(small_house.record(copy, "reference", "quick"))
     assert len(set(records)) == 1
