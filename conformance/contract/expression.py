@@ -178,11 +178,13 @@ class Environment:
 
     def joined(self, known: Mapping[str, Any], result: Any = None) -> Any:
         """The activation for what `known` answered and, for postconditions, the native result."""
-        if result is None:
-            return self.engine.Activation(dict(known))
+        return self.engine.Activation(dict(known) if result is None else self.followed(known, result))
+
+    def followed(self, known: Mapping[str, Any], result: Any) -> dict[str, Any]:
+        """The values of all variables: what `known` answered, the native result, and what follows from both."""
         data = {**known, **self.answered(result)}
         self._follow(data, self.after)
-        return self.engine.Activation(data)
+        return data
 
     def known(self, values: Any) -> dict[str, Any]:
         """The values of the variables over native inputs, and of the lets."""
