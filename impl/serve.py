@@ -5,9 +5,7 @@ NAME is reference, vectorized, javascript or mutant:ID.
 
 import os
 import sys
-import traceback
 from collections.abc import Callable
-from pathlib import Path
 from time import monotonic
 from typing import Any
 
@@ -55,6 +53,8 @@ class Session:
         except UnknownMethod as unknown:
             return self._error(identity, METHOD_NOT_FOUND, f"unknown method {unknown}")
         except Exception as mistake:
+            import traceback  # like pathlib below: together a tenth of what a process needs to start
+
             traceback.print_exc()
             return self._error(identity, INTERNAL_ERROR, f"{type(mistake).__name__}: {mistake}")
 
@@ -158,6 +158,8 @@ def main(arguments: list[str]) -> int:
         return USAGE
     sys.setrecursionlimit(FRAMES)
     if arguments[0] == "javascript":
+        from pathlib import Path
+
         os.execvp("node", ["node", str(Path(__file__).parent / "javascript" / "serve.js")])  # noqa: S606
     if arguments[0].startswith("traced:"):
         return trace(arguments[0].removeprefix("traced:"))

@@ -16,6 +16,7 @@ from cel_expr_python import cel
 from conformance.contract.checked_tree import variables_of
 from conformance.contract.engine_value import cel_type, conversion, given_text, held_text, little_endian
 from conformance.contract.functions import FUNCTIONS, Function
+from conformance.contract.hoisting import hoisted
 from conformance.contract.types import (
     Field,
     ListOf,
@@ -28,6 +29,8 @@ from conformance.contract.types import (
 
 Activation = Mapping[str, Any]
 _PLACE = re.compile(r"<input>:(\d+):(\d+): (.*)")
+_MACRO = re.compile(r"\.(?:all|exists|exists_one|map|filter)\(")
+_NAMES = frozenset(function.name for function in FUNCTIONS)
 _HAS_MACRO = re.compile(r"(?<![\w.])has\s*\(")
 
 
@@ -67,20 +70,24 @@ class Expression:
 
     text: str
     compiled: Any = field(repr=False, compare=False)
+    hoisted: Any = field(default=None, repr=False, compare=False)  # the same, with less work for a long list
 
     def evaluate(self, activation: Any) -> Any:
         """The plain value, or None where evaluation failed in any way."""
-        try:
-            answer = self.compiled.eval(activation)
-        except Exception:  # the engine raises RuntimeError; a named function may raise anything
-            return None
-        if answer.type() == cel.Type.ERROR:
-            return None
-        return answer.plain_value()
+        found = None if self.hoisted is None else _value(self.hoisted, activation)
+        return _value(self.compiled, activation) if found is None else found
 
     def holds(self, activation: Any) -> bool:
         """Whether the expression is exactly true."""
         return self.evaluate(activation) is True
+
+
+def _value(compiled: Any, activation: Any) -> Any:
+    try:
+        answer = compiled.eval(activation)
+    except Exception:  # the engine raises RuntimeError; a named function may raise anything
+        return None
+    return None if answer.type() == cel.Type.ERROR else answer.plain_value()
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +129,17 @@ class Environment:
                 f"the expression is of type {compiled.return_type().name()}, not {expected.name()}",
                 hint="compare with ==, <, in ...; an unsigned literal ends in u",
             )
-        return Expression(text, compiled)
+        return Expression(text, compiled, self._hoisted(text) if compiled.return_type() == cel.Type.BOOL else None)
+
+    def _hoisted(self, text: str) -> Any:
+        """The expression with repeated calls moved out of its macros, compiled; None where there is none."""
+        if not _MACRO.search(text):
+            return None
+        try:
+            moved = hoisted(text, _NAMES)
+        except ValueError:  # a construct that the reader of `syntax.py` does not know
+            return None
+        return None if moved == text else self.engine.compile(moved)
 
     def compile_as(self, text: str, type_: Type) -> Expression:
         """Compile an expression whose value is of a contract type; raises BadExpression."""
@@ -161,11 +178,13 @@ class Environment:
 
     def joined(self, known: Mapping[str, Any], result: Any = None) -> Any:
         """The activation for what `known` answered and, for postconditions, the native result."""
-        if result is None:
-            return self.engine.Activation(dict(known))
+        return self.engine.Activation(dict(known) if result is None else self.followed(known, result))
+
+    def followed(self, known: Mapping[str, Any], result: Any) -> dict[str, Any]:
+        """The values of all variables: what `known` answered, the native result, and what follows from both."""
         data = {**known, **self.answered(result)}
         self._follow(data, self.after)
-        return self.engine.Activation(data)
+        return data
 
     def known(self, values: Any) -> dict[str, Any]:
         """The values of the variables over native inputs, and of the lets."""

@@ -115,16 +115,17 @@ def next_state(
     `inputs` are native, with the `state` before; `result` is native.
     """
     before: State = inputs.get("state") or {}
-    activation = environment.bind(inputs, result)
+    values: Mapping[str, Any] = {}
+    if not method.becomes.keys() <= method.keeps:
+        values = environment.followed(environment.known(inputs), result)
     found: dict[str, Any] = {}
     for member in struct.fields:
-        expression = method.becomes.get(member.name)
-        if expression is None or not method.needs[member.name] <= before.keys():
+        if member.name not in method.becomes or not method.needs[member.name] <= before.keys():
             continue
         if member.name in method.keeps:
             found[member.name] = before[member.name]
             continue
-        value = native(member.type, expression.evaluate(activation))
+        value = native(member.type, values.get(f"next.{member.name}"))
         if value is not None:
             found[member.name] = value
     return found

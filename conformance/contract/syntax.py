@@ -11,8 +11,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from conformance.contract.expression import BadExpression, Environment
-
 _TOKEN: Final = re.compile(
     r"""\s*(?:
       (?P<number>0[xX][0-9a-fA-F]+u?|(?:\d+\.\d+|\d+)(?:[eE][-+]?\d+)?u?)
@@ -249,14 +247,6 @@ class SizeLimit:
     measure: str
     subject: str
     most: int
-
-    def unit(self, environment: Environment) -> str:
-        """What the measure counts, by the type of its subject."""
-        try:
-            name = environment.compile(self.subject, None).compiled.return_type().name()
-        except BadExpression:
-            return ""
-        return {"STRING": CHARACTERS, "BYTES": BYTES}.get(name, ITEMS)
 
 
 def size_limits(text: str) -> Iterator[SizeLimit]:

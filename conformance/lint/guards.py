@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
+from conformance.contract.expression import BadExpression, Environment
 from conformance.contract.model import Contract, Guard
-from conformance.contract.syntax import Comparison, SizeLimit, size_limits
+from conformance.contract.syntax import BYTES, CHARACTERS, ITEMS, Comparison, SizeLimit, size_limits
 from conformance.contract.types import Struct, walk
 from conformance.lint.call import Evaluator, FrozenCall
 from conformance.lint.names import place
@@ -147,7 +148,7 @@ def _wrong(contract: Contract, guard: Guard, limits: list[SizeLimit]) -> Iterato
             yield f"it has the unit {guard.unit} and bounds no size", "remove `unit`"
         return
     for limit in limits:
-        counted = limit.unit(contract.environment)
+        counted = _counted(limit, contract.environment)
         if not guard.unit:
             yield f"{limit.measure} is at most {limit.most} of what?", f"add `unit: {counted}`, which it counts"
         elif counted != guard.unit:
@@ -158,6 +159,15 @@ def _wrong(contract: Contract, guard: Guard, limits: list[SizeLimit]) -> Iterato
         ):
             hint = f"add `{{group: ..., base: ..., limit: {guard.id}, grow: <path of an input>}}`"
             yield "no group has cases on both sides of the limit", hint
+
+
+def _counted(limit: SizeLimit, environment: Environment) -> str:
+    """What a limit counts, by the type of what it measures; empty where that does not compile."""
+    try:
+        name = environment.compile(limit.subject, None).compiled.return_type().name()
+    except BadExpression:
+        return ""
+    return {"STRING": CHARACTERS, "BYTES": BYTES}.get(name, ITEMS)
 
 
 def _is_input(contract: Contract, subject: str) -> bool:

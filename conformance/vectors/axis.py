@@ -14,7 +14,7 @@ from fnmatch import fnmatchcase
 from typing import Any, Final
 
 from conformance.codec.form import Form
-from conformance.contract.model import Contract
+from conformance.contract.model import Contract, first_false
 from conformance.contract.types import is_place
 from conformance.vectors.case import Asked, HarnessStep, Question, slug
 from conformance.vectors.compact import expanded, holds_recipe, is_recipe
@@ -153,11 +153,11 @@ def refusal_of(contract: Contract, form: Form, wire: Mapping[str, Any]) -> str |
     if _is_large(wire) or any(is_placeholder(part) and name not in places for name, part in wire.items()):
         return ""
     inputs = {name: "x" if name in places else part for name, part in wire.items()}
-    native = form.to_native(expanded(inputs))
+    call = contract.environment.bind(form.to_native(expanded(inputs)))
     stateless = contract.method is None or not contract.method.takes
-    if stateless and (guard := contract.refusal(native)) is not None:
+    if stateless and (guard := first_false(contract.requires, lambda one: one.holds(call))) is not None:
         return guard.id
-    return "" if contract.in_domain(native) else None
+    return "" if all(one.holds(call) for one in contract.domain) else None
 
 
 def _size(value: Any) -> int:

@@ -103,7 +103,7 @@ def compact_tensor(value: Mapping[str, Any]) -> dict[str, Any]:
 
 MARK: Final = "generated"
 _NUMBER: Final = re.compile(r"\{k(?:\*(\d+))?([+-]\d+)?(?:%(\d+))?\}")
-_KEPT: Final = 8  # expanded values in memory; the largest takes some megabytes
+_KEPT: Final = 16  # expanded values in memory; the largest takes some megabytes
 
 
 class BadRecipe(ValueError):
@@ -125,14 +125,15 @@ def holds_recipe(value: Any) -> bool:
 def recipe(generator: str, count: int, **parameters: Any) -> dict[str, Any]:
     """The recipe of a value, with its digest."""
     body = {"generator": generator, "count": count, **parameters}
-    return {MARK: {**body, "sha256": digest_of(made(body))}}
+    _, sha256 = _made_once(json.dumps(body))
+    return {MARK: {**body, "sha256": sha256}}
 
 
 def expanded(value: Any) -> Any:
     """A wire value with every recipe in it replaced by what it makes; raises BadRecipe where the digest differs."""
     if isinstance(value, Mapping):
         if is_recipe(value):
-            return _checked(json.dumps(value[MARK]))
+            return _checked(value[MARK])
         return {key: expanded(part) for key, part in value.items()}
     if isinstance(value, list) and value and not isinstance(value[0], str | int):
         return [expanded(part) for part in value]
@@ -214,11 +215,15 @@ def _number(match: re.Match[str], k: int) -> int:
     return number % int(modulus) if modulus else number
 
 
-@lru_cache(_KEPT)
-def _checked(text: str) -> Any:
-    """The value of a recipe, whose JSON text is the key of the memo."""
-    body = json.loads(text)
-    value = made(body)
-    if digest_of(value) != body["sha256"]:
+def _checked(body: Mapping[str, Any]) -> Any:
+    value, sha256 = _made_once(json.dumps({key: part for key, part in body.items() if key != "sha256"}))
+    if sha256 != body["sha256"]:
         raise BadRecipe(f"a recipe of {body['generator']}, {body['count']} makes a value of another digest")
     return value
+
+
+@lru_cache(_KEPT)
+def _made_once(text: str) -> tuple[Any, str]:
+    """The value of a recipe without digest, whose JSON text is the key of the memo, and the value's digest."""
+    value = made(json.loads(text))
+    return value, digest_of(value)

@@ -24,7 +24,7 @@ from conformance.vectors.case import (
     label,
 )
 from conformance.vectors.compact import compact_list
-from conformance.vectors.contradiction import contradiction
+from conformance.vectors.contradiction import Contradiction
 from conformance.vectors.derive import Answers
 from conformance.vectors.difference import difference, first_difference, tree_difference
 from conformance.vectors.draft import MARKER_KEYS
@@ -34,14 +34,16 @@ from conformance.vectors.state_tracking import Situation
 from conformance.vectors.vector_file import sealed
 
 
-def complaints(question: Question, situation: Situation, codebook: Codebook) -> Iterator[Problem]:
-    """What the reference's answer to one call contradicts."""
+def complaints(
+    question: Question, situation: Situation, found: Contradiction | None, codebook: Codebook
+) -> Iterator[Problem]:
+    """What the reference's answer to one call contradicts; `found` is what it contradicts in the contract."""
     exchange = situation.exchange
     observed: Any = exchange.observed
     where = f"{question.id}, step {exchange.step}"
     asked = next(step for step in question.calls if step.name == exchange.step)
     yield from pin_complaints(question, asked, exchange, codebook)
-    if (found := contradiction(situation, codebook)) is None:
+    if found is None:
         return
     if found.decision:
         failed = isinstance(observed, ObservedFailure)

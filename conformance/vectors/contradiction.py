@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 
 from conformance.backend.outcome import ObservedFailure, ObservedResult
 from conformance.codec.codebook import Codebook
@@ -70,29 +71,35 @@ def contradiction(situation: Situation, codebook: Codebook) -> Contradiction | N
     contract = codebook[situation.exchange.operator].contract
     if not isinstance(observed, ObservedResult | ObservedFailure) or not contract.foresees(inputs):
         return None
-    call = contract.environment.bind(inputs)
+    given = contract.environment.known(inputs)
+    call = contract.environment.joined(given)
     if isinstance(observed, ObservedFailure):
         return judged(contract, observed.code, lambda one: one.holds(call))
-    result = contract.result_environment.bind(inputs, situation.result or {})
+    result = contract.result_environment.joined(given, situation.result or {})
     return judged(contract, "", lambda one: one.holds(call), lambda one: one.holds(result), situation.broken)
 
 
-def follows(question: Question, transcript: Transcript, found: Sequence[Situation], codebook: Codebook) -> bool:
-    """Whether a machine's contract allows no other answer to any call: the contract itself is a second derivation.
+def follows(
+    question: Question,
+    transcript: Transcript,
+    found: Sequence[Situation],
+    contradictions: Sequence[Contradiction | None],
+    codebook: Codebook,
+) -> bool:
+    """Whether a machine's contract leaves no other answer to any call: the contract itself is a second derivation.
 
     A failure follows where a guard decides it and its record says no more than that; a result where every output
     is one side of an equation and nothing else can refuse. The content of files follows from nothing.
     """
     if transcript.fault or any(isinstance(step, TreeStep) for step in question.steps):
         return False
-    return len(found) == len(question.calls) and all(_follows(one, codebook) for one in found)
+    return len(found) == len(question.calls) and all(map(_follows, found, contradictions, repeat(codebook)))
 
 
-def _follows(situation: Situation, codebook: Codebook) -> bool:
+def _follows(situation: Situation, found: Contradiction | None, codebook: Codebook) -> bool:
     exchange = situation.exchange
     contract = codebook[exchange.operator].contract
-    found = contradiction(situation, codebook) if contract.method is not None else None
-    if found is None or found.decision:
+    if contract.method is None or found is None or found.decision:
         return False
     if isinstance(exchange.observed, ObservedFailure):
         record = {"failure_code": exchange.observed.code, "failure_operator": contract.operator}

@@ -26,7 +26,7 @@ from conformance.vectors.confirm import (
     pinned_whole,
     tree_complaints,
 )
-from conformance.vectors.contradiction import follows
+from conformance.vectors.contradiction import contradiction, follows
 from conformance.vectors.derive import Answers, Derivation, confirm_windows, derive, introduce
 from conformance.vectors.exchange import Transcript
 from conformance.vectors.state_tracking import situations
@@ -70,10 +70,11 @@ def freeze(
         with judging:
             try:
                 found = tuple(situations(question.steps, transcript.exchanges, codebook))
-                for situation in found:
-                    problems.extend(complaints(question, situation, codebook))
+                contradictions = [contradiction(situation, codebook) for situation in found]
+                for situation, wrong in zip(found, contradictions, strict=True):
+                    problems.extend(complaints(question, situation, wrong, codebook))
                 problems.extend(tree_complaints(question, transcript))
-                if follows(question, transcript, found, codebook):
+                if follows(question, transcript, found, contradictions, codebook):
                     sure.add(question.id)
             except Unjudgeable as error:
                 hint = "leave it out of the case, and test what happens to it in a test"

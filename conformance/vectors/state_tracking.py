@@ -166,7 +166,7 @@ class Model:
             touched.update(self._touched(move.operator, guard.id, activation))
             if not guard.expression.holds(activation):
                 return Reached(guard.id, frozenset(touched), state)
-        if not contract.in_domain(inputs):
+        if not all(one.holds(activation) for one in contract.domain):
             return Reached(OUTSIDE, frozenset(touched), state)
         if method.closes:
             return Reached(SUCCEEDS, frozenset(touched), None)
