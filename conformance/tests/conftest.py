@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 from collections.abc import Callable
@@ -14,7 +15,7 @@ import conformance.contract.library
 import conformance.vectors.corpus
 from conformance.contract.finder import Layout
 from conformance.contract.library import load_library
-from conformance.tests.small_house import furnish
+from conformance.tests.small_house import furnish, write_matrix
 from conformance.vectors.build import build
 
 T = TypeVar("T")
@@ -24,11 +25,12 @@ def pytest_configure(config: pytest.Config) -> None:
     """Commands load the contracts and the corpus anew: 1.2 s of each test that runs one (measured), most of it here.
 
     A folder whose files keep their names, sizes and times is not read again in this process. What the commands of all
-    tests find out about the same files goes into one cache, apart from the user's own.
+    tests find out about the same files goes into one cache, apart from the user's own; TALLY_CACHE=DIR keeps it from
+    session to session, which saves ten seconds of each.
     """
     patch = pytest.MonkeyPatch()
     config.add_cleanup(patch.undo)
-    if not hasattr(config, "workerinput"):  # a worker of pytest-xdist is given the folder of the session
+    if "TALLY_CACHE" not in os.environ:  # a worker of pytest-xdist is given the folder of the session
         cache = tempfile.mkdtemp(prefix="tally-cache-")
         config.add_cleanup(lambda: shutil.rmtree(cache, ignore_errors=True))
         patch.setenv("TALLY_CACHE", cache)
@@ -76,6 +78,15 @@ def built_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
     furnish(root)
     made, _ = build(load_library(Layout(root)))
     assert made.problems == ()
+    return root
+
+
+@pytest.fixture(scope="session")
+def measured(built_once: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The small house with its vectors and its kill matrix; not to be changed."""
+    root = tmp_path_factory.mktemp("measured") / "house"
+    shutil.copytree(built_once, root)
+    write_matrix(root)
     return root
 
 

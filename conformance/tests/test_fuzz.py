@@ -218,11 +218,9 @@ def test_fuzzing_finds_what_only_a_corner_of_an_operator_gets_wrong() -> None:
     options = RunOptions(
         backend="python:conformance.tests.fakes.spoilt:WrongInACorner", select=(f"{INTRA_BLOCK}?fuzz",)
     )
-    runs = [run_trial(shipped, load_corpus(shipped.layout), options) for _ in range(2)]
-    (result,) = runs[0].results
+    (result,) = run_trial(shipped, load_corpus(shipped.layout), options).results
     assert result.verdict is Verdict.FAIL
     assert result.call is not None
     inputs = result.call.inputs
     assert (inputs["local_pos"], inputs["block_id"]) == ("5", "0")
     assert int(inputs["block_size"]) == 7
-    assert runs[0] == runs[1]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import shlex
 import sys
+from collections.abc import Callable
+from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -19,10 +21,25 @@ OPTIONS = ("-p", "conformance.pytest_plugin", "-p", "no:cacheprovider")
 EIGHT = f"{OPERATOR}::pinned-orders::eight"
 
 
+SMALL = """\
+from pathlib import Path
+
+import conformance.contract.finder as finder
+
+finder.find_layout = lambda: finder.Layout(Path({root!r}))  # the test around this one puts it back
+"""
+
+
 @pytest.fixture(autouse=True)
 def page_of_80_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
+
+
+@pytest.fixture(autouse=True)
+def small(built_once: Path, look_at: Callable[[Path], None]) -> None:
+    """The plugin looks at one operator: to collect all makes ten thousand items."""
+    look_at(built_once)
 
 
 def run(pytester: pytest.Pytester, *arguments: str, backend: str | None = "reference") -> pytest.RunResult:
@@ -57,7 +74,8 @@ def test_a_wrong_answer_fails_as_the_terminal_tells_it(pytester: pytest.Pytester
     assert "pytest_plugin.py" not in done.stdout.str()
 
 
-def test_two_workers_and_junit_agree_with_one(pytester: pytest.Pytester) -> None:
+def test_two_workers_and_junit_agree_with_one(pytester: pytest.Pytester, built_once: Path) -> None:
+    pytester.makeconftest(SMALL.format(root=str(built_once)))  # for the workers
     verdicts = []
     for options in ([], ["-n", "2"]):
         file = pytester.path / f"{len(options)}.xml"
@@ -81,9 +99,13 @@ def test_a_backend_without_a_hello_is_an_error_and_no_failure(pytester: pytest.P
     assert (suite.get("failures"), suite.get("errors")) == ("0", suite.get("tests"))
 
 
-def test_an_operator_that_is_not_declared_is_skipped(pytester: pytest.Pytester) -> None:
+def test_an_operator_that_is_not_declared_is_skipped(
+    pytester: pytest.Pytester, built_once: Path, look_at: Callable[[Path], None]
+) -> None:
+    look_at(ROOT)
     mine = ["--language", "python", "--operator", "EncodeCursors_v1", str(pytester.path / "mine")]
     assert status_of(["new-backend", *mine]) == 0
+    look_at(built_once)
     backend = shlex.join([sys.executable, str(pytester.path / "mine" / "backend.py")])
     done = run(pytester, "-k", "pinned-orders", "-rs", backend=backend)
     assert "skipped" in done.stdout.str()

@@ -172,6 +172,7 @@ def test_bundled_backends_start_from_their_own_code_alone(name: str) -> None:
     one.kill()
 
 
+@pytest.mark.usefixtures("no_diagnosis")
 def test_a_python_backend_has_a_worker_of_its_own_without_any_contract(capsys: pytest.CaptureFixture[str]) -> None:
     Path("looks.py").write_text(
         "import glob, os, sys\n"
