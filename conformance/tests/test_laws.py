@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
 import pytest
 
 from conformance.backend.outcome import Failure, Outcome, ProtocolError, RawResult
@@ -33,6 +34,26 @@ def test_every_law_has_a_wrong_backend_that_breaks_it() -> None:
 @pytest.mark.parametrize(("law", "name", "wrong", "said"), SINS, ids=[f"{law}: {name}" for law, name, *_ in SINS])
 def test_a_wrong_backend_breaks_the_law(law: str, name: str, wrong: Wrong, said: str) -> None:
     assert any(said in message for message in findings(law, wrong))
+
+
+def emptied(value: Any) -> Any:
+    """The value without the items of any list or array in it, and with one dimension less."""
+    match value:
+        case np.ndarray():
+            return value.reshape(-1)[:0]
+        case list():
+            return []
+        case dict():
+            return {name: emptied(one) for name, one in value.items()}
+    return value
+
+
+@pytest.mark.parametrize("law", sorted(known_laws()))
+def test_answers_without_items_break_a_law_or_keep_it_and_never_stop_the_harness(law: str) -> None:
+    operators = {operator for operator, use in ((c.operator, use) for c, use in USES) if use.law == law}
+    for operator in {*operators, *known_laws()[law].calls}:
+        if operator in codebook():
+            list(findings(law, Wrong(answer=lambda inputs, result, memory: emptied(result), operator=operator)))
 
 
 @pytest.mark.parametrize("use", [use for _, use in USES], ids=[f"{c.operator}#{use.law}" for c, use in USES])

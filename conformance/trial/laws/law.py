@@ -204,7 +204,22 @@ class Law:
     def instances(self, tools: Tools, use: LawUse) -> Iterator[Instance]:
         """Every instance of the law as a contract uses it; raises MalformedContract."""
         for name, arguments in self.split(axes(use, self.defaults)):
-            yield Instance(name, partial(self.talk, tools, **arguments), self.restarts(arguments))
+            yield Instance(name, partial(_judging, partial(self.talk, tools, **arguments)), self.restarts(arguments))
+
+
+def _judging(start: Callable[[], LawTalk]) -> LawTalk:
+    """The talk of a law that finds a backend wrong also where its answers fit the types and no relation at all.
+
+    Such an answer has too few items or dimensions, or lacks an optional member that is always there. The error's own
+    text may contain the path of a root.
+    """
+    try:
+        yield from start()
+    except LawBroken:
+        raise
+    except Exception as error:
+        message = f"the answers do not fit each other: the law finds no value where one must be ({type(error).__name__})"
+        raise LawBroken(message) from error
 
 
 @cache
