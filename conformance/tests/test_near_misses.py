@@ -16,8 +16,8 @@ from conformance.codec.framing import DIALECTS
 from conformance.contract.family import Mutant
 from conformance.tests.mutant_results import EMIT, cases_of, codebook
 from conformance.tests.shipped import shipped_library
-from conformance.trial.check import Result, Verdict
-from conformance.trial.client import Asker, attempt, behaviour
+from conformance.trial.check import Verdict
+from conformance.trial.client import Asker, Attempt, attempt, behaviour
 from conformance.trial.diagnosis import NOT_EXPLAINED, diagnose
 from conformance.trial.kill_matrix import KillMatrix, MutantRow, Status
 from conformance.trial.mutant_interview import MutantInterview
@@ -57,12 +57,18 @@ def write(folder: Path, patches: Mapping[str, Patch], family: str = "data") -> N
     (folder / family / "mutants.yaml").write_text(yaml.safe_dump({"mutants": entries}), "utf-8")
 
 
-def diagnosed(backend: str, cases: Sequence[Case], results: Sequence[Result]) -> Diagnosis | None:
+def both(cases: Sequence[Case]) -> tuple[Attempt, Attempt]:
+    """What the known mutant and the near miss make of these cases."""
+    return attempt(f"mutant:{LISTED}", cases, codebook()), attempt(f"mutant:{NEAR}", cases, codebook())
+
+
+def diagnosed(backend: str, cases: Sequence[Case], known: Attempt, tried: Attempt) -> Diagnosis | None:
     """The diagnosis of a backend where one mutant is known, by what kills it of these cases."""
     library = shipped_library()
     position = next(iter(library.mutants.values())).position
     listed = {LISTED: Mutant(LISTED, "data", "errs", ("N01",), (), False, "", position)}
-    killed = attempt(f"mutant:{LISTED}", cases, codebook()).wrong
+    killed = known.wrong & {case.id for case in cases}
+    results = [tried.results[case.id] for case in cases]
     matrix = KillMatrix(tuple(case.id for case in cases), {LISTED: MutantRow(LISTED, Status.KILLED, killed, "x")})
     plan = Plan(library, corpus(), RunOptions(profile="quick"), codebook())
     with asker(f"mutant:{backend}") as on_trial, asker("reference") as right:
@@ -96,15 +102,14 @@ def test_a_near_miss_is_not_taken_for_the_mutant_and_the_mutant_is_named(
     write(tmp_path, {LISTED: (file, find, listed), NEAR: (file, find, nearly)})
     monkeypatch.setenv("TALLY_SPEC_DIR", str(tmp_path))
     all_cases = cases_of(operator)
-    one, other = (attempt(f"mutant:{id_}", all_cases, codebook()).results for id_ in (LISTED, NEAR))
+    one, other = both(all_cases)
     # What tells them apart is taken away, so that only what lies near can.
-    cases = [case for case in all_cases if behaviour(one[case.id]) == behaviour(other[case.id])]
-    results = [other[case.id] for case in cases]
-    assert sum(result.verdict is Verdict.FAIL for result in results) >= 2
-    found = diagnosed(LISTED, cases, [one[case.id] for case in cases])
+    cases = [case for case in all_cases if behaviour(one.results[case.id]) == behaviour(other.results[case.id])]
+    assert sum(other.results[case.id].verdict is Verdict.FAIL for case in cases) >= 2
+    found = diagnosed(LISTED, cases, one, one)
     assert found is not None
     assert (found.explained, found.mutants) == (True, (LISTED,))
-    assert diagnosed(NEAR, cases, results) == NOT_EXPLAINED
+    assert diagnosed(NEAR, cases, one, other) == NOT_EXPLAINED
 
 
 IDS = "if chunk_id > MAX_UINT64:"
@@ -118,12 +123,12 @@ def test_a_count_of_a_machine_that_goes_on_longer_is_not_taken_for_one_more(
     write(tmp_path, {LISTED: (file, IDS, listed), NEAR: (file, IDS, nearly)}, "stream")
     monkeypatch.setenv("TALLY_SPEC_DIR", str(tmp_path))
     cases = [case for case in cases_of("Stream") if case.group in ("ids-used-up", "last-id")]
-    one, other = ([attempt(f"mutant:{id_}", cases, codebook()).results[c.id] for c in cases] for id_ in (LISTED, NEAR))
-    assert [behaviour(result) for result in one] == [behaviour(result) for result in other]
-    found = diagnosed(LISTED, cases, one)
+    one, other = both(cases)
+    assert [behaviour(one.results[c.id]) for c in cases] == [behaviour(other.results[c.id]) for c in cases]
+    found = diagnosed(LISTED, cases, one, one)
     assert found is not None
     assert (found.explained, found.mutants) == (True, (LISTED,))
-    assert diagnosed(NEAR, cases, other) == NOT_EXPLAINED
+    assert diagnosed(NEAR, cases, one, other) == NOT_EXPLAINED
 
 
 def test_a_limit_of_bytes_that_is_off_by_three_is_not_taken_for_one_that_is_off_by_one(
@@ -136,9 +141,9 @@ def test_a_limit_of_bytes_that_is_off_by_three_is_not_taken_for_one_that_is_off_
     write(tmp_path, {LISTED: (file, limit, listed), NEAR: (file, limit, nearly)}, "checkpoint")
     monkeypatch.setenv("TALLY_SPEC_DIR", str(tmp_path))
     cases = [case for case in cases_of("UML_OS.Checkpoint.Restore_v1") if "too-long" in case.id]
-    one, other = ([attempt(f"mutant:{id_}", cases, codebook()).results[c.id] for c in cases] for id_ in (LISTED, NEAR))
-    assert [behaviour(result) for result in one] == [behaviour(result) for result in other]
-    found = diagnosed(LISTED, cases, one)
+    one, other = both(cases)
+    assert [behaviour(one.results[c.id]) for c in cases] == [behaviour(other.results[c.id]) for c in cases]
+    found = diagnosed(LISTED, cases, one, one)
     assert found is not None
     assert found.mutants == (LISTED,)
-    assert diagnosed(NEAR, cases, other) == NOT_EXPLAINED
+    assert diagnosed(NEAR, cases, one, other) == NOT_EXPLAINED

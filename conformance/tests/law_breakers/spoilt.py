@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from conformance.backend.driver import Call, Conversation, Driver, Restart
@@ -79,19 +79,31 @@ def _spoilt_outcome(call: Call, outcome: Outcome, wrong: Wrong) -> Outcome:
     return RawResult(forms.outputs.from_native(native))
 
 
-def findings(law: str, wrong: Wrong) -> Iterator[str]:
-    """What the law, with its own parameters, says of a wrong backend: one message per instance that it breaks."""
+def told(law: str, wrongs: Sequence[tuple[Wrong, str]]) -> list[list[str]]:
+    """What the law, with its own parameters, says of each wrong backend, until it says what is expected of it.
 
-    def conversation(slug: str, start: Callable[[], LawTalk]) -> Conversation[str]:
-        return Conversation(slug, lambda: spoilt(start(), wrong.fresh()))
+    All are asked through one process of the reference.
+    """
+    messages: list[list[str]] = [[] for _ in wrongs]
+
+    def talk(number: int, start: Callable[[], LawTalk]) -> Generator[Sequence[Call], Sequence[Outcome], None]:
+        wrong, said = wrongs[number]
+        if any(said in message for message in messages[number]):
+            return
+        if message := (yield from spoilt(start(), wrong.fresh())):
+            messages[number].append(message)
 
     use = LawUse(law, {}, (), (), "standard", codebook()[BATCH].contract.position)
-    instances = known_laws()[law].instances(Tools(codebook(), JSON), use)
+    instances = list(known_laws()[law].instances(Tools(codebook(), JSON), use))
+    asked = [
+        Conversation(f"{number}::{one.slug}", partial(talk, number, one.start))
+        for number in range(len(wrongs))
+        for one in instances
+    ]
     driver = Driver(resolve("reference"), JSON, codebook(), timeout=30.0)
-    for one in driver.hold([conversation(instance.slug, instance.start) for instance in instances]):
-        assert one.lost is None
-        if one.finding:
-            yield one.finding
+    for _ in driver.hold(asked):  # whoever is lost over a wrong question has said nothing
+        pass
+    return messages
 
 
 def answers(law: str, name: str, operator: str, wrong: Callable[[Native, Native, Memory], Native], said: str) -> Sin:
