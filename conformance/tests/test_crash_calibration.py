@@ -44,7 +44,7 @@ def test_sqlite_without_extra_has_exactly_its_documented_gap(tool: Tool) -> None
 
 
 def test_sqlite_that_never_syncs_is_no_more_than_kill_safe(tool: Tool) -> None:
-    report = tried("three-saves", sqlite(tool, "DELETE", "OFF"), states=None if FULL else 40)
+    report = tried("three-saves", sqlite(tool, "DELETE", "OFF"), states=STATES)
     assert not report.states[Model.KILL].bad_count
     assert report.states[Model.EXT4].bad_count > report.states[Model.EXT4].tried // 3
 

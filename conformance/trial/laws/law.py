@@ -218,8 +218,8 @@ def _judging(start: Callable[[], LawTalk]) -> LawTalk:
     except LawBroken:
         raise
     except Exception as error:
-        message = f"the answers do not fit each other: the law finds no value where one must be ({type(error).__name__})"
-        raise LawBroken(message) from error
+        told = f"the law finds no value where one must be ({type(error).__name__})"
+        raise LawBroken(f"the answers do not fit each other: {told}") from error
 
 
 @cache
