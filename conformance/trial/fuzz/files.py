@@ -5,31 +5,28 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import partial
+from itertools import islice
 from random import Random
 from typing import Any, Final
 
 from conformance.backend.driver import Call
 from conformance.backend.outcome import ObservedFailure, ObservedResult
 from conformance.codec.codebook import Codebook
-from conformance.contract.family import FileFormat
 from conformance.contract.model import Contract
 from conformance.trial.bystanders import one_of_each_group, roots_in, with_looks
 from conformance.trial.check import Check, Kind, Result, Verdict, faults_apart, loss_sentence, outcome_name, tree_apart
 from conformance.trial.client import Asker
-from conformance.trial.crowd import near_misses
+from conformance.trial.fuzz.file_edits import Edit, Sizes, drawn_edit, file_step
 from conformance.trial.fuzz.judgement import judged
 from conformance.trial.fuzz.shrink import Choices, fixed, remade, smallest, some_of
-from conformance.trial.generators.generator import Generator, generator_of
+from conformance.trial.generators.database_file import valid
+from conformance.trial.generators.generator import Generator, Native, generator_of
 from conformance.vectors.case import Asked, CallStep, Case, FileStep, TreeStep, label
 from conformance.vectors.exchange import AnyStep, Held, Stage, restarts
-
-Edit = tuple[FileStep, ...]  # a swap takes three steps
-Sizes = Mapping[str, int]  # of the regular files of one root, by path
-_SWAPPED: Final = ".swapped-by-the-harness"
 
 
 @dataclass(slots=True)
@@ -54,101 +51,12 @@ class Snapshots:
         """Nothing."""
 
 
-def drawn_edit(random: Random, root: str, files: Sizes, fixed: Sizes, formats: Mapping[str, FileFormat]) -> Edit:
-    """One edit of the files of a root, some of which must be there; only `fixed` ones are edited byte by byte."""
-    found = [(name, place) for name, form in sorted(formats.items()) for place in places_of(form, files)]
-    if found and random.random() < 0.4:
-        name, place = random.choice(found)
-        edit = random.choice(list(formats[name].edits))
-        return (_step("damage", root, path=place, format=name, edit=edit),)
-    name = random.choice([one for one in _EDITS if fixed or one not in _BYTEWISE])
-    return _EDITS[name](random, root, fixed if name in _BYTEWISE else files)
-
-
-def places_of(form: FileFormat, files: Sizes) -> list[str]:
-    """The places of a format among files: the folders that hold its anchor, or, where it is a single file, each file
-    whose name fits the anchor."""
-    if len(form.files) == 1 and form.anchor:
-        return sorted(path for path in files if form.anchor == "." or fnmatchcase(path.rpartition("/")[2], form.anchor))
-    if not form.anchor:
-        return []
-    endings = (path for path in sorted(files) if f"/{path}".endswith(f"/{form.anchor}"))
-    return [path[: -len(form.anchor)].rstrip("/") or "." for path in endings]
-
-
-def _flip(random: Random, root: str, files: Sizes) -> Edit:
-    path = random.choice(sorted(files))
-    if not files[path]:
-        return (_step("put", root, path=path, bytes="00"),)
-    offset = random.choice((0, -1, random.randrange(files[path])))
-    return (_step("flip", root, path=path, offset=offset, mask=1 << random.randrange(8)),)
-
-
-def _truncate(random: Random, root: str, files: Sizes) -> Edit:
-    path = random.choice(sorted(files))
-    size = random.choice((0, files[path] // 2, max(0, files[path] - 1)))
-    return (_step("truncate", root, path=path, size=size),)
-
-
-def _delete(random: Random, root: str, files: Sizes) -> Edit:
-    path = random.choice(sorted(files))
-    folder = path.rpartition("/")[0]
-    return (_step("delete", root, path=folder if folder and random.random() < 0.2 else path),)
-
-
-def _rename(random: Random, root: str, files: Sizes) -> Edit:
-    path = random.choice(sorted(files))
-    target = random.choice((random.choice(list(near_misses(path))), random.choice(sorted(files))))
-    return (_step("rename", root, **{"from": path, "to": target}),)
-
-
-def _swap(random: Random, root: str, files: Sizes) -> Edit:
-    one, other = random.choice(sorted(files)), random.choice(sorted(files))
-    if one == other:
-        return _delete(random, root, files)
-    pairs = ((one, _SWAPPED), (other, one), (_SWAPPED, other))
-    return tuple(_step("rename", root, **{"from": source, "to": target}) for source, target in pairs)
-
-
-def _link(random: Random, root: str, files: Sizes) -> Edit:
-    """A file replaced by a link to its very content, or a link beside it."""
-    path = random.choice(sorted(files))
-    symbolic = random.random() < 0.7
-    if random.random() < 0.5:
-        beside = random.choice(list(near_misses(path)))
-        return (_step("link", root, path=beside, target=path, symbolic=symbolic),)
-    moved = f"{path}.moved"
-    return (
-        _step("rename", root, **{"from": path, "to": moved}),
-        _step("link", root, path=path, target=moved, symbolic=symbolic),
-    )
-
-
-def _extra(random: Random, root: str, files: Sizes) -> Edit:
-    path = random.choice(list(near_misses(random.choice(sorted(files)))))
-    return (_step("put", root, path=path, bytes=random.choice(("", "00", "a0", "80", random.randbytes(9).hex()))),)
-
-
-def _step(action: str, root: str, **body: Any) -> FileStep:
-    return FileStep(action, {"root": root, **body})
-
-
-_EDITS: Final[Mapping[str, Callable[[Random, str, Sizes], Edit]]] = {
-    "flip": _flip,
-    "truncate": _truncate,
-    "delete": _delete,
-    "rename": _rename,
-    "swap": _swap,
-    "link": _link,
-    "extra": _extra,
-}
-_BYTEWISE: Final = ("flip", "truncate")
-
-
 EXAMPLES: Final = 60  # trees per operator: each is written, edited and read twice
 FOUND: Final = "the fewest edits found after which the backend and the reference differ"
 _BASES: Final = 24  # frozen cases that trees are taken from
 _MOST_EDITS: Final = 3
+_MOST_GONE: Final = 24  # examples in which a file of several is gone between two calls
+_SEVERAL: Final = 3  # files of one folder and one ending
 _MOST: Final = 300  # examples that are asked to make one small
 _LEAST_ASKED: Final = 0.5  # share of examples in which the operator was asked behind the edits
 WHY: Final = "Answers and files equal the reference's after valid files were edited."
@@ -184,7 +92,8 @@ class Example:
 def _simpler_edit(edit: Edit) -> Choices:
     if len(edit) == 1 and isinstance(statements := edit[0].body.get("sqlite"), list):
         some, body = some_of([fixed(one) for one in statements]), edit[0].body
-        return some.map(lambda made: (FileStep("put", {**body, "sqlite": made}),))
+        # No statement at all makes no file, nor does one about a table that is gone.
+        return some.map(lambda made: (FileStep("put", {**body, "sqlite": valid(made) or statements[:1]}),))
     return fixed(edit)
 
 
@@ -218,8 +127,16 @@ def fuzz_files(
     bases = [(case, Snapshots()) for case in _bases(cases)]
     for case, seen in bases:
         reference.walk(case.steps, seen)
+    for example in islice(_gone(contract, bases), _MOST_GONE):
+        if search.found is None:
+            search.hold(example)
     generator = generator_of(contract) if contract.purity == "io" and contract.machine is None else None
+    for made in generator.listed() if generator is not None and generator.listed is not None else ():
+        if search.found is None:
+            search.hold(_of_files(contract, codebook, generator, made))
     for number in range(examples or contract.fuzz_examples or EXAMPLES):
+        if search.found is not None:
+            break
         digest = hashlib.sha256(f"{contract.operator}\0files\0{seed}\0{number}".encode()).digest()
         random = Random(digest)  # noqa: S311
         if generator is not None and number % 4:
@@ -227,8 +144,6 @@ def fuzz_files(
             search.hold(generated(random), partial(remade, generated, digest))
         elif (example := _edited(contract, codebook, random, *random.choice(bases))) is not None:
             search.hold(example)
-        if search.found is not None:
-            break
     return search.result(), search.record()
 
 
@@ -241,6 +156,31 @@ def _bases(cases: Sequence[Case]) -> list[Case]:
 def _may_hold_files(case: Case) -> bool:
     """Whether files may be there before a call: it is not the first step of the case, and a root is used."""
     return bool(roots_in(case.steps)) and any(isinstance(step, CallStep) for step in case.steps[1:])
+
+
+def _gone(contract: Contract, bases: Sequence[tuple[Case, Snapshots]]) -> Iterator[Example]:
+    """Of several files alike, each in its turn gone between two calls of one handle; then that call again and again.
+
+    Whoever follows a list by the place of what is in hand loses its place when that goes.
+    """
+    for case, seen in bases:
+        own = [k for k, step in enumerate(case.steps) if isinstance(step, CallStep) and contract.owns(step.operator)]
+        for k in own[2:4] if contract.own_machine is not None else ():
+            step = case.steps[k]
+            assert isinstance(step, CallStep)
+            for root, files in sorted(seen.before_calls.get(step.name, {}).items()):
+                alike = [path for path in sorted(files) if len(_beside(path, files)) >= _SEVERAL]
+                again = tuple(Asked(f"again-{n + 1}", step.operator, step.inputs) for n in range(2 * len(alike)))
+                looks = (TreeStep(root, ".", contract.fuzz_decode),)
+                for path in alike:
+                    edit = (file_step("delete", root, path=path),)
+                    yield Example(case.steps[:k], (edit,), (step, *again, *looks), case.id)
+
+
+def _beside(path: str, files: Iterable[str]) -> list[str]:
+    """The files of a file's folder that have its ending, the file included."""
+    kind = (path.rpartition("/")[0], path.rpartition(".")[2])
+    return [one for one in files if (one.rpartition("/")[0], one.rpartition(".")[2]) == kind]
 
 
 def _edited(contract: Contract, codebook: Codebook, random: Random, case: Case, seen: Snapshots) -> Example | None:
@@ -273,8 +213,11 @@ def _edited(contract: Contract, codebook: Codebook, random: Random, case: Case, 
 
 
 def _generated(contract: Contract, codebook: Codebook, generator: Generator, random: Random) -> Example:
+    return _of_files(contract, codebook, generator, generator.make(random))
+
+
+def _of_files(contract: Contract, codebook: Codebook, generator: Generator, made: Native) -> Example:
     """Whole files and one call."""
-    made = generator.make(random)
     root = made["inputs"]["root"]
     edits = tuple((FileStep("put", {"root": root, **body}),) for body in made["put"])
     wire = dict(codebook[contract.operator].inputs.from_native(made["inputs"]))
