@@ -23,7 +23,8 @@ from conformance.trial.behaviour import BehaviourRules
 from conformance.trial.check import Result, Verdict
 from conformance.trial.client import Asker
 from conformance.trial.crowd import near_misses
-from conformance.trial.fuzz.files import drawn_edit, fuzz_files
+from conformance.trial.fuzz.file_edits import drawn_edit
+from conformance.trial.fuzz.files import fuzz_files
 from conformance.vectors.build import build
 from conformance.vectors.case import Case
 

@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from conformance.codec.cbor import encode_canonical
 from conformance.contract.family import FileFormat, FormedFile, Seal
 from conformance.contract.source import Position
-from conformance.trial.fuzz.files import places_of
+from conformance.trial.fuzz.file_edits import places_of
 from conformance.vectors.damage import another, damage, damaged_bytes, emptied
 from conformance.vectors.filecodec import decode_file, encode_file
 from conformance.vectors.formed import crc32c, decoded, encoded
@@ -221,3 +221,33 @@ def test_single_files_are_found_by_their_names_and_bytes_nowhere() -> None:
     files = {"queue/1.npz": 1, "x.npz.tmp": 1, "y.npz": 1}
     assert places_of(ARCHIVE, files) == ["queue/1.npz", "y.npz"]
     assert places_of(SEALED, files) == []
+
+
+PICKLED = FileFormat(
+    "metadata",
+    "meta.pkl",
+    {"whole": FormedFile(".", "pickle2")},
+    {"whole.m": ("planted-zero",)},
+    (),
+    b"",
+    Position("formats.yaml", 1, 1),
+)
+
+
+@pytest.mark.parametrize(
+    ("edit", "found"),
+    [
+        ("whole.m planted-zero", {"n": {"k": 1}, "m": 0}),
+        ("whole.n.k planted-null", {"n": {"k": None}}),
+        ("whole.n.l planted-text", {"n": {"k": 1, "l": "1"}}),
+        ("whole.n.k absent", {"n": {}}),
+    ],
+)
+def test_a_field_that_is_not_there_is_planted_with_a_value_that_it_may_not_have(edit: str, found: object) -> None:
+    right = encoded("pickle2", {"n": {"k": 1}})
+    assert decoded("pickle2", damaged_bytes(right, PICKLED, edit), "x") == found
+
+
+def test_nothing_is_planted_in_what_is_no_map() -> None:
+    with pytest.raises(StepRefused):
+        damaged_bytes(encoded("pickle2", {"n": 1}), PICKLED, "whole.n.k planted-zero")

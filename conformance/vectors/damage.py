@@ -113,6 +113,8 @@ OPERATIONS: Final[Mapping[str, Callable[[Mapping[str, Any], FormedFiles, Any], A
 }
 
 
+# What a field may not be: put in its place, or there where a file of this kind needs no such field.
+PLANTED: Final[Mapping[str, Any]] = {"planted-zero": 0, "planted-null": None, "planted-text": "1"}
 EXTRA: Final = "zzz"  # the key of a member that no format knows
 
 
@@ -124,6 +126,8 @@ def damage(root: Path, path: str, form: FileFormat, edit: str) -> None:
     try:
         if kind == "absent":
             files.remove(at)
+        elif kind in PLANTED:
+            files.plant(at, PLANTED[kind])
         else:
             files.replace(at, _CHANGES[kind](files.value(at)))
     except (LookupError, TypeError, ValueError, AttributeError):

@@ -71,11 +71,16 @@ def _cbor_value(data: bytes) -> Any:
 
 
 def _pickled(value: Any) -> bytes:
+    return pickled(selfdescribing.to_native(value))
+
+
+def pickled(value: Any) -> bytes:
+    """The pickle of protocol 2 of a plain value."""
     target = io.BytesIO()
     pickler = pickle.Pickler(target, protocol=2)
     # Without the memo the bytes depend on the value alone, not on which equal strings are one object.
     pickler.fast = True
-    pickler.dump(_plain(selfdescribing.to_native(value)))
+    pickler.dump(_plain(value))
     return target.getvalue()
 
 
@@ -99,7 +104,12 @@ class _Harmless(pickle.Unpickler):
 
 
 def _unpickled(data: bytes) -> Any:
-    return selfdescribing.check(selfdescribing.from_native(_plain(_Harmless(io.BytesIO(data)).load())))
+    return selfdescribing.check(selfdescribing.from_native(unpickled(data)))
+
+
+def unpickled(data: bytes) -> Any:
+    """The plain value in a pickle; raises Undecodable, TypeError or what unpickling raises."""
+    return _plain(_Harmless(io.BytesIO(data)).load())
 
 
 # -- npz

@@ -15,7 +15,7 @@ from typing import Any, Final
 from conformance.codec.cbor import Float, IllFormed, Incomplete, decode, encode_canonical
 from conformance.contract.canonical import encode_item, head
 from conformance.contract.family import FileFormat
-from conformance.vectors.filecodec import encode_file
+from conformance.vectors.filecodec import encode_file, pickled, unpickled
 from conformance.vectors.temp_roots import StepRefused, place, regular, write_file
 
 _METADATA: Final = "metadata.json"
@@ -129,6 +129,13 @@ class FormedFiles:
         holder = self.value(at[:-1])
         holder[int(at[-1]) if isinstance(holder, list) else at[-1]] = value
 
+    def plant(self, at: Steps, value: Any) -> None:
+        """Put a value at a place of a map, whether or not there is one."""
+        holder = self.value(at[:-1])
+        if not isinstance(holder, dict):
+            raise LookupError(at[-1])
+        holder[at[-1]] = value
+
     def remove(self, at: Steps) -> None:
         """Remove the value at a place; a whole file cannot be removed."""
         self.value(at)
@@ -197,6 +204,11 @@ def decoded(form: str, data: bytes, path: str) -> Any:
     """The item in the bytes of a file; raises StepRefused."""
     if form == "npz":
         return archive_item(data, path)
+    if form == "pickle2":
+        try:
+            return unpickled(data)
+        except Exception as error:  # a damaged pickle raises nearly anything
+            raise StepRefused(f"{path!r} is no pickle of plain values: {type(error).__name__}") from None
     content = data[4:-4] if form == "crc32c" else data
     try:
         item, end = decode(content)
@@ -211,6 +223,8 @@ def encoded(form: str, item: Any) -> bytes:
     """The bytes of a file with an item: maps sorted unless they are Unsorted."""
     if form == "npz":
         return archive_bytes(item)
+    if form == "pickle2":
+        return pickled(_ordered(item))
     content = _in_order(item)
     if form == "cbor":
         return content

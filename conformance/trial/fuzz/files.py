@@ -15,21 +15,17 @@ from typing import Any, Final
 from conformance.backend.driver import Call
 from conformance.backend.outcome import ObservedFailure, ObservedResult
 from conformance.codec.codebook import Codebook
-from conformance.contract.family import FileFormat
 from conformance.contract.model import Contract
 from conformance.trial.bystanders import one_of_each_group, roots_in, with_looks
 from conformance.trial.check import Check, Kind, Result, Verdict, faults_apart, loss_sentence, outcome_name, tree_apart
 from conformance.trial.client import Asker
-from conformance.trial.crowd import near_misses
+from conformance.trial.fuzz.file_edits import Edit, Sizes, drawn_edit
 from conformance.trial.fuzz.judgement import judged
 from conformance.trial.fuzz.shrink import Choices, fixed, remade, smallest, some_of
-from conformance.trial.generators.generator import Generator, generator_of
+from conformance.trial.generators.database_file import valid
+from conformance.trial.generators.generator import Generator, Native, generator_of
 from conformance.vectors.case import Asked, CallStep, Case, FileStep, TreeStep, label
 from conformance.vectors.exchange import AnyStep, Stage, Transcript, restarts
-
-Edit = tuple[FileStep, ...]  # a swap takes three steps
-Sizes = Mapping[str, int]  # of the regular files of one root, by path
-_SWAPPED: Final = ".swapped-by-the-harness"
 
 
 @dataclass(slots=True)
@@ -52,97 +48,6 @@ class Snapshots:
 
     def after(self, stage: Stage, step: CallStep) -> None:
         """Nothing."""
-
-
-def drawn_edit(random: Random, root: str, files: Sizes, fixed: Sizes, formats: Mapping[str, FileFormat]) -> Edit:
-    """One edit of the files of a root, some of which must be there; only `fixed` ones are edited byte by byte."""
-    found = [(name, place) for name, form in sorted(formats.items()) for place in places_of(form, files)]
-    if found and random.random() < 0.4:
-        name, place = random.choice(found)
-        edit = random.choice(list(formats[name].edits))
-        return (_step("damage", root, path=place, format=name, edit=edit),)
-    name = random.choice([one for one in _EDITS if fixed or one not in _BYTEWISE])
-    return _EDITS[name](random, root, fixed if name in _BYTEWISE else files)
-
-
-def places_of(form: FileFormat, files: Sizes) -> list[str]:
-    """The places of a format among files: the folders that hold its anchor, or, where it is a single file, each file
-    whose name fits the anchor."""
-    if len(form.files) == 1 and form.anchor:
-        return sorted(path for path in files if form.anchor == "." or fnmatchcase(path.rpartition("/")[2], form.anchor))
-    if not form.anchor:
-        return []
-    endings = (path for path in sorted(files) if f"/{path}".endswith(f"/{form.anchor}"))
-    return [path[: -len(form.anchor)].rstrip("/") or "." for path in endings]
-
-
-def _flip(random: Random, root: str, files: Sizes) -> Edit:
-    path = random.choice(sorted(files))
-    if not files[path]:
-        return (_step("put", root, path=path, bytes="00"),)
-    offset = random.choice((0, -1, random.randrange(files[path])))
-    return (_step("flip", root, path=path, offset=offset, mask=1 << random.randrange(8)),)
-
-
-def _truncate(random: Random, root: str, files: Sizes) -> Edit:
-    path = random.choice(sorted(files))
-    size = random.choice((0, files[path] // 2, max(0, files[path] - 1)))
-    return (_step("truncate", root, path=path, size=size),)
-
-
-def _delete(random: Random, root: str, files: Sizes) -> Edit:
-    path = random.choice(sorted(files))
-    folder = path.rpartition("/")[0]
-    return (_step("delete", root, path=folder if folder and random.random() < 0.2 else path),)
-
-
-def _rename(random: Random, root: str, files: Sizes) -> Edit:
-    path = random.choice(sorted(files))
-    target = random.choice((random.choice(list(near_misses(path))), random.choice(sorted(files))))
-    return (_step("rename", root, **{"from": path, "to": target}),)
-
-
-def _swap(random: Random, root: str, files: Sizes) -> Edit:
-    one, other = random.choice(sorted(files)), random.choice(sorted(files))
-    if one == other:
-        return _delete(random, root, files)
-    pairs = ((one, _SWAPPED), (other, one), (_SWAPPED, other))
-    return tuple(_step("rename", root, **{"from": source, "to": target}) for source, target in pairs)
-
-
-def _link(random: Random, root: str, files: Sizes) -> Edit:
-    """A file replaced by a link to its very content, or a link beside it."""
-    path = random.choice(sorted(files))
-    symbolic = random.random() < 0.7
-    if random.random() < 0.5:
-        beside = random.choice(list(near_misses(path)))
-        return (_step("link", root, path=beside, target=path, symbolic=symbolic),)
-    moved = f"{path}.moved"
-    return (
-        _step("rename", root, **{"from": path, "to": moved}),
-        _step("link", root, path=path, target=moved, symbolic=symbolic),
-    )
-
-
-def _extra(random: Random, root: str, files: Sizes) -> Edit:
-    path = random.choice(list(near_misses(random.choice(sorted(files)))))
-    return (_step("put", root, path=path, bytes=random.choice(("", "00", "a0", "80", random.randbytes(9).hex()))),)
-
-
-def _step(action: str, root: str, **body: Any) -> FileStep:
-    return FileStep(action, {"root": root, **body})
-
-
-_EDITS: Final[Mapping[str, Callable[[Random, str, Sizes], Edit]]] = {
-    "flip": _flip,
-    "truncate": _truncate,
-    "delete": _delete,
-    "rename": _rename,
-    "swap": _swap,
-    "link": _link,
-    "extra": _extra,
-}
-_BYTEWISE: Final = ("flip", "truncate")
 
 
 EXAMPLES: Final = 60  # trees per operator: each is written, edited and read twice
@@ -184,7 +89,8 @@ class Example:
 def _simpler_edit(edit: Edit) -> Choices:
     if len(edit) == 1 and isinstance(statements := edit[0].body.get("sqlite"), list):
         some, body = some_of([fixed(one) for one in statements]), edit[0].body
-        return some.map(lambda made: (FileStep("put", {**body, "sqlite": made}),))
+        # No statement at all makes no file, nor does one about a table that is gone.
+        return some.map(lambda made: (FileStep("put", {**body, "sqlite": valid(made) or statements[:1]}),))
     return fixed(edit)
 
 
@@ -219,7 +125,13 @@ def fuzz_files(
     for case, seen in bases:
         reference.walk(case.steps, seen)
     generator = generator_of(contract) if contract.purity == "io" and contract.machine is None else None
+    if generator is not None and generator.listed is not None:
+        for made in generator.listed():
+            if search.found is None:
+                search.hold(_of_files(contract, codebook, generator, made))
     for number in range(examples or contract.fuzz_examples or EXAMPLES):
+        if search.found is not None:
+            break
         digest = hashlib.sha256(f"{contract.operator}\0files\0{seed}\0{number}".encode()).digest()
         random = Random(digest)  # noqa: S311
         if generator is not None and number % 4:
@@ -227,8 +139,6 @@ def fuzz_files(
             search.hold(generated(random), partial(remade, generated, digest))
         elif (example := _edited(contract, codebook, random, *random.choice(bases))) is not None:
             search.hold(example)
-        if search.found is not None:
-            break
     return search.result(), search.record()
 
 
@@ -273,8 +183,11 @@ def _edited(contract: Contract, codebook: Codebook, random: Random, case: Case, 
 
 
 def _generated(contract: Contract, codebook: Codebook, generator: Generator, random: Random) -> Example:
+    return _of_files(contract, codebook, generator, generator.make(random))
+
+
+def _of_files(contract: Contract, codebook: Codebook, generator: Generator, made: Native) -> Example:
     """Whole files and one call."""
-    made = generator.make(random)
     root = made["inputs"]["root"]
     edits = tuple((FileStep("put", {"root": root, **body}),) for body in made["put"])
     wire = dict(codebook[contract.operator].inputs.from_native(made["inputs"]))

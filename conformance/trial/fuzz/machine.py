@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, Final
 
 from conformance.backend.driver import Call
@@ -17,6 +17,7 @@ from conformance.trial.check import Result, Verdict, loss_sentence, outcome_name
 from conformance.trial.client import Asker
 from conformance.trial.fuzz.judgement import LEAST_SUCCEEDED, SPEECHLESS, fuzz_check, judged
 from conformance.trial.fuzz.program import Program, simpler_program, steps_of, trace_lines
+from conformance.trial.fuzz.program_again import emptied, rounds
 from conformance.trial.fuzz.program_draw import Urn, degenerate, opening, programs, urn_of, within
 from conformance.trial.fuzz.shrink import in_steps, smallest
 from conformance.vectors.case import Asked, Case, HarnessStep
@@ -48,9 +49,10 @@ def fuzz_machine(
     The same seed gives the same calls; without one the machine's name is the seed.
     """
     search = _Search(contract, urn_of(contract, cases, codebook), codebook, backend, reference, trusted)
-    for program in (*opening(search.urn), *degenerate(search.urn)):
-        if search.wrong is None:
-            search.hold(program)
+    for program in chain.from_iterable(listing(search.urn) for listing in (opening, degenerate, emptied, rounds)):
+        if search.wrong is not None:
+            break
+        search.hold(program)
     search.aimed = Counter(search.sides)
     drawn = search.sides[_ASKED]
     for program in islice(programs(search.urn, f"{contract.operator}\0{seed}"), wanted):

@@ -22,7 +22,7 @@ from conformance.trial.fuzz.draw import listed
 from conformance.trial.fuzz.mutation import mutated
 from conformance.trial.fuzz.program import STRANGER, Program, Turn, method_of, program_of, turn_of
 from conformance.trial.fuzz.seed import Vocabulary, vocabulary_of
-from conformance.vectors.case import Case
+from conformance.vectors.case import Case, ExpectedFailure
 from conformance.vectors.state_tracking import OUTSIDE, SUCCEEDS, UNSURE, Model, Move
 
 LONGEST: Final = 14  # turns of a drawn program
@@ -53,6 +53,7 @@ class Urn:
     refusing: tuple[Program, ...] = ()  # the ways to every refusal that the cases hold
     seeds: dict[str, tuple[Seed, ...]] = field(default_factory=dict)
     good: dict[str, tuple[Seed, ...]] = field(default_factory=dict)  # that a fresh handle lets through; all, if none
+    answered: dict[str, frozenset[str]] = field(default_factory=dict)  # printed seeds of frozen calls that succeed
     inputs: dict[str, Struct] = field(default_factory=dict)  # without places; nothing for what takes only those
     words: dict[str, Vocabulary] = field(default_factory=dict)
 
@@ -77,7 +78,9 @@ def urn_of(contract: Contract, cases: Sequence[Case], codebook: Codebook) -> Urn
     quick = [case for case in cases if case.profile == "quick"]
     urn = Urn(contract, codebook, model)
     steps = [step for case in quick for step in case.calls if step.operator in methods]
-    asked = [turn for step in steps for turn in [turn_of(step, codebook, {})] if turn is not None]
+    answers = [(step, turn) for step in steps for turn in [turn_of(step, codebook, {})] if turn is not None]
+    asked = [turn for _, turn in answers]
+    lucky = [turn for step, turn in answers if not isinstance(step.expected, ExpectedFailure)]
     for operator, moves in model.moves.items():
         forms, method = codebook[operator], method_of(codebook, operator)
         places = {*forms.roots, *([method.takes] if method.takes else ())}
@@ -85,12 +88,15 @@ def urn_of(contract: Contract, cases: Sequence[Case], codebook: Codebook) -> Urn
         turns = [turn for turn in asked if turn.operator == operator]
         seeds |= {repr(seed): seed for turn in turns for seed in [Seed(turn.native, turn.roots)]}
         urn.seeds[operator] = tuple(seeds[key] for key in sorted(seeds, key=lambda text: (len(text), text)))
+        urn.answered[operator] = frozenset(
+            repr(Seed(turn.native, turn.roots)) for turn in lucky if turn.operator == operator
+        )
         plain = Struct(tuple(one for one in forms.contract.inputs.fields if not is_place(one.type)))
         if plain.fields:
             seen = [dict(seed.native) for seed in urn.seeds[operator]]
             urn.inputs[operator] = plain
             urn.words[operator] = vocabulary_of(replace(forms.contract, inputs=plain), seen)
-    _, fresh = next(_opened(urn), (None, None))
+    _, fresh = next(opened(urn), (None, None))
     for operator, some in urn.seeds.items():
         urn.good[operator] = tuple(seed for seed in some if _is_good(urn, operator, seed, fresh)) or some
     urn.refusing = tuple(_refusing(quick, codebook, methods))
@@ -113,7 +119,7 @@ def _refusing(cases: Sequence[Case], codebook: Codebook, methods: Sequence[str])
 
 def _is_good(urn: Urn, operator: str, seed: Seed, fresh: State | None) -> bool:
     turn = Turn(operator, seed.native, seed.roots)
-    return urn.model.reach(_move(turn), fresh).side in (SUCCEEDS, UNSURE) and within(urn, turn)
+    return urn.model.reach(move_of(turn), fresh).side in (SUCCEEDS, UNSURE) and within(urn, turn)
 
 
 def within(urn: Urn, turn: Turn) -> bool:
@@ -133,11 +139,11 @@ def opening(urn: Urn) -> Iterator[Program]:
     """A program for every side of every guard that a fresh handle shows, or a frozen trace; each reads at its end."""
     for program in (*_sides(urn), *urn.refusing):
         handle = program[-1].handle
-        yield program if handle is None or handle == STRANGER else (*program, *_reading(urn, [handle]))
+        yield program if handle is None or handle == STRANGER else (*program, *reading(urn, [handle]))
 
 
 def _sides(urn: Urn) -> Iterator[Program]:
-    first = next(_opened(urn), None)
+    first = next(opened(urn), None)
     seen: set[tuple[str, str]] = set()
     for operator, seeds in urn.seeds.items():
         if not method_of(urn.codebook, operator).takes:
@@ -152,11 +158,12 @@ def _sides(urn: Urn) -> Iterator[Program]:
                     yield (given, turn)
 
 
-def _opened(urn: Urn) -> Iterator[tuple[Turn, State]]:
+def opened(urn: Urn) -> Iterator[tuple[Turn, State]]:
+    """The turns that open a handle, whatever files say, each with the state that it leaves."""
     for operator in urn.opening:
         for seed in urn.seeds[operator]:
             turn = Turn(operator, seed.native, seed.roots)
-            reached = urn.model.reach(_move(turn), None)
+            reached = urn.model.reach(move_of(turn), None)
             if reached.side == SUCCEEDS and reached.after is not None and within(urn, turn):
                 yield turn, reached.after
 
@@ -164,7 +171,7 @@ def _opened(urn: Urn) -> Iterator[tuple[Turn, State]]:
 def _is_new(urn: Urn, turn: Turn, state: State | None, seen: set[tuple[str, str]]) -> bool:
     if not within(urn, turn):
         return False
-    side = (turn.operator, urn.model.reach(_move(turn), state).side)
+    side = (turn.operator, urn.model.reach(move_of(turn), state).side)
     new = side not in seen and side[1] != OUTSIDE
     seen.add(side)
     return new
@@ -172,24 +179,24 @@ def _is_new(urn: Urn, turn: Turn, state: State | None, seen: set[tuple[str, str]
 
 def degenerate(urn: Urn) -> Iterator[Program]:
     """Programs of degenerate inputs, leaf by leaf: a few turns on one handle, which is read at the end."""
-    given = next((turn for turn, _ in _opened(urn)), None)
+    given = next((turn for turn, _ in opened(urn)), None)
     for operator, plain in urn.inputs.items():
         seed = urn.good[operator][0]
         natives = listed(plain, [dict(one.native) for one in urn.good[operator] if one.roots == seed.roots])
         opens = not method_of(urn.codebook, operator).takes
         turns = (Turn(operator, native, seed.roots, None if opens else 0) for native in natives)
-        asked = islice((turn for turn in turns if _is_judged(urn, turn) and within(urn, turn)), _MOST_LISTED)
+        asked = islice((turn for turn in turns if is_judged(urn, turn) and within(urn, turn)), _MOST_LISTED)
         if opens:
-            yield from ((turn, *_reading(urn, [0])) for turn in asked)
+            yield from ((turn, *reading(urn, [0])) for turn in asked)
         elif given is not None:
             while some := tuple(islice(asked, LONGEST)):
-                yield (given, *some, *_reading(urn, [0]))
+                yield (given, *some, *reading(urn, [0]))
 
 
-def _is_judged(urn: Urn, turn: Turn) -> bool:
+def is_judged(urn: Urn, turn: Turn) -> bool:
     """Whether the expression engine can hold a turn's inputs, and they lie in the domain."""
     try:
-        return urn.model.reach(_move(turn), None).side != OUTSIDE
+        return urn.model.reach(move_of(turn), None).side != OUTSIDE
     except Unjudgeable:
         return False
 
@@ -216,7 +223,7 @@ def _program(random: Random, urn: Urn, opening: Sequence[str], taking: Sequence[
         for attempt in range(_TRIES):
             seeds = urn.good if wanted else urn.seeds
             turn = _drawn_turn(random, urn, operator, random.choice(seeds[operator]), handle)
-            reached = urn.model.reach(_move(turn), live.get(STRANGER if handle is None else handle))
+            reached = urn.model.reach(move_of(turn), live.get(STRANGER if handle is None else handle))
             content = not wanted or reached.side in (SUCCEEDS, UNSURE) or attempt + 1 == _TRIES
             if content and reached.side != OUTSIDE and within(urn, turn):
                 break
@@ -225,10 +232,10 @@ def _program(random: Random, urn: Urn, opening: Sequence[str], taking: Sequence[
         turns.append(turn)
         if reached.side == SUCCEEDS:
             _follow(urn, turn, len(turns) - 1, reached.after, live, closed)
-    return (*turns, *_reading(urn, list(live)))
+    return (*turns, *reading(urn, list(live)))
 
 
-def _reading(urn: Urn, live: Sequence[int]) -> Iterator[Turn]:
+def reading(urn: Urn, live: Sequence[int]) -> Iterator[Turn]:
     """What can be read on every handle that is still open: a wrong state shows at the end at the latest."""
     for handle in live:
         for operator in filter(urn.model.reads, urn.seeds):
@@ -258,9 +265,10 @@ def _drawn_turn(random: Random, urn: Urn, operator: str, seed: Seed, handle: int
     native = dict(seed.native)
     for _ in range(random.choice(_CHANGES) if operator in urn.inputs else 0):
         other = mutated(native, urn.inputs[operator], random, urn.words[operator])
-        native = other if _is_judged(urn, Turn(operator, other, seed.roots, handle)) else native
+        native = other if is_judged(urn, Turn(operator, other, seed.roots, handle)) else native
     return Turn(operator, native, seed.roots, handle)
 
 
-def _move(turn: Turn) -> Move:
+def move_of(turn: Turn) -> Move:
+    """A turn as a move of the model."""
     return Move(turn.operator, {}, turn.native)

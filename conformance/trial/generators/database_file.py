@@ -6,13 +6,15 @@ A statement that SQLite refuses is left out, so that every file is a valid one.
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterator
 from contextlib import closing
 from random import Random
 from typing import Final
 
+from conformance.trial.generators.database_values import COLUMN_NAMES, NAMES, NEARLY_TIMES, NUMBERS, TEXTS, TIMES
 from conformance.trial.generators.generator import Generator, Native
 
-NAMES: Final = ("b", "a", "Z", "ab", "é", "order")
+_NAMES: Final = ("b", "a", "Z", "ab", "é", "order")
 _NUMBERS: Final = ("1", "2", "3", "10", "-1", "1.0", "2.0", "2.5", "'1'", "'2'", "9007199254740993", "1e3")
 _TEXTS: Final = ("'x'", "'X'", "'x '", "'1'", "'10'", "'2'", "'é'", "''", "'y'", "'longer text'")
 _DATES: Final = ("'2024-02-29'", "'1969-12-31 23:59'", "'2024-01-01T00:00:01.5Z'", "'0001-01-01'")
@@ -50,7 +52,7 @@ _KEYS: Final = (
 
 def database_file(random: Random) -> Native:
     """The file to be put in place, and the inputs of LoadDatabase."""
-    names = random.sample(NAMES, random.randint(1, 3))
+    names = random.sample(_NAMES, random.randint(1, 3))
     keys = {name: random.choice(_KEYS) for name in names}
     statements, declaration = [], dict[str, dict[str, str]]()
     for name in names:
@@ -122,7 +124,43 @@ def _cell(random: Random, kind: str) -> str:
 
 
 def _quoted(name: str) -> str:
-    return f'"{name}"'
+    doubled = name.replace('"', '""')
+    return f'"{doubled}"'
 
 
-GENERATORS: Final[tuple[Generator, ...]] = (Generator("database-file", database_file),)
+def listed_files() -> Iterator[Native]:
+    """A file of all names, one of all times, and one for each value that a type may refuse."""
+    yield _file([f"CREATE TABLE {_quoted(name)} (x REAL)" for name in NAMES], {NAMES[0]: {"x": "ignored"}})
+    columns = ", ".join(f"{_quoted(name)} REAL" for name in COLUMN_NAMES)
+    yield _file([f"CREATE TABLE t ({columns})"], {"t": dict.fromkeys(COLUMN_NAMES[::2], "ignored")})
+    for declared in ("TEXT", "DATE"):
+        yield _one_column(declared, [_text(time) for time in TIMES], {})
+    for time in NEARLY_TIMES:
+        yield _one_column("", [_text(time)], {"t": {"x": "timestamp"}})
+    for k, value in enumerate((*NUMBERS, *TEXTS)):
+        for word in ("numerical", "boolean", _WORDS_IN_TURN[k % len(_WORDS_IN_TURN)]):
+            yield _one_column("", [value], {"t": {"x": word}})
+        for declared in ("INTEGER", _TYPES_IN_TURN[k % len(_TYPES_IN_TURN)]):
+            yield _one_column(declared, [value], {})
+
+
+_WORDS_IN_TURN: Final = ("text", "timestamp", "categorical", "identifier", "time")
+_TYPES_IN_TURN: Final = ("REAL", "NUMERIC", "BOOLEAN", "DATE", "TEXT", "DECIMAL(9)", "")
+
+
+def _text(value: str) -> str:
+    """A text in the words of SQL."""
+    return "'" + value.replace("'", "''") + "'"
+
+
+def _one_column(declared: str, values: list[str], words: dict[str, dict[str, str]]) -> Native:
+    rows = [f"INSERT INTO t VALUES ({value})" for value in values]  # noqa: S608 (a database of its own)
+    return _file([f"CREATE TABLE t (x {declared})", *rows], words)
+
+
+def _file(statements: list[str], declaration: dict[str, dict[str, str]]) -> Native:
+    inputs = {"root": "a", "path": "d.db", "declaration": declaration}
+    return {"put": [{"path": "d.db", "sqlite": valid(statements)}], "inputs": inputs}
+
+
+GENERATORS: Final[tuple[Generator, ...]] = (Generator("database-file", database_file, listed=listed_files),)

@@ -34,12 +34,14 @@ Native = dict[str, Any]
 class Generator:
     """A named maker of complete native inputs; the same state of `Random` makes the same inputs.
 
-    `grown` makes inputs that are large in one way each: as many tables, columns or keys as a byte cannot count.
+    `grown` makes inputs that are large in one way each: as many tables, columns or keys as a byte cannot count;
+    `listed` those of rare values and names, asked before any is drawn.
     """
 
     name: str
     make: Callable[[Random], Native]
     grown: Callable[[Random], Iterator[Native]] | None = None
+    listed: Callable[[], Iterator[Native]] | None = None
 
 
 @cache

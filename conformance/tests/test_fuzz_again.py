@@ -1,0 +1,49 @@
+"""Asking again: an empty value behind a full one, every operation behind every other, rare values that are listed."""
+
+from __future__ import annotations
+
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+from tempfile import mkdtemp
+
+from conformance.codec.codebook import codebook_of
+from conformance.tests.counter_spec import COUNTER, NAME, load
+from conformance.trial.fuzz.program import Program
+from conformance.trial.fuzz.program_again import emptied, rounds
+from conformance.trial.fuzz.program_draw import Urn, urn_of
+from conformance.trial.generators.database_file import listed_files, valid
+from conformance.trial.generators.database_values import NAMES
+
+
+@cache
+def urn(text: str = COUNTER) -> Urn:
+    library = load(Path(mkdtemp(prefix="tally-again-")), text)
+    return urn_of(library.contracts[NAME], (), codebook_of(library))
+
+
+def told(program: Program) -> list[str]:
+    return [f"{turn.operator.removeprefix('Counter.')} {turn.native.get('by', '')}".strip() for turn in program]
+
+
+def test_an_empty_value_follows_a_full_one_and_both_are_looked_at() -> None:
+    assert ["Open", "Increment 1", "Read", "Increment 0", "Read", "Increment 1", "Read"] in map(told, emptied(urn()))
+
+
+def test_every_operation_follows_every_other_and_each_is_looked_at() -> None:
+    (program,) = rounds(urn(COUNTER.replace("limit: [3, 1, 0]", "limit: [3, 0]")))
+    names = [one.split()[0] for one in told(program)]
+    assert set(pairwise(name for name in names if name != "Read")) == {
+        ("Open", "Increment"),
+        ("Increment", "Increment"),
+        ("Increment", "Decrement"),
+        ("Decrement", "Increment"),
+        ("Decrement", "Decrement"),
+    }
+    assert all(other == "Read" for one, other in pairwise(names) if one in ("Increment", "Decrement"))
+
+
+def test_the_listed_databases_can_be_written_and_hold_every_name() -> None:
+    files = [made["put"][0]["sqlite"] for made in listed_files()]
+    assert all(statements and statements == valid(statements) for statements in files)
+    assert len(files[0]) == len(NAMES)

@@ -1,0 +1,151 @@
+"""Programs that ask again: a value and then an empty one, every operation behind every other, with a look after each.
+
+Who keeps an answer by too little of the question, or takes a zero for "not given", is right about every first call.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from conformance.contract.machine import State
+from conformance.contract.types import Enum, Struct
+from conformance.trial.fuzz.program import Program, Turn, method_of
+from conformance.trial.fuzz.program_draw import Seed, Urn, is_judged, move_of, opened, reading, within
+from conformance.vectors.degenerate import degenerates
+from conformance.vectors.place import ABSENT, Place, distinct_places, put
+from conformance.vectors.state_tracking import SUCCEEDS, UNSURE
+
+_MOST_TURNS: Final = 20  # of a program in which operations follow each other, beside those that read
+_MOST_HANDLES: Final = 6  # of different kinds, each the start of one such program
+_MOST_EMPTIED: Final = 20  # leaves of one operation
+_MOST_SEEDS: Final = 6  # inputs of an operation that are tried in a state
+
+
+def emptied(urn: Urn) -> Iterator[Program]:
+    """For every operation with inputs, leaf by leaf: a call with a value, one with an empty one; each is looked at."""
+    given = next((turn for turn, _ in opened(urn)), None)
+    if given is None:
+        return
+    look = (*reading(urn, [0]),)
+    for operator in (name for name in urn.inputs if method_of(urn.codebook, name).takes):
+        for full, bare in list(_full_and_bare(urn, operator))[:_MOST_EMPTIED]:
+            yield (given, full, *look, bare, *look, full, *look)
+
+
+def _full_and_bare(urn: Urn, operator: str) -> Iterator[tuple[Turn, Turn]]:
+    """Two turns that differ in one leaf, which has a value in the first and none or an empty one in the second."""
+    seen: set[str] = set()
+    for seed in fullest(urn, operator):
+        for place in distinct_places(urn.inputs[operator], dict(seed.native)):
+            if place.key in seen:
+                continue
+            values = [place.value, *degenerates(place)]
+            full = [value for value in values if not _is_empty(value)]
+            bare = [value for value in values if _is_empty(value)]
+            for value in bare if full else ():
+                turns = tuple(_turn(operator, seed, place, one) for one in (full[0], value))
+                if all(is_judged(urn, turn) and within(urn, turn) for turn in turns):
+                    seen.add(place.key)
+                    yield turns[0], turns[1]
+
+
+def _turn(operator: str, seed: Seed, place: Place, value: Any) -> Turn:
+    return Turn(operator, put(dict(seed.native), place.path, value), seed.roots, 0)
+
+
+def _is_empty(value: Any) -> bool:
+    size = getattr(value, "size", None)  # of an array, whose truth is another matter
+    return value is ABSENT or not (value if size is None else size)
+
+
+def rounds(urn: Urn) -> Iterator[Program]:
+    """For every kind of handle, a program in which every operation follows every other, its inputs as before."""
+    names = [name for name in urn.seeds if _is_asked(urn, name)]
+    seeds = {name: fullest(urn, name)[:_MOST_SEEDS] for name in names}
+    seen: set[tuple[object, ...]] = set()
+    for given, state in opened(urn):
+        kind = _kind(urn, given, state)
+        if kind not in seen and len(seen) < _MOST_HANDLES and _possible(urn, seeds, state):
+            seen.add(kind)
+            yield (given, *_round(urn, seeds, state))
+
+
+def _kind(urn: Urn, given: Turn, state: State) -> tuple[object, ...]:
+    """What makes a handle another kind: who opened it, and the words in its state."""
+    machine = urn.contract.machine
+    assert machine is not None
+    return given.operator, *(state.get(one.name) for one in machine.state.fields if isinstance(one.type, Enum))
+
+
+def _is_asked(urn: Urn, name: str) -> bool:
+    """Whether an operation is one of those that follow each other: what only reads is asked after each anyway."""
+    return not (urn.model.opening(name) or urn.model.closes(name) or urn.model.reads(name))
+
+
+def _round(urn: Urn, seeds: Mapping[str, Sequence[Seed]], state: State) -> Iterator[Turn]:
+    look = (*reading(urn, [0]),)
+    lasting = set(_lasting(urn, seeds, state))
+    pairs: set[tuple[str, str]] = set()
+    count: Counter[str] = Counter()
+    before, idle = "", 0
+    for _ in range(_MOST_TURNS):
+        can = _possible(urn, seeds, state)
+        unseen = [name for name in can if (before, name) not in pairs]
+        idle = 0 if unseen else idle + 1
+        if not can or idle > len(seeds):
+            return
+        # What ends something for good comes when all else was asked; else whatever was asked least.
+        asked = min(unseen or can, key=lambda name: (name in lasting, count[name]))
+        pairs.add((before, asked))
+        count[asked] += 1
+        yield can[asked]
+        yield from look
+        before, state = asked, _after(urn, can[asked], state)
+
+
+def _lasting(urn: Urn, seeds: Mapping[str, Sequence[Seed]], state: State) -> Iterator[str]:
+    """The operations behind which another one is refused, whatever else is asked next."""
+    can = _possible(urn, seeds, state)
+    for name, turn in can.items():
+        after = _after(urn, turn, state)
+        left = _possible(urn, seeds, after)
+        back = {one for then in left.values() for one in _possible(urn, seeds, _after(urn, then, after))}
+        if can.keys() - left.keys() - back:
+            yield name
+
+
+def _possible(urn: Urn, seeds: Mapping[str, Sequence[Seed]], state: State) -> dict[str, Turn]:
+    found = ((name, _next(urn, some, name, state)) for name, some in seeds.items())
+    return {name: turn for name, turn in found if turn is not None}
+
+
+def _after(urn: Urn, turn: Turn, state: State) -> State:
+    return urn.model.reach(move_of(turn), state).after or {}
+
+
+def _next(urn: Urn, seeds: Sequence[Seed], operator: str, state: State) -> Turn | None:
+    """The first of an operation's turns that a handle in this state lets through, or may."""
+    for seed in seeds:
+        turn = Turn(operator, seed.native, seed.roots, 0)
+        if urn.model.reach(move_of(turn), state).side in (SUCCEEDS, UNSURE) and within(urn, turn):
+            return turn
+    return None
+
+
+def fullest(urn: Urn, operator: str) -> list[Seed]:
+    """The inputs of an operation: those that a frozen call was answered for first, of these those with most in them."""
+    plain = urn.inputs.get(operator, Struct(()))
+    return sorted(
+        urn.good[operator],
+        key=lambda seed: (
+            repr(seed) not in urn.answered[operator],
+            sum(_is_poor(place.value) for place in distinct_places(plain, dict(seed.native))),
+        ),
+    )
+
+
+def _is_poor(value: Any) -> bool:
+    """Whether there is nothing in a value, or a list has one item only, once or many times."""
+    return _is_empty(value) or (isinstance(value, list) and all(one == value[0] for one in value))
