@@ -45,7 +45,7 @@ def test_a_build_writes_vectors_index_and_lock_and_a_second_one_nothing(house: P
 
 
 def test_a_value_that_two_derivations_do_not_share_is_not_written(house: Path, capsys: Capture) -> None:
-    edit(house / CONTRACT, "- 7\n        - 4", "- 4\n        - 7")
+    edit(house / CONTRACT, "- 7\n      - 4", "- 4\n      - 7")
     assert status_of(["vectors", "build"]) == 1
     printed = capsys.readouterr().err
     assert f"{CONTRACT}:" in printed

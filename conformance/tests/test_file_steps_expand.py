@@ -116,7 +116,7 @@ def test_a_path_may_hold_what_an_earlier_step_answers(tmp_path: Path) -> None:
         ('{delete: {path: "{k.took}"}}', "C010", "took is uint64, which is no part of a path"),
         ('{delete: {path: "../{k.size}"}}', "C015", "no `..`"),
         ("{delete: {path: x}, tree: {}}", "C002", ""),
-        ("{melt: {path: x}}", "C002", ""),
+        ("{melt: {path: x}}", "C018", "melt"),
     ],
 )
 def test_what_a_step_cannot_be_is_refused_at_its_place(tmp_path: Path, step: str, code: str, message: str) -> None:
