@@ -31,10 +31,11 @@ class Bench:
     """Tries checks one at a time, in any order; a backend that is lost is started again."""
 
     def __init__(self, library: Library, corpus: Corpus, options: RunOptions) -> None:
+        options = options.within(library.suite)
         self._library, self._corpus, self._options = library, corpus, options
         self._dialect, self._codebook = DIALECTS[options.wire], codebook_of(library)
-        command = started_as(options, library.layout)
-        stand_in = stand_in_for(options.wire, options.stand_in_timeout, options.reference)
+        command = started_as(options, library.suite)
+        stand_in = stand_in_for(library.suite, options.wire, options.stand_in_timeout, options.reference)
         self._driver = Driver(command, self._dialect, self._codebook, options.timeout, stand_in=stand_in)
         self._plan = Plan(library, corpus, options, self._codebook)
         self._results: dict[str, Result] = {}

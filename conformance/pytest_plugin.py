@@ -7,6 +7,8 @@ timeout or a broken protocol is an error of the setup, as JUnit has it.
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import pytest
@@ -24,7 +26,8 @@ _BENCH: Final = pytest.StashKey["Bench"]()
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Offer the options of the trial."""
     group = parser.getgroup("tallystick", "a backend on trial (tallystick)")
-    group.addoption("--tally-backend", metavar="TEXT", help="bundled name, python:module[:object] or command line")
+    group.addoption("--tally-backend", metavar="TEXT", help="name of the suite, python:module[:object] or command line")
+    group.addoption("--tally-suite", metavar="DIR", help="the folder of the suite; found as `tally run` finds it")
     group.addoption("--tally-wire", choices=_WIRES, default="json", help="json (default) or cbor")
     group.addoption("--tally-sandbox", choices=_SANDBOXES, default="none", help="none (default) or bwrap")
     group.addoption("--tally-profile", choices=_PROFILES, default="standard", help="standard unless told otherwise")
@@ -58,7 +61,7 @@ def _bench(config: pytest.Config) -> Bench:
     # The contract language costs 200 ms, which a pytest without --tally-backend should not pay.
     from conformance.backend.resolve import BackendNotFound
     from conformance.backend.sandbox import NoSandbox
-    from conformance.contract.finder import find_layout
+    from conformance.contract.finder import find_suite
     from conformance.contract.library import load_library
     from conformance.contract.source import MalformedContract
     from conformance.pytest_bench import Bench
@@ -73,8 +76,8 @@ def _bench(config: pytest.Config) -> Bench:
         sandbox=config.getoption("tally_sandbox"),
     )
     try:
-        layout = find_layout()
-        return Bench(load_library(layout), load_corpus(layout), options)
+        suite = find_suite(config.getoption("tally_suite") or os.environ.get("TALLY_SUITE", ""), Path.cwd())
+        return Bench(load_library(suite), load_corpus(suite), options)
     except (BackendNotFound, NoSandbox, MalformedContract, CorruptedCorpus) as error:
         raise pytest.UsageError(str(error)) from None
 

@@ -22,10 +22,11 @@ from conformance.backend.outcome import (
     describe,
     outcome_of,
 )
-from conformance.backend.resolve import REFERENCE, BackendCommand, resolve
+from conformance.backend.resolve import BackendCommand, resolve
 from conformance.backend.session import MissingObject, Session, load_object, signatures_of
 from conformance.codec.codebook import Codebook
 from conformance.codec.framing import Dialect
+from conformance.contract.suite import Suite
 
 GRACE: Final = 2.0  # seconds between tally.bye and the end of a process that ignores it
 
@@ -151,9 +152,12 @@ class StandIn:
     timeout: float
 
 
-def stand_in_for(wire: str, timeout: float, reference: str = REFERENCE) -> StandIn:
-    """The reference as the stand-in of a backend that speaks `wire`; raises BackendNotFound."""
-    return StandIn(resolve(reference, wire), timeout)
+def stand_in_for(suite: Suite, wire: str, timeout: float, reference: str = "") -> StandIn:
+    """The reference, of the suite unless another is named, as the stand-in of a backend that speaks `wire`.
+
+    Raises BackendNotFound.
+    """
+    return StandIn(resolve(reference or suite.reference, suite, wire), timeout)
 
 
 class Accompanied:

@@ -21,6 +21,7 @@ import termios
 import time
 from array import array
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, Final
 
 from conformance.backend.carrier import GRACE
@@ -58,11 +59,12 @@ class Process:
         timeout: float,
         environment: Mapping[str, str] | None = None,
         hello_timeout: float | None = None,
+        folder: Path | None = None,
     ) -> None:
         self.dialect, self.timeout = dialect, timeout
         self.hello_timeout = timeout if hello_timeout is None else hello_timeout
         self.stderr_tail = b""
-        self._child = _started(command, environment)
+        self._child = _started(command, environment, folder)
         assert self._child.stdin is not None
         assert self._child.stdout is not None
         assert self._child.stderr is not None
@@ -306,7 +308,9 @@ class Process:
         return self.stderr_tail.decode("utf-8", "replace")
 
 
-def _started(command: Sequence[str], environment: Mapping[str, str] | None) -> subprocess.Popen[bytes]:
+def _started(
+    command: Sequence[str], environment: Mapping[str, str] | None, folder: Path | None
+) -> subprocess.Popen[bytes]:
     guard = guardian()
     try:
         child = subprocess.Popen(
@@ -315,6 +319,7 @@ def _started(command: Sequence[str], environment: Mapping[str, str] | None) -> s
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             env=guard.marked(environment),
+            cwd=folder,
             bufsize=0,
             start_new_session=True,
         )

@@ -109,7 +109,7 @@ class Driver:
     def _start_stand_in(self) -> tuple[Carrier, Hello]:
         assert self.stand_in is not None
         command, timeout = self.stand_in.command, self.stand_in.timeout
-        carrier = Process(command.arguments, self.dialect, timeout, command.environment)
+        carrier = Process(command.arguments, self.dialect, timeout, command.environment, folder=command.folder)
         try:
             return carrier, self._introduced(carrier)
         except BaseException:
@@ -327,7 +327,8 @@ class Driver:
         if self.command.in_process:
             return InProcess(self.command.in_process, self.dialect, self.codebook)
         command = self.command
-        return Process(command.arguments, self.dialect, self.timeout, command.environment, self.hello_timeout)
+        arguments, environment = command.arguments, command.environment
+        return Process(arguments, self.dialect, self.timeout, environment, self.hello_timeout, command.folder)
 
     def _settle(self, carrier: Carrier) -> None:
         if not carrier.settle(self._grace):

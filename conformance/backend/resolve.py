@@ -1,4 +1,4 @@
-"""A backend string becomes a command: a bundled name, `python:module[:object]`, or a command line (DESIGN 6)."""
+"""A backend string becomes a command: a name of the suite, `mutant:ID`, `python:module[:object]`, or a command line."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ import shlex
 import shutil
 import site
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
-REFERENCE: Final = "reference"  # answers for what a backend does not declare, and decides what is right in fuzzing
-BUNDLED: Final = (REFERENCE, "vectorized", "javascript")
-_ROOT: Final = Path(__file__).resolve().parents[2]  # the folder of our own `impl` and `conformance`
+from conformance.backend.mutant_copy import UnusableMutant, mutant_copy
+from conformance.contract.suite import MUTANT, Suite
+
+_ROOT: Final = Path(__file__).resolve().parents[2]  # the folder of our own `conformance`
 
 
 class BackendNotFound(Exception):
@@ -28,40 +29,89 @@ class BackendCommand:
     arguments: tuple[str, ...]
     environment: dict[str, str] = field(repr=False, compare=False)
     in_process: str = ""  # module[:object], where the harness makes the calls in its own process
+    folder: Path | None = None  # where it starts; None: in the current folder
 
 
-def resolve(text: str, wire: str = "json", same_process: bool = False) -> BackendCommand:
+def resolve(text: str, suite: Suite, wire: str = "json", same_process: bool = False) -> BackendCommand:
     """The command behind a backend string; raises BackendNotFound.
 
     `same_process` is for debuggers and for `python:` backends alone.
     """
-    environment = {**os.environ, "TALLY_WIRE": wire}
-    ours = {**environment, "PYTHONPATH": os.pathsep.join(_search_path())}
     if same_process and not text.startswith("python:"):
         raise BackendNotFound(f"{text!r} is a process of its own; only python:module can share ours")
-    if text in BUNDLED or text.startswith("mutant:"):
-        # -P: a user's own impl/ in the current folder must not shadow ours.
-        return BackendCommand(text, (sys.executable, "-P", "-m", "impl.serve", text), ours)
+    if text in suite.backends:
+        return _declared(text, suite.backends[text], suite, wire, suite.root)
+    if text.startswith(MUTANT):
+        return _mutant(text, suite, wire)
     if text.startswith("python:"):
-        target = text.removeprefix("python:")
-        if not target:
-            raise BackendNotFound("python: names no module; write python:module or python:module:object")
-        worker = (sys.executable, "-P", "-m", "conformance.backend.worker", target)
-        return BackendCommand(text, worker, ours, target if same_process else "")
-    try:
-        arguments = tuple(shlex.split(text))
-    except ValueError as error:
-        raise BackendNotFound(f"the command line {text!r} cannot be split: {error}") from None
-    if not arguments:
-        raise BackendNotFound("the backend string is empty; name a bundled backend or a command")
+        return _worker(text, text, suite, wire, same_process)
+    arguments = _split(text)
     if shutil.which(arguments[0]) is None:
         if Path(arguments[0]).is_file():
             raise BackendNotFound(f"{arguments[0]!r} is a file that cannot be executed; name the interpreter before it")
-        known = ", ".join(BUNDLED)
-        raise BackendNotFound(
-            f"command not found: {arguments[0]!r}; a backend is one of {known}, python:module, or a command line"
-        )
-    return BackendCommand(text, arguments, environment)
+        known = ", ".join([*suite.backends, "python:module"])
+        raise BackendNotFound(f"command not found: {arguments[0]!r}; a backend is one of {known}, or a command line")
+    return BackendCommand(text, arguments, {**os.environ, "TALLY_WIRE": wire})
+
+
+def _declared(text: str, command: str, suite: Suite, wire: str, folder: Path) -> BackendCommand:
+    """A command of the suite's `tally.toml`, started in `folder`; `python` is the interpreter that runs this."""
+    if command.startswith("python:"):
+        return replace(_worker(text, command, suite, wire), folder=folder)
+    first, *rest = _split(command)
+    if first == "python":
+        first = sys.executable
+    elif "/" in first:
+        first = str(folder / first)
+    if shutil.which(first) is None:
+        raise BackendNotFound(f"command not found: {first!r}, of the backend {text!r} in {suite.shown(suite.file)}")
+    return BackendCommand(text, (first, *rest), _ours(wire), folder=folder)
+
+
+def _mutant(text: str, suite: Suite, wire: str) -> BackendCommand:
+    """A mutant by the suite's own command, or the reference in a patched copy of its folder."""
+    id_, ways = text.removeprefix(MUTANT), suite.mutants
+    if ways.command:
+        # A word of the command takes the id whole, whatever is in it.
+        first, *rest = (word.replace("{id}", id_) for word in _split(ways.command))
+        command = _declared(text, shlex.join([first, *rest]), suite, wire, suite.root)
+        return replace(command, environment={"TALLY_SPEC_DIR": str(suite.spec), **command.environment})
+    if not ways.folder:
+        hint = "name a folder or a command in [mutants] of tally.toml"
+        raise BackendNotFound(f"the suite does not say how {text!r} starts; {hint}")
+    try:
+        copy = mutant_copy(suite, id_)
+    except UnusableMutant as reason:
+        said = (sys.executable, "-P", "-c", _TELL, str(reason), str(reason.status))
+        return BackendCommand(text, said, _ours(wire))
+    return _declared(text, suite.backends[suite.reference], suite, wire, copy)
+
+
+_TELL: Final = "import sys; print(sys.argv[1], file=sys.stderr); sys.exit(int(sys.argv[2]))"
+
+
+def _worker(text: str, target: str, suite: Suite, wire: str, same_process: bool = False) -> BackendCommand:
+    named = target.removeprefix("python:")
+    if not named:
+        raise BackendNotFound("python: names no module; write python:module or python:module:object")
+    worker = (sys.executable, "-P", "-m", "conformance.backend.worker", named, str(suite.spec))
+    environment = {**_ours(wire), "TALLY_SPEC_DIR": str(suite.spec)}
+    return BackendCommand(text, worker, environment, named if same_process else "")
+
+
+def _split(command: str) -> tuple[str, ...]:
+    try:
+        arguments = tuple(shlex.split(command))
+    except ValueError as error:
+        raise BackendNotFound(f"the command line {command!r} cannot be split: {error}") from None
+    if not arguments:
+        raise BackendNotFound("the backend string is empty; name a backend of the suite or a command")
+    return arguments
+
+
+def _ours(wire: str) -> dict[str, str]:
+    """The environment of a process that may import our own code."""
+    return {**os.environ, "TALLY_WIRE": wire, "PYTHONPATH": os.pathsep.join(_search_path())}
 
 
 def _search_path() -> list[str]:

@@ -13,7 +13,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib.machinery import PathFinder
@@ -21,12 +21,12 @@ from pathlib import Path
 from typing import Final
 
 from conformance.backend.guardian import guardian
-from conformance.backend.resolve import BUNDLED, BackendCommand
+from conformance.backend.resolve import BackendCommand
 from conformance.backend.session import KnownSignatures, signatures_of
 from conformance.codec.codebook import codebook_of
 from conformance.contract.cache import cache_folder
-from conformance.contract.finder import Layout
 from conformance.contract.library import load_library
+from conformance.contract.suite import MUTANT, Suite
 
 FILE: Final = "signatures.pickle"
 _PACKAGES: Final = ("backend", "codec", "contract")  # what the worker imports; no contract and no vector is in them
@@ -34,7 +34,7 @@ _OURS: Final = Path(__file__).resolve().parents[1]
 
 
 @lru_cache(4)
-def worker_copy(layout: Layout) -> Path:
+def worker_copy(suite: Suite) -> Path:
     """The folder of the copy, made once per run and removed with it."""
     folder = Path(tempfile.mkdtemp(prefix="worker-", dir=guardian().folder(tempfile.gettempdir(), "copies")))
     package = folder / "conformance"
@@ -42,13 +42,14 @@ def worker_copy(layout: Layout) -> Path:
     (package / "__init__.py").write_bytes((_OURS / "__init__.py").read_bytes())
     for name in _PACKAGES:
         shutil.copytree(_OURS / name, package / name, ignore=shutil.ignore_patterns("__pycache__"))
-    known = signatures_of(codebook_of(load_library(layout)))
+    known = signatures_of(codebook_of(load_library(suite)))
     (folder / FILE).write_bytes(pickle.dumps(KnownSignatures(dict(known.types), dict(known.numbers))))
     return folder
 
 
 HOME: Final = Path("/tally")  # where our own code is in the sandbox
 _ROOT: Final = Path(__file__).resolve().parents[2]
+_WORKER: Final = "conformance.backend.worker"  # the module that serves python: backends
 _SYSTEM: Final = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store", "/gnu/store")
 # What programs look up by a fixed name; not all of /etc, which may have files for the user alone.
 _SETTINGS: Final = (
@@ -69,7 +70,7 @@ class NoSandbox(Exception):
 class Sandbox:
     """What a sandboxed backend may read besides the system and itself, and what it must never see."""
 
-    layout: Layout
+    suite: Suite
     roots: Path  # the one folder that it may write to
     read: tuple[Path, ...] = ()
 
@@ -80,7 +81,7 @@ class Sandbox:
         kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
         wire = {name: command.environment[name] for name in ("TALLY_WIRE",) if name in command.environment}
         inside = {"PATH": os.defpath, **kept, **wire, "HOME": "/tmp", "TMPDIR": "/tmp", **environment}  # noqa: S108
-        here = Path.cwd()
+        here = command.folder or Path.cwd()
         options = [*_ISOLATED, *_system(), *_PRIVATE, *self._bound(shown), "--bind", self.roots, self.roots]
         # Last, because binding makes folders in it.
         options += ["--dir", here, "--remount-ro", "/", "--chdir", here, "--clearenv"]
@@ -91,35 +92,42 @@ class Sandbox:
     def _shown(self, command: BackendCommand) -> tuple[dict[Path, Path], dict[str, str], Sequence[str]]:
         """What is bound besides the system, by its place inside; more environment; the arguments."""
         shown = {path: path for path in (*self.read, *_prefixes(command.arguments[0]))}
-        ours = {"PYTHONPATH": str(HOME), "PYTHONDONTWRITEBYTECODE": "1"}
-        if command.arguments[0] == sys.executable:
+        here, arguments = command.folder or Path.cwd(), command.arguments
+        ours = {"PYTHONPATH": str(here), "PYTHONDONTWRITEBYTECODE": "1"}
+        if arguments[0] == sys.executable:
             shown |= {path: path for path in self._folders(Path(entry) for entry in sys.path if entry)}
-        if command.text in BUNDLED or command.text.startswith("mutant:"):
-            if command.text == "javascript":
-                shown |= {path: path for path in _prefixes("node")}
-            shown[HOME / "impl"] = _ROOT / "impl"
-            if command.text.startswith("mutant:"):
-                for file in self.layout.spec.glob("*/mutants.yaml"):
-                    shown[HOME / "spec" / file.relative_to(self.layout.spec)] = file
-                ours["TALLY_SPEC_DIR"] = str(HOME / "spec")
-            return shown, ours, command.arguments
-        if command.text.startswith("python:"):
-            copy = worker_copy(self.layout)
-            target = command.text.removeprefix("python:")
+        if command.folder is not None:
+            shown |= {path: path for path in self._of_suite(command.folder)}
+        if _WORKER in arguments[3:4]:
+            copy, target = worker_copy(self.suite), arguments[4]
             package = target.partition(":")[0].partition(".")[0]
             paths = [Path(entry).absolute() for entry in os.environ.get("PYTHONPATH", "").split(os.pathsep) if entry]
-            shown |= {path: path for path in self._folders([*paths, Path.cwd()])}
-            files = _module_files(package)
+            shown |= {path: path for path in self._folders([*paths, here])}
+            files = _module_files(package, here)
             shown |= {path: path for path in (*files, *self._folders(file.parent for file in files))}
             shown[HOME] = copy
             found = os.pathsep.join(map(str, [HOME, *paths]))
-            worker = (*command.arguments[:4], target, str(HOME / "signatures.pickle"))
-            return shown, {**ours, "PYTHONPATH": found}, worker
-        named = [Path(word).absolute() for word in command.arguments[1:] if not word.startswith("-")]
+            return shown, {**ours, "PYTHONPATH": found}, (*arguments[:4], target, str(HOME / "signatures.pickle"))
+        if command.folder is not None:
+            if command.text.startswith(MUTANT) and self.suite.mutants.command:
+                for file in self.suite.spec.glob("*/mutants.yaml"):
+                    shown[HOME / "spec" / file.relative_to(self.suite.spec)] = file
+                ours["TALLY_SPEC_DIR"] = str(HOME / "spec")
+            return shown, ours, arguments
+        named = [Path(word).absolute() for word in arguments[1:] if not word.startswith("-")]
         folders = [path if path.is_dir() else path.parent for path in named if path.exists()]
         shown |= {path: path for path in named if path.is_file()}
-        shown |= {path: path for path in self._folders([*folders, Path.cwd()])}
-        return shown, {}, (shutil.which(command.arguments[0]) or command.arguments[0], *command.arguments[1:])
+        shown |= {path: path for path in self._folders([*folders, here])}
+        return shown, {}, (shutil.which(arguments[0]) or arguments[0], *arguments[1:])
+
+    def _of_suite(self, folder: Path) -> Iterator[Path]:
+        """What a command of `tally.toml` that starts in this folder may read."""
+        for program in self.suite.sandbox.get("programs", ()):
+            yield from _prefixes(program)
+        if folder == self.suite.root and "show" in self.suite.sandbox:
+            yield from (folder / name for name in self.suite.sandbox["show"] if (folder / name).exists())
+        else:
+            yield from self._folders([folder])
 
     def _folders(self, folders: Iterable[Path]) -> list[Path]:
         """Those that may be shown whole: no folder above the user's home, and no checkout of the harness."""
@@ -133,14 +141,13 @@ class Sandbox:
         options: list[str | Path] = []
         for inside, outside in sorted(shown.items()):
             options += ["--ro-bind", outside, inside]
-        suite = self.layout
+        suite = self.suite
         # An editable install keeps the contracts in site-packages, beside the harness of the checkout.
         harness = {Path(entry).absolute() / "conformance" for entry in (str(_ROOT), *sys.path) if entry}
         hidden = [suite.spec, suite.vectors, suite.reports, suite.root / ".git", *harness]
         if (known := cache_folder()) is not None:
             hidden += {known.resolve(), *([] if known.is_symlink() else [known])}
-        if HOME / "impl" in shown and (_ROOT / "impl" / "tests").is_dir():
-            hidden.append(HOME / "impl" / "tests")
+        hidden += (suite.root / name for name in suite.sandbox.get("hide", ()))
         covered: list[Path] = []
         visible = [*shown, *map(Path, _SYSTEM)]
         for path in sorted(hidden):
@@ -212,9 +219,9 @@ def _installation(program: Path) -> list[Path]:
     return [prefix / "bin", prefix / "lib"] if prefix.name == ".local" else [prefix]
 
 
-def _module_files(package: str) -> list[Path]:
-    """The files of a module or a package that the worker is to import."""
-    spec = PathFinder.find_spec(package, [*sys.path, str(Path.cwd())])
+def _module_files(package: str, here: Path) -> list[Path]:
+    """The files of a module or a package that a worker which starts `here` is to import."""
+    spec = PathFinder.find_spec(package, [*sys.path, str(here)])
     if spec is None:
         return []
     if spec.submodule_search_locations:

@@ -10,10 +10,10 @@ from typing import Any, Final, Protocol
 from conformance.backend.hello import PROTOCOL
 from conformance.codec.codebook import Codebook, codebook_of
 from conformance.codec.native import NativeForm, NoWireForm, native_form
-from conformance.contract.finder import Layout
 from conformance.contract.lazy import LazyMapping
 from conformance.contract.machine_file import parts_of
 from conformance.contract.source import Source, read
+from conformance.contract.suite import Suite
 from conformance.contract.types import Struct, Type, named_types, struct_at
 
 
@@ -67,8 +67,8 @@ class SpecSignatures:
     A contract in a file of another name makes the whole library load.
     """
 
-    def __init__(self, layout: Layout) -> None:
-        self._layout = layout
+    def __init__(self, suite: Suite) -> None:
+        self._suite = suite
         self._types: Mapping[str, Type] | None = None
         self._numbers: Mapping[str, int] | None = None
         self._all: KnownSignatures | None = None
@@ -81,27 +81,27 @@ class SpecSignatures:
                     return self._signature(parts[operator])
             from conformance.contract.library import load_library
 
-            self._all = signatures_of(codebook_of(load_library(self._layout)))
+            self._all = signatures_of(codebook_of(load_library(self._suite)))
         return self._all[operator]
 
     def number(self, code: str) -> int:
         """The registered number of a code, else 0."""
         if self._numbers is None:
-            entries: Any = read(self._layout.spec / "errors.yaml").value["errors"]
+            entries: Any = read(self._suite.spec / "errors.yaml").value["errors"]
             self._numbers = {entry["code"]: entry["number"] for entry in entries}
         return self._numbers.get(code, 0)
 
     def _parts(self, name: str) -> Mapping[str, Source]:
         """What the file of this name words: one operator, or a machine and its methods."""
         if name not in self._files:
-            sources = [read(file) for file in self._layout.spec.glob(f"*/{name}.yaml")] if name else []
+            sources = [read(file) for file in self._suite.spec.glob(f"*/{name}.yaml")] if name else []
             parts = [parts_of(one) if "machine" in one.value else (one,) for one in sources]
             self._files[name] = {part.value.get("contract", name): part for some in parts for part in some}
         return self._files[name]
 
     def _signature(self, source: Source) -> Signature:
         if self._types is None:
-            self._types = named_types(read(self._layout.spec / "types.yaml"), [])
+            self._types = named_types(read(self._suite.spec / "types.yaml"), [])
         named = self._types
         failure = named[source.value.get("failure", "default_failure")]
         assert isinstance(failure, Struct)

@@ -1,7 +1,7 @@
-"""The worker process of `python:` backends: `python -P -m conformance.backend.worker module[:object] [ROOT]`.
+"""The worker process of `python:` backends: `python -P -m conformance.backend.worker module[:object] SPEC`.
 
-ROOT is the folder above `spec/`, by default the one that belongs to this installation; it may also be a file of
-stored signatures. The worker speaks both wires; the first byte decides. It exits with 0 after tally.bye, with 2
+SPEC is the folder of the contracts; it may also be a file of stored signatures. The worker speaks both wires; the
+first byte decides. It exits with 0 after tally.bye, with 2
 where there is no such object, and with 70 where a call raised what is no contract failure (traceback on stderr).
 """
 
@@ -17,7 +17,7 @@ from typing import Any, Final, NoReturn
 
 from conformance.backend.session import MissingObject, Session, Signatures, SpecSignatures, load_object
 from conformance.codec.framing import DIALECTS, Dialect, Garbage
-from conformance.contract.finder import Layout, find_layout
+from conformance.contract.suite import Suite
 
 _CHUNK: Final = 1 << 18
 _PLENTY: Final = 1 << 20  # bytes of answers that wait for each other
@@ -102,18 +102,18 @@ def _crash(error: BaseException) -> NoReturn:
 
 def main(arguments: list[str]) -> int:
     """Serve the named object; the exit status."""
-    if len(arguments) not in (1, 2):
+    if len(arguments) != 2:
         print(__doc__, file=sys.stderr)
         return USAGE
-    place = Path(arguments[1]) if len(arguments) == 2 else find_layout().root
+    place = Path(arguments[1])
     signatures: Signatures
     if place.is_file():
         # Written by the harness for its own worker, and shown to it read-only.
         signatures = pickle.loads(place.read_bytes())  # noqa: S301
-    elif (Layout(place).spec / "errors.yaml").is_file():
-        signatures = SpecSignatures(Layout(place))
+    elif (place / "errors.yaml").is_file():
+        signatures = SpecSignatures(Suite(place.parent, folders=(place.name, "", "")))
     else:
-        print(f"tally: there are no contracts in {place / 'spec'}; is the installation whole?", file=sys.stderr)
+        print(f"tally: there are no contracts in {place}; is the installation whole?", file=sys.stderr)
         return USAGE
     wire = Wire()
     # Last, so that a user's own folders named like ours or like the standard library's shadow nothing.

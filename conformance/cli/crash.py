@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from conformance.backend.resolve import REFERENCE, BackendNotFound
+from conformance.backend.resolve import BackendNotFound
 from conformance.cli.console import Complaint, nearest, say, shown_progress, tell, writing
 from conformance.cli.run import Seconds
 from conformance.cli.specification import specification
@@ -146,7 +146,7 @@ def as_json(report: CrashReport) -> dict[str, Any]:
     }
 
 
-_BACKEND = "A bundled name, python:module[:object], or a command line; repeatable."
+_BACKEND = "A name of the suite, python:module[:object], or a command line; repeatable."
 
 
 @click.command("crash")
@@ -231,7 +231,7 @@ def command(
     models = tuple(one for one in Model if one <= Model[model.upper()])
     statuses: list[int] = []
     reports: list[CrashReport] = []
-    for backend in dict.fromkeys(backends or [REFERENCE]):
+    for backend in dict.fromkeys(backends or [library.suite.reference]):
         most = None if full else states or SOME_STATES
         options = CrashOptions(backend, wire, models, most, tuple(dict.fromkeys(sweeps)), timeout)
         operators = _operators(options, codebook)

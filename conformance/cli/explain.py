@@ -12,7 +12,6 @@ from typing import IO, Any
 import click
 
 from conformance.backend.outcome import Observed, ObservedFailure, ObservedResult
-from conformance.backend.resolve import REFERENCE
 from conformance.cli.console import Complaint, nearest, say
 from conformance.cli.interview import Interview
 from conformance.cli.rules import (
@@ -163,7 +162,7 @@ def _answered(question: Question, wish: Wish, library: Library, interview: Inter
     facts += decision_facts(contract, question.native or interview.native(question.operator, question.inputs))
     reference, theirs = question.reference, question.theirs
     if reference is None:
-        reference = interview.ask(REFERENCE, question.operator, question.inputs)
+        reference = interview.ask(interview.reference, question.operator, question.inputs)
         if wish.backend is not None:
             theirs = interview.ask(wish.backend, question.operator, question.inputs)
     parted: Difference | None = None
@@ -173,7 +172,8 @@ def _answered(question: Question, wish: Wish, library: Library, interview: Inter
         expected = ExpectedFailure(reference.code, reference.data)
         facts.append(Fact("reference", f"refuses with {reference.code}"))
     else:
-        raise Complaint(REFERENCE, "T007", f"it gave no answer: {reference}", "this is a defect of tally; report it")
+        hint = "`tally run` with this backend says more"
+        raise Complaint(interview.reference, "T007", f"it gave no answer: {reference}", hint)
     if theirs is not None:
         parted = difference(expected, theirs, contract.outputs, contract.failure)
         facts += _compared(wish.backend or "", parted)

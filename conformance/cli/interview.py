@@ -9,7 +9,7 @@ from typing import Any, Final, TypeVar
 from conformance.backend.driver import Driver
 from conformance.backend.hello import BadHello
 from conformance.backend.outcome import LostBackend, Observed, ObservedResult, RawResult, Side, describe
-from conformance.backend.resolve import REFERENCE, BackendNotFound
+from conformance.backend.resolve import BackendNotFound
 from conformance.backend.scheduler import Conversation, Talk
 from conformance.cli.console import Complaint
 from conformance.codec.codebook import Codebook
@@ -39,6 +39,11 @@ class Interview:
 
     codebook: Codebook
     timeout: float
+
+    @property
+    def reference(self) -> str:
+        """The suite's reference."""
+        return self.codebook.suite.reference
 
     def native(self, operator: str, inputs: Mapping[str, Any]) -> Mapping[str, Any]:
         """Wire inputs as guards read them."""
@@ -78,7 +83,7 @@ class Interview:
         The backend's exchange is None where none was named or it never came so far.
         """
         dialect = DIALECTS[_WIRE]
-        mine = self.hold(REFERENCE, exchanges(steps, self.codebook, dialect)).exchanges
+        mine = self.hold(self.reference, exchanges(steps, self.codebook, dialect)).exchanges
         theirs: tuple[Exchange, ...] = ()
         if backend is not None:
             theirs = self.hold(backend, exchanges(steps, self.codebook, dialect)).exchanges
@@ -100,7 +105,8 @@ class Interview:
         dialect = DIALECTS[_WIRE]
         if backend is None:
             one = replace(accumulation, count=1, checkpoints=())
-            return Divergent(1, self.hold(REFERENCE, accumulate(one, self.codebook, dialect, {0})).windows[0].inputs)
+            first = self.hold(self.reference, accumulate(one, self.codebook, dialect, {0})).windows[0]
+            return Divergent(1, first.inputs)
         found = self.hold(backend, accumulate(accumulation, self.codebook, dialect))
         if found.stop is not None:
             return Divergent(found.stop.call, found.stop.inputs)
@@ -112,7 +118,7 @@ class Interview:
             raise Complaint(f"--backend {backend!r}", "T008", f"{between}, too many to compare one by one")
         window = range(between.agreed, between.differs)
         short = replace(accumulation, count=between.differs, checkpoints=())
-        mine = self.hold(REFERENCE, accumulate(short, self.codebook, dialect, window))
+        mine = self.hold(self.reference, accumulate(short, self.codebook, dialect, window))
         theirs = self.hold(backend, accumulate(short, self.codebook, dialect, window))
         for call in window:
             if call not in theirs.windows or theirs.windows[call].sha256 != mine.windows[call].sha256:
@@ -123,7 +129,7 @@ class Interview:
 
     def derivation(self, operator: str, inputs: Mapping[str, Any], path: str, index: int | None) -> list[str]:
         """The lines in which the reference derives one output; a line that says so where it derives none."""
-        carrier, _ = driver_of(REFERENCE, self.codebook, self.timeout).start()
+        carrier, _ = driver_of(self.reference, self.codebook, self.timeout).start()
         try:
             params: dict[str, Any] = {"method": operator, "params": inputs, "path": path}
             if index is not None:
@@ -131,7 +137,7 @@ class Interview:
             carrier.submit("tally.explain", params)
             ((_, outcome),) = carrier.wait()
         except LostBackend as error:
-            raise Complaint(REFERENCE, "T007", f"lost during the derivation: {describe(error.reason)}") from None
+            raise Complaint(self.reference, "T007", f"lost during the derivation: {describe(error.reason)}") from None
         finally:
             carrier.kill()
         if isinstance(outcome, RawResult) and isinstance(outcome.value, dict):

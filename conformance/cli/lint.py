@@ -84,10 +84,10 @@ def _write_coverage(library: Library, texts: list[tuple[Coverage, Text]]) -> Non
     if not texts:
         raise Complaint("--update", "T006", "needs the text of a source", "add --source FILE")
     for coverage, text in texts:
-        file = library.layout.spec / coverage.family / "coverage.yaml"
-        with writing(library.layout.shown(file), "make the file writable"):
+        file = library.suite.spec / coverage.family / "coverage.yaml"
+        with writing(library.suite.shown(file), "make the file writable"):
             write_whole(file, updated(coverage, text))
-        say(f"{library.layout.shown(file)} written; `tally lint --coverage --source {text.name}` compares it")
+        say(f"{library.suite.shown(file)} written; `tally lint --coverage --source {text.name}` compares it")
 
 
 def judged(library: Library, corpus: Corpus, with_evidence: bool) -> Outcome:
@@ -114,7 +114,7 @@ def _subject(library: Library, corpus: Corpus, evidence: Mapping[str, frozenset[
 def _evidence(library: Library) -> Mapping[str, frozenset[str]] | None:
     """What notices each mutant, by the committed kill matrix; None where there is none, or one that does not say it."""
     try:
-        return evidence_of(read_matrix(library.layout.reports / MATRIX_FILE))
+        return evidence_of(read_matrix(library.suite.reports / MATRIX_FILE))
     except UnreadableReport:
         return None
 
@@ -126,9 +126,9 @@ def _governed(library: Library, corpus: Corpus) -> tuple[Finding, ...]:
 
 def _lock(library: Library) -> Lock:
     """What contracts.lock says; raises Complaint where it cannot be read."""
-    file = library.layout.spec / LOCK_FILE
+    file = library.suite.spec / LOCK_FILE
     try:
-        return read_lock(file, library.layout.shown(file))
+        return read_lock(file, library.suite.shown(file))
     except BadLock as error:
         place, message, hint = parted(str(error))
         raise Complaint(place, "T004", message, hint) from None

@@ -60,15 +60,15 @@ def _made_from(library: Library, corpus: Corpus, with_evidence: bool) -> str:
     contracts, cases = files_digest(library.contracts), files_digest(corpus.cases)
     if not contracts or not cases:
         return ""
-    root = library.layout.root
+    root = library.suite.root
     names = open_cache().get("documents", contracts)
     if names is MISSING:
         from conformance.lint.requirements import named_documents
 
         names = named_documents(library)
         open_cache().put("documents", contracts, names)
-    matrix = library.layout.reports / MATRIX_FILE if with_evidence else None
-    lock = library.layout.spec / "contracts.lock"
+    matrix = library.suite.reports / MATRIX_FILE if with_evidence else None
+    lock = library.suite.spec / "contracts.lock"
     texts = [contracts, cases, _content(lock), str((root / "conformance" / "tests").is_dir()), _content(matrix)]
     return digest_of_texts([*texts, *(f"{name} {_content(root / name)}" for name in names)])
 

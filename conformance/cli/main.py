@@ -16,6 +16,7 @@ import click
 
 from conformance import __version__
 from conformance.cli.console import Complaint, opened_outlets, say, tell
+from conformance.cli.suite_option import with_suite
 
 FINE: Final = 0
 NO_JUDGEMENT: Final = 2
@@ -45,7 +46,7 @@ class Commands(click.Group):
         if cmd_name not in COMMANDS:
             return None
         command: click.Command = import_module(f"conformance.cli.{cmd_name.replace('-', '_')}").command
-        return command
+        return with_suite(command)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands without importing any."""

@@ -41,7 +41,7 @@ FINE, BAD = 0, 1
 def judge_mutants(ids: Sequence[str], kinds: Sequence[str], jobs: int, changed: bool, write: bool) -> int:
     """Run, print, compare or write."""
     library, corpus = _specified(ids)
-    folder = library.layout.reports
+    folder = library.suite.reports
     committed = _committed(folder) if changed or (ids and write) else None
     effort = Effort(kinds, Power(library, corpus, codebook_of(library)), committed if changed else None)
     try:
@@ -82,7 +82,7 @@ def judge_solos(ids: Sequence[str]) -> int:
     """Run with one operator declared at a time, and print."""
     library, corpus = _specified(ids)
     try:
-        matrix: KillMatrix | None = read_matrix(library.layout.reports / MATRIX_FILE)
+        matrix: KillMatrix | None = read_matrix(library.suite.reports / MATRIX_FILE)
     except UnreadableReport:
         matrix = None
     with shown_progress("mutants") as progress:
@@ -140,14 +140,14 @@ def _floor_lines(floor: Floor) -> Iterator[str]:
 
 
 def _write(library: Library, matrix: KillMatrix, floor: Floor | None) -> None:
-    folder = library.layout.reports
+    folder = library.suite.reports
     folder.mkdir(exist_ok=True)
     texts = {folder / MATRIX_FILE: matrix_text(matrix)}
     if floor is not None:
         texts[folder / FLOOR_FILE] = floor_text(floor)
     for file, text in texts.items():
         write_whole(file, text)
-        say(f"wrote {library.layout.shown(file)}")
+        say(f"wrote {library.suite.shown(file)}")
 
 
 def _stale(folder: Path, matrix: KillMatrix, floor: Floor) -> list[str]:
@@ -172,14 +172,14 @@ def judge_wire(operators: Sequence[str], write: bool) -> int:
             raise Complaint(f"operator {name!r}", "T003", "no contract has this name", known)
     score = wire_score(library, frozen_vectors(library, least=1), operators)
     say("\n".join(score_lines(score)))
-    file = library.layout.reports / DISTORTIONS_FILE
+    file = library.suite.reports / DISTORTIONS_FILE
     if operators:
         for one, reason in sorted(score.unnoticed.items()):
             say(f"{one.operator}, {one.side}, {one.leaf}: {one.name}: {reason}")
     if write:
         file.parent.mkdir(exist_ok=True)
         file.write_text(score_text(score), encoding="utf-8")
-        say(f"wrote {library.layout.shown(file)}")
+        say(f"wrote {library.suite.shown(file)}")
         return FINE
     try:
         committed = read_unnoticed(file)

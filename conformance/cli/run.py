@@ -16,13 +16,16 @@ from typing import Any, Final
 
 import click
 
-from conformance.backend.resolve import REFERENCE, BackendNotFound, resolve
+from conformance.backend.resolve import BackendNotFound, resolve
 from conformance.backend.sandbox import NoSandbox
 from conformance.cli.console import Complaint, nearest, say, shown_progress, tell, writing
 from conformance.cli.expected_failures import dump_expected_failures, load_expected_failures, updated
 from conformance.cli.lint_outcome import require_clean_contracts
 from conformance.cli.specification import frozen_vectors, specification
+from conformance.cli.suite_option import current_suite
+from conformance.contract.finder import schema_folder
 from conformance.contract.library import Library
+from conformance.contract.suite import MUTANT, Suite
 from conformance.report.record import Record, encode_record, observations_of, read_record, record_of
 from conformance.report.verdict import NO_JUDGEMENT, NOT_CONFORMANT, exit_status, status_of
 from conformance.report.writer import FILES, WRITERS, writer
@@ -47,11 +50,18 @@ class Seconds(click.FloatRange):
         return seconds
 
 
+def _reference(suite: Suite) -> str:
+    if not suite.reference:
+        hint = "add --backend, or [backends] and [derive] in tally.toml"
+        raise Complaint(str(suite.file), "T001", "the suite has no reference, and no backend is named", hint)
+    return suite.reference
+
+
 _ELSEWHERE: Final = "name a writable folder"
 
 
 def _startable(backend: str, wire: str, library: Library) -> None:
-    if (mutant := backend.removeprefix("mutant:")) != backend:
+    if (mutant := backend.removeprefix(MUTANT)) != backend:
         known = list(library.mutants)
         if mutant not in known:
             hint = nearest(mutant, known, "`tally mutants` names them all")
@@ -61,7 +71,7 @@ def _startable(backend: str, wire: str, library: Library) -> None:
         message = f"there is no module {package!r} on PYTHONPATH, in this environment or in this folder"
         raise Complaint(f"--backend {backend!r}", "T001", message, "name the module, not its file")
     try:
-        resolve(backend, wire)
+        resolve(backend, library.suite, wire)
     except BackendNotFound as error:
         hint = "tally run --help lists the forms of a backend; `tally new-backend` writes one"
         raise Complaint(f"--backend {backend!r}", "T001", str(error), hint) from None
@@ -82,7 +92,7 @@ def _required(names: Sequence[str], library: Library) -> tuple[str, ...]:
 def _listed(file: Path | None, library: Library, update: bool) -> tuple[ExpectedFailure, ...]:
     if file is None or (update and not file.exists()):
         return ()
-    return load_expected_failures(file, library.layout.spec / "schema" / "expected-failures.schema.json")
+    return load_expected_failures(file, schema_folder(library.suite) / "expected-failures.schema.json")
 
 
 def _tried(library: Library, corpus: Corpus, options: RunOptions) -> RunResult | str:
@@ -184,7 +194,7 @@ def folder_name(backend: str) -> str:
 
 _OUTPUT: Final = "reports/last"  # where --format writes unless --output says otherwise
 _BACKEND: Final = (
-    "A bundled name (reference, vectorized, javascript, mutant:ID), python:module[:object], or a command line. "
+    "A name of the suite, mutant:ID, python:module[:object], or a command line; the default is the suite's reference. "
     "Repeatable: one column for each."
 )
 _SANDBOX: Final = (
@@ -295,10 +305,10 @@ def command(
 ) -> int:
     """Test a backend against the contracts and print the verdict.
 
-    Without --backend the bundled reference is tested. Exit status: 0 conformant, or passed with expected failures,
+    Without --backend the reference of the suite is tested. Exit status: 0 conformant, or passed with expected failures,
     1 not conformant or no valid hello, 2 no judgement.
     """
-    backends = list(dict.fromkeys(backends)) or [REFERENCE]
+    backends = list(dict.fromkeys(backends)) or [_reference(current_suite())]
     if update_expected and (expected is None or len(backends) > 1):
         raise click.UsageError("--update-expected needs --expected-failures FILE, and one backend")
     if same_process and any(not backend.startswith("python:") for backend in backends):

@@ -1,4 +1,4 @@
-"""The specification of this installation, for commands that need it."""
+"""The specification of the suite that a command works on."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ if TYPE_CHECKING:
 def specification() -> Library:
     """Every contract, type, error, requirement and ruling; raises MalformedContract, Complaint."""
     from conformance.cli.console import Complaint
+    from conformance.cli.suite_option import current_suite
     from conformance.contract.cache import open_cache
-    from conformance.contract.finder import find_layout
     from conformance.contract.lazy import files_digest
     from conformance.contract.library import load_library
 
-    layout = find_layout()
-    if not layout.spec.is_dir():
+    suite = current_suite()
+    if not suite.spec.is_dir():
         hint = "in a checkout it is beside conformance/, in a wheel inside it: install tallystick again"
-        raise Complaint(str(layout.spec), "T009", "the specification is missing", hint)
-    library = load_library(layout)
+        raise Complaint(str(suite.spec), "T009", "the specification is missing", hint)
+    library = load_library(suite)
     digest = files_digest(library.contracts)
     if open_cache().get("codes", digest) is not True:
         _known_codes(library)
@@ -67,11 +67,11 @@ def frozen_vectors(library: Library, least: int = 0) -> Corpus:
     from conformance.vectors.corpus import CorruptedCorpus, load_corpus
 
     try:
-        corpus = load_corpus(library.layout)
+        corpus = load_corpus(library.suite)
     except CorruptedCorpus as error:
         place, said, hint = parted(str(error))
         raise Complaint(place, "T004", said, hint) from None
-    place = library.layout.shown(library.layout.vectors)
+    place = library.suite.shown(library.suite.vectors)
     if least and (orphans := sorted(corpus.cases.keys() - library.contracts.keys())):
         hint = "restore the contract, or run `tally vectors build`"
         raise Complaint(place, "T004", f"there are cases of {orphans[0]}, but no contract", hint)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from conformance.codec.form import Form, form_of
 from conformance.contract.lazy import LazyMapping
+from conformance.contract.suite import Suite
 from conformance.contract.types import HANDLE, ROOT, has_volatile, lasting, members_of
 
 if TYPE_CHECKING:  # the expression engine that these bring along costs a worker process 100 ms
@@ -38,6 +40,7 @@ class Codebook:
     numbers: Mapping[str, int]
     formats: Mapping[str, FileFormat] = field(default_factory=dict)  # of the files that operators keep
     machines: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # the methods of every machine
+    suite: Suite = field(default_factory=lambda: Suite(Path()))  # whose backends speak in these forms
 
     def __getitem__(self, operator: str) -> OperatorForms:
         return self.forms[operator]
@@ -69,7 +72,8 @@ def codebook_of(library: Library, known: Codebook | None = None) -> Codebook:
         return old[name] if name in old and old[name].contract is contract else _forms_of(contract)
 
     numbers = {code: error.number for code, error in library.errors.items()}
-    return Codebook(LazyMapping(dict.fromkeys(contracts), forms), numbers, library.formats, library.machines)
+    by_name = LazyMapping(dict.fromkeys(contracts), forms)
+    return Codebook(by_name, numbers, library.formats, library.machines, library.suite)
 
 
 def _forms_of(contract: Contract) -> OperatorForms:

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from conformance.contract.parse import names
 from conformance.contract.source import Position, Source
+from conformance.contract.suite import MUTANT
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +131,15 @@ def coverage_from(source: Source, family: str) -> Coverage:
 
 
 @dataclass(frozen=True, slots=True)
+class Patch:
+    """A text that is in a file of the reference exactly once, and what replaces it."""
+
+    file: str
+    find: str
+    replace: str
+
+
+@dataclass(frozen=True, slots=True)
 class Mutant:
     """One deliberate mistake; `control` has none, `equivalent_to` names the class it belongs to.
 
@@ -146,11 +156,12 @@ class Mutant:
     position: Position
     solo: str = ""  # why no operator declared alone kills it
     breaks: tuple[str, ...] = ()
+    patches: tuple[Patch, ...] = ()
 
     @property
     def backend(self) -> str:
         """The backend string that serves this mutant."""
-        return f"mutant:{self.id}"
+        return f"{MUTANT}{self.id}"
 
 
 def mutants_from(source: Source, family: str) -> tuple[Mutant, ...]:
@@ -167,6 +178,10 @@ def mutants_from(source: Source, family: str) -> tuple[Mutant, ...]:
             source.at(("mutants", k)),
             body.get("solo", ""),
             names(body, "breaks"),
+            tuple(
+                Patch(one["file"], one["find"], one["replace"])
+                for one in body.get("patches", [body["patch"]] if "patch" in body else [])
+            ),
         )
         for k, body in enumerate(source.value["mutants"])
     )

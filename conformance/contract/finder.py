@@ -1,12 +1,15 @@
-"""Where the specification, the vectors and the reports are, and the files of a folder at one moment."""
+"""Which suite a command works on, and the files of a folder at one moment."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
-from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
+from typing import Final
 
 from conformance.contract.cache import digest_of_files
+from conformance.contract.suite import FILE, Suite, read_suite
 
 
 class Snapshot:
@@ -46,38 +49,46 @@ def _files(folder: Path) -> Iterator[Path]:
             yield entry
 
 
-_PACKAGE = Path(__file__).resolve().parents[1]
+_PACKAGE: Final = Path(__file__).resolve().parents[1]
+_CHECKOUT: Final = _PACKAGE.parent
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
-    """The folders of one Tallystick: `spec`, `vectors` and `reports` below `root`."""
-
-    root: Path
-
-    @property
-    def spec(self) -> Path:
-        """The contracts."""
-        return self.root / "spec"
-
-    @property
-    def vectors(self) -> Path:
-        """The frozen vectors."""
-        return self.root / "vectors"
-
-    @property
-    def reports(self) -> Path:
-        """The bundled backends' own reports."""
-        return self.root / "reports"
-
-    def shown(self, file: Path) -> str:
-        """A file's path as users read it: relative to the root where it lies below it."""
-        return file.relative_to(self.root).as_posix() if file.is_relative_to(self.root) else str(file)
+@lru_cache(1)
+def bundled_suite() -> Suite:
+    """The suite that belongs to this installation: a checkout wins over packaged data (DESIGN 3)."""
+    if (_CHECKOUT / "spec" / "contracts.lock").is_file() and (_CHECKOUT / "conformance").is_dir():
+        return read_suite(_CHECKOUT)
+    return read_suite(_PACKAGE / "_data")
 
 
-def find_layout() -> Layout:
-    """The layout that belongs to this installation: a checkout wins over packaged data (DESIGN 3)."""
-    checkout = _PACKAGE.parent
-    if (checkout / "spec" / "contracts.lock").is_file() and (checkout / "conformance").is_dir():
-        return Layout(checkout)
-    return Layout(_PACKAGE / "_data")
+def find_suite(named: str, here: Path) -> Suite:
+    """The suite that a command works on: the folder that is named, else the first above `here`, else the bundled one.
+
+    The search ends at the root of a repository, below the user's home, and below a folder of another owner, so that
+    no file of somebody else is obeyed unasked. Raises MalformedContract.
+    """
+    if named:
+        return read_suite(Path(named))
+    home = os.environ.get("HOME", "")
+    for folder in (here, *here.parents):
+        file = folder / FILE
+        if str(folder) == home or not _is_own(folder):
+            break
+        if file.is_file() and _is_own(file):
+            return read_suite(folder)
+        if os.path.lexists(folder / ".git"):
+            break
+    return bundled_suite()
+
+
+def _is_own(place: Path) -> bool:
+    try:
+        return place.stat().st_uid == os.getuid()
+    except OSError:
+        return False
+
+
+def schema_folder(suite: Suite) -> Path:
+    """The JSON Schemas that the files of a suite are checked against: those of the harness, unless it has its own."""
+    own = suite.spec / "schema"
+    return own if own.is_dir() else bundled_suite().spec / "schema"

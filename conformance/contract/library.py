@@ -22,7 +22,7 @@ from conformance.contract.family import (
     requirements_from,
     rulings_from,
 )
-from conformance.contract.finder import Layout, Snapshot
+from conformance.contract.finder import Snapshot
 from conformance.contract.functions import FUNCTIONS, Function
 from conformance.contract.lazy import DeferredMapping, LazyMapping
 from conformance.contract.machine_file import parts_of
@@ -32,6 +32,7 @@ from conformance.contract.reader import Reader
 from conformance.contract.registry import ErrorCode, errors_from, registry_functions
 from conformance.contract.shorthand import ENDING, SHARED
 from conformance.contract.source import MalformedContract, Position, Problem, Source
+from conformance.contract.suite import Suite
 from conformance.contract.types import Type, named_types
 
 _Entry = TypeVar("_Entry", Ruling, Mutant, FileFormat)
@@ -52,7 +53,7 @@ class Place:
 class Library:
     """Everything that `spec/` says."""
 
-    layout: Layout
+    suite: Suite
     contracts: Mapping[str, Contract]  # by operator; a machine is under its own name and under those of its methods
     types: Mapping[str, Type]
     errors: Mapping[str, ErrorCode]
@@ -85,13 +86,13 @@ class Library:
         return tuple(sorted(self.contracts.keys() - methods))
 
 
-def load_library(layout: Layout) -> Library:
+def load_library(suite: Suite) -> Library:
     """Read and check every file of `spec/`; raises MalformedContract with all problems of all files.
 
     If an earlier command found the same files valid, each part is made when it is first used.
     """
-    reader = Reader(layout, Snapshot(layout.spec), open_cache("contract"))
-    digest = reader.snapshot.digest
+    reader = Reader(suite, Snapshot(suite.spec), open_cache("contract"))
+    digest = reader.digest
     known = reader.cache.get("library", digest)
     if known is not MISSING:
         rows = known.items()
@@ -107,8 +108,8 @@ class _Loader:
     """Makes the library of the files of a reader."""
 
     def __init__(self, reader: Reader) -> None:
-        self.reader, self.layout, self.problems = reader, reader.layout, reader.problems
-        self.spec = reader.layout.spec
+        self.reader, self.suite, self.problems = reader, reader.suite, reader.problems
+        self.spec = reader.suite.spec
         self.parts: dict[str, tuple[Source, ...]] = {}
 
     def library(self) -> Library:
@@ -124,12 +125,12 @@ class _Loader:
         requirements, coverage = self.requirements(folders), self.coverage(folders)
         rulings, mutants, formats = self.rulings(folders), self.mutants(folders), self.formats(folders)
         if not contracts and not self.problems:
-            place = Position(self.layout.shown(self.spec), 1, 1)
+            place = Position(self.suite.shown(self.spec), 1, 1)
             self.problems.append(Problem(place, "C006", "no contract found", "is this a Tallystick checkout?"))
         if self.problems:
             raise MalformedContract(self.problems)
-        contracts_by_name = LazyMapping(places, contracts.__getitem__, self.reader.snapshot.digest)
-        return Library(self.layout, contracts_by_name, types, errors, requirements, coverage, rulings, mutants, formats)
+        contracts_by_name = LazyMapping(places, contracts.__getitem__, self.reader.digest)
+        return Library(self.suite, contracts_by_name, types, errors, requirements, coverage, rulings, mutants, formats)
 
     def known(self, places: Mapping[str, Place]) -> Library:
         """The library of files that were found valid, each part made when it is first used."""
@@ -148,7 +149,7 @@ class _Loader:
                 machine = contracts_by_name[place.machine].machine if name != place.machine else None
             return contract_from(source, place.family, types, functions, machine)
 
-        contracts_by_name = LazyMapping(places, contract, self.reader.snapshot.digest)
+        contracts_by_name = LazyMapping(places, contract, self.reader.digest)
         requirements = LazyMapping(
             dict.fromkeys(one.name for one in folders if os.path.lexists(one / "requirements.yaml")),
             lambda family: self.requirements([self.spec / family])[family],
@@ -158,7 +159,7 @@ class _Loader:
             lambda family: self.coverage([self.spec / family])[family],
         )
         return Library(
-            self.layout,
+            self.suite,
             contracts_by_name,
             types,
             errors,
@@ -218,7 +219,7 @@ class _Loader:
             return False
         contract = file.with_name(file.name.removesuffix(ENDING) + ".yaml")
         if not contract.exists():
-            place, hint = Position(self.layout.shown(file), 1, 1), f"write {contract.name}, or rename this file"
+            place, hint = Position(self.suite.shown(file), 1, 1), f"write {contract.name}, or rename this file"
             self.problems.append(Problem(place, "C006", "cases without a contract beside them", hint))
         return True
 

@@ -69,7 +69,7 @@ def _whole(file: _File) -> Source:
         value[key] = {}
     if "handle" in body:
         value["handle"], places[("handle",)] = body["handle"], ("handle",)
-    return _part(file, {**_ABSENT, "confirmed_by": [], **value}, places)
+    return _part(file, {**_ABSENT, **value}, places)
 
 
 def _method(file: _File, name: str) -> Source:
@@ -89,7 +89,7 @@ def _method(file: _File, name: str) -> Source:
         places[("requires",)] = places[("requires", 0)] = ("handle",)
         guards = [guard, *guards]
     value["requires"] = guards
-    return _part(file, {**_ABSENT, "confirmed_by": [], "state": "none", **value}, places)
+    return _part(file, {**_ABSENT, "state": "none", **value}, places)
 
 
 def _takes(own: Mapping[str, Any]) -> bool:

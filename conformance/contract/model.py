@@ -145,7 +145,7 @@ class Contract:
     purity: str
     rng: Rng | None
     calls: tuple[str, ...]
-    confirmed_by: tuple[str, ...]
+    confirmed_by: tuple[str, ...] | None  # second derivations; None: those of the suite
     inputs: Struct
     outputs: Struct
     failure: Struct

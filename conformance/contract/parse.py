@@ -94,7 +94,7 @@ class _Parser:
             purity=body["purity"],
             rng=self.rng(),
             calls=tuple(body.get("calls", ())),
-            confirmed_by=tuple(body["confirmed_by"]),
+            confirmed_by=tuple(body["confirmed_by"]) if "confirmed_by" in body else None,
             inputs=inputs,
             outputs=outputs,
             failure=self.failure(),

@@ -12,11 +12,12 @@ from pathlib import Path as FilePath
 from typing import Any
 
 from conformance.contract.cache import MISSING, Cache, digest_of_files, digest_of_texts
-from conformance.contract.finder import Layout, Snapshot
+from conformance.contract.finder import Snapshot, schema_folder
 from conformance.contract.lazy import DeferredMapping
 from conformance.contract.pages import written_page
 from conformance.contract.shorthand import SHARED, companion_of, joined, with_shared, written_out
 from conformance.contract.source import MalformedContract, Path, Position, Problem, Source, parse, read
+from conformance.contract.suite import Suite
 
 _COLUMNS = 7  # of a row: its parent; file, line and column of the value; the same of the key; line 0 for none
 _Positions = dict[Path, Position]
@@ -78,10 +79,14 @@ def _positions(files: list[str], steps: list[str | int], table: bytes) -> tuple[
 class Reader:
     """Reads the files of a specification as they were when it began; `problems` lists what is wrong with them."""
 
-    def __init__(self, layout: Layout, snapshot: Snapshot, cache: Cache) -> None:
-        self.layout, self.snapshot, self.cache = layout, snapshot, cache
+    def __init__(self, suite: Suite, snapshot: Snapshot, cache: Cache) -> None:
+        self.suite, self.snapshot, self.cache = suite, snapshot, cache
         self.problems: list[Problem] = []
-        self._schemas = digest_of_files(snapshot.below("schema"))
+        own = snapshot.below("schema")
+        self._schemas = digest_of_files(own or _read_below(schema_folder(suite)))
+        self.digest = snapshot.digest
+        if not own and self.digest:  # the schemas lie elsewhere
+            self.digest = digest_of_texts((self.digest, self._schemas))
 
     def checked(self, file: FilePath, schema: str) -> Source | None:
         """The parsed file if it exists and fits its schema; problems are added to the list, not raised."""
@@ -93,7 +98,7 @@ class Reader:
         plain = self.cache.get("source", key)
         if plain is not MISSING:
             text = "".join(self.snapshot[one].decode("utf-8") for one in files if one.name != SHARED)
-            return unpacked(plain, self.layout.shown(file), text)
+            return unpacked(plain, self.suite.shown(file), text)
         source = self._fit(schema, files)
         if source is not None and key:
             self.cache.put("source", key, packed(source))
@@ -108,7 +113,7 @@ class Reader:
         if not all(one in self.snapshot for one in files):
             return ""
         contents = [hashlib.sha256(self.snapshot[one]).hexdigest() for one in files]
-        return digest_of_texts((self._schemas, schema, *map(self.layout.shown, files), *contents))
+        return digest_of_texts((self._schemas, schema, *map(self.suite.shown, files), *contents))
 
     def _fit(self, schema: str, files: list[FilePath]) -> Source | None:
         try:
@@ -125,15 +130,19 @@ class Reader:
             schema = "machine"
         from conformance.contract.schema import violations  # 100 ms that a file from the cache does without
 
-        found = list(violations(source, self.layout.spec / "schema" / f"{schema}.schema.json"))
+        found = list(violations(source, schema_folder(self.suite) / f"{schema}.schema.json"))
         self.problems += found
         return None if found else source
 
     def _parsed(self, file: FilePath) -> Source:
-        shown = self.layout.shown(file)
+        shown = self.suite.shown(file)
         if file in self.snapshot:
             try:
                 return parse(self.snapshot[file].decode("utf-8"), shown)
             except UnicodeDecodeError:
                 pass
         return read(file, shown)
+
+
+def _read_below(folder: FilePath) -> dict[str, bytes]:
+    return {file.name: file.read_bytes() for file in sorted(folder.iterdir()) if file.is_file()}

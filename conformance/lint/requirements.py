@@ -114,7 +114,7 @@ _EMPTY: Final = re.compile(r"\b(?:TODO|TBD|FIXME|XXX|lorem)\b", re.IGNORECASE)
 
 def read_documents(library: Library) -> Mapping[str, str] | None:
     """The text of every test and benchmark file that a requirement names; None outside a checkout."""
-    root = library.layout.root
+    root = library.suite.root
     if not (root / "conformance" / "tests").is_dir():
         return None
     named = [name for name in named_documents(library) if (root / name).is_file()]

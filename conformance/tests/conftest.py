@@ -6,6 +6,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -13,9 +14,10 @@ import pytest
 
 import conformance.contract.library
 import conformance.vectors.corpus
-from conformance.contract.finder import Layout
 from conformance.contract.library import load_library
+from conformance.contract.suite import Suite, read_suite
 from conformance.tests.small_house import furnish, write_matrix
+from conformance.tests.small_spec import SHIPPED
 from conformance.vectors.build import build
 
 T = TypeVar("T")
@@ -42,13 +44,13 @@ def pytest_configure(config: pytest.Config) -> None:
         patch.setattr(module, loader, _remembered(getattr(module, loader), folder))
 
 
-def _remembered(load: Callable[[Layout], T], folder: str) -> Callable[[Layout], T]:
+def _remembered(load: Callable[[Suite], T], folder: str) -> Callable[[Suite], T]:
     known: dict[Any, T] = {}
 
-    def remembered(layout: Layout) -> T:
-        key = (layout, _stamp(getattr(layout, folder)))
+    def remembered(suite: Suite) -> T:
+        key = (suite, _stamp(getattr(suite, folder)))
         if key not in known:
-            known[key] = load(layout)
+            known[key] = load(suite)
         return known[key]
 
     return remembered
@@ -68,7 +70,13 @@ def no_diagnosis(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def look_at(monkeypatch: pytest.MonkeyPatch) -> Callable[[Path], None]:
     """Let the command line look at another house."""
-    return lambda root: monkeypatch.setattr("conformance.contract.finder.find_layout", lambda: Layout(root))
+    place = "conformance.contract.finder.find_suite"
+
+
+    def found(root: Path) -> Suite:
+        return read_suite(root) if (root / SHIPPED.file.name).exists() else replace(SHIPPED, root=root)
+
+    return lambda root: monkeypatch.setattr(place, lambda named, here: found(root))
 
 
 @pytest.fixture(scope="session")
@@ -76,7 +84,7 @@ def built_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The small house with its vectors, to be copied."""
     root = tmp_path_factory.mktemp("house")
     furnish(root)
-    made, _ = build(load_library(Layout(root)))
+    made, _ = build(load_library(read_suite(root)))
     assert made.problems == ()
     return root
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from conformance.contract.finder import Layout
 from conformance.contract.library import Library, load_library
+from conformance.contract.suite import Suite
 from conformance.tests.small_spec import ERRORS, SHIPPED, TYPES
 
 NAME = "Counter"
@@ -185,7 +185,7 @@ def backend(root: Path, *sins: str) -> str:
     return " ".join([sys.executable, "-S", str(script), *sins])
 
 
-def write(root: Path, text: str = COUNTER) -> Layout:
+def write(root: Path, text: str = COUNTER) -> Suite:
     """Write the specification of the counter below `root`."""
     spec = root / "spec"
     files = {
@@ -200,7 +200,7 @@ def write(root: Path, text: str = COUNTER) -> Layout:
     for name, content in files.items():
         (spec / name).parent.mkdir(parents=True, exist_ok=True)
         (spec / name).write_text(content, encoding="utf-8")
-    return Layout(root)
+    return Suite(root)
 
 
 def load(root: Path, text: str = COUNTER) -> Library:

@@ -16,7 +16,7 @@ from conformance.codec.framing import DIALECTS
 from conformance.contract.library import Library
 from conformance.tests.processes import fake_command
 from conformance.tests.small_corpus import OPERATOR, halved
-from conformance.tests.small_spec import CONTRACT, ERRORS, load
+from conformance.tests.small_spec import CONTRACT, ERRORS, SHIPPED, load
 from conformance.trial.check import Result, Verdict
 from conformance.trial.client import Asker
 from conformance.trial.options import START_TIMEOUT, RunOptions
@@ -71,7 +71,7 @@ def tried(text: str, cases: Iterable[Case] = CASES, **options: Any) -> RunResult
 
 def asker(sin: str, timeout: float = 10.0, **how: Any) -> Asker:
     """A fake to ask in lock-step."""
-    return Asker(Driver(resolve(backend(sin, **how)), DIALECTS["json"], codebook(), timeout, START_TIMEOUT))
+    return Asker(Driver(resolve(backend(sin, **how), SHIPPED), DIALECTS["json"], codebook(), timeout, START_TIMEOUT))
 
 
 def verdicts(run: RunResult) -> dict[str, Verdict]:

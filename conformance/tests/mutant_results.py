@@ -27,7 +27,7 @@ def codebook() -> Codebook:
 @cache
 def quick_cases() -> tuple[Case, ...]:
     """The cases that decide about mutants."""
-    return deciding_cases(load_corpus(shipped_library().layout))
+    return deciding_cases(load_corpus(shipped_library().suite))
 
 
 def cases_of(operator: str) -> tuple[Case, ...]:
@@ -38,7 +38,7 @@ def cases_of(operator: str) -> tuple[Case, ...]:
 @cache
 def committed() -> KillMatrix:
     """reports/kill-matrix.json."""
-    return read_matrix(shipped_library().layout.reports / MATRIX_FILE)
+    return read_matrix(shipped_library().suite.reports / MATRIX_FILE)
 
 
 @cache

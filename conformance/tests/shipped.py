@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import cache
 
-from conformance.contract.finder import Layout
 from conformance.contract.library import Library, load_library
+from conformance.contract.suite import Suite
 from conformance.lint.requirements import read_documents
 from conformance.lint.subject import Subject, subject_of
 from conformance.tests.small_spec import SHIPPED
@@ -25,13 +25,13 @@ def shipped_library() -> Library:
 def shipped_subject() -> Subject:
     """What `tally lint` judges in this checkout."""
     library = shipped_library()
-    layout: Layout = library.layout
-    file = layout.spec / lock.LOCK_FILE
+    suite: Suite = library.suite
+    file = suite.spec / lock.LOCK_FILE
     return subject_of(
         library,
-        corpus.load_corpus(layout),
-        lock.read_lock(file, layout.shown(file)),
+        corpus.load_corpus(suite),
+        lock.read_lock(file, suite.shown(file)),
         known_laws(),
         read_documents(library),
-        evidence_of(read_matrix(layout.reports / MATRIX_FILE)),
+        evidence_of(read_matrix(suite.reports / MATRIX_FILE)),
     )

@@ -11,11 +11,12 @@ from pathlib import Path
 
 import yaml
 
-from conformance.contract.finder import Layout, find_layout
 from conformance.contract.library import load_library
 from conformance.contract.pages import written_page
 from conformance.contract.source import read
+from conformance.contract.suite import read_suite
 from conformance.report.record import encode_record, record_of
+from conformance.tests.small_spec import SHIPPED
 from conformance.trial.committed_reports import MATRIX_FILE
 from conformance.trial.kill_matrix import matrix_text
 from conformance.trial.mutants import measure_matrix
@@ -32,7 +33,8 @@ BAD = "mutant:philox-nine-rounds"
 
 def furnish(root: Path) -> None:
     """One operator, three mutants, no requirements; its vectors are not built yet."""
-    shipped = find_layout()
+    shipped = SHIPPED
+    shutil.copy(shipped.file, root / shipped.file.name)
     spec = root / "spec"
     (spec / "data").mkdir(parents=True)
     shutil.copytree(shipped.spec / "schema", spec / "schema")
@@ -48,17 +50,17 @@ def furnish(root: Path) -> None:
 
 def write_matrix(root: Path) -> None:
     """Ask the mutants every case and write the kill matrix."""
-    library = load_library(Layout(root))
-    matrix = measure_matrix(library, tuple(load_corpus(library.layout)), KEPT)
-    library.layout.reports.mkdir()
-    (library.layout.reports / MATRIX_FILE).write_text(matrix_text(matrix), "utf-8")
+    library = load_library(read_suite(root))
+    matrix = measure_matrix(library, tuple(load_corpus(library.suite)), KEPT)
+    library.suite.reports.mkdir()
+    (library.suite.reports / MATRIX_FILE).write_text(matrix_text(matrix), "utf-8")
 
 
 def record(root: Path, backend: str = BAD, profile: str = "standard", jobs: int = 1, shuffle: str = "") -> bytes:
     """The record of a run; a mutant is diagnosed where there is a matrix."""
-    library = load_library(Layout(root))
+    library = load_library(read_suite(root))
     options = RunOptions(backend=backend, profile=profile, jobs=jobs, shuffle=shuffle, examples=5)
-    return encode_record(record_of(run_trial(library, load_corpus(library.layout), options), library))
+    return encode_record(record_of(run_trial(library, load_corpus(library.suite), options), library))
 
 
 if __name__ == "__main__":

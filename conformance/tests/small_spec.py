@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from conformance.contract.finder import Layout
 from conformance.contract.library import Library, load_library
 from conformance.contract.source import MalformedContract, Problem
+from conformance.contract.suite import Suite, read_suite
 
-SHIPPED = Layout(Path(__file__).resolve().parents[2])
+SHIPPED = read_suite(Path(__file__).resolve().parents[2])
 
 TYPES = """\
 types:
@@ -65,7 +65,7 @@ vectors:
 NAME = "UML_OS.Data.Halve_v1.yaml"
 
 
-def write_spec(root: Path, contract: str | bytes = CONTRACT, others: Mapping[str, str] | None = None) -> Layout:
+def write_spec(root: Path, contract: str | bytes = CONTRACT, others: Mapping[str, str] | None = None) -> Suite:
     """Write the small specification below `root`, with other files (path below spec -> text) beside it."""
     spec = root / "spec"
     (spec / "data").mkdir(parents=True)
@@ -76,7 +76,7 @@ def write_spec(root: Path, contract: str | bytes = CONTRACT, others: Mapping[str
         (spec / name).write_text(text, encoding="utf-8")
     body = contract if isinstance(contract, bytes) else contract.encode()
     (spec / "data" / NAME).write_bytes(body)
-    return Layout(root)
+    return Suite(root)
 
 
 def load(root: Path, contract: str | bytes = CONTRACT, others: Mapping[str, str] | None = None) -> Library:

@@ -10,28 +10,30 @@ from pathlib import Path
 import pytest
 
 from conformance.backend import resolve as module
-from conformance.backend.resolve import BUNDLED, BackendNotFound, resolve
+from conformance.backend.resolve import BackendNotFound, resolve
 from conformance.tests.processes import ROOT
+from conformance.tests.small_spec import SHIPPED
 
 
-@pytest.mark.parametrize("name", [*BUNDLED, "mutant:big-endian-seed"])
+@pytest.mark.parametrize("name", [*SHIPPED.backends, "mutant:big-endian-seed"])
 def test_a_bundled_backend_is_a_process_that_a_users_impl_cannot_shadow(name: str) -> None:
-    command = resolve(name, "cbor")
+    command = resolve(name, SHIPPED, "cbor")
     assert command.arguments == (sys.executable, "-P", "-m", "impl.serve", name)
     assert command.environment["PYTHONPATH"].split(os.pathsep)[0] == str(ROOT)
     assert command.environment["TALLY_WIRE"] == "cbor"
 
 
 def test_a_python_object_is_served_by_the_worker() -> None:
-    command = resolve("python:package.module:object")
-    assert command.arguments[1:] == ("-P", "-m", "conformance.backend.worker", "package.module:object")
+    command = resolve("python:package.module:object", SHIPPED)
+    worker = ("-P", "-m", "conformance.backend.worker", "package.module:object")
+    assert command.arguments[1:] == (*worker, str(SHIPPED.spec))
     assert command.in_process == ""
-    assert resolve("python:package.module:object", same_process=True).in_process == "package.module:object"
+    assert resolve("python:package.module:object", SHIPPED, same_process=True).in_process == "package.module:object"
 
 
 def test_a_users_own_search_path_comes_after_ours(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", "/somewhere/else")
-    assert resolve("reference").environment["PYTHONPATH"] == os.pathsep.join([str(ROOT), "/somewhere/else"])
+    assert resolve("reference", SHIPPED).environment["PYTHONPATH"] == os.pathsep.join([str(ROOT), "/somewhere/else"])
 
 
 def test_an_installed_harness_does_not_put_its_neighbours_before_the_standard_library(
@@ -39,11 +41,11 @@ def test_an_installed_harness_does_not_put_its_neighbours_before_the_standard_li
 ) -> None:
     monkeypatch.delenv("PYTHONPATH", raising=False)
     monkeypatch.setattr(module, "_ROOT", Path(site.getsitepackages()[0]))
-    assert resolve("reference").environment["PYTHONPATH"] == ""
+    assert resolve("reference", SHIPPED).environment["PYTHONPATH"] == ""
 
 
 def test_a_command_line_is_split_as_a_shell_would_and_keeps_the_users_environment() -> None:
-    command = resolve(f"{sys.executable} 'my backend.py' --fast")
+    command = resolve(f"{sys.executable} 'my backend.py' --fast", SHIPPED)
     assert command.arguments == (sys.executable, "my backend.py", "--fast")
     assert command.environment.get("PYTHONPATH") == os.environ.get("PYTHONPATH")
 
@@ -61,5 +63,5 @@ def test_a_command_line_is_split_as_a_shell_would_and_keeps_the_users_environmen
 )
 def test_a_string_that_names_nothing_is_explained(text: str, said: str) -> None:
     with pytest.raises(BackendNotFound) as error:
-        resolve(text)
+        resolve(text, SHIPPED)
     assert said in str(error.value)

@@ -18,8 +18,9 @@ from conformance.backend.resolve import BackendCommand, BackendNotFound, resolve
 from conformance.backend.session import Session, SpecSignatures, signatures_of
 from conformance.codec.codebook import Codebook
 from conformance.codec.framing import DIALECTS, Dialect
-from conformance.contract.finder import Layout
+from conformance.contract.suite import Suite
 from conformance.tests.backends import START, Talk, codebook_for
+from conformance.tests.small_spec import SHIPPED
 
 SPEC = {
     "errors.yaml": """
@@ -71,17 +72,17 @@ ECHO = "def hello():\n    return HELLO\ndef call(method, params):\n    return pa
 
 
 @pytest.fixture
-def layout(tmp_path: Path) -> Layout:
+def suite(tmp_path: Path) -> Suite:
     for name, text in SPEC.items():
         file = tmp_path / "root" / "spec" / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(dedent(text).replace("&fields", ""))
-    return Layout(tmp_path / "root")
+    return Suite(tmp_path / "root")
 
 
 @pytest.fixture
-def codebook(layout: Layout) -> Codebook:
-    types = SpecSignatures(layout)["All_v1"]
+def codebook(suite: Suite) -> Codebook:
+    types = SpecSignatures(suite)["All_v1"]
     return codebook_for(types.inputs, types.outputs, "All_v1")
 
 
@@ -93,8 +94,8 @@ def dialect(request: pytest.FixtureRequest) -> Dialect:
 class Home:
     """A folder where a user keeps modules and runs the harness."""
 
-    def __init__(self, folder: Path, layout: Layout, codebook: Codebook, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.folder, self.layout, self.codebook = folder, layout, codebook
+    def __init__(self, folder: Path, suite: Suite, codebook: Codebook, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.folder, self.suite, self.codebook = folder, suite, codebook
         folder.mkdir(exist_ok=True)
         monkeypatch.setattr(sys, "path", sys.path.copy())
         monkeypatch.chdir(folder)
@@ -103,8 +104,7 @@ class Home:
         (self.folder / f"{name}.py").write_text(hello + dedent(text))
 
     def command(self, target: str = "mine") -> BackendCommand:
-        found = resolve(f"python:{target}")
-        return BackendCommand(found.text, (*found.arguments, str(self.layout.root)), found.environment)
+        return resolve(f"python:{target}", self.suite)
 
     def start(self, target: str = "mine", dialect: Dialect = DIALECTS["json"]) -> Process:
         command = self.command(target)
@@ -120,8 +120,8 @@ class Home:
 
 
 @pytest.fixture
-def home(tmp_path: Path, layout: Layout, codebook: Codebook, monkeypatch: pytest.MonkeyPatch) -> Home:
-    return Home(tmp_path / "home", layout, codebook, monkeypatch)
+def home(tmp_path: Path, suite: Suite, codebook: Codebook, monkeypatch: pytest.MonkeyPatch) -> Home:
+    return Home(tmp_path / "home", suite, codebook, monkeypatch)
 
 
 def test_every_type_crosses_to_the_object_and_back(home: Home, dialect: Dialect) -> None:
@@ -361,13 +361,13 @@ def test_in_the_same_process_a_crash_keeps_its_exception(home: Home, capsys: pyt
 
 def test_a_driver_holds_conversations_in_the_same_process(home: Home) -> None:
     home.module(ECHO, "driven")
-    driver = Driver(resolve("python:driven", same_process=True), DIALECTS["json"], home.codebook, 1)
+    driver = Driver(resolve("python:driven", SHIPPED, same_process=True), DIALECTS["json"], home.codebook, 1)
     assert len([one for one in driver.hold(map(asking, range(5))) if one.lost is None]) == 5
     with pytest.raises(BadHello, match="there is no module 'undriven'"):
-        Driver(resolve("python:undriven", same_process=True), DIALECTS["json"], home.codebook, 1).start()
+        Driver(resolve("python:undriven", SHIPPED, same_process=True), DIALECTS["json"], home.codebook, 1).start()
 
 
 @pytest.mark.parametrize("text", ["reference", "mutant:x", "node backend.js"])
 def test_only_python_objects_can_share_the_process(text: str) -> None:
     with pytest.raises(BackendNotFound, match="only python:module can share ours"):
-        resolve(text, same_process=True)
+        resolve(text, SHIPPED, same_process=True)

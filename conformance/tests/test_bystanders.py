@@ -19,6 +19,7 @@ from conformance.codec.framing import DIALECTS
 from conformance.contract.library import Library
 from conformance.contract.model import Bystanders, Contract
 from conformance.tests.keep_spec import KEEP, backend, group, load
+from conformance.tests.small_spec import SHIPPED
 from conformance.trial.behaviour import BehaviourRules
 from conformance.trial.check import Result, Verdict
 from conformance.trial.client import Asker
@@ -34,19 +35,19 @@ STEPS = group("{step: keep}", "{step: again}", "{step: other, set: {name: greeti
 @cache
 def library() -> Library:
     made = load(Path(mkdtemp(prefix="tally-keep-")), STEPS)
-    made.layout.vectors.mkdir()
+    made.suite.vectors.mkdir()
     return made
 
 
 @cache
 def cases() -> tuple[Case, ...]:
-    built, _ = build(library(), reference=backend(library().layout.root))
+    built, _ = build(library(), reference=backend(library().suite.root))
     assert built.problems == ()
     return tuple(built.corpus.cases[KEEP])
 
 
 def asker(*sins: str) -> Asker:
-    command = resolve(backend(library().layout.root, *sins))
+    command = resolve(backend(library().suite.root, *sins), SHIPPED)
     return Asker(Driver(command, DIALECTS["json"], codebook_of(library()), 10.0, 10.0))
 
 
@@ -55,7 +56,7 @@ def crowded(*sins: str, contract: Contract | None = None) -> Result:
     rules = BehaviourRules(codebook, DIALECTS["json"])
     talk = rules.among_bystanders(contract or library().contracts[KEEP], cases())
     assert talk is not None
-    driver = Driver(resolve(backend(library().layout.root, *sins)), DIALECTS["json"], codebook, 10.0, 10.0)
+    driver = Driver(resolve(backend(library().suite.root, *sins), SHIPPED), DIALECTS["json"], codebook, 10.0, 10.0)
     (finished,) = driver.hold([talk])
     assert finished.finding is not None
     return finished.finding[0]

@@ -25,7 +25,7 @@ Capture = pytest.CaptureFixture[str]
 
 
 def few(cases: Sequence[Case]) -> Corpus:
-    return replace(load_corpus(shipped_library().layout), cases={DECODE: tuple(cases)})
+    return replace(load_corpus(shipped_library().suite), cases={DECODE: tuple(cases)})
 
 
 def speaking() -> list[Case]:
@@ -138,7 +138,7 @@ def test_wire_is_red_where_fewer_leaves_speak_than_are_committed(capsys: Capture
 def test_wire_agrees_with_what_is_committed_for_an_operator(
     written: list[KillMatrix], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(command, "frozen_vectors", lambda library, least=0: load_corpus(library.layout))
+    monkeypatch.setattr(command, "frozen_vectors", lambda library, least=0: load_corpus(library.suite))
     assert status_of(["mutants", "--wire", DECODE]) == 0
     assert written == []
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from conformance.cli.main import status_of
 from conformance.codec.form import form_of
 from conformance.codec.scalar import IllTyped
-from conformance.contract.finder import find_layout
+from conformance.contract.finder import bundled_suite
 from conformance.contract.jsonschema import decimals, schema_of
 from conformance.contract.library import Library, load_library
 from conformance.contract.types import FIXED_BYTES, FLOAT_BYTES, INTEGER_RANGES, Scalar
@@ -26,7 +26,7 @@ EMIT = "UML_OS.Error.Emit_v1"
 
 @pytest.fixture(scope="module")
 def library() -> Library:
-    return load_library(find_layout())
+    return load_library(bundled_suite())
 
 
 def validator(library: Library, operator: str, part: str) -> jsonschema.Draft202012Validator:

@@ -18,6 +18,7 @@ from conformance.codec.selfdescribing import MAX_DEPTH
 from conformance.contract.types import Value
 from conformance.tests.processes import ROOT
 from conformance.tests.shipped import shipped_library
+from conformance.tests.small_spec import SHIPPED
 from conformance.trial.laws.checkpoint import ENCODE
 
 
@@ -39,7 +40,7 @@ def test_the_deepest_value_crosses_both_wires_and_reaches_a_backend(wire: str, k
     def talk() -> Any:
         return (yield [Call(ENCODE, {"item": value})])
 
-    driver = Driver(resolve("reference", wire), dialect, codebook_of(shipped_library()), 30.0)
+    driver = Driver(resolve("reference", SHIPPED, wire), dialect, codebook_of(shipped_library()), 30.0)
     (finished,) = driver.hold([Conversation("deep", talk)])
     assert finished.finding is not None, finished.lost
     (outcome,) = finished.finding

@@ -123,10 +123,10 @@ def test_an_empty_file_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_specification_without_contracts_is_refused(tmp_path: Path) -> None:
-    layout = write_spec(tmp_path)
-    (layout.spec / "data" / NAME).unlink()
+    suite = write_spec(tmp_path)
+    (suite.spec / "data" / NAME).unlink()
     with pytest.raises(MalformedContract, match="no contract found"):
-        load_library(layout)
+        load_library(suite)
 
 
 def test_the_problems_of_all_files_come_together_in_the_order_of_their_places(tmp_path: Path) -> None:
@@ -145,9 +145,9 @@ def test_the_problems_of_all_files_come_together_in_the_order_of_their_places(tm
 
 
 def test_a_schema_that_is_edited_between_two_loads_counts_from_the_second_on(tmp_path: Path) -> None:
-    layout = write_spec(tmp_path)
-    load_library(layout)
-    schema = layout.spec / "schema" / "contract.schema.json"
+    suite = write_spec(tmp_path)
+    load_library(suite)
+    schema = suite.spec / "schema" / "contract.schema.json"
     schema.write_text(schema.read_text().replace('"purpose"', '"reason"'))
     with pytest.raises(MalformedContract, match="unknown key 'purpose'"):
-        load_library(layout)
+        load_library(suite)

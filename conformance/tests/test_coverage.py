@@ -7,9 +7,9 @@ import pytest
 
 from conformance.cli.main import status_of
 from conformance.contract.family import Coverage
-from conformance.contract.finder import Layout
 from conformance.contract.library import load_library
 from conformance.contract.source import MalformedContract
+from conformance.contract.suite import Suite
 from conformance.lint.coverage import coverage_findings, drift, text_of, updated
 from conformance.tests import counter_spec
 
@@ -27,26 +27,26 @@ passages:
 """
 
 
-def house(root: Path, mapped: str = MAPPED) -> Layout:
-    layout = counter_spec.write(root)
-    (layout.spec / "count" / "coverage.yaml").write_text(mapped, encoding="utf-8")
-    return layout
+def house(root: Path, mapped: str = MAPPED) -> Suite:
+    suite = counter_spec.write(root)
+    (suite.spec / "count" / "coverage.yaml").write_text(mapped, encoding="utf-8")
+    return suite
 
 
-def coverage_of(layout: Layout) -> Coverage:
-    return load_library(layout).coverage["count"]
+def coverage_of(suite: Suite) -> Coverage:
+    return load_library(suite).coverage["count"]
 
 
-def filled(root: Path) -> Layout:
+def filled(root: Path) -> Suite:
     """A house whose coverage has the digests of TEXT."""
-    layout = house(root)
-    text = updated(coverage_of(layout), text_of("counter.md", TEXT.encode()))
-    (layout.spec / "count" / "coverage.yaml").write_text(text, encoding="utf-8")
-    return layout
+    suite = house(root)
+    text = updated(coverage_of(suite), text_of("counter.md", TEXT.encode()))
+    (suite.spec / "count" / "coverage.yaml").write_text(text, encoding="utf-8")
+    return suite
 
 
-def said(layout: Layout, text: str) -> list[str]:
-    return [str(one) for one in drift(coverage_of(layout), text_of("counter.md", text.encode()))]
+def said(suite: Suite, text: str) -> list[str]:
+    return [str(one) for one in drift(coverage_of(suite), text_of("counter.md", text.encode()))]
 
 
 def test_a_map_without_digests_is_filled_in_and_then_clean(tmp_path: Path) -> None:
@@ -54,17 +54,17 @@ def test_a_map_without_digests_is_filled_in_and_then_clean(tmp_path: Path) -> No
     assert messages[0] == "the line count or the SHA-256 of counter.md is missing"
     assert messages[1:] == [f"{where} of counter.md has no digest" for where in
                             ("lines 1-3", "line 4", "lines 5-6", "line 7", "line 8")]  # fmt: skip
-    layout = filled(tmp_path / "filled")
-    assert list(coverage_findings(load_library(layout))) == []
-    assert said(layout, TEXT) == []
-    assert (layout.spec / "count" / "coverage.yaml").read_text("utf-8").startswith("# Lines of the counter's page.\n")
-    assert coverage_of(layout).passages[1].begins == "It counts up."
+    suite = filled(tmp_path / "filled")
+    assert list(coverage_findings(load_library(suite))) == []
+    assert said(suite, TEXT) == []
+    assert (suite.spec / "count" / "coverage.yaml").read_text("utf-8").startswith("# Lines of the counter's page.\n")
+    assert coverage_of(suite).passages[1].begins == "It counts up."
 
 
 def test_a_family_without_a_map_is_told(tmp_path: Path) -> None:
-    layout = house(tmp_path)
-    (layout.spec / "count" / "coverage.yaml").unlink()
-    messages = [one.message for one in coverage_findings(load_library(layout))]
+    suite = house(tmp_path)
+    (suite.spec / "count" / "coverage.yaml").unlink()
+    messages = [one.message for one in coverage_findings(load_library(suite))]
     assert messages == ["no coverage.yaml says what carries each line of counter"]
 
 
@@ -80,12 +80,12 @@ def test_a_family_without_a_map_is_told(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_a_map_that_is_no_map_of_every_line_is_told(tmp_path: Path, old: str, new: str, message: str) -> None:
-    layout = filled(tmp_path)
-    file = layout.spec / "count" / "coverage.yaml"
+    suite = filled(tmp_path)
+    file = suite.spec / "count" / "coverage.yaml"
     text = file.read_text("utf-8")
     assert text.count(old) == 1
     file.write_text(text.replace(old, new), encoding="utf-8")
-    messages = [one.message.replace("'", ".") for one in coverage_findings(load_library(layout))]
+    messages = [one.message.replace("'", ".") for one in coverage_findings(load_library(suite))]
     assert any(message in one for one in messages), messages
 
 
@@ -135,17 +135,17 @@ def test_any_other_text_is_told(tmp_path: Path, text: str) -> None:
 
 
 def test_an_update_moves_what_has_moved_and_leaves_a_change_red(tmp_path: Path) -> None:
-    layout = filled(tmp_path)
+    suite = filled(tmp_path)
     newer = text_of("counter.md", TEXT.replace("It counts up.", "It\ncounts up.").encode())
-    file = layout.spec / "count" / "coverage.yaml"
-    file.write_text(updated(coverage_of(layout), newer), encoding="utf-8")
-    assert [(one.first, one.last) for one in coverage_of(layout).passages] == [(1, 3), (4, 5), (6, 7), (8, 8), (9, 9)]
-    told = [one.message for one in drift(coverage_of(layout), newer)]
+    file = suite.spec / "count" / "coverage.yaml"
+    file.write_text(updated(coverage_of(suite), newer), encoding="utf-8")
+    assert [(one.first, one.last) for one in coverage_of(suite).passages] == [(1, 3), (4, 5), (6, 7), (8, 8), (9, 9)]
+    told = [one.message for one in drift(coverage_of(suite), newer)]
     assert told == ["lines 4-5 are not what was mapped as lines 4-5 ('It counts up.')"]
-    digest = coverage_of(layout).passages[1].digest
+    digest = coverage_of(suite).passages[1].digest
     file.write_text(file.read_text("utf-8").replace(f'digest: "{digest}", ', ""), encoding="utf-8")
-    file.write_text(updated(coverage_of(layout), newer), encoding="utf-8")
-    assert drift(coverage_of(layout), newer) == ()
+    file.write_text(updated(coverage_of(suite), newer), encoding="utf-8")
+    assert drift(coverage_of(suite), newer) == ()
 
 
 def test_the_command_compares_a_text_and_says_so_by_its_status(

@@ -10,7 +10,7 @@ from collections.abc import Callable
 import pytest
 
 from conformance.codec.codebook import codebook_of
-from conformance.contract.finder import find_layout
+from conformance.contract.finder import bundled_suite
 from conformance.contract.library import load_library
 from conformance.trial.crash.trial import SOME_STATES, CrashOptions, operators_of, try_workload
 from conformance.trial.crash.workload import crash_workloads
@@ -20,7 +20,7 @@ from conformance.trial.crash.workload import crash_workloads
 def test_a_bundled_backend_survives_a_crash_at_every_point(backend: str, tool: Callable[[str], str]) -> None:
     tool("strace")
     tool("node")
-    library = load_library(find_layout())
+    library = load_library(bundled_suite())
     codebook = codebook_of(library)
     # Little more than whether each keeps its protocol; `tally crash`, which CI runs, tries forty times as many states.
     options = CrashOptions(backend, states=SOME_STATES // 40, sweeps=("order",))

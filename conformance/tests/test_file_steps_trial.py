@@ -56,10 +56,10 @@ class House:
 
 def house(root: Path, vectors: str = TRACE) -> House:
     library = load(root, vectors)
-    library.layout.vectors.mkdir()
+    library.suite.vectors.mkdir()
     built, _ = build(library, reference=backend(root))
     assert built.problems == ()
-    return House(root, library, load_corpus(library.layout))
+    return House(root, library, load_corpus(library.suite))
 
 
 @pytest.fixture(scope="module")
@@ -92,7 +92,7 @@ def test_a_tree_is_frozen_where_both_derivations_left_it(tmp_path: Path, rooms: 
 
 def test_a_frozen_case_survives_its_file_and_fits_the_schema(small: House) -> None:
     schema = json.loads((SHIPPED.spec / "schema" / "vectors.schema.json").read_text())
-    files = list(small.library.layout.vectors.glob("data/*.json"))
+    files = list(small.library.suite.vectors.glob("data/*.json"))
     assert len(files) == 4
     for file in files:
         record = json.loads(file.read_text())
@@ -103,7 +103,7 @@ def test_a_frozen_case_survives_its_file_and_fits_the_schema(small: House) -> No
 
 
 def test_no_path_of_a_root_no_handle_and_no_duration_is_frozen(small: House) -> None:
-    texts = "".join(file.read_text() for file in small.library.layout.vectors.glob("**/*.json"))
+    texts = "".join(file.read_text() for file in small.library.suite.vectors.glob("**/*.json"))
     assert '"root": "a"' in texts
     assert '{"from": "open.handle"}' in texts
     for absent in ("tally-root", tempfile.gettempdir(), '"took"', '"handle": "1'):
@@ -167,10 +167,10 @@ def test_a_refusal_that_no_guard_foresees_must_be_declared(tmp_path: Path) -> No
     text = TRACE.replace("call: UML_OS.Data.Fetch_v1, set: {root: a, name: greetings/hello}", "base: hello")
     assert frozen(tmp_path / "1", text).problems == ()
     library = load(tmp_path / "2", text)
-    file = library.layout.spec / "data" / "UML_OS.Data.Halve_v1.yaml"
+    file = library.suite.spec / "data" / "UML_OS.Data.Halve_v1.yaml"
     lines = [line for line in file.read_text().splitlines() if "refuses:" not in line and "id: taken" not in line]
     file.write_text("\n".join(lines) + "\n")
-    codebook = codebook_of(load_library(library.layout))
+    codebook = codebook_of(load_library(library.suite))
     found = freeze(expand(codebook[KEEP].contract, codebook), codebook, reference=backend(tmp_path / "2"))
     assert {problem.code for problem in found.problems} == {"V005"}
 

@@ -31,7 +31,7 @@ NAMES = {"null", "echo", "constant", "zero", "always_fail"}
 
 
 def committed() -> Floor:
-    return read_floor(shipped_library().layout.reports / FLOOR_FILE)
+    return read_floor(shipped_library().suite.reports / FLOOR_FILE)
 
 
 def few() -> tuple[Case, ...]:
@@ -85,7 +85,7 @@ def remembered(backend: str, cases: Sequence[Case], *_: object, stateless: bool)
 
 
 def test_the_committed_text_is_what_is_written() -> None:
-    assert floor_text(committed()) == (shipped_library().layout.reports / FLOOR_FILE).read_text("utf-8")
+    assert floor_text(committed()) == (shipped_library().suite.reports / FLOOR_FILE).read_text("utf-8")
 
 
 def test_a_backend_that_passes_the_limit_is_red() -> None:

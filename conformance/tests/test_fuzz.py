@@ -157,7 +157,7 @@ def test_a_side_of_a_guard_that_nothing_reaches_is_an_error(wholes: range, said:
 @pytest.mark.parametrize("operator", CONTRACTS)
 def test_every_shipped_contract_is_fuzzed_on_both_sides_of_every_guard(operator: str) -> None:
     shipped = shipped_library()
-    cases = load_corpus(shipped.layout).cases.get(operator, ())
+    cases = load_corpus(shipped.suite).cases.get(operator, ())
     result, figures = fuzzed(Agrees(), Agrees(), cases, codebook_of(shipped), operator)
     assert (result.verdict, result.message) == (Verdict.PASS, "")
     assert figures["examples"] >= (shipped.contracts[operator].fuzz_examples or DEFAULT_EXAMPLES)
@@ -218,7 +218,7 @@ def test_fuzzing_finds_what_only_a_corner_of_an_operator_gets_wrong() -> None:
     options = RunOptions(
         backend="python:conformance.tests.fakes.spoilt:WrongInACorner", select=(f"{INTRA_BLOCK}?fuzz",)
     )
-    (result,) = run_trial(shipped, load_corpus(shipped.layout), options).results
+    (result,) = run_trial(shipped, load_corpus(shipped.suite), options).results
     assert result.verdict is Verdict.FAIL
     assert result.call is not None
     inputs = result.call.inputs

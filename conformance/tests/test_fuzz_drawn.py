@@ -153,7 +153,7 @@ def test_bytes_near_an_item_are_often_an_item_with_one_head_that_is_not_the_shor
 def test_drawn_calls_are_distinct_unfrozen_and_as_many_as_wanted() -> None:
     shipped = shipped_library()
     forms = codebook_of(shipped)["UML_OS.Data.SeededIntraBlockMap_v1"]
-    cases = load_corpus(shipped.layout).cases[forms.contract.operator]
+    cases = load_corpus(shipped.suite).cases[forms.contract.operator]
     calls = calls_for(forms, cases, 120)
     told = [repr(call.native) for call in calls]
     assert len(set(told)) == len(told)

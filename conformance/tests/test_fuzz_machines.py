@@ -18,6 +18,7 @@ from conformance.contract.library import Library, load_library
 from conformance.report.failure import Tried, facts_of, plain
 from conformance.report.record import Prose, entry_of
 from conformance.tests.counter_spec import COUNTER, NAME, backend, load, write
+from conformance.tests.small_spec import SHIPPED
 from conformance.trial.check import Result, Verdict
 from conformance.trial.client import Asker
 from conformance.trial.fuzz import fuzz_operator
@@ -38,7 +39,7 @@ def library() -> Library:
 
 @cache
 def cases() -> tuple[Case, ...]:
-    made, _ = build(library(), reference=backend(library().layout.root))
+    made, _ = build(library(), reference=backend(library().suite.root))
     return made.corpus.cases[NAME]
 
 
@@ -49,7 +50,7 @@ def fuzzed(
     codebook = codebook_of(spec)
 
     def asker(sin: str) -> Asker:
-        return Asker(Driver(resolve(backend(spec.layout.root, sin)), DIALECTS["json"], codebook, 10.0, 10.0))
+        return Asker(Driver(resolve(backend(spec.suite.root, sin), SHIPPED), DIALECTS["json"], codebook, 10.0, 10.0))
 
     known = cases() if frozen else ()
     with asker(sins[0]) as asked, asker(reference) as right:

@@ -71,7 +71,7 @@ def test_a_cardinality_beside_2_to_63_is_held_against_the_registered_one() -> No
     # That beside 2^53 is a frozen case, which is not drawn again.
     shipped = shipped_library()
     forms = codebook_of(shipped)["UML_OS.Data.NextBatch_v2"]
-    calls = calls_for(forms, load_corpus(shipped.layout).cases[forms.contract.operator], 1)
+    calls = calls_for(forms, load_corpus(shipped.suite).cases[forms.contract.operator], 1)
     registered = {
         (next(iter(registry.values())), call.native["manifest"]["datasets"]["d"]["cardinality"])
         for call in calls
@@ -98,7 +98,7 @@ def test_two_elements_of_a_tensor_and_two_of_a_list_become_one_number_in_fewer_b
 def test_columns_that_a_small_float_makes_one_are_asked_about() -> None:
     shipped = shipped_library()
     forms = codebook_of(shipped)["Batch.Permutations"]
-    calls = calls_for(forms, load_corpus(shipped.layout).cases[forms.contract.operator], 1)
+    calls = calls_for(forms, load_corpus(shipped.suite).cases[forms.contract.operator], 1)
     pairs = [call.native["column_ids"].reshape(-1)[:2].tolist() for call in calls if call.native["column_ids"].size > 1]
     assert [2**24 + 1, 2**24] in pairs
     assert [2**24, 2**24 + 1] in pairs

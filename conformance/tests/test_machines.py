@@ -40,7 +40,7 @@ def library() -> Library:
 
 @cache
 def built() -> Built:
-    made, _ = build(library(), reference=backend(library().layout.root))
+    made, _ = build(library(), reference=backend(library().suite.root))
     return made
 
 
@@ -206,7 +206,7 @@ def test_an_answer_that_no_equation_fixes_needs_one(tmp_path: Path) -> None:
 
 
 def test_a_machine_is_frozen_once_under_its_own_name() -> None:
-    root = library().layout.root
+    root = library().suite.root
     assert built().texts.keys() >= {"vectors/count/Counter.json", "vectors/index.json"}
     assert not list((root / "vectors").rglob("Counter.*.json"))
     assert check(library(), reference=backend(root)).problems == ()
@@ -239,7 +239,7 @@ def test_what_nobody_knows_is_not_judged(tmp_path: Path) -> None:
 
 def tried(*sins: str) -> dict[str, str]:
     """The failing cases and the steps at which they fail."""
-    options = RunOptions(backend=backend(library().layout.root, *sins), profile="quick", timeout=10.0)
+    options = RunOptions(backend=backend(library().suite.root, *sins), profile="quick", timeout=10.0)
     run = run_trial(library(), built().corpus, options)
     return {result.check.id: result.step for result in run.results if result.verdict is not Verdict.PASS}
 
@@ -273,7 +273,7 @@ def test_a_method_that_is_missing_fails_and_is_not_passed_over() -> None:
 
 def behaved(*sins: str) -> dict[str, str]:
     """What the behaviour rules have to say, by rule."""
-    chosen = RunOptions(backend=backend(library().layout.root, *sins), select=("Counter!*",), timeout=10.0)
+    chosen = RunOptions(backend=backend(library().suite.root, *sins), select=("Counter!*",), timeout=10.0)
     run = run_trial(library(), built().corpus, chosen)
     assert {result.check.id for result in run.results} == {"Counter!handles", "Counter!shape"}
     return {result.check.id: result.message for result in run.results if result.verdict is not Verdict.PASS}

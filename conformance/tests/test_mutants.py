@@ -40,7 +40,7 @@ SMALL = ("control", WRONG)
 
 @cache
 def declared() -> dict[str, dict[str, Any]]:
-    pages = [written_page(read(file), "mutants") for file in shipped_library().layout.spec.glob("*/mutants.yaml")]
+    pages = [written_page(read(file), "mutants") for file in shipped_library().suite.spec.glob("*/mutants.yaml")]
     return {entry["id"]: entry for page in pages for entry in page.value["mutants"]}
 
 
@@ -70,7 +70,7 @@ def mutant(id_: str, equivalent_to: str = "", control: bool = False) -> Mutant:
 
 
 def test_every_patch_finds_its_text_exactly_once() -> None:
-    reference = shipped_library().layout.root / "impl" / "reference"
+    reference = shipped_library().suite.root / "impl" / "reference"
     for id_, entry in declared().items():
         sources: dict[str, str] = {}
         for patch in patches(entry):
@@ -259,7 +259,7 @@ def test_the_text_of_a_matrix_holds_all_of_it() -> None:
 
 
 def test_the_committed_text_is_what_is_written() -> None:
-    file = shipped_library().layout.reports / "kill-matrix.json"
+    file = shipped_library().suite.reports / "kill-matrix.json"
     assert matrix_text(committed()) == file.read_text("utf-8")
 
 

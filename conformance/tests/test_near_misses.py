@@ -16,6 +16,7 @@ from conformance.codec.framing import DIALECTS
 from conformance.contract.family import Mutant
 from conformance.tests.mutant_results import EMIT, cases_of, codebook
 from conformance.tests.shipped import shipped_library
+from conformance.tests.small_spec import SHIPPED
 from conformance.trial.check import Verdict
 from conformance.trial.client import Asker, Attempt, attempt, behaviour
 from conformance.trial.diagnosis import NOT_EXPLAINED, diagnose
@@ -34,12 +35,12 @@ Patch = tuple[str, str, str]  # file, find, replace
 
 @cache
 def corpus() -> Corpus:
-    return load_corpus(shipped_library().layout)
+    return load_corpus(shipped_library().suite)
 
 
 @contextmanager
 def asker(backend: str) -> Iterator[Asker]:
-    with Asker(Driver(resolve(backend), DIALECTS["json"], codebook(), 30.0)) as one:
+    with Asker(Driver(resolve(backend, SHIPPED), DIALECTS["json"], codebook(), 30.0)) as one:
         yield one
 
 

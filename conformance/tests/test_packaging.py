@@ -33,13 +33,15 @@ def hello():
 call = reference.backend.call
 """
 HELLO = """\
+from pathlib import Path
 from conformance.backend.command import Process
 from conformance.backend.resolve import resolve
 from conformance.codec.framing import DIALECTS
+from conformance.contract.finder import find_suite
 
 for name in ("reference", "python:mine"):
-    command = resolve(name)
-    print(Process(command.arguments, DIALECTS["json"], 30.0, command.environment, 30.0).hello().name)
+    command = resolve(name, find_suite("", Path.cwd()))
+    print(Process(command.arguments, DIALECTS["json"], 30.0, command.environment, 30.0, command.folder).hello().name)
 """
 Tool = Callable[[str], str]
 
@@ -117,7 +119,7 @@ def foreign(tmp_path: Path) -> Path:
 def origins(home: Path, folder: Path) -> list[Path]:
     """Where the two packages and the specification of an environment come from."""
     code = "import conformance, impl, conformance.contract.finder as f\n"
-    code += "print(conformance.__file__, impl.__file__, f.find_layout().root, sep='\\n')"
+    code += "print(conformance.__file__, impl.__file__, f.bundled_suite().root, sep='\\n')"
     return [Path(line) for line in must([home / "bin" / "python", "-P", "-c", code], folder).splitlines()]
 
 

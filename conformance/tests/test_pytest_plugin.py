@@ -26,7 +26,7 @@ from pathlib import Path
 
 import conformance.contract.finder as finder
 
-finder.find_layout = lambda: finder.Layout(Path({root!r}))  # the test around this one puts it back
+finder.find_suite = lambda named, here: finder.read_suite(Path({root!r}))  # the test around this one puts it back
 """
 
 

@@ -24,7 +24,7 @@ def block(beginning: str) -> list[str]:
 
 
 def test_the_main_job_shows_today_s_counts_of_vectors() -> None:
-    cases = load_corpus(shipped_library().layout).cases
+    cases = load_corpus(shipped_library().suite).cases
     rows = re.findall(r"^([A-Z]\S+) +(\d+)/(\d+) .* pass$", "\n".join(block("backend     reference")), re.M)
     assert len(rows) >= 4
     for operator, passed, tried in rows:

@@ -75,7 +75,7 @@ def test_a_profile_holds_the_cases_of_the_smaller_ones(profile: str, vectors: se
 
 def test_only_the_quick_profile_leaves_laws_behaviour_and_fuzzing_out() -> None:
     shipped = shipped_library()
-    frozen = load_corpus(shipped.layout)
+    frozen = load_corpus(shipped.suite)
     kinds = {}
     for profile in ("quick", "standard"):
         # -k leaves the corpus alone here: what counts is what would run.

@@ -18,12 +18,13 @@ from conformance.backend.resolve import resolve
 from conformance.backend.sandbox import NoSandbox, Sandbox, require_bwrap
 from conformance.cli.main import status_of
 from conformance.codec.framing import DIALECTS
-from conformance.contract.finder import find_layout
+from conformance.contract.finder import bundled_suite
 from conformance.report.record import read_record
+from conformance.tests.small_spec import SHIPPED
 from conformance.vectors.temp_roots import run_folder
 from conftest import not_run
 
-LAYOUT = find_layout()
+LAYOUT = bundled_suite()
 HEAD = """
 import json, os, socket, subprocess, sys, time
 def tried(attack):
@@ -64,7 +65,7 @@ def hostile(attack: str) -> str:
 
 
 def started(text: str, boxed: bool, *read: Path) -> Process:
-    command = resolve(text)
+    command = resolve(text, SHIPPED)
     if boxed:
         command = Sandbox(LAYOUT, run_folder(), read).command(command)
     return Process(command.arguments, DIALECTS["json"], 20.0, command.environment)

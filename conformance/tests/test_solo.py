@@ -37,7 +37,7 @@ def test_a_mutant_that_cannot_be_asked_is_red() -> None:
 
 def test_a_reader_s_mistake_is_noticed_though_the_writer_is_the_stand_in() -> None:
     library = shipped_library()
-    corpus = load_corpus(library.layout)
+    corpus = load_corpus(library.suite)
     operator = "UML_OS.Checkpoint.RecoverRun_v1"
     cases: Any = [case for case in corpus.cases[operator] if case.group == "altered-payload"]
     (found,) = solos(library, cases, None, ["recovery-under-any-key"])

@@ -21,6 +21,7 @@ from conformance.tests.halving import BOTH, TWIN, backend, codebook, result_of, 
 from conformance.tests.processes import fake_command
 from conformance.tests.shipped import shipped_library
 from conformance.tests.small_corpus import OPERATOR, case, step
+from conformance.tests.small_spec import SHIPPED
 from conformance.trial.check import Verdict
 from conformance.trial.options import RunOptions
 from conformance.trial.run import run_trial
@@ -111,8 +112,8 @@ def test_a_restart_is_one_of_both(tmp_path: Path) -> None:
 
 def test_only_the_first_hello_says_what_is_declared() -> None:
     """A backend that lost its operators in a later hello would have all its work done by the stand-in."""
-    command = resolve(backend("zeros", operators=(TWIN,)))
-    stand_in = StandIn(resolve(RIGHT), 10.0)
+    command = resolve(backend("zeros", operators=(TWIN,)), SHIPPED)
+    stand_in = StandIn(resolve(RIGHT, SHIPPED), 10.0)
     driver = Driver(command, DIALECTS["json"], codebook(), 10.0, stand_in=stand_in, declared=frozenset({OPERATOR}))
 
     def talk() -> Any:
@@ -130,7 +131,7 @@ def test_a_loss_of_the_stand_in_that_does_not_come_again_is_no_judgement(tmp_pat
 
 
 def test_the_operators_that_were_called_are_told_however_a_conversation_is_held() -> None:
-    driver = Driver(resolve(RIGHT), DIALECTS["json"], codebook(), 10.0)
+    driver = Driver(resolve(RIGHT, SHIPPED), DIALECTS["json"], codebook(), 10.0)
 
     def talk() -> Any:
         yield [Call(OPERATOR, {"whole": "2"})]
@@ -168,7 +169,7 @@ def shipped_run(backend: str, cases: Iterable[Case], **options: Any) -> RunResul
 
 
 def shipped_cases(operator: str) -> tuple[Case, ...]:
-    return load_corpus(shipped_library().layout).cases[operator]
+    return load_corpus(shipped_library().suite).cases[operator]
 
 
 def test_a_reader_that_verifies_nothing_is_not_conformant_though_it_declares_nothing_else() -> None:

@@ -10,9 +10,9 @@ from typing import Any
 import jsonschema
 import pytest
 
-from conformance.contract.finder import Layout
 from conformance.contract.library import Library, load_library
 from conformance.contract.source import Problem
+from conformance.contract.suite import Suite
 from conformance.tests.processes import python
 from conformance.tests.small_spec import NAME, SHIPPED
 from conformance.tests.vectors_walk import OPERATOR, SMALL, backend, load, write
@@ -27,21 +27,21 @@ GOLDEN = SMALL.replace("    why: Many steps.\n", "    why: Many steps.\n    prof
 
 
 def built(library: Library, **options: Any) -> Built:
-    made, _ = build(library, reference=backend(library.layout.root), **options)
+    made, _ = build(library, reference=backend(library.suite.root), **options)
     return made
 
 
 def checked(library: Library, **options: Any) -> Checked:
-    return check(library, reference=backend(library.layout.root), **options)
+    return check(library, reference=backend(library.suite.root), **options)
 
 
-def edited(layout: Layout, old: str, new: str, name: str = f"spec/data/{NAME}") -> Library:
+def edited(suite: Suite, old: str, new: str, name: str = f"spec/data/{NAME}") -> Library:
     """The library once the contract (or another file) is edited."""
-    file = layout.root / name
+    file = suite.root / name
     text = file.read_text(encoding="utf-8")
     assert old in text
     file.write_text(text.replace(old, new), encoding="utf-8")
-    return load_library(layout)
+    return load_library(suite)
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +56,7 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def library(template: Path, tmp_path: Path) -> Library:
     """A copy of the built specification to spoil."""
     shutil.copytree(template, tmp_path / "copy")
-    return load_library(Layout(tmp_path / "copy"))
+    return load_library(Suite(tmp_path / "copy"))
 
 
 def test_a_fresh_build_passes_its_check(library: Library) -> None:
@@ -66,23 +66,23 @@ def test_a_fresh_build_passes_its_check(library: Library) -> None:
 
 
 def test_a_second_build_touches_nothing(library: Library) -> None:
-    _, touched = build(library, reference=backend(library.layout.root))
+    _, touched = build(library, reference=backend(library.suite.root))
     assert touched == ()
 
 
 def test_the_corpus_reads_back_as_it_was_built(library: Library) -> None:
-    assert load_corpus(library.layout) == built(library).corpus
+    assert load_corpus(library.suite) == built(library).corpus
 
 
 def test_the_files_fit_their_schema(library: Library) -> None:
     schema = json.loads((SHIPPED.spec / "schema" / "vectors.schema.json").read_text(encoding="utf-8"))
-    files = [library.layout.vectors / name for name in (FILE, "index.json")]
+    files = [library.suite.vectors / name for name in (FILE, "index.json")]
     for file in files:
         jsonschema.Draft202012Validator(schema).validate(json.loads(file.read_text(encoding="utf-8")))
 
 
 def test_no_line_is_longer_than_120_and_keys_are_sorted(library: Library) -> None:
-    text = (library.layout.vectors / FILE).read_text(encoding="utf-8")
+    text = (library.suite.vectors / FILE).read_text(encoding="utf-8")
     assert max(map(len, text.splitlines())) <= 120
     assert text.index('"digest"') < text.index('"id"') < text.index('"requirements"') < text.index('"why"')
 
@@ -96,7 +96,7 @@ def test_nothing_is_written_where_anything_is_wrong(tmp_path: Path) -> None:
 
 
 def test_a_changed_contract_is_drift_at_its_line(library: Library) -> None:
-    found = checked(edited(library.layout, "matrix: {width: [0, 1, 100]}", "matrix: {width: [0, 2, 100]}"))
+    found = checked(edited(library.suite, "matrix: {width: [0, 1, 100]}", "matrix: {width: [0, 2, 100]}"))
     assert not found.passed
     assert {problem.code for problem in found.problems} == {"V008"}
     assert {problem.position.file for problem in found.problems} == {
@@ -113,9 +113,9 @@ def test_a_changed_contract_is_drift_at_its_line(library: Library) -> None:
 
 
 def test_a_reworded_case_keeps_its_digest(library: Library) -> None:
-    before = load_corpus(library.layout)
-    reworded = edited(library.layout, "why: Two steps.", "why: Two steps, in two processes.")
-    changes, made = compare(reworded, reference=backend(library.layout.root))
+    before = load_corpus(library.suite)
+    reworded = edited(library.suite, "why: Two steps.", "why: Two steps, in two processes.")
+    changes, made = compare(reworded, reference=backend(library.suite.root))
     assert made.corpus.index.root == before.index.root
     (change,) = changes
     assert (change.requirement, change.reworded) == ("N02", (f"{OPERATOR}::twice::trace",))
@@ -123,14 +123,14 @@ def test_a_reworded_case_keeps_its_digest(library: Library) -> None:
 
 
 def test_a_changed_answer_is_shown_as_changed(library: Library) -> None:
-    root = library.layout.root
+    root = library.suite.root
     changes, made = compare(library, reference=backend(root, "strides"))
     assert {problem.code for problem in made.problems} == {"V001"}
     assert [str(change) for change in changes] == [f"{OPERATOR} N01: 1 changed"]
 
 
 def test_a_file_without_a_contract_is_red_and_removed_by_a_build(library: Library) -> None:
-    stray = library.layout.vectors / "data" / "UML_OS.Data.Gone_v1.json"
+    stray = library.suite.vectors / "data" / "UML_OS.Data.Gone_v1.json"
     stray.write_text("{}\n")
     (problem,) = checked(library).problems
     assert (problem.code, problem.position.file) == ("V008", "vectors/data/UML_OS.Data.Gone_v1.json")
@@ -149,8 +149,8 @@ def test_golden_cases_are_kept_unless_they_are_asked_for(tmp_path: Path) -> None
 
 
 def test_a_build_of_what_changed_keeps_frozen_answers_and_derives_new_questions(library: Library) -> None:
-    changed = edited(library.layout, "matrix: {width: [0, 1, 100]}", "matrix: {width: [0, 2, 100]}")
-    strides = backend(library.layout.root, "strides")
+    changed = edited(library.suite, "matrix: {width: [0, 1, 100]}", "matrix: {width: [0, 2, 100]}")
+    strides = backend(library.suite.root, "strides")
     small = f"{OPERATOR}::small::width"
     made = regenerate(changed, reference=strides, only=frozenset())
     assert {f"{small}=0", f"{small}=100"} <= set(made.reused)
@@ -161,7 +161,7 @@ def test_a_build_of_what_changed_keeps_frozen_answers_and_derives_new_questions(
 def test_a_golden_case_whose_question_changed_is_derived_again(tmp_path: Path) -> None:
     library = load(tmp_path, GOLDEN)
     built(library)
-    assert built(edited(library.layout, "count: 9", "count: 10")).reused == ()
+    assert built(edited(library.suite, "count: 9", "count: 10")).reused == ()
 
 
 def test_a_golden_answer_that_drifted_is_found_when_asked_for(tmp_path: Path) -> None:
@@ -190,12 +190,12 @@ CORRUPTIONS = [
 
 @pytest.mark.parametrize(("name", "old", "new", "said"), CORRUPTIONS)
 def test_a_corrupted_file_is_named_with_its_case(library: Library, name: str, old: str, new: str, said: str) -> None:
-    file = library.layout.vectors / name
+    file = library.suite.vectors / name
     text = file.read_text(encoding="utf-8")
     assert old in text
     file.write_text(text.replace(old, new, 1), encoding="utf-8")
     with pytest.raises(CorruptedCorpus) as caught:
-        load_corpus(library.layout)
+        load_corpus(library.suite)
     assert str(caught.value).startswith(f"vectors/{name}: ")
     assert said in str(caught.value)
     assert "tally vectors build" in str(caught.value)
@@ -203,33 +203,33 @@ def test_a_corrupted_file_is_named_with_its_case(library: Library, name: str, ol
 
 
 def test_a_case_that_was_altered_together_with_its_digest_is_corruption(library: Library) -> None:
-    file = library.layout.vectors / FILE
+    file = library.suite.vectors / FILE
     record = json.loads(file.read_text(encoding="utf-8"))
     altered = next(case for case in record["cases"] if case["id"].endswith("twice::trace"))
     altered["steps"][0]["inputs"]["at"] = "9"
     altered["digest"] = case_digest(case_of(altered))
     file.write_text(json.dumps(record), encoding="utf-8")
     with pytest.raises(CorruptedCorpus, match="the cases together have the digest"):
-        load_corpus(library.layout)
+        load_corpus(library.suite)
 
 
 def test_a_case_under_another_name_in_the_index_is_corruption(library: Library) -> None:
-    file = library.layout.vectors / "index.json"
+    file = library.suite.vectors / "index.json"
     file.write_text(file.read_text("utf-8").replace('"twice::trace"', '"thrice::trace"'), "utf-8")
     with pytest.raises(CorruptedCorpus, match="is not in the index"):
-        load_corpus(library.layout)
+        load_corpus(library.suite)
 
 
 def test_a_missing_file_and_a_missing_case_are_corruption(library: Library) -> None:
-    file = library.layout.vectors / FILE
+    file = library.suite.vectors / FILE
     record = json.loads(file.read_text(encoding="utf-8"))
     removed = record["cases"].pop()
     file.write_text(json.dumps(record), encoding="utf-8")
     with pytest.raises(CorruptedCorpus, match=removed["id"].replace(".", r"\.")):
-        load_corpus(library.layout)
+        load_corpus(library.suite)
     file.unlink()
     with pytest.raises(CorruptedCorpus, match="not there"):
-        load_corpus(library.layout)
+        load_corpus(library.suite)
 
 
 def test_without_an_index_the_corpus_is_empty(tmp_path: Path) -> None:
@@ -237,7 +237,7 @@ def test_without_an_index_the_corpus_is_empty(tmp_path: Path) -> None:
 
 
 def test_a_case_is_found_by_its_id(library: Library) -> None:
-    corpus = load_corpus(library.layout)
+    corpus = load_corpus(library.suite)
     assert corpus.find(f"{OPERATOR}::twice::trace").kind == "trace"
     with pytest.raises(KeyError):
         corpus.find(f"{OPERATOR}::twice::other")
@@ -263,14 +263,14 @@ def test_an_unchanged_release_is_governed_well(library: Library) -> None:
 
 
 def test_an_empty_corpus_is_red(library: Library) -> None:
-    empty = Corpus({}, load_corpus(library.layout).index)
-    lock = read_lock(library.layout.spec / "contracts.lock", "lock")
+    empty = Corpus({}, load_corpus(library.suite).index)
+    lock = read_lock(library.suite.spec / "contracts.lock", "lock")
     assert codes(governance(library, empty, lock)) == ["V010"]
     assert codes(governance(library, empty, Lock({}, {}))) == ["V010"]
 
 
 def test_a_shrunken_corpus_is_red_in_a_check(library: Library) -> None:
-    found = checked(edited(library.layout, "width: [0, 1, 100]", "width: [0, 1]"))
+    found = checked(edited(library.suite, "width: [0, 1, 100]", "width: [0, 1]"))
     (shrunken,) = [problem for problem in found.problems if problem.code == "V010"]
     assert "has 4 cases" in shrunken.message
     assert "at least 5" in shrunken.message
@@ -278,34 +278,34 @@ def test_a_shrunken_corpus_is_red_in_a_check(library: Library) -> None:
 
 def test_a_changed_released_vector_needs_a_new_operator_number(library: Library) -> None:
     lock = released(library)
-    bumped = edited(library.layout, "version: 1.0.0", "version: 1.1.0")
-    (problem,) = held(edited(bumped.layout, "at: 5}", "at: 6}"), lock)
+    bumped = edited(library.suite, "version: 1.0.0", "version: 1.1.0")
+    (problem,) = held(edited(bumped.suite, "at: 5}", "at: 6}"), lock)
     assert problem.code == "V011"
     assert "next number" in problem.hint
-    assert held(edited(library.layout, "version: 1.1.0", "version: 2.0.0"), lock) == ()
+    assert held(edited(library.suite, "version: 1.1.0", "version: 2.0.0"), lock) == ()
 
 
 def test_an_added_group_needs_a_minor_version(library: Library) -> None:
     lock = released(library)
     more = "vectors:\n  - {group: more, why: More., requirement: N01, base: start, cases: [{id: a}]}\n"
-    assert codes(held(edited(library.layout, "vectors:\n", more), lock)) == ["V012"]
-    assert codes(held(edited(library.layout, "version: 1.0.0", "version: 1.0.1"), lock)) == ["V012"]
-    assert held(edited(library.layout, "version: 1.0.1", "version: 1.1.0"), lock) == ()
+    assert codes(held(edited(library.suite, "vectors:\n", more), lock)) == ["V012"]
+    assert codes(held(edited(library.suite, "version: 1.0.0", "version: 1.0.1"), lock)) == ["V012"]
+    assert held(edited(library.suite, "version: 1.0.1", "version: 1.1.0"), lock) == ()
 
 
 def test_any_other_change_needs_a_patch_but_prose_does_not(library: Library) -> None:
     lock = released(library)
-    assert held(edited(library.layout, "purpose: Walk along a line.", "purpose: Walk."), lock) == ()
-    wider = edited(library.layout, 'domain: ["width <= 4096u"]', 'domain: ["width <= 4097u"]')
+    assert held(edited(library.suite, "purpose: Walk along a line.", "purpose: Walk."), lock) == ()
+    wider = edited(library.suite, 'domain: ["width <= 4096u"]', 'domain: ["width <= 4097u"]')
     assert codes(held(wider, lock)) == ["V012"]
-    assert held(edited(library.layout, "version: 1.0.0", "version: 1.0.1"), lock) == ()
+    assert held(edited(library.suite, "version: 1.0.0", "version: 1.0.1"), lock) == ()
 
 
 def test_a_change_of_a_shared_type_is_a_change_of_the_contract(library: Library) -> None:
     lock = released(library)
     old, new = "backwards: {type: bool, default: false}", "backwards: {type: bool}"
-    changed = edited(library.layout, old, new, "spec/types.yaml")
-    assert codes(governance(changed, load_corpus(library.layout), lock)) == ["V012"]
+    changed = edited(library.suite, old, new, "spec/types.yaml")
+    assert codes(governance(changed, load_corpus(library.suite), lock)) == ["V012"]
 
 
 def test_a_released_operator_never_goes(library: Library) -> None:
@@ -330,7 +330,7 @@ def test_the_lock_reads_back_with_its_release(library: Library, tmp_path: Path) 
 
 
 def test_a_build_keeps_the_release(library: Library) -> None:
-    lock_file = library.layout.spec / "contracts.lock"
+    lock_file = library.suite.spec / "contracts.lock"
     lock_file.write_text(lock_text(released(library)), encoding="utf-8")
     assert built(library).lock.released == released(library).released
     assert checked(library).passed
@@ -346,28 +346,28 @@ def test_a_lock_that_cannot_be_read_is_named(tmp_path: Path) -> None:
 
 def test_a_lock_read_from_a_file_cannot_be_released(library: Library) -> None:
     with pytest.raises(BadLock, match="without vectors"):
-        release(read_lock(library.layout.spec / "contracts.lock", "lock"), "v1")
+        release(read_lock(library.suite.spec / "contracts.lock", "lock"), "v1")
 
 
 # -- stability
 
 REGENERATE = """
 import sys
-from conformance.contract.finder import Layout
+from conformance.contract.finder import Suite
 from conformance.contract.library import load_library
 from conformance.vectors.build import regenerate
 from pathlib import Path
 root, reference, jobs = sys.argv[1:]
-made = regenerate(load_library(Layout(Path(root))), int(jobs), True, reference=reference)
+made = regenerate(load_library(Suite(Path(root))), int(jobs), True, reference=reference)
 sys.stdout.write("".join(name + text for name, text in made.texts.items()))
 """
 
 
 @pytest.mark.parametrize(("seed", "jobs"), [("0", "1"), ("4711", "2")])
 def test_the_bytes_depend_on_neither_hash_seed_nor_jobs(library: Library, seed: str, jobs: str) -> None:
-    root = library.layout.root
+    root = library.suite.root
     done = python("-c", REGENERATE, str(root), backend(root), jobs, PYTHONHASHSEED=seed)
-    written = [*sorted(library.layout.vectors.glob("*/*.json")), library.layout.vectors / "index.json"]
-    files = [*written, library.layout.spec / "contracts.lock"]
+    written = [*sorted(library.suite.vectors.glob("*/*.json")), library.suite.vectors / "index.json"]
+    files = [*written, library.suite.spec / "contracts.lock"]
     expected = b"".join(str(file.relative_to(root)).encode() + file.read_bytes() for file in files)
     assert done.stdout.encode() == expected

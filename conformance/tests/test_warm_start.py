@@ -11,9 +11,9 @@ import pytest
 import conformance.contract.library as library_module
 import conformance.contract.reader as reader_module
 from conformance.cli.main import status_of
-from conformance.contract.finder import Layout
 from conformance.contract.library import Library
 from conformance.contract.source import MalformedContract
+from conformance.contract.suite import Suite
 from conformance.lint.catalogue import lint, rule_with
 from conformance.tests import small_house
 from conformance.tests.counter_spec import write as write_counter
@@ -39,7 +39,7 @@ def load(root: Path) -> Library:
     """The library of a copy of `root`, which this process has never seen: entries go by content."""
     copy = root.with_name(f"{root.name}-{len(list(root.parent.iterdir()))}")
     shutil.copytree(root, copy)
-    return library_module.load_library(Layout(copy))
+    return library_module.load_library(Suite(copy))
 
 
 def problems(root: Path) -> list[str]:
@@ -134,19 +134,19 @@ def test_a_contract_that_is_changed_while_a_command_runs_stays_what_it_was(tmp_p
     root = write_spec(tmp_path / "house").root
     load(root)
     warm = load(root)
-    (warm.layout.spec / "data" / NAME).write_text("changed: true", "utf-8")
+    (warm.suite.spec / "data" / NAME).write_text("changed: true", "utf-8")
     shutil.rmtree(cache)
     assert warm.contracts[OPERATOR].operator == OPERATOR
 
 
 def test_cases_are_read_when_they_are_asked_for(built: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    cold = corpus_module.load_corpus(Layout(built))
+    cold = corpus_module.load_corpus(Suite(built))
     operator = small_house.OPERATOR
     copy = built.with_name("again")
     shutil.copytree(built, copy)
     with monkeypatch.context() as patch:
         patch.setattr(corpus_module, "_operator_cases", unused)
-        warm = corpus_module.load_corpus(Layout(copy))
+        warm = corpus_module.load_corpus(Suite(copy))
         assert len(warm) == len(cold) == 74
         assert list(outline_of(warm.cases, operator)) == [(one.id, one.profile) for one in cold.cases[operator]]
     assert warm == cold
@@ -155,10 +155,10 @@ def test_cases_are_read_when_they_are_asked_for(built: Path, monkeypatch: pytest
 def test_a_spoilt_case_is_found_cold_and_warm_alike(built: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def said() -> str:
         with pytest.raises(CorruptedCorpus) as caught:
-            corpus_module.load_corpus(Layout(built))
+            corpus_module.load_corpus(Suite(built))
         return str(caught.value)
 
-    corpus_module.load_corpus(Layout(built))
+    corpus_module.load_corpus(Suite(built))
     file = built / small_house.VECTORS
     file.write_text(file.read_text("utf-8").replace('"4"', '"5"', 1), "utf-8")
     warm = said()

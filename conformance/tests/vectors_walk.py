@@ -6,8 +6,8 @@ import sys
 from pathlib import Path
 
 from conformance.codec.codebook import Codebook, codebook_of
-from conformance.contract.finder import Layout
 from conformance.contract.library import Library, load_library
+from conformance.contract.suite import Suite
 from conformance.tests.small_spec import TYPES, write_spec
 from conformance.vectors.case import Question
 from conformance.vectors.expand import expand
@@ -125,7 +125,7 @@ def backend(root: Path, *sins: str) -> str:
     return " ".join([sys.executable, "-S", str(script), *sins])
 
 
-def write(root: Path, vectors: str = SMALL, *sins: str, head: str = HEAD) -> Layout:
+def write(root: Path, vectors: str = SMALL, *sins: str, head: str = HEAD) -> Suite:
     """Write the specification below `root`; its values are confirmed by a walker with these sins, or an honest one."""
     text = head.replace("CONFIRMER", f'"{backend(root, *(sins or ("honest",)))}"') + vectors
     return write_spec(root, text, {"types.yaml": WALK_TYPES})

@@ -28,8 +28,9 @@ def driver_of(
     backend: str, codebook: Codebook, timeout: float = DEFAULT_TIMEOUT, declared: frozenset[str] | None = None
 ) -> Driver:
     """A driver on the JSON wire; a stand-in answers what the backend does not declare. Raises BackendNotFound."""
-    stand_in = stand_in_for("json", max(timeout, DEFAULT_TIMEOUT))
-    return Driver(resolve(backend), DIALECTS["json"], codebook, timeout, stand_in=stand_in, declared=declared)
+    stand_in = stand_in_for(codebook.suite, "json", max(timeout, DEFAULT_TIMEOUT))
+    command = resolve(backend, codebook.suite)
+    return Driver(command, DIALECTS["json"], codebook, timeout, stand_in=stand_in, declared=declared)
 
 
 class Asker:

@@ -73,7 +73,7 @@ class _Survey:
 
 
 def wire_score(
-    library: Library, cases: Iterable[Case], only: Sequence[str] = (), reference: str = "reference"
+    library: Library, cases: Iterable[Case], only: Sequence[str] = (), reference: str = ""
 ) -> WireScore:
     """The score of a corpus; of the operators that `only` names, where it names any."""
     codebook = codebook_of(library)
@@ -82,7 +82,7 @@ def wire_score(
     often = _common_places(some, codebook, only)
     for case, k, step in _calls(some, codebook, only):
         _note(survey, codebook, case, k, step, often)
-    _ask(survey, codebook, reference)
+    _ask(survey, codebook, reference or codebook.suite.reference)
     reasons = {one: _reason(one, survey, codebook) for one in sorted(survey.known - survey.noticed)}
     return WireScore(frozenset(survey.noticed), reasons)
 

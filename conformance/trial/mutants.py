@@ -14,6 +14,7 @@ from typing import Final
 
 from conformance.backend.driver import Driver
 from conformance.backend.hello import BadHello
+from conformance.backend.mutant_copy import copy_digest, drop_copy
 from conformance.backend.outcome import LostBackend
 from conformance.backend.resolve import resolve
 from conformance.backend.scheduler import workers
@@ -21,6 +22,7 @@ from conformance.codec.codebook import Codebook, codebook_of
 from conformance.codec.framing import DIALECTS
 from conformance.contract.family import Mutant
 from conformance.contract.library import Library
+from conformance.contract.suite import MUTANT
 from conformance.lint.checks import check_of
 from conformance.trial.cases import CaseRunner
 from conformance.trial.client import Attempt, attempt, behaviour, conversation_of, driver_of
@@ -31,6 +33,7 @@ from conformance.trial.power import Power
 from conformance.vectors.case import Case
 
 SOURCES: Final = 16  # hex digits that are kept of the digest of a mutant's source
+TRACED: Final = "traced"  # the short name of the reference that writes down what it runs
 _ALWAYS: Final = "*"  # the mark of a function that runs once for every case to come
 
 
@@ -70,16 +73,21 @@ def reach_of(backend: str, codebook: Codebook) -> Reach:
     except (BadHello, LostBackend):
         return Reach()
     process.kill()
-    return Reach(hello.changed, hello.sources[:SOURCES], hello.functions)
+    sources = hello.sources
+    if not sources and codebook.suite.mutants.folder:
+        sources = copy_digest(codebook.suite, backend.removeprefix(MUTANT))
+    return Reach(hello.changed, sources[:SOURCES], hello.functions)
 
 
-def footprints(cases: Sequence[Case], codebook: Codebook) -> Footprints:
-    """Ask the traced reference every case, one after the other, and read what each ran."""
-    command = resolve("reference")
+def footprints(cases: Sequence[Case], codebook: Codebook) -> Footprints | None:
+    """Ask the traced reference every case, one after the other, and read what each ran; None where it has no trace."""
+    suite = codebook.suite
+    if not suite.mutants.traced:
+        return None
     runner = CaseRunner(codebook, DIALECTS["json"])
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "functions")
-        traced = replace(command, arguments=(*command.arguments[:-1], f"traced:{file}"))
+        traced = resolve(TRACED, replace(suite, backends={TRACED: suite.mutants.traced.replace("{file}", str(file))}))
         driver = Driver(traced, DIALECTS["json"], codebook, DEFAULT_TIMEOUT)
         held = [conversation_of(runner, case) for case in cases]
         together = [one for one in held if not (one.alone or one.in_step)]
@@ -173,6 +181,13 @@ class _MutantTrial:
     footprints: Footprints | None = None
 
     def row(self, mutant: Mutant) -> MutantRow:
+        """The row of one mutant; a copy that was made for it is removed."""
+        try:
+            return self._row(mutant)
+        finally:
+            drop_copy(self.codebook.suite, mutant.id)
+
+    def _row(self, mutant: Mutant) -> MutantRow:
         reach = reach_of(mutant.backend, self.codebook)
         old = self._known(mutant, reach)
         row = self._tried(mutant, reach, old)
@@ -198,7 +213,8 @@ class _MutantTrial:
             before = self.effort.known.digests
             fresh = {id_ for id_, digest in self.digests.items() if before.get(id_) != digest}
             asked = [case for case in asked if case.id in old.killed or case.id in fresh]
-        tried = attempt(mutant.backend, asked, self.codebook, names_broken=True)
+        patience = self.codebook.suite.mutants.seconds
+        tried = attempt(mutant.backend, asked, self.codebook, patience, names_broken=True)
         if tried.refusal:
             status = Status.NOT_APPLIED if _UNUSABLE in tried.refusal else Status.DOES_NOT_RUN
             said = tried.stderr_tail.strip().splitlines()

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Final, Protocol
 
-from conformance.backend.resolve import REFERENCE
+from conformance.contract.suite import Suite
 from conformance.trial.run_result import ExpectedFailure
 
 PROFILES: Final = ("quick", "standard", "golden")
@@ -20,7 +20,7 @@ class RunOptions:
     """One run's choices; only `backend`, `wire`, `sandbox`, `profile`, `select`, `seed`, `require` and `crash` of them
     can reach the record."""
 
-    backend: str = REFERENCE
+    backend: str = ""  # empty: the suite's reference
     wire: str = "json"
     profile: str = "standard"
     jobs: int = 1
@@ -33,9 +33,14 @@ class RunOptions:
     shuffle: str = ""
     sandbox: str = "none"
     readable: tuple[Path, ...] = ()  # what a sandboxed backend may read besides its own files
-    reference: str = REFERENCE
+    reference: str = ""  # empty: the suite's
     require: tuple[str, ...] = ()  # operators and machines that must be declared
     crash: bool = False
+
+    def within(self, suite: Suite) -> RunOptions:
+        """The options with the suite's reference where no backend or no reference is named."""
+        own = suite.reference
+        return replace(self, backend=self.backend or own, reference=self.reference or own)
 
     @property
     def stand_in_timeout(self) -> float:

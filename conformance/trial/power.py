@@ -67,7 +67,7 @@ class Power:
         if not asked:
             return frozenset()
         options = self._options(mutant)
-        command, start = resolve(mutant.backend), options.start_timeout
+        command, start = resolve(mutant.backend, self.codebook.suite), options.start_timeout
         driver = Driver(command, DIALECTS["json"], self.codebook, options.timeout, start)
         found: set[str] = set()
         with Asker(driver) as backend, reference(options, self.codebook) as right:
@@ -107,7 +107,7 @@ class Power:
 
     @cached_property
     def _plan(self) -> Plan:
-        return Plan(self.library, self.corpus, RunOptions(), self.codebook)
+        return Plan(self.library, self.corpus, RunOptions().within(self.library.suite), self.codebook)
 
     @cached_property
     def _laws(self) -> tuple[Trial, ...]:
@@ -122,7 +122,8 @@ class Power:
         """The laws of these trials that the mutant breaks: all of them, or the first one found."""
         options = self._options(mutant)
         start = options.start_timeout
-        driver = Driver(resolve(mutant.backend), DIALECTS["json"], self.codebook, options.timeout, start, tolerant=True)
+        command = resolve(mutant.backend, self.codebook.suite)
+        driver = Driver(command, DIALECTS["json"], self.codebook, options.timeout, start, tolerant=True)
         by_key = {trial.conversation.key: trial for trial in trials}
         found: set[str] = set()
         for one in (finished := driver.hold([trial.conversation for trial in trials])):

@@ -20,8 +20,8 @@ from conformance.backend.sandbox import Sandbox, bwrap_version
 from conformance.backend.scheduler import OF_AN_OPERATOR
 from conformance.codec.codebook import Codebook, codebook_of
 from conformance.codec.framing import DIALECTS
-from conformance.contract.finder import Layout
 from conformance.contract.library import Library
+from conformance.contract.suite import Suite
 from conformance.trial.check import Result, Verdict
 from conformance.trial.client import Asker
 from conformance.trial.forked import share_out
@@ -66,6 +66,7 @@ class _Run:
 
     def __post_init__(self) -> None:
         self.codebook = codebook_of(self.library)
+        self.options = self.options.within(self.library.suite)
         self.plan = Plan(self.library, self.corpus, self.options, self.codebook)
         self.selection = Selection(self.options.select, frozenset(self.plan.ids))
 
@@ -136,7 +137,7 @@ class _Run:
         from conformance.trial.kill_matrix import believed, read_matrix
         from conformance.trial.mutant_interview import MutantInterview
 
-        file = self.library.layout.reports / MATRIX_FILE
+        file = self.library.suite.reports / MATRIX_FILE
         if not file.is_file():
             return None
         try:
@@ -156,9 +157,9 @@ class _Run:
 
     def driver(self) -> Driver:
         options = self.options
-        command = started_as(options, self.library.layout)
+        command = started_as(options, self.library.suite)
         dialect, start = DIALECTS[options.wire], options.start_timeout
-        stand_in = stand_in_for(options.wire, options.stand_in_timeout, options.reference)
+        stand_in = stand_in_for(self.codebook.suite, options.wire, options.stand_in_timeout, options.reference)
         return Driver(command, dialect, self.codebook, options.timeout, start, True, stand_in, self.declared)
 
     def hello(self) -> Hello:
@@ -262,17 +263,17 @@ class _Run:
         return levels
 
 
-def started_as(options: RunOptions, layout: Layout) -> BackendCommand:
+def started_as(options: RunOptions, suite: Suite) -> BackendCommand:
     """How the backend on trial is started; raises BackendNotFound, NoSandbox."""
-    command = resolve(options.backend, options.wire, options.same_process)
+    command = resolve(options.backend, suite, options.wire, options.same_process)
     if options.sandbox == "none":
         return command
-    return Sandbox(layout, run_folder(), options.readable).command(command)
+    return Sandbox(suite, run_folder(), options.readable).command(command)
 
 
 def reference(options: RunOptions, codebook: Codebook) -> Asker:
     """A partner that knows the right answers."""
-    command, dialect = resolve(options.reference, "json"), DIALECTS["json"]
+    command, dialect = resolve(options.reference, codebook.suite), DIALECTS["json"]
     return Asker(Driver(command, dialect, codebook, options.timeout, options.start_timeout))
 
 

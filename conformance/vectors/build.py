@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from conformance.backend.resolve import REFERENCE
 from conformance.codec.codebook import Codebook, codebook_of
 from conformance.contract.library import Library
 from conformance.contract.source import Problem
@@ -35,7 +34,7 @@ def regenerate(
     jobs: int = 1,
     golden: bool = False,
     progress: Progress = silent,
-    reference: str = REFERENCE,
+    reference: str = "",
     only: frozenset[str] | None = None,
 ) -> Built:
     """Derive the whole corpus. A golden case whose question is frozen already is taken over unless `golden` is true.
@@ -66,7 +65,7 @@ def _may_stay(question: Question, golden: bool, only: frozenset[str] | None) -> 
 def _frozen(library: Library) -> dict[str, tuple[Case, tuple[str, ...]]]:
     """The cases on disk with what confirmed them; none where the corpus is not whole."""
     try:
-        corpus = load_corpus(library.layout)
+        corpus = load_corpus(library.suite)
     except CorruptedCorpus:
         return {}
     return {case.id: (case, corpus.index.operators[case.operator].confirmed_by[case.id]) for case in corpus}
@@ -104,12 +103,12 @@ def _built(
     files = {operator: vector_file(contract.family, operator) for operator, contract in contracts.items()}
     index = index_of(cases, files, {id_: confirmed for id_, (_, confirmed) in known.items()})
     corpus = Corpus(cases, index)
-    layout = library.layout
-    lock_file = layout.spec / LOCK_FILE
-    lock = lock_of(library, corpus, read_lock(lock_file, layout.shown(lock_file)).released)
+    suite = library.suite
+    lock_file = suite.spec / LOCK_FILE
+    lock = lock_of(library, corpus, read_lock(lock_file, suite.shown(lock_file)).released)
     versions = {operator: contract.version for operator, contract in contracts.items()}
-    texts = {f"vectors/{name}": text for name, text in corpus_texts(cases, index, versions).items()}
-    texts[f"spec/{LOCK_FILE}"] = lock_text(lock)
+    texts = {suite.shown(suite.vectors / name): text for name, text in corpus_texts(cases, index, versions).items()}
+    texts[suite.shown(lock_file)] = lock_text(lock)
     return Built(corpus, texts, frozen.problems, tuple(reused), lock)
 
 
@@ -126,8 +125,8 @@ def _reworded(question: Question, case: Case) -> Case:
 
 def stale_files(library: Library, built: Built) -> Iterator[Path]:
     """Vector files on disk that belong to no contract."""
-    for file in sorted(library.layout.vectors.glob("**/*.json")):
-        if f"vectors/{file.relative_to(library.layout.vectors).as_posix()}" not in built.texts:
+    for file in sorted(library.suite.vectors.glob("**/*.json")):
+        if library.suite.shown(file) not in built.texts:
             yield file
 
 
@@ -135,17 +134,17 @@ def write(library: Library, built: Built) -> tuple[str, ...]:
     """Write every file that differs and remove stale ones; answers their paths, none where there is a problem."""
     if built.problems:
         return ()
-    layout = library.layout
+    suite = library.suite
     touched = []
     for name, text in built.texts.items():
-        file = layout.root / name
+        file = suite.root / name
         if not file.is_file() or file.read_bytes() != text.encode("utf-8"):
             file.parent.mkdir(parents=True, exist_ok=True)
             write_whole(file, text)
             touched.append(name)
     for file in stale_files(library, built):
         file.unlink()
-        touched.append(layout.shown(file))
+        touched.append(suite.shown(file))
     return tuple(touched)
 
 
@@ -154,7 +153,7 @@ def build(
     jobs: int = 1,
     golden: bool = False,
     progress: Progress = silent,
-    reference: str = REFERENCE,
+    reference: str = "",
     only: frozenset[str] | None = None,
 ) -> tuple[Built, tuple[str, ...]]:
     """Derive the corpus and write what changed (see `regenerate`); nothing is written where anything is wrong."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from conformance.backend.resolve import REFERENCE
 from conformance.contract.library import Library
 from conformance.contract.source import Position, Problem
 from conformance.vectors.build import Built, regenerate, stale_files
@@ -94,16 +93,16 @@ def check(
     jobs: int = 1,
     golden: bool = False,
     progress: Progress = silent,
-    reference: str = REFERENCE,
+    reference: str = "",
 ) -> Checked:
     """Regenerate the corpus and compare every byte (V008), and compare it with the lock (governance).
 
     Raises what `regenerate` raises.
     """
-    layout = library.layout
+    suite = library.suite
     problems: list[Problem] = []
     try:
-        old = load_corpus(layout)
+        old = load_corpus(suite)
     except CorruptedCorpus as error:
         message, _, hint = str(error).partition("\n    hint: ")
         file, _, rest = message.partition(": ")
@@ -112,8 +111,8 @@ def check(
     built = regenerate(library, jobs, golden, progress, reference)
     problems += built.problems
     problems += _drift(library, built)
-    lock_file = layout.spec / LOCK_FILE
-    lock = read_lock(lock_file, layout.shown(lock_file))
+    lock_file = suite.spec / LOCK_FILE
+    lock = read_lock(lock_file, suite.shown(lock_file))
     problems += governance(library, built.corpus, lock)
     changes = diff(old, built.corpus) if old is not None else ()
     return Checked(tuple(sorted(set(problems))), changes, len(built.corpus), built.reused)
@@ -122,7 +121,7 @@ def check(
 def _drift(library: Library, built: Built) -> list[Problem]:
     found = []
     for name, text in built.texts.items():
-        file = library.layout.root / name
+        file = library.suite.root / name
         if not file.is_file():
             message = "the file is missing"
         else:
@@ -133,7 +132,7 @@ def _drift(library: Library, built: Built) -> list[Problem]:
         place = Position(name, 1, 1)
         found.append(Problem(place, "V008", message, "see `tally vectors diff`, then `tally vectors build`"))
     for file in stale_files(library, built):
-        place = Position(library.layout.shown(file), 1, 1)
+        place = Position(library.suite.shown(file), 1, 1)
         found.append(Problem(place, "V008", "this file belongs to no contract", "run `tally vectors build`"))
     return found
 
@@ -152,9 +151,9 @@ def compare(
     jobs: int = 1,
     golden: bool = False,
     progress: Progress = silent,
-    reference: str = REFERENCE,
+    reference: str = "",
 ) -> tuple[tuple[Change, ...], Built]:
     """What a build would change against the corpus on disk (`tally vectors diff`); raises CorruptedCorpus as well."""
-    old: Corpus = load_corpus(library.layout)
+    old: Corpus = load_corpus(library.suite)
     built = regenerate(library, jobs, golden, progress, reference)
     return diff(old, built.corpus), built

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from conformance.contract.cache import MISSING, Cache, digest_of_texts, open_cache
-from conformance.contract.finder import Layout
 from conformance.contract.lazy import LazyMapping
+from conformance.contract.suite import Suite
 from conformance.vectors.case import Case
 from conformance.vectors.jsontext import digest_of
 from conformance.vectors.vector_file import (
@@ -53,10 +53,10 @@ class Corpus:
         return next(case for case in self.cases[operator] if case.id == id_)
 
 
-def load_corpus(layout: Layout) -> Corpus:
+def load_corpus(suite: Suite) -> Corpus:
     """The corpus below `vectors/`; empty where there is no index. Raises CorruptedCorpus."""
-    index_file = layout.vectors / INDEX_FILE
-    shown = layout.shown(index_file)
+    index_file = suite.vectors / INDEX_FILE
+    shown = suite.shown(index_file)
     if not index_file.is_file():
         return Corpus({}, Index({}))
     data = index_file.read_bytes()
@@ -72,7 +72,7 @@ def load_corpus(layout: Layout) -> Corpus:
         raise _corrupted(shown, str(error)) from None
     if index.root != root:
         raise _corrupted(shown, "the root digest is not that of the operators")
-    case_files = _CaseFiles(layout, index, open_cache("vectors"))
+    case_files = _CaseFiles(suite, index, open_cache("vectors"))
     outlines = {name: case_files.outline(name) for name in index.operators}
     digest = digest_of_texts([hashlib.sha256(data).hexdigest(), *case_files.digests.values()])
     return Corpus(LazyMapping(outlines, case_files.cases, digest), index)
@@ -89,8 +89,8 @@ def outline_of(cases: Mapping[str, tuple[Case, ...]], operator: str) -> Sequence
 class _CaseFiles:
     """The files of a corpus as they were when they were first read, and the cases in them."""
 
-    def __init__(self, layout: Layout, index: Index, cache: Cache) -> None:
-        self._layout, self._index, self._cache = layout, index, cache
+    def __init__(self, suite: Suite, index: Index, cache: Cache) -> None:
+        self._suite, self._index, self._cache = suite, index, cache
         self._files: dict[str, bytes] = {}
         self._cases: dict[str, tuple[Case, ...]] = {}
         self.digests: dict[str, str] = {}
@@ -98,9 +98,9 @@ class _CaseFiles:
     def outline(self, operator: str) -> tuple[Outline, ...]:
         """The outlines of an operator's cases, whose digests are verified now or were before, in the same bytes."""
         entry = self._index.operators[operator]
-        file = self._layout.vectors / entry.file
+        file = self._suite.vectors / entry.file
         if not file.is_file():
-            raise _corrupted(self._layout.shown(file), "the file that the index names is not there")
+            raise _corrupted(self._suite.shown(file), "the file that the index names is not there")
         self._files[operator] = file.read_bytes()
         said = (operator, entry.digest, *entry.confirmed_by)
         self.digests[operator] = digest_of_texts([hashlib.sha256(self._files[operator]).hexdigest(), *said])
@@ -117,9 +117,9 @@ class _CaseFiles:
         return self._read(operator, lambda case: case.digest) if found is None else found
 
     def _read(self, operator: str, digested: Callable[[Case], str]) -> tuple[Case, ...]:
-        file = self._layout.vectors / self._index.operators[operator].file
+        file = self._suite.vectors / self._index.operators[operator].file
         return _operator_cases(
-            self._files[operator], self._layout.shown(file), self._index.operators[operator], operator, digested
+            self._files[operator], self._suite.shown(file), self._index.operators[operator], operator, digested
         )
 
 

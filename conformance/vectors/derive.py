@@ -51,7 +51,7 @@ class Derivation:
 
 def introduce(backend: str, codebook: Codebook) -> Hello:
     """A backend's hello; raises BackendNotFound, BadHello, LostBackend."""
-    process, hello = Driver(resolve(backend), DIALECTS["json"], codebook, PATIENCE).start()
+    process, hello = Driver(resolve(backend, codebook.suite), DIALECTS["json"], codebook, PATIENCE).start()
     process.settle()
     return hello
 
@@ -76,7 +76,7 @@ def derive(
             for one in asked.values()
             if runs == (one.accumulation is not None)
         ]
-        for one in Driver(resolve(backend, dialect.name), dialect, codebook, PATIENCE).hold(talks):
+        for one in Driver(resolve(backend, codebook.suite, dialect.name), dialect, codebook, PATIENCE).hold(talks):
             if one.finding is None:
                 faults[one.key] = str(one.lost)
             elif runs:
@@ -117,7 +117,7 @@ def confirm_windows(
         Conversation(str(call), partial(window_of, accumulation, window.inputs, codebook, dialect))
         for call, window in run.windows.items()
     ]
-    for finished in Driver(resolve(backend, dialect.name), dialect, codebook, PATIENCE).hold(talks):
+    for finished in Driver(resolve(backend, codebook.suite, dialect.name), dialect, codebook, PATIENCE).hold(talks):
         call = int(finished.key)
         yield call, run.windows[call].sha256, finished.finding or f"no result ({finished.lost})"
 

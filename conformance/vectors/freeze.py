@@ -12,7 +12,6 @@ from functools import partial
 from typing import Final
 
 from conformance.backend.hello import Hello
-from conformance.backend.resolve import REFERENCE
 from conformance.backend.scheduler import workers
 from conformance.codec.codebook import Codebook
 from conformance.contract.engine_value import Unjudgeable
@@ -54,13 +53,15 @@ def freeze(
     codebook: Codebook,
     jobs: int = 1,
     progress: Progress = silent,
-    reference: str = REFERENCE,
+    reference: str = "",
 ) -> Frozen:
     """Derive and confirm every question; raises BackendNotFound, BadHello, LostBackend where a backend cannot start.
 
-    `jobs` backend processes work at a time; the answer does not depend on it.
+    `jobs` backend processes work at a time; the answer does not depend on it. The reference is the suite's, unless
+    another is named.
     """
-    confirmers = sorted({name for one in questions for name in codebook[one.operator].contract.confirmed_by})
+    reference = reference or codebook.suite.reference
+    confirmers = sorted({name for one in questions for name in second_derivations(one.operator, codebook)})
     hellos = {name: introduce(name, codebook) for name in (reference, *confirmers)} if questions else {}
     problems: list[Problem] = []
     judging = threading.Lock()  # the expression engine makes no promise about threads
@@ -101,7 +102,13 @@ def _asked_of(name: str, question: Question, codebook: Codebook, reference: str)
     if name == reference:
         # Of a run confirmed by windows the reference answers only those, later.
         return question.accumulation is None or question.confirm != "windows"
-    return name in codebook[question.operator].contract.confirmed_by
+    return name in second_derivations(question.operator, codebook)
+
+
+def second_derivations(operator: str, codebook: Codebook) -> tuple[str, ...]:
+    """The backends that confirm an operator's answers: those of its contract, else those of the suite."""
+    own = codebook[operator].contract.confirmed_by
+    return codebook.suite.confirm or () if own is None else own
 
 
 class _Meter:
@@ -157,7 +164,7 @@ class _Freezer:
         self.problems.append(Problem(question.position, code, f"{question.id}: {message}", hint))
 
     def confirmers(self, question: Question) -> list[Derivation]:
-        names = self.codebook[question.operator].contract.confirmed_by
+        names = second_derivations(question.operator, self.codebook)
         # A backend cannot confirm its own answer.
         found = [self.derivations[name] for name in names if name in self.derivations and name != self.reference]
         return [derivation for derivation in found if derivation.covers(question)]
@@ -236,9 +243,11 @@ class _Freezer:
             self.complain(question, "V002", f"pinned {question.elements_pin} elements, hashed were {run.elements}")
 
     def note(self, question: Question, case: Case, confirmed: Sequence[str], disputed: bool) -> None:
-        if not confirmed and not disputed:
-            contract = self.codebook[question.operator].contract
-            named = ", ".join(contract.confirmed_by) or "no backend"
+        contract = self.codebook[question.operator].contract
+        # Every report of a run says of such cases that nothing confirms them.
+        declared = contract.confirmed_by is None and self.codebook.suite.confirm == ()
+        if not confirmed and not disputed and not declared:
+            named = ", ".join(second_derivations(question.operator, self.codebook)) or "no backend"
             hint = "name a backend in confirmed_by that declares the operator, or pin every output of every step"
             if contract.machine is not None:
                 hint += "; no equation of `ensures` says that an optional output is there, so those want a pin"

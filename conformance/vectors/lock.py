@@ -237,4 +237,4 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 
 def _lock_position(library: Library) -> Position:
-    return Position(library.layout.shown(library.layout.spec / LOCK_FILE), 1, 1)
+    return Position(library.suite.shown(library.suite.spec / LOCK_FILE), 1, 1)

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from conformance.backend.resolve import resolve
+from conformance.contract.finder import bundled_suite
 from conformance.tests.fakes.honest import Answer, Request, requests, say
 
 Sin = Callable[[Request, Answer], Answer]
@@ -69,7 +70,7 @@ SINS: dict[str, Sin] = {
 
 def main(sin: str, backend: str, declared: list[str]) -> None:
     """Pass requests on, one at a time."""
-    command = resolve(backend)
+    command = resolve(backend, bundled_suite())
     served = subprocess.Popen(
         command.arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=command.environment, bufsize=0
     )

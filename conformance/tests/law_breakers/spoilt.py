@@ -14,6 +14,7 @@ from conformance.codec.codebook import Codebook, codebook_of
 from conformance.codec.framing import DIALECTS
 from conformance.contract.model import LawUse
 from conformance.tests.shipped import shipped_library
+from conformance.tests.small_spec import SHIPPED
 from conformance.trial.laws.law import LawBroken, LawTalk, Tools, known_laws
 
 JSON = DIALECTS["json"]
@@ -100,7 +101,7 @@ def told(law: str, wrongs: Sequence[tuple[Wrong, str]]) -> list[list[str]]:
         for number in range(len(wrongs))
         for one in instances
     ]
-    driver = Driver(resolve("reference"), JSON, codebook(), timeout=30.0)
+    driver = Driver(resolve("reference", SHIPPED), JSON, codebook(), timeout=30.0)
     for _ in driver.hold(asked):  # whoever is lost over a wrong question has said nothing
         pass
     return messages

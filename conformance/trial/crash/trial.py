@@ -13,7 +13,7 @@ from conformance.backend.carrier import stand_in_for
 from conformance.backend.driver import Driver
 from conformance.backend.hello import BadHello
 from conformance.backend.outcome import LostBackend, Side, describe
-from conformance.backend.resolve import REFERENCE, resolve
+from conformance.backend.resolve import resolve
 from conformance.backend.scheduler import Conversation
 from conformance.codec.codebook import Codebook
 from conformance.codec.framing import DIALECTS
@@ -47,13 +47,13 @@ SOME_RECOVERY_STATES: Final = 40  # per interrupted recovery
 class CrashOptions:
     """One trial's choices; `states` None tries all of them, and only then a level is stated."""
 
-    backend: str = REFERENCE
+    backend: str
     wire: str = "json"
     models: tuple[Model, ...] = tuple(Model)
     states: int | None = SOME_STATES
     sweeps: tuple[str, ...] = ()
     timeout: float = DEFAULT_TIMEOUT
-    reference: str = REFERENCE  # answers what the backend does not declare
+    reference: str = ""  # empty: the suite's; answers what the backend does not declare
     declared: frozenset[str] | None = None
 
     @property
@@ -71,11 +71,11 @@ def try_workload(
     BrokenWorkload where it fails without any crash.
     """
     strace = require_tracing()
-    command = resolve(options.backend, options.wire)
+    command = resolve(options.backend, codebook.suite, options.wire)
     with scratch() as folder:
         questioner = Questioner(codebook, DIALECTS[options.wire])
         patience = max(options.timeout, DEFAULT_TIMEOUT)
-        stand_in = stand_in_for(options.wire, patience, options.reference)
+        stand_in = stand_in_for(codebook.suite, options.wire, patience, options.reference)
         place = Path(folder).resolve()
         progress = progress or Silence()
         stage = Stage(
@@ -90,7 +90,7 @@ def operators_of(options: CrashOptions, codebook: Codebook) -> frozenset[str]:
     Raises BackendNotFound, NotRun where its command ends before it reads anything, and BrokenWorkload where it says no
     valid hello.
     """
-    command = resolve(options.backend, options.wire)
+    command = resolve(options.backend, codebook.suite, options.wire)
     driver = Driver(command, DIALECTS[options.wire], codebook, options.timeout)
     try:
         process, hello = driver.start()

@@ -1,0 +1,117 @@
+"""A mutant of a suite's reference: a copy of the reference's folder with the patches of the mutant applied."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from conformance.backend.guardian import guardian
+from conformance.contract.family import Mutant
+from conformance.contract.library import load_library
+from conformance.contract.suite import Suite
+
+_NOT_APPLIED, _NOT_BUILT = 3, 1  # exit statuses of a mutant that cannot run; it says why on stderr
+_SKIPPED: Final = ("__pycache__", ".git", "node_modules")
+_LAST_LINES: Final = 3
+
+
+class UnusableMutant(Exception):
+    """A mutant that cannot run: a patch does not apply, or what it leaves cannot be built."""
+
+    def __init__(self, reason: str, status: int = _NOT_APPLIED) -> None:
+        super().__init__(reason)
+        self.status = status
+
+
+def mutant_copy(suite: Suite, id_: str) -> Path:
+    """The folder in which the reference's command starts the mutant; it is removed with the process of the harness.
+
+    It has the suite's `[mutants] folder` at the same place as the suite; it is made once, until `drop_copy`.
+    Raises UnusableMutant.
+    """
+    mutant = load_library(suite).mutants.get(id_)
+    if mutant is None:
+        raise UnusableMutant(f"there is no mutant {id_!r}")
+    place = _place(suite, id_)
+    if place.is_dir():
+        return place
+    copy = Path(tempfile.mkdtemp(prefix="making-", dir=place.parent))
+    folder = copy / suite.mutants.folder
+    private = {suite.spec, suite.vectors, suite.reports}
+
+    def skipped(place: str, names: list[str]) -> set[str]:
+        return {name for name in names if name in _SKIPPED or Path(place, name) in private}
+
+    shutil.copytree(suite.root / suite.mutants.folder, folder, ignore=skipped, dirs_exist_ok=True, symlinks=True)
+    _patch(mutant, folder)
+    if suite.mutants.build:
+        _build(suite, copy)
+    with suppress(OSError):  # another thread was faster
+        copy.rename(place)
+    return place
+
+
+def drop_copy(suite: Suite, id_: str) -> None:
+    """Remove the copy of a mutant, if there is one: hundreds of them would fill a disk."""
+    if suite.mutants.folder:
+        shutil.rmtree(_place(suite, id_), ignore_errors=True)
+
+
+def _place(suite: Suite, id_: str) -> Path:
+    named = hashlib.sha256(f"{suite.root}\n{id_}".encode()).hexdigest()[:16]
+    return guardian().folder(tempfile.gettempdir(), "copies") / f"mutant-{named}"
+
+
+def copy_digest(suite: Suite, id_: str) -> str:
+    """The SHA-256, in hex, of every file of a mutant's copy; empty where there is none."""
+    try:
+        copy = mutant_copy(suite, id_)
+    except UnusableMutant:
+        return ""
+    total = hashlib.sha256()
+    for file in sorted(one for one in copy.rglob("*") if one.is_file() and "__pycache__" not in one.parts):
+        content = file.read_bytes()
+        total.update(f"{file.relative_to(copy).as_posix()} {len(content)} ".encode() + content)
+    return total.hexdigest()
+
+
+def _patch(mutant: Mutant, folder: Path) -> None:
+    for patch in mutant.patches:
+        file = folder / patch.file
+        if not file.resolve().is_relative_to(folder.resolve()) or not file.is_file():
+            raise UnusableMutant(f"{patch.file}: there is no such file in the folder of the reference")
+        # As bytes, so that the ends of lines stay as they are.
+        content, find = file.read_bytes(), patch.find.encode()
+        if (count := content.count(find)) != 1:
+            raise UnusableMutant(f"{patch.file}: the text to replace is there {count} times, not once: {patch.find!r}")
+        file.write_bytes(content.replace(find, patch.replace.encode()))
+
+
+def _build(suite: Suite, copy: Path) -> None:
+    words = shlex.split(suite.mutants.build)
+    words[0] = sys.executable if words[0] == "python" else words[0]
+    try:
+        done = subprocess.run(
+            words,
+            cwd=copy,
+            env=guardian().marked(dict(os.environ)),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=suite.mutants.seconds,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise UnusableMutant(f"building took more than {suite.mutants.seconds:g} seconds", _NOT_BUILT) from None
+    except OSError as error:
+        raise UnusableMutant(f"it cannot be built: {words[0]!r}: {error.strerror}", _NOT_BUILT) from None
+    if done.returncode:
+        said = (done.stderr or done.stdout).decode("utf-8", "replace").strip().splitlines()[-_LAST_LINES:]
+        raise UnusableMutant(f"it cannot be built: {' / '.join(said) or f'status {done.returncode}'}", _NOT_BUILT)
