@@ -11,7 +11,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
-from conformance.backend.mutant_copy import UnusableMutant, mutant_copy
 from conformance.contract.suite import MUTANT, Suite
 
 _ROOT: Final = Path(__file__).resolve().parents[2]  # the folder of our own `conformance`
@@ -79,6 +78,8 @@ def _mutant(text: str, suite: Suite, wire: str) -> BackendCommand:
     if not ways.folder:
         hint = "name a folder or a command in [mutants] of tally.toml"
         raise BackendNotFound(f"the suite does not say how {text!r} starts; {hint}")
+    from conformance.backend.mutant_copy import UnusableMutant, mutant_copy  # it brings the expression engine along
+
     try:
         copy = mutant_copy(suite, id_)
     except UnusableMutant as reason:

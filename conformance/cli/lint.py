@@ -24,7 +24,6 @@ from conformance.lint.rule import Finding
 from conformance.lint.subject import Subject, subject_of
 from conformance.trial.committed_reports import MATRIX_FILE, UnreadableReport
 from conformance.trial.kill_matrix import evidence_of, read_matrix
-from conformance.trial.laws.law import known_laws
 from conformance.vectors.corpus import Corpus
 from conformance.vectors.jsontext import write_whole
 from conformance.vectors.lock import LOCK_FILE, BadLock, Lock, governance, read_lock
@@ -108,7 +107,7 @@ def _found(subject: Subject, corpus: Corpus) -> tuple[Finding, ...]:
 
 
 def _subject(library: Library, corpus: Corpus, evidence: Mapping[str, frozenset[str]] | None = None) -> Subject:
-    return subject_of(library, corpus, None, known_laws(), read_documents(library), evidence)
+    return subject_of(library, corpus, None, library.laws, read_documents(library), evidence)
 
 
 def _evidence(library: Library) -> Mapping[str, frozenset[str]] | None:

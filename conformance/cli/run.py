@@ -52,8 +52,8 @@ class Seconds(click.FloatRange):
 
 def _reference(suite: Suite) -> str:
     if not suite.reference:
-        hint = "add --backend, or [backends] and [derive] in tally.toml"
-        raise Complaint(str(suite.file), "T001", "the suite has no reference, and no backend is named", hint)
+        hint = "name it in [backends] and [derive]"
+        raise Complaint(str(suite.file), "T001", "the suite has no reference to compare with", hint)
     return suite.reference
 
 
@@ -308,7 +308,8 @@ def command(
     Without --backend the reference of the suite is tested. Exit status: 0 conformant, or passed with expected failures,
     1 not conformant or no valid hello, 2 no judgement.
     """
-    backends = list(dict.fromkeys(backends)) or [_reference(current_suite())]
+    reference = _reference(current_suite())
+    backends = list(dict.fromkeys(backends)) or [reference]
     if update_expected and (expected is None or len(backends) > 1):
         raise click.UsageError("--update-expected needs --expected-failures FILE, and one backend")
     if same_process and any(not backend.startswith("python:") for backend in backends):

@@ -30,6 +30,7 @@ class OperatorForms:
     handles: tuple[str, ...] = ()  # inputs that are handles
     given: tuple[str, ...] = ()  # outputs that are handles
     lasting: Form | None = None  # of the outputs without what is volatile, where anything is
+    suite: Suite = field(default_factory=lambda: Suite(Path()))  # whose generators make inputs
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,14 +70,14 @@ def codebook_of(library: Library, known: Codebook | None = None) -> Codebook:
 
     def forms(name: str) -> OperatorForms:
         contract = contracts[name]
-        return old[name] if name in old and old[name].contract is contract else _forms_of(contract)
+        return old[name] if name in old and old[name].contract is contract else _forms_of(contract, library.suite)
 
     numbers = {code: error.number for code, error in library.errors.items()}
     by_name = LazyMapping(dict.fromkeys(contracts), forms)
     return Codebook(by_name, numbers, library.formats, library.machines, library.suite)
 
 
-def _forms_of(contract: Contract) -> OperatorForms:
+def _forms_of(contract: Contract, suite: Suite) -> OperatorForms:
     return OperatorForms(
         contract,
         form_of(contract.inputs),
@@ -86,4 +87,5 @@ def _forms_of(contract: Contract) -> OperatorForms:
         members_of(contract.inputs, HANDLE),
         members_of(contract.outputs, HANDLE),
         form_of(lasting(contract.outputs)) if has_volatile(contract.outputs) else None,
+        suite,
     )

@@ -187,6 +187,31 @@ def mutants_from(source: Source, family: str) -> tuple[Mutant, ...]:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class LawDeclaration:
+    """What a law says, the operators it calls besides the one that names it, and its parameters; without its code."""
+
+    name: str
+    sentence: str
+    calls: tuple[str, ...]
+    parameters: tuple[str, ...]
+    position: Position
+
+
+def laws_from(source: Source) -> tuple[LawDeclaration, ...]:
+    """The laws of a schema-valid laws.yaml."""
+    return tuple(
+        LawDeclaration(
+            body["law"],
+            body["sentence"],
+            tuple(body.get("calls", ())),
+            tuple(body.get("parameters", ())),
+            source.at(("laws", k)),
+        )
+        for k, body in enumerate(source.value["laws"])
+    )
+
+
 KINDS: Final = ("changed", "absent", "null")  # how a field is damaged unless its format says otherwise
 
 

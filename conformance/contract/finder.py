@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Final
 
 from conformance.contract.cache import digest_of_files
-from conformance.contract.suite import FILE, Suite, read_suite
+from conformance.contract.suite import FILE, Suite
+from conformance.contract.suite_file import read_suite
 
 
 class Snapshot:

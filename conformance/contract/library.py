@@ -12,12 +12,14 @@ from conformance.contract.cache import MISSING, open_cache
 from conformance.contract.family import (
     Coverage,
     FileFormat,
+    LawDeclaration,
     Mutant,
     Requirement,
     Requirements,
     Ruling,
     coverage_from,
     formats_from,
+    laws_from,
     mutants_from,
     requirements_from,
     rulings_from,
@@ -35,8 +37,9 @@ from conformance.contract.source import MalformedContract, Position, Problem, So
 from conformance.contract.suite import Suite
 from conformance.contract.types import Type, named_types
 
-_Entry = TypeVar("_Entry", Ruling, Mutant, FileFormat)
-_FAMILY_FILES = ("requirements.yaml", "coverage.yaml", "rulings.yaml", "mutants.yaml", "formats.yaml", SHARED)
+_Entry = TypeVar("_Entry", Ruling, Mutant, FileFormat, LawDeclaration)
+_PARTS = ("requirements", "coverage", "rulings", "mutants", "formats", "laws")
+_FAMILY_FILES = (*(f"{name}.yaml" for name in _PARTS), SHARED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +65,7 @@ class Library:
     rulings: Mapping[str, Ruling]
     mutants: Mapping[str, Mutant]
     formats: Mapping[str, FileFormat] = field(default_factory=dict)
+    laws: Mapping[str, LawDeclaration] = field(default_factory=dict)
 
     def requirement(self, id_: str) -> Requirement | None:
         """The requirement with this id, in whichever family has it."""
@@ -124,13 +128,15 @@ class _Loader:
                     self.add_contract(contracts, places, file, folder.name, types, functions)
         requirements, coverage = self.requirements(folders), self.coverage(folders)
         rulings, mutants, formats = self.rulings(folders), self.mutants(folders), self.formats(folders)
+        laws = self.laws(folders)
         if not contracts and not self.problems:
             place = Position(self.suite.shown(self.spec), 1, 1)
             self.problems.append(Problem(place, "C006", "no contract found", "is this a Tallystick checkout?"))
         if self.problems:
             raise MalformedContract(self.problems)
         contracts_by_name = LazyMapping(places, contracts.__getitem__, self.reader.digest)
-        return Library(self.suite, contracts_by_name, types, errors, requirements, coverage, rulings, mutants, formats)
+        shared = (types, errors, requirements, coverage, rulings, mutants, formats, laws)
+        return Library(self.suite, contracts_by_name, *shared)
 
     def known(self, places: Mapping[str, Place]) -> Library:
         """The library of files that were found valid, each part made when it is first used."""
@@ -168,6 +174,7 @@ class _Loader:
             DeferredMapping(lambda: self.rulings(folders)),
             DeferredMapping(lambda: self.mutants(folders)),
             DeferredMapping(lambda: self.formats(folders)),
+            DeferredMapping(lambda: self.laws(folders)),
         )
 
     def shared(self) -> tuple[dict[str, Type], dict[str, ErrorCode], tuple[Function, ...]]:
@@ -197,6 +204,9 @@ class _Loader:
     def formats(self, folders: list[FilePath]) -> dict[str, FileFormat]:
         files = self.each(folders, "formats")
         return self.unique(item for _, source in files for item in formats_from(source).items())
+
+    def laws(self, folders: list[FilePath]) -> dict[str, LawDeclaration]:
+        return self.unique((one.name, one) for _, source in self.each(folders, "laws") for one in laws_from(source))
 
     def unique(self, entries: Iterable[tuple[str, _Entry]]) -> dict[str, _Entry]:
         """Entries by name; a problem where a name comes twice."""

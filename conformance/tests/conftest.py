@@ -15,7 +15,8 @@ import pytest
 import conformance.contract.library
 import conformance.vectors.corpus
 from conformance.contract.library import load_library
-from conformance.contract.suite import Suite, read_suite
+from conformance.contract.suite import Suite
+from conformance.contract.suite_file import read_suite
 from conformance.tests.small_house import furnish, write_matrix
 from conformance.tests.small_spec import SHIPPED
 from conformance.vectors.build import build

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from conformance.contract.library import Library, load_library
@@ -200,7 +201,7 @@ def write(root: Path, text: str = COUNTER) -> Suite:
     for name, content in files.items():
         (spec / name).parent.mkdir(parents=True, exist_ok=True)
         (spec / name).write_text(content, encoding="utf-8")
-    return Suite(root)
+    return replace(SHIPPED, root=root)
 
 
 def load(root: Path, text: str = COUNTER) -> Library:

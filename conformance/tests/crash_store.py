@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -11,7 +12,6 @@ from typing import Any
 
 from conformance.codec.codebook import Codebook, codebook_of
 from conformance.contract.library import Library, load_library
-from conformance.contract.suite import Suite
 from conformance.tests import small_spec
 from conformance.tests.processes import ROOT
 from conformance.trial.crash.report import CrashReport
@@ -115,7 +115,7 @@ def library() -> Library:
     with TemporaryDirectory() as folder:
         others = {"errors.yaml": ERRORS} | {f"store/Store.{name}_v1.yaml": text for name, text in CONTRACTS.items()}
         small_spec.write_spec(Path(folder), others=others)
-        return load_library(Suite(Path(folder)))
+        return load_library(replace(small_spec.SHIPPED, root=Path(folder)))
 
 
 @cache

@@ -11,7 +11,6 @@ from conformance.lint.subject import Subject, subject_of
 from conformance.tests.small_spec import SHIPPED
 from conformance.trial.committed_reports import MATRIX_FILE
 from conformance.trial.kill_matrix import evidence_of, read_matrix
-from conformance.trial.laws.law import known_laws
 from conformance.vectors import corpus, lock
 
 
@@ -31,7 +30,7 @@ def shipped_subject() -> Subject:
         library,
         corpus.load_corpus(suite),
         lock.read_lock(file, suite.shown(file)),
-        known_laws(),
+        library.laws,
         read_documents(library),
         evidence_of(read_matrix(suite.reports / MATRIX_FILE)),
     )

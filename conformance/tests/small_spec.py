@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from conformance.contract.library import Library, load_library
 from conformance.contract.source import MalformedContract, Problem
-from conformance.contract.suite import Suite, read_suite
+from conformance.contract.suite import Suite
+from conformance.contract.suite_file import read_suite
 
 SHIPPED = read_suite(Path(__file__).resolve().parents[2])
 
@@ -76,7 +78,7 @@ def write_spec(root: Path, contract: str | bytes = CONTRACT, others: Mapping[str
         (spec / name).write_text(text, encoding="utf-8")
     body = contract if isinstance(contract, bytes) else contract.encode()
     (spec / "data" / NAME).write_bytes(body)
-    return Suite(root)
+    return replace(SHIPPED, root=root)
 
 
 def load(root: Path, contract: str | bytes = CONTRACT, others: Mapping[str, str] | None = None) -> Library:

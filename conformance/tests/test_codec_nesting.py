@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from checks.laws.checkpoint import ENCODE
 from conformance.backend.driver import Driver
 from conformance.backend.outcome import Failure
 from conformance.backend.resolve import resolve
@@ -19,7 +20,6 @@ from conformance.contract.types import Value
 from conformance.tests.processes import ROOT
 from conformance.tests.shipped import shipped_library
 from conformance.tests.small_spec import SHIPPED
-from conformance.trial.laws.checkpoint import ENCODE
 
 
 def nested(kind: str, levels: int = MAX_DEPTH) -> Any:

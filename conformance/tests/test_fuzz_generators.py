@@ -9,14 +9,15 @@ from typing import Any
 
 import pytest
 
+from checks.generators.relational import random_database
 from conformance.codec.codebook import codebook_of
 from conformance.contract.source import MalformedContract
 from conformance.tests.shipped import shipped_library
+from conformance.tests.small_spec import SHIPPED
 from conformance.trial.fuzz.draw import DRAWN, GROWN
 from conformance.trial.fuzz.operator import calls_for
 from conformance.trial.fuzz.seed import ACCEPTED, Bounds
-from conformance.trial.generators.generator import generator_of, known_generators
-from conformance.trial.generators.relational import random_database
+from conformance.trial.generator import generator_of, known_generators
 from conformance.vectors.leaf import spots
 
 CODEBOOK = codebook_of(shipped_library())
@@ -27,7 +28,7 @@ NUMBERS = range(40)
 @pytest.mark.parametrize("operator", NAMED)
 def test_generated_inputs_are_well_typed_and_mostly_accepted(operator: str) -> None:
     forms = CODEBOOK[operator]
-    generator = generator_of(forms.contract)
+    generator = generator_of(forms.contract, SHIPPED)
     assert generator is not None
     made = [generator.make(Random(number)) for number in NUMBERS]
     if forms.contract.purity == "io":  # the files, and the inputs of the call that reads them
@@ -39,13 +40,13 @@ def test_generated_inputs_are_well_typed_and_mostly_accepted(operator: str) -> N
     assert accepted >= 0.9 * len(made)
 
 
-GROWING = [name for name in NAMED if (one := generator_of(CODEBOOK[name].contract)) is not None and one.grown]
+GROWING = [name for name in NAMED if (one := generator_of(CODEBOOK[name].contract, SHIPPED)) is not None and one.grown]
 
 
 @pytest.mark.parametrize("operator", GROWING)
 def test_what_a_generator_makes_large_is_accepted_and_beyond_a_byte(operator: str) -> None:
     forms = CODEBOOK[operator]
-    generator = generator_of(forms.contract)
+    generator = generator_of(forms.contract, SHIPPED)
     assert generator is not None
     assert generator.grown is not None
     made = list(generator.grown(Random(operator)))
@@ -66,12 +67,12 @@ def test_large_calls_are_asked_beside_the_drawn_ones_and_change_none_of_them() -
 
 
 def test_every_generator_is_named_by_a_contract() -> None:
-    assert known_generators().keys() == {CODEBOOK[name].contract.fuzz_generator for name in NAMED}
+    assert known_generators(SHIPPED).keys() == {CODEBOOK[name].contract.fuzz_generator for name in NAMED}
 
 
-@pytest.mark.parametrize("name", sorted(known_generators()))
+@pytest.mark.parametrize("name", sorted(known_generators(SHIPPED)))
 def test_the_same_number_makes_the_same_inputs(name: str) -> None:
-    make = known_generators()[name].make
+    make = known_generators(SHIPPED)[name].make
     assert repr(make(Random(7))) == repr(make(Random(7))) != repr(make(Random(8)))
 
 
@@ -106,6 +107,6 @@ def test_keys_are_null_repeated_and_lead_to_the_own_table_and_row() -> None:
 def test_a_generator_unheard_of_is_told_at_its_place() -> None:
     contract = replace(CODEBOOK["Batch.BuildGraph"].contract, fuzz_generator="crystal-ball")
     with pytest.raises(MalformedContract) as told:
-        generator_of(contract)
+        generator_of(contract, SHIPPED)
     assert "there is no generator 'crystal-ball'" in str(told.value)
     assert "spec/batch/Batch.BuildGraph.yaml" in str(told.value)

@@ -12,9 +12,10 @@ import pytest
 
 from conformance.codec.cbor import encode_canonical
 from conformance.contract.types import Enum, Field, ListOf, MapOf, Scalar, Struct, Tensor, Type, Value
+from conformance.tests.small_spec import SHIPPED
 from conformance.trial.fuzz.seed import printed
 from conformance.trial.fuzz.shrink import Choices, in_steps, remade, simpler, smallest
-from conformance.trial.generators.generator import known_generators
+from conformance.trial.generator import known_generators
 
 PART = Struct((Field("size", Scalar("uint32")), Field("name", Scalar("string"), optional=True)))
 VALUES: tuple[tuple[Type, Any, Any], ...] = (
@@ -98,9 +99,9 @@ def test_what_is_never_wrong_is_nothing_and_no_more_is_asked_than_is_allowed() -
     assert 1000 < found["size"] <= 2**31
 
 
-@pytest.mark.parametrize("name", sorted(known_generators()))
+@pytest.mark.parametrize("name", sorted(known_generators(SHIPPED)))
 def test_what_a_generator_made_is_made_again_by_its_choices(name: str) -> None:
-    make = known_generators()[name].make
+    make = known_generators(SHIPPED)[name].make
     again: list[str] = []
 
     def is_wrong(one: Any) -> bool:
@@ -113,7 +114,7 @@ def test_what_a_generator_made_is_made_again_by_its_choices(name: str) -> None:
 
 def test_what_a_generator_makes_is_made_small_as_a_whole() -> None:
     """Its shape falls with what it has in it, which the value alone cannot show."""
-    make = known_generators()["relational-database"].make
+    make = known_generators(SHIPPED)["relational-database"].make
 
     def rows(native: Any) -> int:
         return max(int(table["row_count"]) for table in native["database"]["tables"])

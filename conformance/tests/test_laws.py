@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from checks.laws.data_runs import derived_cursors
 from conformance.backend.outcome import Failure, Outcome, ProtocolError, RawResult
 from conformance.contract.model import LawUse
 from conformance.contract.source import MalformedContract, Position
@@ -15,14 +16,14 @@ from conformance.tests.law_breakers import SINS
 from conformance.tests.law_breakers.records import DECODE, ENCODE
 from conformance.tests.law_breakers.spoilt import JSON, Wrong, codebook, told
 from conformance.tests.shipped import shipped_library
-from conformance.trial.laws.data_runs import derived_cursors
-from conformance.trial.laws.law import LawBroken, Tools, axes, grid, known_laws, must_be_permutation, must_equal, slug
+from conformance.tests.small_spec import SHIPPED
+from conformance.trial.law import LawBroken, Tools, axes, grid, known_laws, must_be_permutation, must_equal, slug
 
 TOOLS = Tools(codebook(), JSON)
 USES = [(contract, use) for contract in shipped_library().contracts.values() for use in contract.laws]
 
 
-@pytest.mark.parametrize("law", sorted(known_laws()))
+@pytest.mark.parametrize("law", sorted(known_laws(SHIPPED)))
 def test_every_wrong_backend_breaks_the_law(law: str) -> None:
     """That the reference keeps every law is what `tally run` tells."""
     sins = {name: (wrong, said) for one, name, wrong, said in SINS if one == law}
@@ -32,7 +33,7 @@ def test_every_wrong_backend_breaks_the_law(law: str) -> None:
 
 
 def test_every_law_has_a_wrong_backend_that_breaks_it() -> None:
-    assert {law for law, *_ in SINS} == set(known_laws())
+    assert {law for law, *_ in SINS} == set(known_laws(SHIPPED))
     assert len({(law, name) for law, name, *_ in SINS}) == len(SINS)
 
 
@@ -48,29 +49,29 @@ def emptied(value: Any) -> Any:
     return value
 
 
-@pytest.mark.parametrize("law", sorted(known_laws()))
+@pytest.mark.parametrize("law", sorted(known_laws(SHIPPED)))
 def test_answers_without_items_break_a_law_or_keep_it_and_never_stop_the_harness(law: str) -> None:
     def empty(inputs: Any, result: Any, memory: Any) -> Any:
         return emptied(result)
 
-    operators = {contract.operator for contract, use in USES if use.law == law} | set(known_laws()[law].calls)
+    operators = {contract.operator for contract, use in USES if use.law == law} | set(shipped_library().laws[law].calls)
     wrongs = [Wrong(answer=empty, operator=operator) for operator in sorted(operators & codebook().forms.keys())]
     assert len(told(law, [(wrong, "a sentence of no law") for wrong in wrongs])) == len(wrongs)
 
 
 @pytest.mark.parametrize("use", [use for _, use in USES], ids=[f"{c.operator}#{use.law}" for c, use in USES])
 def test_every_law_that_a_contract_names_has_instances_with_names_of_their_own(use: LawUse) -> None:
-    slugs = [instance.slug for instance in known_laws()[use.law].instances(TOOLS, use)]
+    slugs = [instance.slug for instance in known_laws(SHIPPED)[use.law].instances(TOOLS, use)]
     assert slugs
     assert len(set(slugs)) == len(slugs)
 
 
 def test_every_known_law_is_named_by_a_contract() -> None:
-    assert {use.law for _, use in USES} == set(known_laws())
+    assert {use.law for _, use in USES} == set(known_laws(SHIPPED))
 
 
 def test_the_operators_of_a_law_are_those_that_it_calls() -> None:
-    assert set(known_laws()["cursor-round-trip"].calls) == {ENCODE, DECODE}
+    assert set(shipped_library().laws["cursor-round-trip"].calls) == {ENCODE, DECODE}
 
 
 # -- parameters

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
+from checks.laws.checkpoint import READ
 from conformance.backend.driver import Call
 from conformance.backend.outcome import ObservedResult
 from conformance.cli.console import Complaint
 from conformance.cli.interview import Interview
 from conformance.codec.codebook import codebook_of
 from conformance.tests.shipped import shipped_library
-from conformance.trial.laws import law
-from conformance.trial.laws.checkpoint import READ
-from conformance.trial.laws.law import LawBroken, law_root
+from conformance.trial import law
+from conformance.trial.law import LawBroken, law_root
 
 RECOVER = "UML_OS.Checkpoint.RecoverRun_v1"
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from conformance.backend.driver import Conversation
 from conformance.codec.codebook import Codebook
 from conformance.codec.framing import DIALECTS
+from conformance.contract.family import LawDeclaration
 from conformance.contract.library import Library
 from conformance.contract.model import Contract, LawUse
 from conformance.contract.source import MalformedContract, Problem
@@ -23,7 +24,7 @@ from conformance.vectors.corpus import Corpus, outline_of
 if TYPE_CHECKING:
     from conformance.trial.crash.workload import CrashWorkload
     from conformance.trial.fuzz import Fuzzing
-    from conformance.trial.laws.law import Instance, Law
+    from conformance.trial.law import Instance, Law
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,32 +141,33 @@ class Plan:
         return all(name in self.codebook and self.codebook[name].contract.purity == "pure" for name in operators)
 
     def _laws(self) -> Iterator[Trial]:
-        from conformance.trial.laws.law import Tools
+        from conformance.trial.law import Tools
 
         tools = Tools(self.codebook, DIALECTS[self.options.wire])
         for contract in self.contracts:
             for use in contract.laws:
                 if not self.options.includes(use.profile):
                     continue
-                law = _known_law(use)
+                law, declared = _known_law(use, self.library)
                 for instance in law.instances(tools, use):
                     id_ = f"{contract.operator}#{law.name}::{instance.slug}"
                     kind, operator = Kind.LAW, contract.operator
-                    check = Check(id_, kind, operator, law.name, law.sentence, use.requirements, use.rulings)
-                    yield Trial((check,), _law_conversation(check, instance, self._pure({operator, *law.calls})))
+                    check = Check(id_, kind, operator, law.name, declared.sentence, use.requirements, use.rulings)
+                    yield Trial((check,), _law_conversation(check, instance, self._pure({operator, *declared.calls})))
 
 
-def _known_law(use: LawUse) -> Law:
-    from conformance.trial.laws.law import known_laws
+def _known_law(use: LawUse, library: Library) -> tuple[Law, LawDeclaration]:
+    from conformance.trial.law import known_laws
 
-    if use.law not in known_laws():
-        hint = "the laws are those of conformance/trial/laws; `tally lint` names the nearest"
-        raise MalformedContract([Problem(use.position, "C004", f"there is no law {use.law!r}", hint)])
-    return known_laws()[use.law]
+    known = known_laws(library.suite)
+    for there, hint in ((library.laws, "declare it in laws.yaml"), (known, "add it to LAWS in a module of [suite]")):
+        if use.law not in there:
+            raise MalformedContract([Problem(use.position, "C004", f"there is no law {use.law!r}", hint)])
+    return known[use.law], library.laws[use.law]
 
 
 def _law_conversation(check: Check, instance: Instance, pure: bool) -> Conversation[Sequence[Result]]:
-    from conformance.trial.laws.law import LawBroken
+    from conformance.trial.law import LawBroken
 
     def start() -> Any:
         try:

@@ -23,7 +23,6 @@ from conformance.trial.crash.workload import crash_workloads
 from conformance.trial.fuzz import Fuzzing, fuzz_operator
 from conformance.trial.fuzz.draw import Drawn
 from conformance.trial.fuzz.operator import calls_for
-from conformance.trial.laws.law import known_laws
 from conformance.trial.options import RunOptions
 from conformance.trial.plan import Plan, Trial
 from conformance.trial.run import reference
@@ -142,7 +141,7 @@ class Power:
         return frozenset(text for row in rows for text in row.checks) | set(mutant.breaks)
 
     def _called(self, trial: Trial) -> Iterable[str]:
-        return (trial.operator, *known_laws()[trial.checks[0].group].calls)
+        return (trial.operator, *self.library.laws[trial.checks[0].group].calls)
 
     def _differs(self, fuzzing: Fuzzing, backend: Asker, right: Asker) -> bool:
         contract = fuzzing.contract

@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from conformance.backend.resolve import resolve
-from conformance.contract.finder import bundled_suite
+from conformance.contract.suite import Suite
 from conformance.tests.fakes.honest import Answer, Request, requests, say
+from conformance.tests.processes import ROOT
 
 Sin = Callable[[Request, Answer], Answer]
 ROLLED_BACK = {
@@ -70,7 +71,7 @@ SINS: dict[str, Sin] = {
 
 def main(sin: str, backend: str, declared: list[str]) -> None:
     """Pass requests on, one at a time."""
-    command = resolve(backend, bundled_suite())
+    command = resolve(backend, Suite(ROOT, backends={backend: f"python -P -m impl.serve {backend}"}))
     served = subprocess.Popen(
         command.arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=command.environment, bufsize=0
     )

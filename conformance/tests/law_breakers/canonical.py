@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from hashlib import sha256
 
+from checks.laws.checkpoint import ENCODE, VALIDATE
 from conformance.codec.cbor import encode_canonical
 from conformance.contract.canonical import head
 from conformance.tests.law_breakers.spoilt import Memory, Native, Sin, answers
-from conformance.trial.laws.checkpoint import ENCODE, VALIDATE
 
 
 def keys_as_given(inputs: Native, result: Native, memory: Memory) -> Native:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from checks.laws.checkpoint import IDENTITY, READ, RESTORE, SERIALIZE
 from conformance.tests.law_breakers.spoilt import Memory, Native, Sin, answers, asks
-from conformance.trial.laws.checkpoint import IDENTITY, READ, RESTORE, SERIALIZE
 
 
 def unsalted_once(inputs: Native, result: Native, memory: Memory) -> Native:

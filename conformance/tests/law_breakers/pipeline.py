@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from checks.laws.pipeline import CONSUMER, PROVIDER
 from conformance.tests.law_breakers.spoilt import Memory, Native, Sin, answers
-from conformance.trial.laws.pipeline import CONSUMER, PROVIDER
 
 GET, STATS, PRODUCE = f"{CONSUMER}.GetBatch", f"{CONSUMER}.Stats", f"{PROVIDER}.Produce"
 

@@ -15,7 +15,7 @@ from conformance.codec.framing import DIALECTS
 from conformance.contract.model import LawUse
 from conformance.tests.shipped import shipped_library
 from conformance.tests.small_spec import SHIPPED
-from conformance.trial.laws.law import LawBroken, LawTalk, Tools, known_laws
+from conformance.trial.law import LawBroken, LawTalk, Tools, known_laws
 
 JSON = DIALECTS["json"]
 BATCH = "UML_OS.Data.NextBatch_v2"
@@ -95,7 +95,7 @@ def told(law: str, wrongs: Sequence[tuple[Wrong, str]]) -> list[list[str]]:
             messages[number].append(message)
 
     use = LawUse(law, {}, (), (), "standard", codebook()[BATCH].contract.position)
-    instances = list(known_laws()[law].instances(Tools(codebook(), JSON), use))
+    instances = list(known_laws(SHIPPED)[law].instances(Tools(codebook(), JSON), use))
     asked = [
         Conversation(f"{number}::{one.slug}", partial(talk, number, one.start))
         for number in range(len(wrongs))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from checks.laws.stream import FIRING_COUNTS
 from conformance.tests.law_breakers.spoilt import Memory, Native, Sin, answers
-from conformance.trial.laws.stream import FIRING_COUNTS
 
 CHUNK, POSITION, CURSOR = "Stream.NextChunk", "Stream.Position", "Stream.Cursor"
 

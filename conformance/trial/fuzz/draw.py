@@ -24,7 +24,7 @@ from conformance.trial.fuzz.seed import (
     vocabulary_of,
 )
 from conformance.trial.fuzz.shrink import Choices, remade
-from conformance.trial.generators.generator import Native, generator_of
+from conformance.trial.generator import Native, generator_of
 from conformance.vectors.degenerate import degenerates
 from conformance.vectors.place import Path, Place, at, distinct_places, last_places, places, put
 
@@ -186,7 +186,7 @@ class _Hand:
 
     def __init__(self, forms: OperatorForms, seeds: Seeds, random: Random) -> None:
         self.contract, self.seeds, self.random = forms.contract, seeds, random
-        self.bounds, self.generator = Bounds.of(forms.contract), generator_of(forms.contract)
+        self.bounds, self.generator = Bounds.of(forms.contract), generator_of(forms.contract, forms.suite)
         self.words: Vocabulary = vocabulary_of(self.contract, seeds.all)
         self.known = {printed(native) for native in seeds.all}
         # Where the examples that a guard refuses are cheap, what is drawn there is to be cheap as well.

@@ -22,8 +22,7 @@ from conformance.trial.client import Asker
 from conformance.trial.fuzz.file_edits import Edit, Sizes, drawn_edit
 from conformance.trial.fuzz.judgement import judged
 from conformance.trial.fuzz.shrink import Choices, fixed, remade, smallest, some_of
-from conformance.trial.generators.database_file import valid
-from conformance.trial.generators.generator import Generator, Native, generator_of
+from conformance.trial.generator import Generator, Native, generator_of, valid
 from conformance.vectors.case import Asked, CallStep, Case, FileStep, TreeStep, label
 from conformance.vectors.exchange import AnyStep, Stage, Transcript, restarts
 
@@ -124,7 +123,7 @@ def fuzz_files(
     bases = [(case, Snapshots()) for case in _bases(cases)]
     for case, seen in bases:
         reference.walk(case.steps, seen)
-    generator = generator_of(contract) if contract.purity == "io" and contract.machine is None else None
+    generator = generator_of(contract, codebook.suite) if contract.purity == "io" and contract.machine is None else None
     if generator is not None and generator.listed is not None:
         for made in generator.listed():
             if search.found is None:

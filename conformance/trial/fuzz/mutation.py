@@ -23,7 +23,7 @@ from conformance.contract.types import (
 )
 from conformance.trial.fuzz.near_bytes import near_bytes
 from conformance.trial.fuzz.seed import Vocabulary
-from conformance.trial.generators.generator import Native
+from conformance.trial.generator import Native
 from conformance.vectors.degenerate import degenerates, empty, texts
 from conformance.vectors.place import ABSENT, Place, places, plain_map, put
 

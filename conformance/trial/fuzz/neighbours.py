@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 
 from conformance.contract.types import INTEGER_RANGES, Scalar, Struct, Tensor
-from conformance.trial.generators.generator import Native
+from conformance.trial.generator import Native
 from conformance.vectors.place import Path, Place, places, put
 
 _EXACT: Final = (11, 24, 53)  # bits that a float of 16, 32 and 64 bits holds exactly

@@ -18,7 +18,7 @@ from conformance.trial.fuzz.draw import DRAWN, GROWN, Drawn, drawn_calls
 from conformance.trial.fuzz.judgement import Figures, fuzz_check, judged
 from conformance.trial.fuzz.seed import Bounds, seeds_of
 from conformance.trial.fuzz.shrink import Choices, in_steps, simpler, smallest
-from conformance.trial.generators.generator import Native
+from conformance.trial.generator import Native
 from conformance.vectors.case import Asked, Case
 
 DEFAULT_EXAMPLES: Final = 200  # drawn calls per operator, beside the degenerate ones

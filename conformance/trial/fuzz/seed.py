@@ -14,7 +14,7 @@ from conformance.codec.codebook import OperatorForms
 from conformance.contract.engine_value import Unjudgeable
 from conformance.contract.expression import Environment
 from conformance.contract.model import Contract
-from conformance.trial.generators.generator import Native
+from conformance.trial.generator import Native
 from conformance.vectors.case import CallStep, Case
 from conformance.vectors.compact import holds_recipe
 from conformance.vectors.leaf import anywhere, is_reference

@@ -8,8 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from conformance.trial.generators.generator import Generator, Native
-from conformance.trial.generators.relational import (
+from checks.generators.relational import (
     LARGE,
     MANY,
     Array,
@@ -23,6 +22,7 @@ from conformance.trial.generators.relational import (
     random_graph,
     random_time,
 )
+from conformance.trial.generator import Generator, Native
 
 _LONG: Final = 400  # cells of a sequence that holds whatever is large
 _LIMITS: Final = (127, 128, 200, 256, 257, MANY - 9)  # of what is large: at and beside what a byte holds

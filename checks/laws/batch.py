@@ -10,10 +10,10 @@ from typing import Any, Final
 
 import numpy as np
 
+from checks.generators.batch import cell_graph, texts, walk, whole
+from checks.generators.relational import Array
 from conformance.backend.driver import Call
-from conformance.trial.generators.batch import cell_graph, texts, walk, whole
-from conformance.trial.generators.relational import Array
-from conformance.trial.laws.law import (
+from conformance.trial.law import (
     Asking,
     Axes,
     Law,
@@ -59,9 +59,9 @@ def _each(draw: Draw, relation: Relation, tools: Tools, numbers: Sequence[int]) 
         yield from relation(tools, inputs, f"input {number}")
 
 
-def _derived(name: str, sentence: str, calls: tuple[str, ...], relation: Relation, draw: Draw = whole) -> Law:
+def _derived(name: str, relation: Relation, draw: Draw = whole) -> Law:
     """A law of a relation in each of so many derived inputs."""
-    return Law(name, sentence, calls, partial(_each, draw, relation), {"inputs": 40}, _in_tens)
+    return Law(name, partial(_each, draw, relation), {"inputs": 40}, _in_tens)
 
 
 def _must_be_alike(expected: Array, actual: Array, what: str, call: Call) -> None:
@@ -328,70 +328,49 @@ def _texts_of_the_table(tools: Tools, inputs: Native, where: str) -> LawTalk:
 LAWS: Final = (
     _derived(
         "walk-from-row-to-row",
-        "A walk is the same alone and in company, each row is a neighbour of an earlier one with one hop less, and "
-        "what happened after the cutoff is there as a parent only, with `strict` not at all.",
-        (COLLECT,),
         _walks,
         walk,
     ),
     _derived(
         "orders-with-padding-last",
-        "The orders are permutations that put padding last.",
-        (PERMUTATIONS,),
         _orders,
         cell_graph,
     ),
     _derived(
         "blocks-by-column",
-        "After col_perm the column mask is block diagonal.",
-        (PERMUTATIONS, MASKS),
         _blocks,
         cell_graph,
     ),
     Law(
         "bandwidth-not-worse",
-        "On the fixtures the order of rows has no greater bandwidth than the walk's.",
-        (ADJACENCY, PERMUTATIONS),
         _bandwidth_not_worse,
         {"rows": [5, 12, 40]},
         _graphs,
     ),
     Law(
         "sizes-of-the-seed",
-        "The tensors have the bytes that the seed counts.",
-        (ADJACENCY, PERMUTATIONS),
         _sizes,
         {},
         _tensors,
     ),
     _derived(
         "batch-of-its-steps",
-        "A batch is what its steps make one after the other.",
-        (GRAPH, COLLECT, LINEARIZE, ADJACENCY, PERMUTATIONS, REMAP, BUILD),
         _batch_of_its_steps,
     ),
     _derived(
         "sequences-on-their-own",
-        "Seeds built together are seeds built alone, up to R and the text ids.",
-        (BUILD,),
         _independence,
     ),
     _derived(
         "no-global-numbers",
-        "Relabelling rows and texts in order, and listing the tables in another order, changes nothing.",
-        (BUILD,),
         _relabelling,
     ),
     _derived(
         "hidden-truth",
-        "Of a target whose truth is NULL, the value behind it is nowhere, and the truth is in its own slot alone.",
-        (BUILD,),
         _hidden_truth,
     ),
     _derived(
         "texts-of-the-table",
-        "Every text cell leads to its row of the text table, bit for bit.",
-        (REMAP,),
         _texts_of_the_table,
         texts,
     ),

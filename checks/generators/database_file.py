@@ -5,14 +5,12 @@ A statement that SQLite refuses is left out, so that every file is a valid one.
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterator
-from contextlib import closing
 from random import Random
 from typing import Final
 
-from conformance.trial.generators.database_values import COLUMN_NAMES, NAMES, NEARLY_TIMES, NUMBERS, TEXTS, TIMES
-from conformance.trial.generators.generator import Generator, Native
+from checks.generators.database_values import COLUMN_NAMES, NAMES, NEARLY_TIMES, NUMBERS, TEXTS, TIMES
+from conformance.trial.generator import Generator, Native, valid
 
 _NAMES: Final = ("b", "a", "Z", "ab", "é", "order")
 _NUMBERS: Final = ("1", "2", "3", "10", "-1", "1.0", "2.0", "2.5", "'1'", "'2'", "9007199254740993", "1e3")
@@ -61,19 +59,6 @@ def database_file(random: Random) -> Native:
         declaration[name] = words
     inputs = {"root": "a", "path": "d.db", "declaration": {name: words for name, words in declaration.items() if words}}
     return {"put": [{"path": "d.db", "sqlite": valid(statements)}], "inputs": inputs}
-
-
-def valid(statements: list[str]) -> list[str]:
-    """The statements that SQLite takes, one after the other."""
-    kept = []
-    with closing(sqlite3.connect(":memory:")) as connection:
-        for statement in statements:
-            try:
-                connection.execute(statement)
-            except sqlite3.Error:
-                continue
-            kept.append(statement)
-    return kept
 
 
 def _table(random: Random, name: str, keys: dict[str, str]) -> tuple[str, dict[str, str], list[str]]:

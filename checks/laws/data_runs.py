@@ -7,10 +7,8 @@ from dataclasses import replace
 from itertools import cycle, product, repeat
 from typing import Any, Final
 
-from conformance.backend.driver import RESTART
-from conformance.trial.laws.data_epochs import (
+from checks.laws.data_epochs import (
     DATASET_KEYS,
-    NEXT_BATCH,
     Cursor,
     SamplerRun,
     Step,
@@ -18,7 +16,8 @@ from conformance.trial.laws.data_epochs import (
     shown,
     walk,
 )
-from conformance.trial.laws.law import (
+from conformance.backend.driver import RESTART
+from conformance.trial.law import (
     Asking,
     Law,
     LawTalk,
@@ -234,8 +233,6 @@ def _must_summarize(tools: Tools, run: SamplerRun, steps: Sequence[Step]) -> Ask
 LAWS: Final = (
     Law(
         "shard-reassembly",
-        "The ranks' indices, concatenated, are the global batch, and all ranks answer the same cursor and metadata.",
-        (NEXT_BATCH,),
         _shard_reassembly,
         {
             "cardinality": [10, 97],
@@ -247,8 +244,6 @@ LAWS: Final = (
     ),
     Law(
         "world-size-independence",
-        "The global sequence is the same for every world size, also when it changes in the middle of an epoch.",
-        (NEXT_BATCH,),
         _world_size_independence,
         {
             "cardinality": [97],
@@ -260,8 +255,6 @@ LAWS: Final = (
     ),
     Law(
         "restore-continuity",
-        "From every cursor a fresh process goes on exactly as the uninterrupted run did.",
-        (NEXT_BATCH,),
         _restore_continuity,
         {
             "cardinality": [26],
@@ -279,24 +272,18 @@ LAWS: Final = (
     ),
     Law(
         "cursor-purity",
-        "An answer depends on the call alone, not on the calls before it or on their order.",
-        (NEXT_BATCH,),
         _cursor_purity,
         {"cardinality": [26], "batch": 8, "block": 5, "order": ["repeated", "interleaved", "reversed"]},
         restarts=lambda arguments: bool(arguments["order"] == "reversed"),
     ),
     Law(
         "cursor-round-trip",
-        "Cursors survive encoding and decoding, their bytes survive decoding and encoding, and no byte is spare.",
-        (ENCODE, DECODE),
         _cursor_round_trip,
         {"maps": 32, "keys": 30},
         Split(whole=("keys",), counts={"maps": "map"}),
     ),
     Law(
         "summary-of-a-run",
-        "The summary of a run's trace counts the samples that came and ends in the epoch where its cursor stands.",
-        (NEXT_BATCH, SUMMARIZE),
         _summary_of_a_run,
         {
             "cardinality": [26],

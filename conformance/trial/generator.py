@@ -2,30 +2,17 @@
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from functools import cache
 from random import Random
-from types import ModuleType
 from typing import Any
 
-import conformance.trial.generators as rooms
 from conformance.contract.model import Contract
 from conformance.contract.source import MalformedContract, Problem
-
-
-def offered(package: ModuleType, attribute: str) -> dict[str, Any]:
-    """What the modules of a package offer under `attribute`, by name; raises ValueError where a name comes twice."""
-    found: dict[str, Any] = {}
-    for module in pkgutil.iter_modules(package.__path__):
-        for one in getattr(importlib.import_module(f"{package.__name__}.{module.name}"), attribute, ()):
-            if one.name in found:
-                raise ValueError(f"two of {attribute} are called {one.name}")
-            found[one.name] = one
-    return found
-
+from conformance.contract.suite import Suite
+from conformance.trial.suite_code import offered
 
 Native = dict[str, Any]
 
@@ -45,18 +32,33 @@ class Generator:
 
 
 @cache
-def known_generators() -> Mapping[str, Generator]:
-    """Every generator of every family, found in the modules of this package that offer GENERATORS."""
-    return offered(rooms, "GENERATORS")
+def known_generators(suite: Suite) -> Mapping[str, Generator]:
+    """The generators of a suite by name, from the GENERATORS of its modules; raises MalformedContract."""
+    return offered(suite, suite.generators, "GENERATORS")
 
 
-def generator_of(contract: Contract) -> Generator | None:
+def generator_of(contract: Contract, suite: Suite) -> Generator | None:
     """The generator that a contract names, None where it names none; raises MalformedContract for one unheard of."""
     name = contract.fuzz_generator
     if not name:
         return None
-    if name not in known_generators():
-        hint = f"conformance/trial/generators has {', '.join(sorted(known_generators()))}"
+    if name not in known_generators(suite):
+        hint = f"the modules of the suite have {', '.join(sorted(known_generators(suite))) or 'none'}"
         problem = Problem(contract.source.at(("fuzz", "generator")), "C004", f"there is no generator {name!r}", hint)
         raise MalformedContract([problem])
-    return known_generators()[name]
+    return known_generators(suite)[name]
+
+
+def valid(statements: list[str]) -> list[str]:
+    """The statements that SQLite takes, one after the other."""
+    import sqlite3
+
+    kept = []
+    with closing(sqlite3.connect(":memory:")) as connection:
+        for statement in statements:
+            try:
+                connection.execute(statement)
+            except sqlite3.Error:
+                continue
+            kept.append(statement)
+    return kept

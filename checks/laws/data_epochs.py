@@ -8,7 +8,7 @@ from itertools import combinations, pairwise, repeat
 from typing import Any, Final
 
 from conformance.backend.driver import Call
-from conformance.trial.laws.law import (
+from conformance.trial.law import (
     Asking,
     Axes,
     Law,
@@ -311,40 +311,30 @@ _SIZES: Final = {"cardinality": [1, 10, 97], "batch": [1, 4, 48], "block": [1, 3
 LAWS: Final = (
     Law(
         "block-order-bijection",
-        "A block order holds every block id exactly once.",
-        (BLOCK_PERMUTE,),
         _block_order_bijection,
         {"num_blocks": [1, 2, 3, 5, 8, 64, 1000], "seeds": 8},
         Split(whole=("seeds",)),
     ),
     Law(
         "block-bijection",
-        "Over all positions of a block the answers are the block's own samples, each once, a constant stride apart.",
-        (INTRA_BLOCK_MAP,),
         _block_bijection,
         {"block_size": [1, 2, 3, 7, 64, 210, 1000], "block_id": [0, 1, 5], "tail": [1, 2, 40], "seeds": 3},
         _tails,
     ),
     Law(
         "epoch-bijection",
-        "A train epoch is a permutation of all samples, block by block, a short tail block last.",
-        (NEXT_BATCH,),
         _epoch_bijection,
         {**_SIZES, "seeds": 2},
         Split(counts={"seeds": "seed"}, fits=_affordable()),
     ),
     Law(
         "drop-last-epoch",
-        "With drop_last a train epoch is the beginning of the kept one, in full batches only.",
-        (NEXT_BATCH,),
         _drop_last_epoch,
         _SIZES,
         Split(fits=_affordable(drop_last=True)),
     ),
     Law(
         "eval-sequence",
-        "Eval and infer read every sample once in ascending order, the last batch cut, whatever drop_last says.",
-        (NEXT_BATCH,),
         _eval_sequence,
         {
             "cardinality": [1, 10, 97],
@@ -356,8 +346,6 @@ LAWS: Final = (
     ),
     Law(
         "epoch-reseeding",
-        "Every epoch, replay token, manifest hash and dataset key has an order of its own.",
-        (NEXT_BATCH,),
         _epoch_reseeding,
         {"cardinality": [64, 200], "batch": 64, "block": [1, 16, 2000], "epochs": 4},
         Split(whole=("epochs",), fits=_affordable()),

@@ -12,15 +12,15 @@ from itertools import product
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-import conformance.trial.laws as package
 from conformance.backend.driver import Call, Restart
 from conformance.backend.outcome import BadAnswer, ObservedFailure, ObservedResult, Outcome, observe
 from conformance.codec.codebook import Codebook
 from conformance.codec.framing import Dialect
 from conformance.contract.model import LawUse
 from conformance.contract.source import MalformedContract, Problem
+from conformance.contract.suite import Suite
 from conformance.trial.check import FailedCall
-from conformance.trial.generators.generator import offered
+from conformance.trial.suite_code import offered
 from conformance.vectors.temp_roots import Roots
 
 Axes = dict[str, tuple[Any, ...]]
@@ -191,11 +191,9 @@ EVERY_POINT: Final = Split()
 
 @dataclass(frozen=True, slots=True)
 class Law:
-    """A named relation: the sentence for the user, the operators it calls, its conversation and its parameters."""
+    """The conversation of a law that laws.yaml declares, and the values of its parameters."""
 
     name: str
-    sentence: str
-    calls: tuple[str, ...]  # operators called besides the one that declares the law
     talk: Callable[..., LawTalk]  # takes the tools and the arguments that the split makes
     defaults: Mapping[str, Any]  # the parameters that a contract may set in `over`
     split: Callable[[Axes], Iterator[tuple[str, Point]]] = EVERY_POINT
@@ -223,9 +221,9 @@ def _judging(start: Callable[[], LawTalk]) -> LawTalk:
 
 
 @cache
-def known_laws() -> Mapping[str, Law]:
-    """Every law of every family, found in the modules of this package that offer LAWS."""
-    return offered(package, "LAWS")
+def known_laws(suite: Suite) -> Mapping[str, Law]:
+    """The laws of a suite by name, from the LAWS of its modules; raises MalformedContract."""
+    return offered(suite, suite.laws, "LAWS")
 
 
 _MISSING = "nothing"

@@ -11,7 +11,7 @@ from zlib import crc32
 import numpy as np
 
 from conformance.backend.driver import RESTART, Call
-from conformance.trial.laws.law import Asking, Law, LawTalk, Tools, law_root, must, must_equal
+from conformance.trial.law import Asking, Law, LawTalk, Tools, law_root, must, must_equal
 
 PROVIDER: Final = "Pipeline.Provider"
 CONSUMER: Final = "Pipeline.Consumer"
@@ -209,30 +209,22 @@ def _order(tools: Tools, cache_files: int, size: int) -> LawTalk:
 LAWS: Final = (
     Law(
         "queue-every-row-once",
-        "Every row is handed out once and in order; its file goes with its last batch.",
-        METHODS,
         _every_row_once,
         {"files": [3], "batch_size": [3], "batches_per_file": [3], "size": [2, 4], "cache_files": [2]},
     ),
     Law(
         "queue-restart",
-        "A consumer that restarts begins the current file again, and no other.",
-        METHODS,
         _restarts,
         {"files": [3], "batch_size": [4], "batches_per_file": [2], "size": [3], "after": [2, 4]},
         restarts=lambda arguments: True,
     ),
     Law(
         "queue-backpressure",
-        "A file is made exactly where fewer than max_backlog_files wait.",
-        METHODS,
         _backpressure,
         {"backlog": [1, 2, 3], "turns": [9], "takes": [1, 2]},
     ),
     Law(
         "queue-order",
-        "Files are taken in the order of their names, whatever is read ahead.",
-        METHODS,
         _order,
         {"cache_files": [1, 3], "size": [2, 3]},
     ),

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from conformance.backend.driver import Call
-from conformance.trial.laws.law import (
+from conformance.trial.law import (
     Asking,
     Law,
     LawTalk,
@@ -308,8 +308,6 @@ def _firing_counts_add_up(tools: Tools, clock: int, chunk_size: int, levels: str
 LAWS: Final = (
     Law(
         "stream-restore-goes-on",
-        "A stream that was saved anywhere and restored, once or twice, goes on as the uninterrupted one.",
-        (),
         _restore_goes_on,
         {
             "kind": ["tokens", "file", "part", "shuffled", "interleaved", "input"],
@@ -322,37 +320,27 @@ LAWS: Final = (
     ),
     Law(
         "stream-refusal-changes-nothing",
-        "A refused restore leaves the files and the live stream as they were.",
-        (),
         _refusal_changes_nothing,
         {"reason": ["pulse", "length", "rank", "tokens", "file", "name"]},
     ),
     Law(
         "stream-no-gap-no-overlap",
-        "The chunks of all ranks, in the order of their ids, are the data cut at the end; all ranks stand alike.",
-        (),
         _no_gap_no_overlap,
         {"length": [1, 10, 37], "size": [1, 4, 40], "world_size": [1, 2, 3], "on_end": ["wrap", "stop"]},
     ),
     Law(
         "stream-sources-alike",
-        "The same tokens come in the same chunks, with the same cursor, whatever kind of source serves them.",
-        (),
         _sources_alike,
         {"length": [300], "size": [7, 100], "world_size": [1, 2]},
     ),
     Law(
         "stream-shuffle-keeps-slices",
-        "Every pass of a shuffled source serves every slice once, the short tail last; not all passes have one order.",
-        (),
         _shuffle_keeps_slices,
         {"length": [5, 256, 1200], "seeds": 2},
         Split(counts={"seeds": "seeds"}),
     ),
     Law(
         "firing-counts-add-up",
-        "The counts of a chunk are the sums of the counts of the two chunks that it can be cut into.",
-        (),
         _firing_counts_add_up,
         {"clock": [0, 1, 511, 512], "chunk_size": [2, 64, 513, 1024], "levels": ["seed", "coprime"]},
     ),

@@ -1,0 +1,1 @@
+"""The bundled suite's own Python: the conversations of its laws, and its generators of inputs."""

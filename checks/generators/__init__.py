@@ -1,0 +1,1 @@
+"""Generators of whole inputs for the fuzzing of the bundled suite."""

@@ -1,0 +1,240 @@
+"""Reads a `tally.toml`: every problem with its line and column, and no path that leaves the suite."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from conformance.contract.source import MalformedContract, Position, Problem
+from conformance.contract.suite import FILE, MutantWays, Setting, Suite
+
+_LIST: Final = "a list of texts"
+_TEXTS: Final = "texts"
+# What each table may have. The commands know what the values of [run] mean; they are defaults of its options.
+_KEYS: Final[Mapping[str, Mapping[str, str]]] = {
+    "suite": {"name": "text", "spec": "path", "vectors": "path", "reports": "path", "laws": _LIST, "generators": _LIST},
+    "backends": {},
+    "derive": {"reference": "text", "confirm": _LIST},
+    "mutants": {"command": "text", "folder": "path", "build": "text", "seconds": "number", "traced": "text"},
+    "sandbox": {"show": "paths", "hide": "paths", "programs": _LIST},
+    "run": {
+        "backend": _TEXTS,
+        "profile": "text",
+        "wire": "text",
+        "jobs": "number",
+        "timeout": "number",
+        "require": _TEXTS,
+        "expected-failures": "path",
+        "sandbox": "text",
+        "crash": "true or false",
+        "fuzz-examples": "number",
+        "show": "number",
+    },
+}
+_FITS: Final[Mapping[str, Any]] = {
+    "text": lambda value: isinstance(value, str),
+    "path": lambda value: isinstance(value, str),
+    "number": lambda value: isinstance(value, int | float) and not isinstance(value, bool),
+    "true or false": lambda value: isinstance(value, bool),
+    _LIST: lambda value: isinstance(value, list) and all(isinstance(one, str) for one in value),
+    "paths": lambda value: isinstance(value, list) and all(isinstance(one, str) for one in value),
+    _TEXTS: lambda value: isinstance(value, str) or _FITS[_LIST](value),
+}
+_WORDS: Final = {
+    "text": "a text",
+    "number": "a number",
+    "path": "a path below this file, as text",
+    "paths": "a list of paths below this file",
+    _TEXTS: "a text or a list of texts",
+}
+_MODULE: Final = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*\Z")
+_NAME: Final = re.compile(r"[A-Za-z][\w.-]*\Z")
+
+
+def read_suite(root: Path) -> Suite:
+    """The suite of a folder with a `tally.toml`; raises MalformedContract with all that is wrong in the file."""
+    import tomllib  # 10 ms
+
+    root = root.resolve()
+    file = root / FILE
+    try:
+        text = file.read_bytes().decode("utf-8")
+    except OSError as error:
+        hint = f"name a folder with a {FILE}; `tally init DIR` makes one"
+        raise MalformedContract([Problem(Position(str(file), 1, 1), "C010", f"{error.strerror}", hint)]) from None
+    except UnicodeDecodeError:
+        raise MalformedContract([Problem(Position(str(file), 1, 1), "C010", "the file is not UTF-8")]) from None
+    try:
+        body = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        said = re.fullmatch(r"(.*) \(at line (\d+), column (\d+)\)", str(error), re.DOTALL)
+        lines = text.count("\n") + 1
+        message, line, column = (said[1], int(said[2]), int(said[3])) if said else (str(error), lines, 1)
+        message = re.sub(r" \(at end of document\)\Z", "", message)
+        place = Position(str(file), line, column)
+        raise MalformedContract([Problem(place, "C010", f"not TOML: {message}", "see docs/suites.md")]) from None
+    reading = _Reading(root, text, body)
+    suite = reading.suite()
+    if reading.problems:
+        raise MalformedContract(reading.problems)
+    return suite
+
+
+class _Reading:
+    """Reads the tables of one file; `problems` lists what is wrong with them."""
+
+    def __init__(self, root: Path, text: str, body: Mapping[str, Any]) -> None:
+        self.root, self.lines, self.problems = root, text.splitlines(), list[Problem]()
+        self.body = {name: table for name, table in body.items() if self._is_table(name, table)}
+
+    def suite(self) -> Suite:
+        """What the tables say, as far as they are well formed."""
+        own, derive, ways = (self._table(name) for name in ("suite", "derive", "mutants"))
+        names = ("spec", "vectors", "reports")
+        folders = [str(own.get(name, name)) for name in names]
+        for name, folder in zip(names, folders, strict=True):
+            self._contained("suite", name, folder, needed=name == "spec")
+        for place in folders:
+            self._links(self.root / place)
+        suite = Suite(
+            self.root,
+            own.get("name", self.root.name),
+            (folders[0], folders[1], folders[2]),
+            self._backends(),
+            derive.get("reference", ""),
+            tuple(derive["confirm"]) if "confirm" in derive else None,
+            self._modules("laws", own),
+            self._modules("generators", own),
+            MutantWays(**ways),
+            {name: tuple(places) for name, places in self._table("sandbox").items()},
+            self._run(),
+        )
+        self._consistent(suite)
+        return suite
+
+    def _is_table(self, name: str, table: Any) -> bool:
+        if name not in _KEYS:
+            self._add(name, "", f"unknown table [{name}]", _hint(name, _KEYS))
+        elif not isinstance(table, dict):
+            self._add(name, "", f"{name} must be a table", f"write [{name}] and its keys below it")
+        return name in _KEYS and isinstance(table, dict)
+
+    def _table(self, name: str) -> dict[str, Any]:
+        """The values of a table that are of the right type."""
+        found: dict[str, Any] = {}
+        for key, value in self.body.get(name, {}).items():
+            kind = _KEYS[name].get(key)
+            if kind is None:
+                self._add(name, key, f"unknown key {key!r} in [{name}]", _hint(key, _KEYS[name]))
+            elif not _FITS[kind](value):
+                self._add(name, key, f"{key} is {value!r:.60}, not {_WORDS.get(kind, kind)}", "see docs/suites.md")
+            elif name != "suite" and kind in ("path", "paths"):
+                places = [value] if kind == "path" else value
+                inside = [self._contained(name, key, place, needed=key == "folder") for place in places]
+                if all(inside):
+                    found[key] = value
+            else:
+                found[key] = value
+        return found
+
+    def _backends(self) -> dict[str, str]:
+        found: dict[str, str] = {}
+        for name, command in self.body.get("backends", {}).items():
+            if not isinstance(command, str) or not command.strip():
+                self._add("backends", name, f"the backend {name!r} has no command", 'write NAME = "command"')
+            elif not _NAME.match(name):
+                hint = "use letters, digits, `_`, `.` and `-`, a letter first"
+                self._add("backends", name, f"{name!r} cannot name a backend", hint)
+            else:
+                found[name] = command
+        return found
+
+    def _modules(self, key: str, own: Mapping[str, Any]) -> tuple[str, ...]:
+        for name in own.get(key, ()):
+            if not _MODULE.match(name):
+                hint = 'write modules as Python imports them: "package.module"'
+                self._add("suite", key, f"{name!r} is no module", hint)
+        return tuple(own.get(key, ()))
+
+    def _run(self) -> dict[str, Setting]:
+        found: dict[str, Setting] = {}
+        for key, value in self._table("run").items():
+            if _KEYS["run"][key] == "path":
+                value = str(self.root / value)
+            elif _KEYS["run"][key] == _TEXTS and isinstance(value, str):
+                value = [value]
+            found[key] = Setting(value, self._place("run", key))
+        return found
+
+    def _consistent(self, suite: Suite) -> None:
+        known = ", ".join(suite.backends) or "none"
+        for key, names in (("reference", [suite.reference]), ("confirm", suite.confirm or ())):
+            for name in filter(None, names):
+                if name not in suite.backends:
+                    hint = _hint(name, suite.backends) or f"the names of [backends] are {known}"
+                    self._add("derive", key, f"there is no backend {name!r}", hint)
+        if suite.backends and not suite.reference:
+            self._add("derive", "", "no backend is the reference", "write `reference = NAME` in [derive]")
+        if suite.mutants.command and "{id}" not in suite.mutants.command:
+            self._add("mutants", "command", "the command does not say where the mutant's id goes", "write {id} in it")
+        if suite.mutants.command and suite.mutants.folder:
+            self._add("mutants", "folder", "both a command and a folder are given", "remove one of them")
+
+    def _contained(self, table: str, key: str, value: str, needed: bool = False) -> bool:
+        """Whether a path stays inside the suite; a problem where it does not, or is needed and not there."""
+        path = self.root / value
+        if "\0" in value or not path.resolve().is_relative_to(self.root):
+            self._add(table, key, f"{value!r} leaves the suite", "name a path below the folder of this file")
+            return False
+        if needed and not path.is_dir():
+            self._add(table, key, f"there is no folder {value!r}", "make it, or name another folder")
+            return False
+        return True
+
+    def _links(self, folder: Path) -> None:
+        """A problem for each link below a folder that leads out of the suite."""
+        for link in _links_below(folder):
+            if not link.resolve().is_relative_to(self.root):
+                place = Position(str(link), 1, 1)
+                hint = "copy the file into the suite"
+                self.problems.append(Problem(place, "C010", f"the link leaves the suite, to {link.resolve()}", hint))
+
+    def _add(self, table: str, key: str, message: str, hint: str) -> None:
+        self.problems.append(Problem(self._place(table, key), "C010", message, hint))
+
+    def _place(self, table: str, key: str) -> Position:
+        """The line and column of a key, or of its table where the key cannot be found; else the start of the file."""
+        here, found = "", (1, 1)
+        for number, line in enumerate(self.lines, start=1):
+            if header := re.match(r"\s*\[+\s*([\w\"'. -]+?)\s*\]", line):
+                here = header[1].strip("\"'")
+                if here == table:
+                    found = (number, line.index("[") + 1)
+                continue
+            named = re.match(r"\s*([\"']?)([\w.-]+)\1\s*[=.]", line)
+            if named and ((here, named[2]) == (table, key) or (not here and named[2].split(".")[0] == table)):
+                return Position(str(self.root / FILE), number, named.start(2) + 1)
+        return Position(str(self.root / FILE), *found)
+
+
+def _links_below(folder: Path) -> Iterator[Path]:
+    """The symbolic links in a folder; os.scandir tells them without asking about every file."""
+    try:
+        entries = list(os.scandir(folder))
+    except OSError:
+        return
+    for entry in entries:
+        if entry.is_symlink():
+            yield Path(entry.path)
+        elif entry.is_dir():
+            yield from _links_below(Path(entry.path))
+
+
+def _hint(word: str, known: Mapping[str, Any]) -> str:
+    from difflib import get_close_matches
+
+    close = get_close_matches(word, list(known), 1, 0.5)
+    return f"did you mean {close[0]}?" if close else f"known are {', '.join(known)}" if known else ""

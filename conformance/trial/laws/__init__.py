@@ -1,1 +1,0 @@
-"""Laws: relations between the answers to several calls. One module per family, two for data."""

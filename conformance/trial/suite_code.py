@@ -1,0 +1,42 @@
+"""The Python modules that a suite names: its laws and generators, imported in the process that tries them alone."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from conformance.contract.source import MalformedContract, Position, Problem
+from conformance.contract.suite import Suite
+
+
+def offered(suite: Suite, modules: Sequence[str], attribute: str) -> dict[str, Any]:
+    """What modules of a suite offer under `attribute`, by name; raises MalformedContract where one cannot be used."""
+    found: dict[str, Any] = {}
+    for name in modules:
+        module = _imported(suite, name)
+        for one in getattr(module, attribute, ()):
+            if one.name in found:
+                raise _unusable(suite, f"two of the {attribute} of its modules are called {one.name}", "rename one")
+            found[one.name] = one
+    return found
+
+
+def _imported(suite: Suite, name: str) -> Any:
+    root = str(suite.root)
+    if root not in sys.path:
+        sys.path.append(root)  # last, so that a suite shadows nothing
+    try:
+        module = importlib.import_module(name)
+    except Exception as error:
+        said = f"the module {name!r} cannot be imported: {type(error).__name__}: {error}"
+        raise _unusable(suite, said, "correct the module, or its name under [suite]") from None
+    if not str(getattr(module, "__file__", None) or "").startswith(root):
+        said = f"the module {name!r} is {getattr(module, '__file__', 'built in')}, which is not in the suite"
+        raise _unusable(suite, said, "give the suite's package a name of its own")
+    return module
+
+
+def _unusable(suite: Suite, message: str, hint: str) -> MalformedContract:
+    return MalformedContract([Problem(Position(str(suite.file), 1, 1), "C010", message, hint)])
