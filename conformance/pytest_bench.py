@@ -18,8 +18,9 @@ from conformance.report.record import entry_of, prose_of
 from conformance.trial.cases import blamed
 from conformance.trial.check import Check, Result, Verdict, outcome_name
 from conformance.trial.client import Asker
+from conformance.trial.forked import apart
 from conformance.trial.fuzz import Fuzzing
-from conformance.trial.options import RunOptions
+from conformance.trial.options import RunOptions, Silence
 from conformance.trial.plan import Plan, Trial
 from conformance.trial.run import reference, started_as
 from conformance.vectors.corpus import Corpus
@@ -41,8 +42,13 @@ class Bench:
         self._results: dict[str, Result] = {}
 
     @cached_property
-    def checks(self) -> Mapping[str, tuple[Check, Judge]]:
-        """Every check of the profile by its id, sorted, and how to judge it."""
+    def checks(self) -> Mapping[str, Check]:
+        """Every check of the profile by its id, sorted; the suite's own modules are not imported for this."""
+        return apart(lambda _: {id_: check for id_, (check, _) in self._judges.items()}, Silence())
+
+    @cached_property
+    def _judges(self) -> Mapping[str, tuple[Check, Judge]]:
+        """Every check and how to judge it."""
         found: dict[str, tuple[Check, Judge]] = {}
         for trial in self._plan.trials:
             for check in trial.checks:
@@ -61,7 +67,7 @@ class Bench:
     def judge(self, id_: str) -> Result:
         """The verdict on one check; a trial of several checks runs once."""
         if id_ not in self._results:
-            check, tried = self.checks[id_]
+            check, tried = self._judges[id_]
             hello = self._hello
             results = [self._unfit(check, hello)] if isinstance(hello, BadHello) else tried(hello)
             self._results |= {result.check.id: result for result in results}

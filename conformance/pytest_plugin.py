@@ -47,7 +47,7 @@ def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config
         bench = config.stash[_BENCH] = _bench(config)
         items += [
             CheckItem.from_parent(session, name=id_, nodeid=id_, bench=bench, check=check)
-            for id_, (check, _) in bench.checks.items()
+            for id_, check in bench.checks.items()
         ]
 
 

@@ -18,7 +18,7 @@ from conformance.trial.crash.reconstruction import Untraceable
 from conformance.trial.crash.strace import NotRun
 from conformance.trial.distortions import read_unnoticed, score_changes, score_lines, score_text, wire_score
 from conformance.trial.floor import ALL, Floor, floor_problems, floor_text, measure_floor, read_floor
-from conformance.trial.forked import Forked
+from conformance.trial.forked import Forked, apart
 from conformance.trial.kill_matrix import (
     KillMatrix,
     MutantRow,
@@ -46,7 +46,8 @@ def judge_mutants(ids: Sequence[str], kinds: Sequence[str], jobs: int, changed: 
     effort = Effort(kinds, Power(library, corpus, codebook_of(library)), committed if changed else None)
     try:
         with shown_progress("mutants") as progress:
-            matrix = measure_matrix(library, corpus, ids, Forked(jobs), progress, effort)
+            # The mutants meet the suite's own laws and generators, which are not imported in this process.
+            matrix = apart(lambda told: measure_matrix(library, corpus, ids, Forked(jobs), told, effort), progress)
             floor = None if ids else measure_floor(library, corpus, progress)
     except (NotRun, Untraceable) as error:
         raise Complaint(

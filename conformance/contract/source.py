@@ -47,6 +47,9 @@ class MalformedContract(Exception):
         self.problems = tuple(sorted(problems))
         super().__init__("\n".join(map(str, self.problems)))
 
+    def __reduce__(self) -> tuple[type[MalformedContract], tuple[tuple[Problem, ...]]]:
+        return MalformedContract, (self.problems,)
+
 
 MAX_NESTING: Final = 256  # lists and maps in one another; the deepest case has 98
 MAX_VALUES: Final = 200_000  # in one file; 100,000 take 8 s, the largest contract has 16,000

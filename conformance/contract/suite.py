@@ -54,6 +54,11 @@ class Suite:
     run: Mapping[str, Setting] = field(default_factory=dict, hash=False)  # defaults of the options of `tally run`
 
     @property
+    def has_code(self) -> bool:
+        """Whether it has Python modules of its own."""
+        return bool(self.laws or self.generators)
+
+    @property
     def spec(self) -> Path:
         """The contracts."""
         return self.root / self.folders[0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -197,8 +198,16 @@ def _missing_document(check: Check, subject: Subject) -> str:
 
 @cache
 def _defined(text: str) -> frozenset[str]:
-    """The names that a file of tests defines; cached, because many requirements name the same file."""
-    return frozenset(re.findall(r"\b(?:def|class)\s+(\w+)", text))
+    """The names that a file of tests defines; cached, because many requirements name the same file.
+
+    The file is parsed and not run. One that is no Python, or of another language, has the names that its words show.
+    """
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return frozenset(re.findall(r"\b(?:def|class|function|fn|func)\s+(\w+)", text))
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+    return frozenset(node.name for node in ast.walk(tree) if isinstance(node, kinds))
 
 
 @rule("L107", "checks-mutual")

@@ -111,13 +111,19 @@ def _pins(body: Any, path: Path) -> Iterator[tuple[Path, Any, Any]]:
 
 @rule("L103", "laws-known")
 def laws_known(subject: Subject) -> Iterator[Found]:
-    """Every law that a contract or a requirement names exists."""
+    """Every law that a contract or a requirement names exists, and every parameter that a contract sets."""
     hint = f"known laws: {', '.join(sorted(subject.known_laws)) or 'none'}"
     for contract in subject.contracts:
         for k, use in enumerate(contract.laws):
             if use.law not in subject.known_laws:
                 where = contract.source.at(("laws", k, "law"))
                 yield where, f"unknown law {use.law!r}", contract.operator, hint
+            known = subject.library.laws[use.law].parameters if use.law in subject.library.laws else use.over
+            for name in use.over:
+                if name not in known:
+                    where = contract.source.key_at(("laws", k, "over", name))
+                    told = f"it has {', '.join(known) or 'none'}"
+                    yield where, f"the law {use.law} has no parameter {name!r}", contract.operator, told
     for row in rows(subject.library):
         for text in row.checks:
             check = check_of(text)

@@ -8,13 +8,13 @@ from pathlib import Path
 from tempfile import mkdtemp
 
 from checks.generators.database_file import listed_files
-from conformance.trial.generator import valid
 from checks.generators.database_values import NAMES
 from conformance.codec.codebook import codebook_of
 from conformance.tests.counter_spec import COUNTER, NAME, load
 from conformance.trial.fuzz.program import Program
 from conformance.trial.fuzz.program_again import emptied, rounds
 from conformance.trial.fuzz.program_draw import Urn, urn_of
+from conformance.trial.generator import valid
 
 
 @cache

@@ -13,13 +13,16 @@ import threading
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
+from dataclasses import dataclass
 from functools import partial
 from multiprocessing.connection import Connection, wait
 from typing import Any, Final, TypeVar
 
+from conformance.trial.options import Progress
+
 T = TypeVar("T")
 Tell = Callable[[Any], None]
-_TOLD, _DONE, _RAISED = "told", "done", "raised"
+_TOLD, _DONE, _RAISED, _MADE = "told", "done", "raised", "made"
 _LOST: Final = 70  # the exit status of a child without its parent
 
 
@@ -87,6 +90,41 @@ def share_out(work: Callable[[Iterator[T], Tell], None], items: Sequence[T], job
                     told(value)
                 else:
                     running.remove(ready)
+
+
+def apart(work: Callable[[Progress], T], progress: Progress) -> T:
+    """What the work makes, in a child process whose progress is shown here; raises what it raises, and LostWorker.
+
+    What the child imports is not imported here. On a system without fork the work is done in this process.
+    """
+    if "fork" not in multiprocessing.get_all_start_methods():
+        return work(progress)
+    made: list[T] = []
+    with _Children() as children:
+        receiving = children.start(lambda tell: tell((_MADE, work(_Relayed(tell)))))
+        while (received := _received(receiving))[0] == _TOLD:
+            name, value = received[1]
+            if name == _MADE:
+                made.append(value)
+            else:
+                getattr(progress, name)(*value)
+    return made[0]
+
+
+@dataclass(frozen=True, slots=True)
+class _Relayed:
+    """Progress of a child, told to its parent."""
+
+    tell: Tell
+
+    def stage(self, name: str, total: int) -> None:
+        self.tell(("stage", (name, total)))
+
+    def step(self, count: int = 1) -> None:
+        self.tell(("step", (count,)))
+
+    def note(self, text: str) -> None:
+        self.tell(("note", (text,)))
 
 
 def _apply(function: Callable[[Any], Any], item: Any, tell: Tell) -> None:

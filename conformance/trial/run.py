@@ -24,7 +24,7 @@ from conformance.contract.library import Library
 from conformance.contract.suite import Suite
 from conformance.trial.check import Result, Verdict
 from conformance.trial.client import Asker
-from conformance.trial.forked import share_out
+from conformance.trial.forked import apart, share_out
 from conformance.trial.options import Progress, RunOptions, Selection, Silence
 from conformance.trial.plan import Plan, Trial
 from conformance.trial.run_result import BackendIdentity, Counts, Diagnosis, RunResult
@@ -44,10 +44,24 @@ class UnfitBackend(Exception):
         super().__init__(reason)
         self.reason, self.stderr_tail, self.begun = reason, stderr_tail, begun
 
+    def __reduce__(self) -> tuple[type[UnfitBackend], tuple[str, str, bool]]:
+        return UnfitBackend, (self.reason, self.stderr_tail, self.begun)
+
 
 def run_trial(library: Library, corpus: Corpus, options: RunOptions, progress: Progress | None = None) -> RunResult:
-    """Put one backend on trial; raises BackendNotFound before anything starts, UnfitBackend where hello fails."""
-    return _Run(library, corpus, options, progress or Silence()).result()
+    """Put one backend on trial; raises BackendNotFound before anything starts, UnfitBackend where hello fails.
+
+    Where the suite has Python of its own and the run needs it, all of that happens in a child process.
+    """
+
+    def tried(progress: Progress) -> RunResult:
+        return _Run(library, corpus, options, progress).result()
+
+    # Expected failures may name checks of larger profiles, laws among them.
+    needs_code = library.suite.has_code and (options.includes("standard") or options.expected_failures)
+    if needs_code and not options.same_process:
+        return apart(tried, progress or Silence())
+    return tried(progress or Silence())
 
 
 @dataclass(slots=True)
