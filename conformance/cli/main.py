@@ -27,6 +27,7 @@ COMMANDS: Final = {
     "explain": "show the rule behind a check, and how a value is derived",
     "schema": "print the JSON Schema of an operator's messages",
     "new-backend": "write the skeleton of a backend",
+    "init": "write a new suite of contracts",
     "lint": "check the contracts against the lint rules",
     "vectors": "build, check or compare the frozen vectors",
     "mutants": "run every mutant against the vectors",

@@ -256,7 +256,7 @@ def record_of(run: RunResult, library: Library) -> Record:
         "profile": run.profile,
         "prose": prose_of(entries, library),
         "results": entries,
-        "scope": {"operators": list(run.tried), "of": run.declarable},
+        "scope": _scope_of(run),
         "seed": run.seed,
         "selection": run.selection,
         "unattributed": sorted(run.unattributed),
@@ -267,6 +267,11 @@ def record_of(run: RunResult, library: Library) -> Record:
         "verdicts": {verdict.value: run.count(verdict) for verdict in Verdict},
     }
     return Record({**members, "sentence": sentence_of(members)})
+
+
+def _scope_of(run: RunResult) -> dict[str, Any]:
+    unconfirmed = {"unconfirmed": run.unconfirmed} if run.unconfirmed else {}
+    return {"operators": list(run.tried), "of": run.declarable, **unconfirmed}
 
 
 def observations_of(measured: Mapping[str, Any]) -> dict[str, Any]:

@@ -51,6 +51,8 @@ def sentence_of(members: Mapping[str, Any]) -> str:
     if part:
         tried.insert(0, counted(counts["run"], "check"))
     tried.append(f"crash safety {crash_words(members['crash'])}")
+    if unconfirmed := scope.get("unconfirmed", 0):
+        tried.append(f"warning: {counted(unconfirmed, 'vector')} of one implementation, with no second derivation")
     red = "; ".join(_red(members))
     return f"{verdict}{part}: {red + '; ' if red else ''}{', '.join(tried)}"
 

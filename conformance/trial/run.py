@@ -22,7 +22,7 @@ from conformance.codec.codebook import Codebook, codebook_of
 from conformance.codec.framing import DIALECTS
 from conformance.contract.library import Library
 from conformance.contract.suite import Suite
-from conformance.trial.check import Result, Verdict
+from conformance.trial.check import Kind, Result, Verdict
 from conformance.trial.client import Asker
 from conformance.trial.forked import apart, share_out
 from conformance.trial.options import Progress, RunOptions, Selection, Silence
@@ -121,6 +121,7 @@ class _Run:
             results=results,
             unattributed=tuple(sorted(self.unattributed)),
             declarable=len(self.library.declarable),
+            unconfirmed=self.unconfirmed(results),
             missing=tuple(sorted({*options.require} - hello.operators)),
             crash=crash,
             obstacles=tuple(sorted(set(self.obstacles))),
@@ -142,6 +143,12 @@ class _Run:
             },
         )
         return run if run.conformant else replace(run, diagnosis=self.diagnosis(results))
+
+    def unconfirmed(self, results: Sequence[Result]) -> int:
+        """How many of the vectors that ran have a value that no second derivation confirms."""
+        known = self.corpus.index.operators
+        ran = (r.check for r in results if r.check.kind is Kind.VECTOR and r.verdict is not Verdict.NOT_APPLICABLE)
+        return sum(one.operator in known and known[one.operator].confirmed_by.get(one.id) == () for one in ran)
 
     def diagnosis(self, results: Sequence[Result]) -> Diagnosis | None:
         """The known mistake behind the failures; None where no kill matrix is committed to look it up in."""

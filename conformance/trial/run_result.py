@@ -78,6 +78,7 @@ class RunResult:
     missing: tuple[str, ...] = ()  # required, but not declared
     crash: Mapping[str, Mapping[str, Any]] | None = None  # workload -> level reached; None where it was not tried
     obstacles: tuple[str, ...] = ()  # why nothing can be judged: the stand-in was wrong or lost
+    unconfirmed: int = 0  # vectors that ran and that no second derivation confirms
     observations: Mapping[str, Any] = field(default_factory=dict, compare=False)  # never in the record
 
     @property

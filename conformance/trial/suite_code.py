@@ -26,9 +26,13 @@ def offered(suite: Suite, modules: Sequence[str], attribute: str) -> dict[str, A
 def _imported(suite: Suite, name: str) -> Any:
     root = str(suite.root)
     if root not in sys.path:
-        sys.path.append(root)  # last, so that a suite shadows nothing
+        sys.path.append(root)  # what a module imports later is found, and shadows nothing
     try:
-        module = importlib.import_module(name)
+        sys.path.insert(0, root)  # the suite's own packages, whatever else has their names
+        try:
+            module = importlib.import_module(name)
+        finally:
+            sys.path.remove(root)
     except Exception as error:
         said = f"the module {name!r} cannot be imported: {type(error).__name__}: {error}"
         raise _unusable(suite, said, "correct the module, or its name under [suite]") from None
