@@ -1,0 +1,213 @@
+"""A suite of one's own, outside this repository: it works at once, and its Python runs where it is asked for alone."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from conformance.backend.mutant_copy import copy_digest, drop_copy, mutant_copy
+from conformance.cli.main import status_of
+from conformance.contract.finder import bundled_suite
+from conformance.contract.library import load_library
+from conformance.contract.suite_file import read_suite
+from conformance.pytest_bench import Bench
+from conformance.report.record import read_record
+from conformance.trial.options import RunOptions
+from conformance.vectors.corpus import load_corpus
+
+Capture = pytest.CaptureFixture[str]
+OPERATOR = "Bounds.Clamp_v1"
+TRAP = """
+import os
+open({mark!r}, "a").write(f"{{os.getpid()}}\\n")
+"""
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A suite that `tally init` made; not to be changed."""
+    folder = tmp_path_factory.mktemp("elsewhere") / "bounds"
+    assert status_of(["init", str(folder)]) == 0
+    return folder
+
+
+@pytest.fixture
+def own(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of it, which is the current folder."""
+    folder = tmp_path / "bounds"
+    shutil.copytree(made, folder)
+    monkeypatch.chdir(folder)
+    return folder
+
+
+def edit(file: Path, old: str, new: str) -> None:
+    text = file.read_text("utf-8")
+    assert text.count(old) == 1, old
+    file.write_text(text.replace(old, new), "utf-8")
+
+
+@pytest.mark.parametrize("command", [["lint"], ["vectors", "build"], ["vectors", "check"], ["schema"]])
+def test_a_new_suite_passes(own: Path, command: list[str], capsys: Capture) -> None:
+    assert status_of(command) == 0, "".join(capsys.readouterr())
+
+
+def test_a_run_says_that_one_implementation_alone_made_the_vectors(own: Path, capsys: Capture) -> None:
+    assert status_of(["run", "--output", "out"]) == 0
+    said = "CONFORMANT: 1 of 1 operator, profile standard, crash safety not tried, warning: 46 vectors of one"
+    assert read_record((own / "out" / "record.json").read_bytes()).members["sentence"].startswith(said)
+    assert said.partition(",")[0] in capsys.readouterr().out
+
+
+def test_a_second_derivation_takes_the_warning_away(own: Path, capsys: Capture) -> None:
+    edit(own / "tally.toml", "confirm = []", 'confirm = ["second"]')
+    edit(own / "tally.toml", "[derive]", 'second = "python:reference.operators:backend"\n\n[derive]')
+    assert status_of(["vectors", "build"]) == 0
+    assert status_of(["run", "--profile", "quick"]) == 0
+    assert "warning" not in capsys.readouterr().out
+
+
+def test_a_second_derivation_that_answers_otherwise_is_red(own: Path, capsys: Capture) -> None:
+    shutil.copytree(own / "reference", own / "other")
+    edit(own / "other" / "operators.py", "min(max(value, low), high)", "max(value, low)")
+    edit(own / "tally.toml", "confirm = []", 'confirm = ["other"]')
+    edit(own / "tally.toml", "[derive]", 'other = "python:other.operators:backend"\n\n[derive]')
+    assert status_of(["vectors", "build"]) == 1
+    assert "V001 reference and other disagree" in capsys.readouterr().err
+
+
+def test_init_overwrites_nothing(own: Path, capsys: Capture) -> None:
+    before = (own / "tally.toml").read_bytes()
+    assert status_of(["init", "."]) == 2
+    assert "T005 this file exists already" in capsys.readouterr().err
+    assert (own / "tally.toml").read_bytes() == before
+
+
+def test_every_mutant_is_the_reference_in_a_patched_copy(own: Path, capsys: Capture) -> None:
+    assert status_of(["mutants", "--write"]) == 0
+    said = capsys.readouterr().out
+    assert "3 mutants: 1 control alive, 2 killed" in said
+    assert status_of(["lint"]) == 0
+    assert status_of(["run", "--backend", "mutant:no-upper-bound", "--profile", "quick"]) == 1
+    assert "diagnosis: does not apply the upper bound (B02); as mutant no-upper-bound" in capsys.readouterr().out
+    assert (own / "reference" / "operators.py").read_text("utf-8").count("min(max(value, low), high)") == 1
+
+
+def test_a_patch_that_does_not_apply_is_red_and_says_why(own: Path, capsys: Capture) -> None:
+    edit(own / "spec" / "bounds" / "mutants.yaml", "if not low <= high:", "if low > high:")
+    assert status_of(["mutants", "bounds-not-compared"]) == 1
+    said = capsys.readouterr().out
+    assert "bounds-not-compared not applied: operators.py: the text to replace is there 0 times" in said
+
+
+def test_a_patch_cannot_leave_the_copy(own: Path, capsys: Capture) -> None:
+    mutants = own / "spec" / "bounds" / "mutants.yaml"
+    edit(mutants, 'file: operators.py, find: "if not', 'file: ../tally.toml, find: "if not')
+    assert status_of(["mutants", "bounds-not-compared"]) == 1
+    assert "there is no such file in the folder of the reference" in capsys.readouterr().out
+
+
+BUILT = """
+import pathlib, sys
+text = pathlib.Path("reference/operators.py").read_text()
+if "if False" in text:
+    sys.exit("an error of the compiler")
+pathlib.Path("reference/made.py").write_text(text)
+"""
+
+
+def test_a_reference_that_must_be_built_is_built_in_each_copy(own: Path, capsys: Capture) -> None:
+    """As for a compiled language: what runs is not the file that is patched."""
+    (own / "reference" / "build.py").write_text(BUILT)
+    shutil.copy(own / "reference" / "operators.py", own / "reference" / "made.py")
+    edit(own / "tally.toml", "python:reference.operators:backend", "python:reference.made:backend")
+    edit(own / "tally.toml", 'folder = "reference"', 'folder = "reference"\nbuild = "python reference/build.py"')
+    assert status_of(["mutants", "no-upper-bound", "bounds-not-compared"]) == 1
+    said = capsys.readouterr().out
+    assert "no-upper-bound       killed" in said
+    assert "bounds-not-compared does not run: it cannot be built: an error of the compiler" in said
+
+
+def test_a_build_has_a_limit(own: Path, capsys: Capture) -> None:
+    (own / "reference" / "build.py").write_text("import time\ntime.sleep(60)\n")
+    more = 'folder = "reference"\nseconds = 0.5\nbuild = "python reference/build.py"'
+    edit(own / "tally.toml", 'folder = "reference"', more)
+    assert status_of(["mutants", "no-upper-bound"]) == 1
+    assert "building took more than 0.5 seconds" in capsys.readouterr().out
+
+
+def test_a_copy_is_made_once_and_removed_when_it_is_told_so(own: Path) -> None:
+    suite = read_suite(own)
+    copy = mutant_copy(suite, "no-upper-bound")
+    assert mutant_copy(suite, "no-upper-bound") == copy
+    assert copy.is_relative_to(Path(tempfile.gettempdir()).resolve())
+    assert copy_digest(suite, "no-upper-bound") != copy_digest(suite, "control")
+    drop_copy(suite, "no-upper-bound")
+    assert not copy.exists()
+
+
+@pytest.fixture
+def traps(own: Path, tmp_path: Path) -> Path:
+    """Where each module of the suite, law or reference, writes the process that runs it."""
+    mark = tmp_path / "ran"
+    for name in ("suite_laws.py", "reference/__init__.py"):
+        (own / name).write_text(TRAP.format(mark=str(mark)) + (own / name).read_text("utf-8"), "utf-8")
+    return mark
+
+
+READING = (["lint"], ["lint", "--coverage"], ["schema"], ["schema", OPERATOR], ["explain", OPERATOR])
+
+
+@pytest.mark.parametrize("command", READING)
+def test_lint_and_schema_run_nothing_of_a_suite(traps: Path, command: list[str], capsys: Capture) -> None:
+    assert status_of(command) == 0, "".join(capsys.readouterr())
+    assert not traps.exists()
+
+
+def test_a_run_has_the_suites_modules_in_other_processes(traps: Path) -> None:
+    assert status_of(["run"]) == 0
+    processes = set(traps.read_text("utf-8").split())
+    assert len(processes) >= 2  # of the laws, and of the reference
+    assert str(os.getpid()) not in processes
+    assert "suite_laws" not in sys.modules
+
+
+def test_the_plugin_imports_no_module_of_a_suite_while_it_collects(traps: Path) -> None:
+    suite = read_suite(Path.cwd())
+    bench = Bench(load_library(suite), load_corpus(suite), RunOptions())
+    assert f"{OPERATOR}#clamping-twice::value=0" in bench.checks
+    assert str(os.getpid()) not in traps.read_text("utf-8").split()
+    assert "suite_laws" not in sys.modules
+
+
+def test_a_law_without_its_conversation_is_refused_with_its_place(own: Path, capsys: Capture) -> None:
+    edit(own / "suite_laws.py", '"clamping-twice"', '"clamping-thrice"')
+    assert status_of(["run"]) == 2
+    said = capsys.readouterr().err
+    assert "spec/bounds/Bounds.Clamp_v1.yaml:28:3: C004 there is no law 'clamping-twice'" in said
+    assert "Traceback" not in said
+
+
+def test_a_module_that_cannot_be_imported_is_refused(own: Path, capsys: Capture) -> None:
+    (own / "suite_laws.py").write_text("raise RuntimeError('no')\n")
+    assert status_of(["run"]) == 2
+    assert "C010 the module 'suite_laws' cannot be imported: RuntimeError: no" in capsys.readouterr().err
+
+
+def test_lint_knows_the_parameters_of_a_law(own: Path, capsys: Capture) -> None:
+    contract = own / "spec" / "bounds" / "Bounds.Clamp_v1.yaml"
+    edit(contract, "{law: clamping-twice,", "{law: clamping-twice, over: {valeu: [1]},")
+    status_of(["lint"])
+    assert "L103 the law clamping-twice has no parameter 'valeu'" in capsys.readouterr().out
+
+
+def test_a_suite_with_packages_named_like_ours_shadows_nothing(own: Path) -> None:
+    for name in ("conformance", "impl", "checks"):
+        (own / name).mkdir()
+        (own / name / "__init__.py").write_text("raise ImportError('the package of the user')\n")
+    assert status_of(["run"]) == 0
+    assert bundled_suite().root not in (own, own.parent)
