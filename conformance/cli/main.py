@@ -28,6 +28,7 @@ COMMANDS: Final = {
     "schema": "print the JSON Schema of an operator's messages",
     "new-backend": "write the skeleton of a backend",
     "init": "write a new suite of contracts",
+    "new-operator": "add an operator to a suite",
     "lint": "check the contracts against the lint rules",
     "vectors": "build, check or compare the frozen vectors",
     "mutants": "run every mutant against the vectors",

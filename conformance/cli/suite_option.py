@@ -65,7 +65,7 @@ def _defaults(context: click.Context, suite: Suite) -> dict[str, object]:
             parameter.type_cast_value(context, setting.value)
         except click.BadParameter as error:
             hint = f"`tally run --help` tells what --{key} takes"
-            raise Complaint(str(setting.position), "C010", f"{key}: {error.message}", hint) from None
+            raise Complaint(str(setting.position), "C018", f"{key}: {error.message}", hint) from None
         assert parameter.name is not None
         found[parameter.name] = setting.value
     return found

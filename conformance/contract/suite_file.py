@@ -64,9 +64,9 @@ def read_suite(root: Path) -> Suite:
         text = file.read_bytes().decode("utf-8")
     except OSError as error:
         hint = f"name a folder with a {FILE}; `tally init DIR` makes one"
-        raise MalformedContract([Problem(Position(str(file), 1, 1), "C010", f"{error.strerror}", hint)]) from None
+        raise MalformedContract([Problem(Position(str(file), 1, 1), "C018", f"{error.strerror}", hint)]) from None
     except UnicodeDecodeError:
-        raise MalformedContract([Problem(Position(str(file), 1, 1), "C010", "the file is not UTF-8")]) from None
+        raise MalformedContract([Problem(Position(str(file), 1, 1), "C018", "the file is not UTF-8")]) from None
     try:
         body = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
@@ -75,7 +75,7 @@ def read_suite(root: Path) -> Suite:
         message, line, column = (said[1], int(said[2]), int(said[3])) if said else (str(error), lines, 1)
         message = re.sub(r" \(at end of document\)\Z", "", message)
         place = Position(str(file), line, column)
-        raise MalformedContract([Problem(place, "C010", f"not TOML: {message}", "see docs/suites.md")]) from None
+        raise MalformedContract([Problem(place, "C018", f"not TOML: {message}", "see docs/suites.md")]) from None
     reading = _Reading(root, text, body)
     suite = reading.suite()
     if reading.problems:
@@ -200,10 +200,10 @@ class _Reading:
             if not link.resolve().is_relative_to(self.root):
                 place = Position(str(link), 1, 1)
                 hint = "copy the file into the suite"
-                self.problems.append(Problem(place, "C010", f"the link leaves the suite, to {link.resolve()}", hint))
+                self.problems.append(Problem(place, "C018", f"the link leaves the suite, to {link.resolve()}", hint))
 
     def _add(self, table: str, key: str, message: str, hint: str) -> None:
-        self.problems.append(Problem(self._place(table, key), "C010", message, hint))
+        self.problems.append(Problem(self._place(table, key), "C018", message, hint))
 
     def _place(self, table: str, key: str) -> Position:
         """The line and column of a key, or of its table where the key cannot be found; else the start of the file."""

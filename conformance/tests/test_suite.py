@@ -76,23 +76,23 @@ def test_a_suite_that_does_not_speak_of_second_derivations_has_not_renounced_the
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ('name = "text"', "name = text", "tally.toml:2:8: C010 not TOML: Invalid value"),
-        ("[backends]", "[backends", "tally.toml:5:10: C010 not TOML"),
-        ("[backends]", "[backend]", "tally.toml:5:1: C010 unknown table [backend]\n    hint: did you mean backends?"),
-        ("spec =", "specs =", "tally.toml:3:1: C010 unknown key 'specs' in [suite]\n    hint: did you mean spec?"),
-        ('"contracts"', "3", "tally.toml:3:1: C010 spec is 3, not a path below this file, as text"),
-        ('"contracts"', '"gone"', "tally.toml:3:1: C010 there is no folder 'gone'"),
-        ('"contracts"', '"../x"', "tally.toml:3:1: C010 '../x' leaves the suite"),
-        ('"contracts"', '"/etc"', "tally.toml:3:1: C010 '/etc' leaves the suite"),
-        ('"known.json"', '"../known.json"', "tally.toml:19:1: C010 '../known.json' leaves the suite"),
-        ('folder = "code"', 'folder = "cod"', "tally.toml:14:1: C010 there is no folder 'cod'"),
-        ('folder = "code"', 'command = "serve"', "tally.toml:14:1: C010 the command does not say where"),
-        ('reference = "mine"', 'reference = "mime"', "tally.toml:10:1: C010 there is no backend 'mime'"),
-        ('reference = "mine"\n', "", "tally.toml:9:1: C010 no backend is the reference"),
-        ('["other"]', '"other"', "tally.toml:11:1: C010 confirm is 'other', not a list of texts"),
-        ("jobs = 2", "jobs = true", "tally.toml:17:1: C010 jobs is True, not a number"),
-        ("mine = ", '"my own" = ', "C010 'my own' cannot name a backend"),
-        ('name = "text"', 'name = "text"\nlaws = ["a/b"]', "tally.toml:3:1: C010 'a/b' is no module"),
+        ('name = "text"', "name = text", "tally.toml:2:8: C018 not TOML: Invalid value"),
+        ("[backends]", "[backends", "tally.toml:5:10: C018 not TOML"),
+        ("[backends]", "[backend]", "tally.toml:5:1: C018 unknown table [backend]\n    hint: did you mean backends?"),
+        ("spec =", "specs =", "tally.toml:3:1: C018 unknown key 'specs' in [suite]\n    hint: did you mean spec?"),
+        ('"contracts"', "3", "tally.toml:3:1: C018 spec is 3, not a path below this file, as text"),
+        ('"contracts"', '"gone"', "tally.toml:3:1: C018 there is no folder 'gone'"),
+        ('"contracts"', '"../x"', "tally.toml:3:1: C018 '../x' leaves the suite"),
+        ('"contracts"', '"/etc"', "tally.toml:3:1: C018 '/etc' leaves the suite"),
+        ('"known.json"', '"../known.json"', "tally.toml:19:1: C018 '../known.json' leaves the suite"),
+        ('folder = "code"', 'folder = "cod"', "tally.toml:14:1: C018 there is no folder 'cod'"),
+        ('folder = "code"', 'command = "serve"', "tally.toml:14:1: C018 the command does not say where"),
+        ('reference = "mine"', 'reference = "mime"', "tally.toml:10:1: C018 there is no backend 'mime'"),
+        ('reference = "mine"\n', "", "tally.toml:9:1: C018 no backend is the reference"),
+        ('["other"]', '"other"', "tally.toml:11:1: C018 confirm is 'other', not a list of texts"),
+        ("jobs = 2", "jobs = true", "tally.toml:17:1: C018 jobs is True, not a number"),
+        ("mine = ", '"my own" = ', "C018 'my own' cannot name a backend"),
+        ('name = "text"', 'name = "text"\nlaws = ["a/b"]', "tally.toml:3:1: C018 'a/b' is no module"),
     ],
 )
 def test_what_is_wrong_has_its_place_and_a_fix(folder: Path, old: str, new: str, said: str) -> None:
@@ -103,7 +103,7 @@ def test_what_is_wrong_has_its_place_and_a_fix(folder: Path, old: str, new: str,
 
 
 def test_a_file_that_is_no_text_is_refused(folder: Path) -> None:
-    assert problems(folder, b"\xff\xfe") == ["tally.toml:1:1: C010 the file is not UTF-8"]
+    assert problems(folder, b"\xff\xfe") == ["tally.toml:1:1: C018 the file is not UTF-8"]
 
 
 @pytest.mark.parametrize("inside", ["contracts", "contracts/text/op.yaml", "vectors/index.json"])
@@ -173,14 +173,14 @@ def test_every_command_takes_a_suite_and_refuses_one_that_is_not_there(
 ) -> None:
     assert status_of([*command, "--suite", str(tmp_path)]) == 2
     said = "".join(capsys.readouterr())
-    assert "tally.toml:1:1: C010 No such file or directory" in said
+    assert "tally.toml:1:1: C018 No such file or directory" in said
     assert "Traceback" not in said
 
 
 def test_a_default_that_its_option_refuses_has_its_place(folder: Path, capsys: Capture) -> None:
     (folder / "tally.toml").write_text(WHOLE.replace("jobs = 2", 'profile = "fast"'))
     assert status_of(["run", "--suite", str(folder)]) == 2
-    assert "tally.toml:17:1: C010 profile: 'fast' is not one of" in capsys.readouterr().err
+    assert "tally.toml:17:1: C018 profile: 'fast' is not one of" in capsys.readouterr().err
 
 
 def test_the_harness_knows_no_backend_and_no_family_of_the_bundled_suite() -> None:

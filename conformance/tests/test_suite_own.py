@@ -77,7 +77,7 @@ def test_a_second_derivation_that_answers_otherwise_is_red(own: Path, capsys: Ca
     edit(own / "tally.toml", "confirm = []", 'confirm = ["other"]')
     edit(own / "tally.toml", "[derive]", 'other = "python:other.operators:backend"\n\n[derive]')
     assert status_of(["vectors", "build"]) == 1
-    assert "V001 reference and other disagree" in capsys.readouterr().err
+    assert "reference and other disagree: step" in capsys.readouterr().err
 
 
 def test_init_overwrites_nothing(own: Path, capsys: Capture) -> None:
@@ -195,7 +195,7 @@ def test_a_law_without_its_conversation_is_refused_with_its_place(own: Path, cap
 def test_a_module_that_cannot_be_imported_is_refused(own: Path, capsys: Capture) -> None:
     (own / "suite_laws.py").write_text("raise RuntimeError('no')\n")
     assert status_of(["run"]) == 2
-    assert "C010 the module 'suite_laws' cannot be imported: RuntimeError: no" in capsys.readouterr().err
+    assert "C018 the module 'suite_laws' cannot be imported: RuntimeError: no" in capsys.readouterr().err
 
 
 def test_lint_knows_the_parameters_of_a_law(own: Path, capsys: Capture) -> None:
@@ -211,3 +211,27 @@ def test_a_suite_with_packages_named_like_ours_shadows_nothing(own: Path) -> Non
         (own / name / "__init__.py").write_text("raise ImportError('the package of the user')\n")
     assert status_of(["run"]) == 0
     assert bundled_suite().root not in (own, own.parent)
+
+
+@pytest.mark.parametrize("name", ["Bounds.Twice_v2", "Text.Trim_v1"])  # in the family that is there, and in a new one
+def test_a_new_operator_works_at_once(own: Path, name: str, capsys: Capture) -> None:
+    assert status_of(["new-operator", name]) == 0
+    assert status_of(["vectors", "build"]) == 0
+    assert status_of(["mutants", "--write"]) == 0, capsys.readouterr().out
+    assert status_of(["lint"]) == 0, capsys.readouterr().out
+    assert status_of(["run"]) == 0
+    assert "CONFORMANT: 2 of 2 operators" in " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.parametrize(("name", "said"), [(OPERATOR, "T005 the suite has this"), ("trim", "T003 this cannot name")])
+def test_a_name_that_is_taken_or_none_changes_nothing(own: Path, name: str, said: str, capsys: Capture) -> None:
+    before = {file: file.read_bytes() for file in own.rglob("*") if file.is_file()}
+    assert status_of(["new-operator", name]) == 2
+    assert said in capsys.readouterr().err
+    assert {file: file.read_bytes() for file in own.rglob("*") if file.is_file()} == before
+
+
+def test_a_reference_of_another_language_is_left_to_the_user(own: Path, capsys: Capture) -> None:
+    (own / "reference" / "operators.py").rename(own / "reference" / "main.rs")
+    assert status_of(["new-operator", "Text.Trim_v1"]) == 0
+    assert "left to you: add Text.Trim_v1 to the reference" in capsys.readouterr().out

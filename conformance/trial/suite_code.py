@@ -43,4 +43,4 @@ def _imported(suite: Suite, name: str) -> Any:
 
 
 def _unusable(suite: Suite, message: str, hint: str) -> MalformedContract:
-    return MalformedContract([Problem(Position(str(suite.file), 1, 1), "C010", message, hint)])
+    return MalformedContract([Problem(Position(str(suite.file), 1, 1), "C018", message, hint)])
