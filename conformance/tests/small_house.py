@@ -38,7 +38,7 @@ def furnish(root: Path) -> None:
     spec = root / "spec"
     (spec / "data").mkdir(parents=True)
     shutil.copytree(shipped.spec / "schema", spec / "schema")
-    for name in ("errors.yaml", "types.yaml"):
+    for name in ("errors.yaml", "types.yaml", "data/laws.yaml"):
         shutil.copy(shipped.spec / name, spec / name)
     body = yaml.safe_load((shipped.root / CONTRACT).read_text("utf-8"))
     body["vectors"] = [group for group in body["vectors"] if group["group"] in ("pinned-orders", "sizes", "no-blocks")]

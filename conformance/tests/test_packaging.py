@@ -186,7 +186,8 @@ def test_the_wheel_holds_the_house_its_data_and_no_tests(built: Path) -> None:
     (file,) = built.glob("*.whl")
     with zipfile.ZipFile(file) as wheel:
         names = set(wheel.namelist())
-    data = {f"conformance/_data/{name}" for name in tracked("spec", "vectors", "reports")}
+    data = {f"conformance/_data/{name}" for name in tracked("spec", "vectors", "reports", "checks")}
+    data.add("conformance/_data/tally.toml")
     code = {name for name in tracked("conformance", "impl") if "/tests/" not in name}
     # A developer's own last run lies in reports/last; a fresh clone has none.
     inside = {name for name in names if ".dist-info/" not in name and "/reports/last/" not in name}
@@ -198,9 +199,10 @@ def test_the_sdist_holds_what_tests_and_chores_need(built: Path) -> None:
     (file,) = built.glob("*.tar.gz")
     with tarfile.open(file) as sdist:
         names = {name.partition("/")[2] for name in sdist.getnames()}
-    wanted = tracked("spec", "vectors", "reports", "conformance", "impl", "docs", "examples", "benchmarks", ".ci")
+    data = ("checks", "spec", "vectors", "reports")
+    wanted = tracked(*data, "conformance", "impl", "docs", "examples", "benchmarks", ".ci")
     assert wanted - names == set()
-    assert {"noxfile.py", "conftest.py", "pyproject.toml", "LICENSE", "CHANGELOG.md", "CONTRIBUTING.md"} <= names
+    assert {"noxfile.py", "conftest.py", "tally.toml", "pyproject.toml", "LICENSE", "CHANGELOG.md", "CONTRIBUTING.md"} <= names
 
 
 def test_no_module_outside_the_tests_needs_them() -> None:
