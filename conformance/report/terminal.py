@@ -34,7 +34,7 @@ from conformance.report.writer import Observations
 from conformance.vectors.jsontext import write_whole
 
 # The kinds of checks in the order of the columns, with their titles.
-_KINDS: Final = {"vector": "vectors", "law": "laws", "behaviour": "behaviour", "fuzz": "fuzz", "crash": "crash"}
+KINDS: Final = {"vector": "vectors", "law": "laws", "behaviour": "behaviour", "fuzz": "fuzz", "crash": "crash"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +89,9 @@ def verdict_table(records: Sequence[Record]) -> Table:
 
 
 def _by_kind(table: Table, record: Record) -> None:
-    kinds = [kind for kind in _KINDS if any(entry["kind"] == kind for entry in record.entries)]
+    kinds = [kind for kind in KINDS if any(entry["kind"] == kind for entry in record.entries)]
     for kind in kinds:
-        table.add_column(_KINDS[kind], justify="right")
+        table.add_column(KINDS[kind], justify="right")
     table.add_column("verdict")
     for operator, entries in by_operator(record.entries).items():
         cells = [_cell(score_of(entry for entry in entries if entry["kind"] == kind)) for kind in kinds]
@@ -145,7 +145,7 @@ def show(
         console.print(shown.append(printable(text), style=style), soft_wrap=True)
 
     for record in records:
-        for label, text in _banner(record):
+        for label, text in banner(record):
             line(text, label=label)
         line()
     table = verdict_table(records)
@@ -158,7 +158,7 @@ def show(
             line(f"{record['backend']['text']}", style="bold underline")
         _failures(record, observations, console, line, most)
         width = min(console.width, _WIDEST)
-        for text, style in _remarks(record):
+        for text, style in remarks(record):
             for piece in _wrapped(text, width):
                 line(piece, style)
         line(record.sentence, _style(record.verdict))
@@ -170,7 +170,8 @@ def _style(verdict: str) -> str:
     return "bold yellow" if verdict.startswith(PASSED) else "bold red"
 
 
-def _banner(record: Record) -> Iterator[tuple[str, str]]:
+def banner(record: Record) -> Iterator[tuple[str, str]]:
+    """What was tried, how and against what, as labelled lines; one without a label continues the last."""
     backend, counts = record["backend"], record["counts"]
     said = " ".join(filter(None, [backend["name"], backend["version"]]))
     language = f" ({backend['language']})" if backend["language"] else ""
@@ -193,7 +194,7 @@ def _failures(record: Record, observations: Observations, console: Console, line
         size = counted(alike.size, "check")
         line(f"{_GROUP[entry['verdict']]} {number} of {len(groups)} ({size}): {entry['id']}", "bold red")
         facts = facts_of(entry, record["prose"], tried_in(record), stderr_in(observations, entry))
-        others = [_others(alike)] if alike.others else []
+        others = [others_alike(alike)] if alike.others else []
         if hint := looks_like([alike.first, *alike.others]):
             others.append(Fact("looks like", hint))
         for label, text in lines_of([*facts, *others], min(console.width, _WIDEST)):
@@ -205,7 +206,8 @@ def _failures(record: Record, observations: Observations, console: Console, line
         line()
 
 
-def _others(alike: Alike) -> Fact:
+def others_alike(alike: Alike) -> Fact:
+    """How many other failures of a group there are, by group of cases."""
     groups = Counter(entry["group"] for entry in alike.others)
     named = ", ".join(f"{group} {count}" for group, count in groups.most_common(4))
     hidden = sum(count for _, count in groups.most_common()[4:])
@@ -213,7 +215,8 @@ def _others(alike: Alike) -> Fact:
     return Fact("alike", f"Same failure in {checks}: {named}" + (f", other groups {hidden}" if hidden else ""))
 
 
-def _remarks(record: Record) -> Iterator[tuple[str, str]]:
+def remarks(record: Record) -> Iterator[tuple[str, str]]:
+    """What a run says beside its failures, each with its style: red, yellow, dim, or bold for the diagnosis."""
     if unknown := sorted({*record["backend"]["operators"]} - {*record["contracts"]}):
         more = f" and {len(unknown) - 3} more" if len(unknown) > 3 else ""
         yield f"declared, but no contract has this name: {', '.join(unknown[:3])}{more}", "yellow"
