@@ -61,6 +61,12 @@ class BackendView:
         """The backend as the user named it."""
         return str(self.record["backend"]["text"])
 
+    @property
+    def sentence(self) -> str:
+        """The verdict's sentence without the verdict, which is its headline."""
+        said = self.record.sentence.removeprefix(self.record.verdict).removeprefix(":").strip()
+        return f"{said[:1].upper()}{said[1:]}"
+
 
 def html_page(records: Sequence[Record], observations: Sequence[Observations | None], proof: Proof | None) -> str:
     """The page of one run or of several side by side, with one member of `observations` for each record.

@@ -56,7 +56,7 @@ class Apart:
 class Parting:
     """Where two sequences part: the elements before `agreed` are equal, one of those up to `until` is not.
 
-    `around` holds the answered elements near that place, with their indices.
+    `around` holds the answered elements near that place, with their indices; `expected` is the right one at that place.
     """
 
     unit: str
@@ -64,6 +64,12 @@ class Parting:
     until: int
     count: int
     around: tuple[tuple[int, str], ...] = ()
+    expected: str = ""
+
+    @property
+    def whole(self) -> bool:
+        """Whether the elements near that place are all that the sequence has."""
+        return len(self.around) == self.count
 
     @property
     def share(self) -> float:
@@ -164,8 +170,14 @@ def parting_of(entry: Entry) -> Parting | None:
     first = max(index - _NEIGHBOURS, 0)
     near = [(first + k, found[first + k]) for k in range(min(2 * _NEIGHBOURS + 1, len(found) - first))]
     scalars = all(isinstance(value, str | int | bool) for _, value in near)
-    around = tuple((k, cut(str(value), 24)) for k, value in near) if scalars else ()
-    return Parting("element", index, index + 1, len(found), around)
+    around = tuple((k, _element(value)) for k, value in near) if scalars else ()
+    return Parting("element", index, index + 1, len(found), around, _element(entry["difference"]["expected"]))
+
+
+def _element(value: Any) -> str:
+    """An element in a narrow cell; whole numbers and digests are told apart by their beginning."""
+    text = str(value)
+    return text if len(text) <= 24 else f"{text[:24]}..."
 
 
 def _inner(value: Any, step: str) -> Any:

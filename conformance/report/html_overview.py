@@ -95,12 +95,12 @@ class TimeRow:
 def time_rows(record: Record, observations: Observations) -> Sequence[TimeRow]:
     """The operators of a record, the slowest first; empty where no time was observed."""
     durations: Mapping[str, float] = observations.get("durations", {})
-    spent: Counter[str] = Counter()
+    spent: dict[str, float] = {}
     checks: Counter[str] = Counter()
     for entry in record.entries:
         checks[entry["operator"]] += entry["verdict"] != "not_applicable"
         if entry["id"] in durations:
-            spent[entry["operator"]] += durations[entry["id"]]  # type: ignore[assignment]
+            spent[entry["operator"]] = spent.get(entry["operator"], 0) + durations[entry["id"]]
     most = max(spent.values(), default=0) or 1
     order = sorted(spent, key=lambda operator: (-spent[operator], operator))
     return [TimeRow(name, checks[name], spent[name], spent[name] / most) for name in order]

@@ -9,6 +9,8 @@
     id, operator, kind, why: data.whys[why], letters, notes,
     text: [id, data.whys[why], cites, ...notes.map((note) => note[1])].join("\n").toLowerCase(),
   }));
+  const red = (check) => check.notes.length > 0;
+  checks.sort((a, b) => red(b) - red(a)); // what is red comes first, else by name
   const fields = ["query", "operator", "kind", "backend", "verdict"].filter(byId);
   let found = checks;
   let drawn = 0;
