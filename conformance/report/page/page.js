@@ -1,6 +1,6 @@
 "use strict";
 (() => {
-  const PAGE = 100; // rows that are drawn at a time: drawing, not filtering, costs time
+  const PAGE = 50; // rows that are drawn at a time: drawing, not filtering, costs time
   const WORDS = { p: "pass", f: "fail", e: "error", x: "excused", n: "n/a", "-": "not run" };
   const TONES = { p: "good", f: "bad", e: "bad", x: "fair" };
   const byId = (id) => document.getElementById(id);
