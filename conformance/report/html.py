@@ -74,7 +74,8 @@ def html_page(records: Sequence[Record], observations: Sequence[Observations | N
     The same records, observations and proof give the same bytes.
     """
     environment = _environment()
-    views, anchors = [], []
+    views: list[BackendView] = []
+    anchors: list[Mapping[str, str]] = []
     for number, (record, observed) in enumerate(zip(records, observations, strict=True)):
         view, places = _view(number, record, observed or {})
         views.append(view)
@@ -106,7 +107,8 @@ def policy(style: str, script: str) -> str:
 def _view(number: int, record: Record, observations: Observations) -> tuple[BackendView, Mapping[str, str]]:
     """A backend's part of the page, and the anchors of its failing checks."""
     groups = group_alike(failures_of(record.entries), record["prose"])
-    failures, anchors = [], {}
+    failures: list[FailureView] = []
+    anchors: dict[str, str] = {}
     for place, alike in enumerate(groups[:MOST_GROUPS], 1):
         anchor = f"failure-{number + 1}-{place}"
         failures.append(failure_view(alike, anchor, record, observations))

@@ -190,4 +190,6 @@ def _inner(value: Any, step: str) -> Any:
 def _pretty(value: Any) -> str:
     """A wire value over several lines where it is short enough to be read; a long one is cut."""
     text = json_text(value)
-    return json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False) if len(text) <= LONGEST else cut(text, LONGEST)
+    if len(text) > LONGEST:
+        return cut(text, LONGEST)
+    return json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False)

@@ -1,4 +1,4 @@
-"""What the HTML page shows in tables and bars: the matrix, crash levels, time, where sequences part, what is missing."""
+"""What the HTML page shows in tables and bars: the matrix, crash levels, time, wrong sequences, what is missing."""
 
 from __future__ import annotations
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final
 
-from conformance.contract.family import Requirement
-from conformance.contract.library import Library
+from conformance.contract.family import Requirements
 from conformance.trial.committed_reports import FLOOR_FILE, MATRIX_FILE, read_report
 from conformance.trial.floor import ALL, LIMIT, PassRate, read_floor
 from conformance.trial.kill_matrix import FORMAT
@@ -43,17 +43,16 @@ class Proof:
     excluded: tuple[Untested, ...]
 
 
-def proof_of(library: Library) -> Proof | None:
-    """The proof that a suite commits beside its contracts, None where it commits none.
+def proof_of(folder: Path, requirements: Mapping[str, Requirements]) -> Proof | None:
+    """The proof that a suite commits in its folder of reports, None where it commits none; requirements by family.
 
     Raises UnreadableReport where a report is there and cannot be read.
     """
-    folder = library.layout.reports
     if not (folder / MATRIX_FILE).is_file() or not (folder / FLOOR_FILE).is_file():
         return None
     summary: Mapping[str, Any] = read_report(folder / MATRIX_FILE, FORMAT, _summary, "tally mutants --write")
     floor = read_floor(folder / FLOOR_FILE)
-    rows = {row.id: row for row in _rows(library)}
+    rows = {row.id: row for _, family in sorted(requirements.items()) for row in family.requirements}
     alone = [rows[id_] for id_ in summary["requirements_of_the_reference_only"] if id_ in rows]
     return Proof(
         kills={name: PassRate(summary[count], summary[of]) for name, (count, of) in _KILLERS.items()},
@@ -72,8 +71,3 @@ def _summary(report: Mapping[str, Any]) -> Mapping[str, Any]:
         for member in members:
             int(summary[member])
     return {**summary, "requirements_of_the_reference_only": list(summary["requirements_of_the_reference_only"])}
-
-
-def _rows(library: Library) -> Iterator[Requirement]:
-    for _, family in sorted(library.requirements.items()):
-        yield from family.requirements

@@ -1,4 +1,4 @@
-"""The HTML page in Chromium: it is used with mouse and keyboard, is accessible, and obeys nothing that a record says."""
+"""The HTML page in Chromium: used with mouse and keyboard, accessible, and obeying nothing that a record says."""
 
 from __future__ import annotations
 
@@ -205,7 +205,7 @@ def test_the_policy_lets_no_other_script_or_style_act(started: Any, tmp_path: Pa
         const script = document.createElement("script");
         script.textContent = "window.hit = 1";
         document.body.append(script);
-        document.body.insertAdjacentHTML("beforeend", 
+        document.body.insertAdjacentHTML("beforeend",
             "<p style='color: red' id='painted'>x</p><img src='https://example.org/x.png'>");
     }""")
     assert found.page.evaluate("window.hit") is None
