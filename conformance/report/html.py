@@ -23,6 +23,7 @@ from conformance.report.html_overview import (
     expected_failures,
     matrix_of,
     parting_rows,
+    sound,
     time_rows,
     unasked_operators,
     undeclared,
@@ -77,7 +78,7 @@ def html_page(records: Sequence[Record], observations: Sequence[Observations | N
     views: list[BackendView] = []
     anchors: list[Mapping[str, str]] = []
     for number, (record, observed) in enumerate(zip(records, observations, strict=True)):
-        view, places = _view(number, record, observed or {})
+        view, places = _view(number, record, sound(observed or {}))
         views.append(view)
         anchors.append(places)
     style, script = (_source(environment, f"page.{kind}") for kind in ("css", "js"))

@@ -31,7 +31,7 @@ _AFTER: Final = 140
 _NEIGHBOURS: Final = 4  # elements of a sequence on each side of the first that differs
 # These facts are drawn in another form.
 _DRAWN: Final = frozenset({"differs at", "expected", "actual", "asked", "repeat", "explain", "stderr"})
-_STEPS = re.compile(r"[^.\[\]]+|\[[0-9]+\]")
+_STEPS = re.compile(r"[^.\[\]]+|\[[0-9]{1,18}\]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +157,8 @@ def parting_of(entry: Entry) -> Parting | None:
     """Where the sequence of a failure parts; None where no sequence of two elements or more differs."""
     calls = entry.get("details", {}).get("calls")
     if calls is not None:
-        return Parting("call", calls["agreed"], calls["differs"], calls["count"]) if calls["count"] > 1 else None
+        agreed, differs, count = calls["agreed"], calls["differs"], calls["count"]
+        return Parting("call", agreed, differs, count) if 0 <= agreed < differs <= count > 1 else None
     steps = _STEPS.findall(entry.get("difference", {}).get("path", ""))
     if len(steps) < 2 or not steps[-1].startswith("["):
         return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -15,6 +15,31 @@ from conformance.report.writer import Observations
 
 LEVELS: Final = ("kill", "ext4", "posix")
 BINS: Final = 20  # of a histogram; each is 5 % of a sequence
+_COUNTS: Final = ("total", "tried", "bad")  # of crash states
+
+
+def sound(observations: Observations) -> Observations:
+    """The observations that have the form in which a run writes them; nothing signs them, so others are left out."""
+    fits: Mapping[str, Callable[[Any], bool]] = {
+        "seconds": _is_number,
+        "calls": _is_number,
+        "durations": lambda value: _is_map(value, _is_number),
+        "stderr": lambda value: _is_map(value, lambda text: isinstance(text, str)),
+        "crash_states": lambda value: _is_map(value, lambda levels: _is_map(levels, _is_counted)),
+    }
+    return {name: value for name, value in observations.items() if name in fits and fits[name](value)}
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1e15
+
+
+def _is_map(value: Any, fits: Callable[[Any], bool]) -> bool:
+    return isinstance(value, dict) and all(map(fits, value.values()))
+
+
+def _is_counted(value: Any) -> bool:
+    return _is_map(value, _is_number) and all(name in value for name in _COUNTS)
 
 
 @dataclass(frozen=True, slots=True)

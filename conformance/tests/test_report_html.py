@@ -8,6 +8,7 @@ import json
 import re
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,6 +21,7 @@ from conformance.report.html_overview import (
     expected_failures,
     matrix_of,
     parting_rows,
+    sound,
     time_rows,
     unasked_operators,
     undeclared,
@@ -146,6 +148,9 @@ def test_a_sequence_parts_at_the_index_of_its_path() -> None:
         sequence(3, 40, path="elsewhere.list"),
         lost(MAP, "boom"),
         summed(0, 1, 1),
+        summed(9, 8, 10),
+        summed(0, 11, 10),
+        sequence(10**18, 40),
     ],
 )
 def test_where_no_sequence_is_known_none_is_drawn(result: Result) -> None:
@@ -214,6 +219,24 @@ def test_the_time_of_an_operator_is_that_of_its_checks() -> None:
     assert (slow.operator, slow.checks, slow.seconds, slow.share) == (BATCH, 1, 3.0, 1.0)
     assert (fast.operator, fast.checks, fast.seconds, fast.share) == (MAP, 2, 1.5, 0.5)
     assert time_rows(record(passed(MAP, "a")), {}) == []
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"seconds": "soon"},
+        {"calls": True},
+        {"durations": {"a": "long"}},
+        {"durations": [1]},
+        {"stderr": {"a": 1}},
+        {"crash_states": {"W": {"kill": {"total": 1}}}},
+        {"seconds": float("nan")},
+    ],
+    ids=str,
+)
+def test_observations_of_another_form_are_left_out(odd: dict[str, Any]) -> None:
+    assert sound({**odd, "host": "x"}) == {}
+    assert html_page([record(lost(MAP, "boom"))], [odd], None) == html_page([record(lost(MAP, "boom"))], [None], None)
 
 
 def test_the_histogram_counts_where_sequences_part() -> None:
