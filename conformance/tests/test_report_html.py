@@ -226,9 +226,9 @@ def test_the_time_of_an_operator_is_that_of_its_checks() -> None:
     [
         {"seconds": "soon"},
         {"calls": True},
-        {"durations": {"a": "long"}},
+        {"durations": {f"{MAP}::tail-blocks::boom": "long"}},
         {"durations": [1]},
-        {"stderr": {"a": 1}},
+        {"stderr": {f"{MAP}::tail-blocks::boom": 1}},
         {"crash_states": {"W": {"kill": {"total": 1}}}},
         {"seconds": float("nan")},
     ],
