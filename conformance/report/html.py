@@ -94,6 +94,22 @@ def html_page(records: Sequence[Record], observations: Sequence[Observations | N
     )
 
 
+def html_file(records: Sequence[Record], observed: Sequence[Observations]) -> str:
+    """The page with the proof of the installed suite, which it shows where the records were made with its contracts.
+
+    Raises MalformedContract where the installed contracts cannot be read, UnreadableReport where its proof cannot.
+    """
+    from conformance.contract.finder import find_layout
+    from conformance.contract.library import load_library
+    from conformance.report.html_proof import proof_of
+    from conformance.vectors.lock import contract_digests
+
+    library = load_library(find_layout())
+    contracts = dict(contract_digests(library))
+    own = all(record["contracts"] == contracts for record in records)
+    return html_page(records, observed, proof_of(library.layout.reports, library.requirements) if own else None)
+
+
 def policy(style: str, script: str) -> str:
     """The content security policy that lets this style and this script act, and nothing else."""
     style_hash, script_hash = (

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from conformance.report.failure import group_alike
-from conformance.report.html import MOST_GROUPS, html_page
+from conformance.report.html import MOST_GROUPS, html_file, html_page
 from conformance.report.html_checks import checks_json, inert
 from conformance.report.html_failures import failure_view, marked, parting_of
 from conformance.report.html_overview import (
@@ -33,6 +33,7 @@ from conformance.tests.shipped import shipped_library
 from conformance.trial.check import Difference, FailedCall, Kind, Result, Verdict
 from conformance.trial.committed_reports import FLOOR_FILE, MATRIX_FILE, UnreadableReport
 from conformance.trial.run_result import ExpectedFailure
+from conformance.vectors.lock import contract_digests
 
 
 class Elements(HTMLParser):
@@ -304,6 +305,12 @@ def test_the_proof_is_what_the_suite_commits() -> None:
     assert [row.id for row in proof.reference_only] == summary["requirements_of_the_reference_only"]
     assert all(row.reason and row.text for row in (*proof.reference_only, *proof.excluded))
     assert len(proof.excluded) > 5
+
+
+def test_a_file_has_the_proof_only_where_the_contracts_are_those_installed() -> None:
+    own = record(passed(MAP, "a"), contracts=contract_digests(shipped_library()))
+    assert 'id="proof"' in html_file([own, own], [{}, {}])
+    assert 'id="proof"' not in html_file([own, record(passed(MAP, "a"))], [{}, {}])
 
 
 def test_a_suite_without_reports_has_no_proof(tmp_path: Path) -> None:
