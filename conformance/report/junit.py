@@ -3,38 +3,28 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from fnmatch import fnmatchcase
+from collections.abc import Sequence
 from io import BytesIO
-from pathlib import Path
-from typing import Any
 from xml.etree import ElementTree as ET
 
-from conformance.report.failure import facts_of, plain, stderr_in, tried_in
+from conformance.report.failure import excuse_of, facts_of, headline, plain, stderr_in, tried_in
 from conformance.report.record import Entry, Record, by_operator
-from conformance.report.verdict import crash_words
+from conformance.report.verdict import crash_words, troubles
 from conformance.report.writer import Observations
-from conformance.vectors.jsontext import write_whole
 
 # XML 1.0 has no place for these, escaped or not; servers refuse the whole file.
 _ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _RUN = "tallystick"  # the suite of what belongs to no operator
 
 
-class JUnit:
-    """Writes junit.xml."""
-
-    name = "junit"
-
-    def write(self, record: Record, observations: Observations, folder: Path) -> Sequence[Path]:
-        """Write junit.xml: failure = a wrong answer, error = a crash, a timeout or a broken protocol."""
-        file = folder / "junit.xml"
-        tree = ET.ElementTree(suites_of(record, observations))
-        ET.indent(tree)
-        page = BytesIO()
-        tree.write(page, encoding="utf-8", xml_declaration=True)
-        write_whole(file, page.getvalue())
-        return (file,)
+def junit(records: Sequence[Record], observed: Sequence[Observations]) -> bytes:
+    """The page of one record: failure = a wrong answer, error = a crash, a timeout or a broken protocol."""
+    (record,), (observations,) = records, observed
+    tree = ET.ElementTree(suites_of(record, observations))
+    ET.indent(tree)
+    made = BytesIO()
+    tree.write(made, encoding="utf-8", xml_declaration=True)
+    return made.getvalue()
 
 
 def suites_of(record: Record, observations: Observations) -> ET.Element:
@@ -45,11 +35,12 @@ def suites_of(record: Record, observations: Observations) -> ET.Element:
         _properties(suite, record, operator)
         for entry in entries:
             _case(suite, record, entry, stderr_in(observations, entry))
-    if troubles := list(_troubles(record)):
+    if found := list(troubles(record.members)):
         suite = ET.SubElement(root, "testsuite", name=_RUN)
-        for name, kind, text in troubles:
-            case = ET.SubElement(suite, "testcase", classname=_RUN, name=legal(name), time="0")
-            ET.SubElement(case, kind, message=legal(text), type=kind)
+        for trouble in found:
+            kind = "error" if trouble.lost else "failure"
+            case = ET.SubElement(suite, "testcase", classname=_RUN, name=legal(trouble.name), time="0")
+            ET.SubElement(case, kind, message=legal(trouble.text), type=kind)
     for suite in root:
         _count(suite)
     for name in ("tests", "failures", "errors", "skipped"):
@@ -86,41 +77,12 @@ def _case(suite: ET.Element, record: Record, entry: Entry, stderr: str) -> None:
     if verdict == "not_applicable":
         ET.SubElement(case, "skipped", message="the backend does not declare this operator")
     elif entry.get("excused", False):
-        ET.SubElement(case, "skipped", message=legal(_excuse(record, entry)))
+        ET.SubElement(case, "skipped", message=legal(excuse_of(record, entry)))
     elif verdict in ("fail", "error"):
         facts = facts_of(entry, record["prose"], tried_in(record), stderr)
         tag = "failure" if verdict == "fail" else "error"
         complaint = ET.SubElement(case, tag, message=legal(headline(entry)), type=entry.get("outcome", "") or tag)
         complaint.text = legal(f"{entry['id']}\n{plain(facts)}\n")
-
-
-def headline(entry: Entry) -> str:
-    """One line about a failure: its message, or where it differs."""
-    if message := entry.get("message", ""):
-        return str(message)
-    difference: Mapping[str, Any] = entry.get("difference", {})
-    if difference:
-        return f"{difference['path']}: expected {difference['expected']!r:.80}, found {difference['actual']!r:.80}"
-    return str(entry["verdict"])
-
-
-def _excuse(record: Record, entry: Entry) -> str:
-    for expected in record["expected_failures"]:
-        if fnmatchcase(entry["id"], expected["check"]):
-            return f"expected to fail: {expected['reason']} ({expected['issue']})"
-    return "expected to fail"
-
-
-def _troubles(record: Record) -> list[tuple[str, str, str]]:
-    lost = [(f"unattributed {number}", "error", loss) for number, loss in enumerate(record["unattributed"], 1)]
-    passing = [(id_, "failure", "listed as an expected failure, but passes") for id_ in record["unexpected_passes"]]
-    unknown = [
-        (pattern, "failure", "listed as an expected failure, but no check has this id")
-        for pattern in record["unmatched_expectations"]
-    ]
-    missing = [(f"required {name}", "failure", "required, but not declared") for name in record["missing"]]
-    obstacles = [(f"no judgement {number}", "error", why) for number, why in enumerate(record["obstacles"], 1)]
-    return [*obstacles, *missing, *lost, *passing, *unknown]
 
 
 def _count(suite: ET.Element) -> None:

@@ -1,11 +1,13 @@
-"""JSON for people to review and for bytes to compare; its digest; files written whole or not at all."""
+"""JSON for people to review and for bytes to compare; its digest; strict reading; files written whole or not at all."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import os
+import re
 import secrets
+from collections import Counter
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
@@ -46,6 +48,35 @@ def write_whole(file: Path, content: str | bytes) -> None:
         with suppress(OSError):
             made.unlink()
         raise
+
+
+def strict_json(data: bytes) -> Any:
+    """The JSON value in `data`; raises ValueError for two equal keys, for NaN and for what nests too deep."""
+    try:
+        return json.loads(data, object_pairs_hook=_unique, parse_constant=_no_number)
+    except RecursionError:
+        raise ValueError("it nests too deep") from None
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) < len(pairs):
+        keys = Counter(key for key, _ in pairs)
+        raise ValueError(f"the key {keys.most_common(1)[0][0]!r:.80} is there twice")
+    return members
+
+
+def _no_number(name: str) -> Any:
+    raise ValueError(f"{name} is no number of JSON")
+
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def document_text(value: Any) -> str:
+    """A JSON document for other programs; half a surrogate pair, which many of them refuse, is spelled out."""
+    text = json.dumps(value, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+    return _SURROGATE.sub(lambda match: f"\\\\u{ord(match[0]):04x}", text)
 
 
 WIDTH: Final = 120
