@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from conformance.report.failure import excuse_of, facts_of, headline, plain, stderr_in, tried_in
 from conformance.report.printable import printable
-from conformance.report.record import Entry, Record, digest_of_record
+from conformance.report.record import Record, digest_of_record
 from conformance.report.verdict import troubles
 from conformance.report.writer import Observations
 from conformance.vectors.jsontext import document_text
@@ -52,7 +52,7 @@ def ctrf(records: Sequence[Record], observed: Sequence[Observations]) -> str:
             "environment": {
                 "appName": printable(backend["name"]),
                 "appVersion": printable(backend["version"]),
-                "extra": {"backend": printable(backend["text"]), "wire": backend["wire"], "sandbox": backend["sandbox"]},
+                "extra": {name: printable(backend[name]) for name in ("text", "wire", "sandbox", "language")},
             },
             "extra": {
                 "verdict": record.verdict,

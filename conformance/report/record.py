@@ -20,6 +20,7 @@ from conformance.vectors.jsontext import strict_json
 
 if TYPE_CHECKING:
     from conformance.contract.library import Library
+    from conformance.contract.model import Clause, Guard
 
 
 Entry = Mapping[str, Any]
@@ -118,7 +119,9 @@ def _clause(operator: str, id_: str, library: Library) -> dict[str, Any]:
     if contract is None:
         return {}
     machine = library.contracts.get(contract.machine.name) if contract.machine is not None else None
-    for clause in (*contract.ensures, *(machine.invariants if machine is not None else ()), *contract.requires):
+    invariants = machine.invariants if machine is not None else ()
+    clauses: tuple[Clause | Guard, ...] = (*contract.ensures, *invariants, *contract.requires)
+    for clause in clauses:
         if clause.id == id_:
             return {"text": clause.expression.text, "place": str(clause.position)}
     return {}
@@ -296,12 +299,13 @@ def judged(members: Mapping[str, Any]) -> Record:
     return Record({**found, "sentence": sentence_of(found)})
 
 
-def observations_of(measured: Mapping[str, Any]) -> dict[str, Any]:
-    """What the run measured, with the host and the time of writing added."""
+def observations_of(measured: Mapping[str, Any], record: Record) -> dict[str, Any]:
+    """What the run measured, with the digest of its record, the host and the time of writing added."""
     host = {
         "machine": platform.machine(),
         "processors": os.cpu_count(),
         "python": platform.python_version(),
         "system": f"{platform.system()} {platform.release()}",
     }
-    return {**measured, "host": host, "written": datetime.now(UTC).isoformat(timespec="seconds")}
+    written = datetime.now(UTC).isoformat(timespec="seconds")
+    return {**measured, "host": host, "record": digest_of_record(record), "written": written}

@@ -69,8 +69,9 @@ def _result(entry: Entry, record: Record, rules: Rules) -> dict[str, Any]:
     text = "\n".join(filter(None, [headline(entry), entry["why"], f"repeat: {repeat}"]))
     location = location_of(row.get("place", ""), printable(entry["id"]))
     result = result_of(id_, index, printable(text), [location])
-    related = [{**location_of(row["place"], id_), "message": {"text": printable(row["text"])}} for id_, _, row in cited[1:]]
-    result["relatedLocations"] = related
+    result["relatedLocations"] = [
+        {**location_of(row["place"], other), "message": {"text": printable(row["text"])}} for other, _, row in cited[1:]
+    ]
     result["partialFingerprints"] = {"tallystickCheck/v1": printable(entry["id"])}
     result["properties"] = {"verdict": entry["verdict"], "operator": printable(entry["operator"])}
     if entry.get("excused", False):
