@@ -201,10 +201,10 @@ def read_record(data: bytes, name: str = "record.json") -> Record:
     try:
         members = strict_json(data)
     except ValueError as error:
-        raise BrokenRecord(f"{name}:1: {error}; its digest is right, so no tally wrote it") from None
-    if not isinstance(members, dict) or members.get("format") != FORMAT:
-        found = members.get("format") if isinstance(members, dict) else None
-        raise BrokenRecord(f"{name}: format {found!r:.40}, this tally reads format {FORMAT}")
+        raise BrokenRecord(f"{name}:1: {error}, so no tally wrote it; run the trial again") from None
+    if members.get("format") != FORMAT:
+        found = f"format {members.get('format')!r:.40}, this tally reads format {FORMAT}"
+        raise BrokenRecord(f"{name}: {found}; read it with the tally that wrote it")
     return Record({key: value for key, value in members.items() if key not in ("sections", "whole")})
 
 
