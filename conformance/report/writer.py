@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Final
 
-from conformance.report.record import Record, encode_record
+from conformance.report.record import Record, encode_record, read_record
 
 Observations = Mapping[str, Any]
 # Makes the text of a file from finished records and, for each, what was observed (empty where that is unknown). It
@@ -42,10 +42,13 @@ FILES: Final = (OBSERVATIONS, *(format_.file for format_ in FORMATS.values()))
 
 
 def page(name: str, records: Sequence[Record], observed: Sequence[Observations]) -> bytes:
-    """The file of a format; raises KeyError for a name that no format has."""
+    """The file of a format; raises KeyError for a name that no format has.
+
+    The writer gets copies of the records, so that it cannot change what others write or the verdict of the command.
+    """
     module, _, function = FORMATS[name].writer.partition(":")
     writer: Writer = getattr(import_module(module), function)
-    made = writer(records, observed)
+    made = writer([read_record(encode_record(record)) for record in records], observed)
     return made.encode("utf-8") if isinstance(made, str) else made
 
 
