@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
@@ -103,5 +103,5 @@ def _troubles(record: Record) -> Iterator[Test]:
 
 
 def _test(name: str, suite: Sequence[str], status: str) -> Test:
-    shown: Mapping[str, Any] = {"name": name or "unnamed", "suite": [printable(one) for one in suite]}
-    return {**shown, "testId": name or "unnamed", "status": status, "duration": 0}
+    id_ = printable(name) or "unnamed"
+    return {"name": id_, "testId": id_, "suite": [printable(one) for one in suite], "status": status, "duration": 0}

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from conformance.report.failure import LABEL, Fact, facts_of, failures_of, group_alike, lines_of, stderr_in, tried_in
 from conformance.report.mistake_shapes import looks_like
-from conformance.report.printable import printable
+from conformance.report.printable import one_line
 from conformance.report.record import Record, by_operator
 from conformance.report.summary import KINDS, MOST_FAILURES, Score, banner, group_title, others_of, remarks, score_of
 from conformance.report.verdict import CONFORMANT, PASSED
@@ -43,16 +43,16 @@ def _by_kind(table: Table, record: Record) -> None:
     for operator, entries in by_operator(record.entries).items():
         cells = [_cell(score_of(entry for entry in entries if entry["kind"] == kind)) for kind in kinds]
         word = score_of(entries).word
-        table.add_row(Text(operator), *cells, Text(word, style=_STYLES[word]))
+        table.add_row(Text(one_line(operator)), *cells, Text(word, style=_STYLES[word]))
 
 
 def _by_backend(table: Table, records: Sequence[Record]) -> None:
     columns = [{name: score_of(some) for name, some in by_operator(record.entries).items()} for record in records]
     for record in records:
-        table.add_column(Text(printable(record["backend"]["text"])), overflow="fold", justify="right")
+        table.add_column(Text(one_line(record["backend"]["text"])), overflow="fold", justify="right")
     for operator in sorted({operator for column in columns for operator in column}):
         cells = [_cell(column[operator], named=True) if operator in column else Text() for column in columns]
-        table.add_row(Text(operator), *cells)
+        table.add_row(Text(one_line(operator)), *cells)
 
 
 def _cell(score: Score, named: bool = False) -> Text:
@@ -80,7 +80,7 @@ def show(
     """Print the report of one run, of one backend or several side by side; `observed` has one member per record."""
     def line(text: str = "", style: str = "", label: str = "") -> None:
         shown = Text().append(f"{label:<{LABEL}}" if label else "", style="bold")
-        console.print(shown.append(printable(text), style=style), soft_wrap=True)
+        console.print(shown.append(one_line(text), style=style), soft_wrap=True)
 
     for record in records:
         for label, text in banner(record):

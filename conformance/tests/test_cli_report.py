@@ -256,6 +256,21 @@ def test_markdown_has_the_records_side_by_side_and_the_comparison(tmp_path: Path
     assert "## Comparison" in shown
 
 
+@pytest.mark.parametrize("format_", ["json", "markdown", "text"])
+def test_what_hostile_records_say_is_escaped_in_a_comparison(format_: str, tmp_path: Path, capsys: Capture) -> None:
+    hostile = "\x1b[2J\x9b\ud800\nCOMPARABLE `|<b>"
+    files = [
+        put(tmp_path / f"{k}.json", record(passed(MAP, hostile), backend=f"{k}{hostile}", selection=f"{k}{hostile}"))
+        for k in "ab"
+    ]
+    assert report("compare", *files, "--format", format_, "--output", str(tmp_path / "out")) == 1
+    lines = (tmp_path / "out").read_text("utf-8").split("\n")
+    assert all(line.isprintable() for line in lines)
+    assert [line for line in lines if line.startswith("COMPARABLE")] == []
+    assert report("compare", *files, "--format", format_) == 1
+    assert len(capsys.readouterr().out) > 100
+
+
 MANIFEST = {
     "run_manifest": 1,
     "dataset": {"id": "corpus", "version": "3", "hash": "ab" * 32, "cardinality": "1003"},

@@ -22,6 +22,7 @@ from conformance.report.writer import FORMATS, page
 from conformance.tests.runs import BATCH, MAP, ORDER, check, failed, lost, passed, record
 from conformance.trial.check import Difference, Kind, Result, Verdict
 from conformance.trial.run_result import ExpectedFailure
+from conformance.vectors.jsontext import document_text
 
 SCHEMAS = Path(__file__).with_name("schemas")
 HOSTILE = "<script>alert(1)</script> `a` ```b``` | [x](http://e.vil) ]]> & \x00\x1b[2J\x9b\u202e\ud800\r\n# CONFORMANT"
@@ -62,6 +63,7 @@ RECORDS = {
     "empty": EMPTY,
     "obstacle": record(passed(MAP, "a"), obstacles=(HOSTILE,)),
     "missing": record(passed(MAP, "a"), missing=(ORDER,)),
+    "names": record(failed(MAP, "a`<b>`\ud800|"), passed(MAP, "\x9b\u202e\x7f\U000e0001")),
     "excused": record(failed(MAP, "late"), expected_failures=(EXCUSE,)),
     "unexpected": record(passed(MAP, "late"), unexpected_passes=(f"{MAP}::tail-blocks::late",)),
     "unmatched": record(passed(MAP, "a"), unmatched_expectations=("no-such*",)),
@@ -264,6 +266,12 @@ def test_the_first_distinct_failures_are_in_markdown_with_the_command_that_repea
     shown = text("markdown", RED)
     assert "#### Failure group 1 of 3 (1 check): " in shown
     assert f"repeat      tally run --backend '{HOSTILE[:7]}" in shown
+
+
+def test_a_json_document_means_the_same_with_its_characters_escaped() -> None:
+    odd = "a\x7f\x9b\u202e\U000e0001\n\"\\"
+    assert json.loads(document_text({odd: odd})) == {odd: odd}
+    assert document_text("\ud800") == '"\\\\ud800"\n'
 
 
 def test_the_digest_that_names_a_record_is_that_of_its_footer() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import re
 import secrets
 from collections import Counter
 from contextlib import suppress
@@ -70,13 +69,22 @@ def _no_number(name: str) -> Any:
     raise ValueError(f"{name} is no number of JSON")
 
 
-_SURROGATE = re.compile("[\ud800-\udfff]")
-
-
 def document_text(value: Any) -> str:
-    """A JSON document for other programs; half a surrogate pair, which many of them refuse, is spelled out."""
+    """A JSON document for other programs, in which every character that a terminal does not show is escaped.
+
+    Half a surrogate pair, which many programs refuse even as an escape, is spelled out.
+    """
     text = json.dumps(value, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
-    return _SURROGATE.sub(lambda match: f"\\\\u{ord(match[0]):04x}", text)
+    return "".join(map(_escaped, text)) if not text.replace("\n", "").isprintable() else text
+
+
+def _escaped(character: str) -> str:
+    if character.isprintable() or character == "\n":
+        return character
+    if character > "\uffff":
+        return json.dumps(character)[1:-1]  # as a pair of escapes
+    prefix = "\\\\u" if "\ud800" <= character <= "\udfff" else "\\u"
+    return f"{prefix}{ord(character):04x}"
 
 
 WIDTH: Final = 120
