@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from markdown_it import MarkdownIt
 
 from conformance.cli.main import status_of
 from conformance.report import stored
@@ -260,12 +261,14 @@ def test_markdown_has_the_records_side_by_side_and_the_comparison(tmp_path: Path
 def test_what_hostile_records_say_is_escaped_in_a_comparison(format_: str, tmp_path: Path, capsys: Capture) -> None:
     hostile = "\x1b[2J\x9b\ud800\nCOMPARABLE `|<b>"
     files = [
-        put(tmp_path / f"{k}.json", record(passed(MAP, hostile), backend=f"{k}{hostile}", selection=f"{k}{hostile}"))
-        for k in "ab"
+        put(tmp_path / f"{k}.json", record(result, backend=f"{k}{hostile}", selection=f"{k}{hostile}"))
+        for k, result in (("a", passed(MAP, hostile)), ("b", failed(MAP, hostile)))
     ]
     assert report("compare", *files, "--format", format_, "--output", str(tmp_path / "out")) == 1
     lines = (tmp_path / "out").read_text("utf-8").split("\n")
     assert all(line.isprintable() for line in lines)
+    if format_ == "markdown":
+        assert "<b>" not in MarkdownIt("gfm-like", {"linkify": False}).render("\n".join(lines))
     assert [line for line in lines if line.startswith("COMPARABLE")] == []
     assert report("compare", *files, "--format", format_) == 1
     assert len(capsys.readouterr().out) > 100

@@ -221,6 +221,16 @@ def test_a_place_that_takes_no_file_is_known_before_anything_runs(path: str, tmp
     assert "cases, laws" not in printed.err
 
 
+def test_a_part_and_the_whole_merge_to_the_whole(tmp_path: Path) -> None:
+    part, whole, merged = (tmp_path / name for name in ("part.json", "whole.json", "merged.json"))
+    assert run("--format", f"json={part}") == 0
+    assert run("--profile", "quick", "--format", f"json={whole}", few=False) == 0
+    assert status_of(["report", "merge", str(part), str(whole), "--output", str(merged)]) == 0
+    assert merged.read_bytes() == whole.read_bytes()
+    counts = read_record(whole.read_bytes())["counts"]
+    assert counts["loaded"] == counts["selected"]
+
+
 def lenient(records: Sequence[Record], observed: Sequence[Observations]) -> str:
     """A writer that would like another verdict."""
     for record in records:
