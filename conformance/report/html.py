@@ -31,7 +31,7 @@ from conformance.report.html_overview import (
 from conformance.report.html_proof import Proof
 from conformance.report.printable import printable
 from conformance.report.record import Record
-from conformance.report.terminal import banner, remarks
+from conformance.report.summary import banner, remarks
 from conformance.report.verdict import CONFORMANT, PASSED, crash_words
 from conformance.report.writer import Observations
 

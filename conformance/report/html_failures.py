@@ -22,7 +22,7 @@ from conformance.report.failure import (
 )
 from conformance.report.mistake_shapes import looks_like
 from conformance.report.record import Entry, Record
-from conformance.report.terminal import others_alike
+from conformance.report.summary import others_of
 
 LONGEST: Final = 4000  # characters of one text; a page that is slow to open is not read
 MOST_OTHERS: Final = 20  # failures alike that are named; the list of checks has them all
@@ -102,7 +102,7 @@ def failure_view(alike: Alike, anchor: str, record: Record, observations: Mappin
     facts = facts_of(entry, record["prose"], tried_in(record))
     told = [fact for fact in facts if fact.label not in _DRAWN]
     if alike.others:
-        told.append(others_alike(alike))
+        told.append(others_of(alike))
     if hint := looks_like([entry, *alike.others]):
         told.append(Fact("looks like", hint))
     call = entry.get("call")

@@ -10,7 +10,7 @@ from typing import Any, Final
 from conformance.report.failure import failures_of
 from conformance.report.html_failures import parting_of
 from conformance.report.record import Record, by_operator
-from conformance.report.terminal import KINDS, Score, score_of
+from conformance.report.summary import KINDS, Score, score_of
 from conformance.report.writer import Observations
 
 LEVELS: Final = ("kill", "ext4", "posix")
