@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
-from conformance.report.failure import excuse_of, facts_of, headline, plain, stderr_in, tried_in
+from conformance.report.failure import excuse_of, facts_of, headline, plain, seconds_in, stderr_in, tried_in
 from conformance.report.printable import printable
 from conformance.report.record import Record, digest_of_record
 from conformance.report.verdict import troubles
@@ -25,8 +25,7 @@ Test = dict[str, Any]
 def ctrf(records: Sequence[Record], observed: Sequence[Observations]) -> str:
     """The report of one record.
 
-    A run measures no single check, so every duration is 0; the times of the run are those of its observations, and 0
-    where there are none.
+    All times and durations are those of the observations, and 0 where there are none.
     """
     (record,), (observations,) = records, observed
     tests = [*_tests(record, observations), *_troubles(record)]
@@ -82,7 +81,8 @@ def _tests(record: Record, observations: Observations) -> Iterator[Test]:
     for entry in record.entries:
         verdict, excused = entry["verdict"], entry.get("excused", False)
         test = _test(entry["id"], [entry["operator"], entry["group"]], _STATUS[verdict])
-        test |= {"rawStatus": verdict, "type": entry["kind"]}
+        milliseconds = round(1000 * seconds_in(observations, entry))
+        test |= {"rawStatus": verdict, "type": entry["kind"], "duration": milliseconds}
         if labels := {name: entry[name] for name in ("requirements", "rulings") if entry[name]}:
             test["labels"] = labels
         if verdict in ("fail", "error"):

@@ -132,6 +132,11 @@ def stderr_in(observations: Mapping[str, Any], entry: Entry) -> str:
     return str(observations.get("stderr", {}).get(entry["id"], ""))
 
 
+def seconds_in(observations: Mapping[str, Any], entry: Entry) -> float:
+    """How long a check took, 0 where that was not observed."""
+    return float(observations.get("durations", {}).get(entry["id"], 0))
+
+
 def headline(entry: Entry) -> str:
     """One line about a failure: its message, or where it differs."""
     if message := entry.get("message", ""):

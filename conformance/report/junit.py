@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from io import BytesIO
 from xml.etree import ElementTree as ET
 
-from conformance.report.failure import excuse_of, facts_of, headline, plain, stderr_in, tried_in
+from conformance.report.failure import excuse_of, facts_of, headline, plain, seconds_in, stderr_in, tried_in
 from conformance.report.printable import printable
 from conformance.report.record import Entry, Record, by_operator
 from conformance.report.verdict import crash_words, troubles
@@ -30,10 +30,10 @@ def suites_of(record: Record, observations: Observations) -> ET.Element:
     """The root element."""
     root = ET.Element("testsuites", name=printable(f"tallystick {record['backend']['text']}"))
     for operator, entries in by_operator(record.entries).items():
-        suite = ET.SubElement(root, "testsuite", name=operator)
+        suite = ET.SubElement(root, "testsuite", name=printable(operator))
         _properties(suite, record, operator)
         for entry in entries:
-            _case(suite, record, entry, stderr_in(observations, entry))
+            _case(suite, record, entry, observations)
     if found := list(troubles(record.members)):
         suite = ET.SubElement(root, "testsuite", name=_RUN)
         for trouble in found:
@@ -67,18 +67,19 @@ def _properties(suite: ET.Element, record: Record, operator: str) -> None:
         ET.SubElement(properties, "property", name=name, value=printable(value))
 
 
-def _case(suite: ET.Element, record: Record, entry: Entry, stderr: str) -> None:
+def _case(suite: ET.Element, record: Record, entry: Entry, observations: Observations) -> None:
     operator = entry["operator"]
     # Joined, classname and name are the check's id again but for one separator.
     name = entry["id"].removeprefix(operator).removeprefix("::")
-    case = ET.SubElement(suite, "testcase", classname=operator, name=printable(name), time="0")
+    time = f"{seconds_in(observations, entry):g}"
+    case = ET.SubElement(suite, "testcase", classname=printable(operator), name=printable(name), time=time)
     verdict = entry["verdict"]
     if verdict == "not_applicable":
         ET.SubElement(case, "skipped", message="the backend does not declare this operator")
     elif entry.get("excused", False):
         ET.SubElement(case, "skipped", message=printable(excuse_of(record, entry)))
     elif verdict in ("fail", "error"):
-        facts = facts_of(entry, record["prose"], tried_in(record), stderr)
+        facts = facts_of(entry, record["prose"], tried_in(record), stderr_in(observations, entry))
         tag = "failure" if verdict == "fail" else "error"
         complaint = ET.SubElement(case, tag, message=printable(headline(entry)), type=entry.get("outcome", "") or tag)
         complaint.text = printable(f"{entry['id']}\n{plain(facts)}\n")
@@ -89,4 +90,4 @@ def _count(suite: ET.Element) -> None:
     suite.set("tests", str(len(cases)))
     for tag, name in (("failure", "failures"), ("error", "errors"), ("skipped", "skipped")):
         suite.set(name, str(sum(case.find(tag) is not None for case in cases)))
-    suite.set("time", "0")
+    suite.set("time", f"{sum(float(case.get('time', 0)) for case in cases):g}")

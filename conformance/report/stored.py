@@ -133,5 +133,11 @@ def _well_typed(found: Mapping[str, Any]) -> bool:
     except (TypeError, ValueError):
         return False
     timed = moment is None or (moment.tzinfo is not None and 1970 <= moment.year < 9999)
-    number = isinstance(seconds, int | float) and not isinstance(seconds, bool) and 0 <= seconds < 10**9
-    return timed and number and isinstance(stderr, dict) and all(isinstance(said, str) for said in stderr.values())
+    spent = found.get("durations", {})
+    timed = timed and isinstance(spent, dict) and all(map(_is_seconds, spent.values()))
+    told = isinstance(stderr, dict) and all(isinstance(said, str) for said in stderr.values())
+    return timed and told and _is_seconds(seconds)
+
+
+def _is_seconds(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 10**9

@@ -102,7 +102,7 @@ def test_observations_are_used_where_they_are_those_of_the_record(tmp_path: Path
         {"written": "2026-03-01T10:00:02"},
         {"written": "0001-01-01T00:00:00+00:00"},
         {"written": 7},
-        {"stderr": []},
+        {"stderr": []}, {"durations": []}, {"durations": {"x": "1"}},
         {"stderr": {"x": 7}},
     ],
 )
@@ -370,9 +370,7 @@ def test_the_status_of_a_merge_is_that_of_the_whole(tmp_path: Path, capsys: Capt
         ({"declarable": 9}, "their number of operators differs"),
     ],
 )
-def test_parts_of_different_things_are_refused(
-    changes: dict[str, Any], said: str, tmp_path: Path, capsys: Capture
-) -> None:
+def test_parts_of_others_are_refused(changes: dict[str, Any], said: str, tmp_path: Path, capsys: Capture) -> None:
     files = [
         put(tmp_path / "one.json", part(passed(MAP, "a"), selection="a")),
         put(tmp_path / "two.json", part(passed(MAP, "b"), selection="b", **changes)),
@@ -388,8 +386,7 @@ def test_parts_that_contradict_each_other_are_refused(tmp_path: Path, capsys: Ca
         put(tmp_path / "two.json", part(failed(MAP, "a"), passed(ORDER, "b"), selection="b")),
     ]
     assert report("merge", *files, "--output", str(tmp_path / "out")) == 2
-    said = capsys.readouterr().err
-    assert f"contradict each other in check {MAP}::tail-blocks::a: pass and fail" in said
+    assert f"contradict each other in check {MAP}::tail-blocks::a: pass and fail" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
 
 
