@@ -136,7 +136,7 @@ def golden(session: nox.Session) -> None:
 @nox.session
 def bench(session: nox.Session) -> None:
     """Print every promised figure as a ratio to a yardstick measured in the same run; fail where one is broken."""
-    install(session, ".")
+    install(session, ".[dev]")
     for benchmark in sorted(Path("benchmarks").glob("*.py")):
         session.run("python", str(benchmark), "--check", *session.posargs)
 

@@ -26,6 +26,16 @@ def say(text: str, err: bool = False, nl: bool = True) -> None:
     click.echo(printable(text), err=err, nl=nl)
 
 
+def pour(data: bytes) -> None:
+    """Write the bytes of a report on stdout; on a terminal everything is escaped that could steer it."""
+    if sys.stdout.isatty():
+        say(data.decode("utf-8"), nl=False)
+        return
+    sys.stdout.flush()
+    sys.stdout.buffer.write(data)
+    sys.stdout.flush()
+
+
 class Complaint(Exception):
     """A command cannot do what it was asked: where, which code, what was expected and found, and the next step.
 
@@ -33,7 +43,7 @@ class Complaint(Exception):
     T002 no valid hello, T003 no such operator or check, T004 unusable vectors, T005 a file is in the way,
     T006 an option lacks its companion, T007 the backend was lost, T008 no derivation,
     T009 no specification, T010 contracts with findings, T011 a file cannot be written, T013 the system has no more
-    memory, processes or file descriptors, T014 no sandbox.
+    memory, processes or file descriptors, T014 no sandbox, T015 a record or a run manifest that cannot be used.
     """
 
     def __init__(self, place: str, code: str, message: str, hint: str = "", status: int = 2, extra: str = "") -> None:

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import click
 
-from conformance import __version__
 from conformance.cli.console import Complaint, parted, say, shown_progress, writing
 from conformance.cli.lint_outcome import Outcome, outcome_of
 from conformance.cli.specification import frozen_vectors, specification
@@ -136,7 +135,7 @@ def _lock(library: Library) -> Lock:
 def _formatted(found: tuple[Finding, ...], format_: str) -> str:
     if format_ == "json":
         return as_json(found)
-    return as_sarif(found, __version__) if format_ == "sarif" else as_text(found)
+    return as_sarif(found) if format_ == "sarif" else as_text(found)
 
 
 FORMATS = ("text", "json", "sarif")

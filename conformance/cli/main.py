@@ -24,6 +24,7 @@ SCARCE: Final = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN)
 # Imported on demand: the contract language alone costs 200 ms, `tally --version` may take 150.
 COMMANDS: Final = {
     "run": "test a backend",
+    "report": "show, compare or merge records",
     "explain": "show the rule behind a check, and how a value is derived",
     "schema": "print the JSON Schema of an operator's messages",
     "new-backend": "write the skeleton of a backend",

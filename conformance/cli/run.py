@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import errno
 import math
-import os
 import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from importlib.machinery import PathFinder
@@ -21,6 +19,7 @@ from conformance.backend.sandbox import NoSandbox
 from conformance.cli.console import Complaint, nearest, say, shown_progress, tell, writing
 from conformance.cli.expected_failures import dump_expected_failures, load_expected_failures, updated
 from conformance.cli.lint_outcome import require_clean_contracts
+from conformance.cli.outputs import LAST, Output, outputs_of, parsed
 from conformance.cli.specification import frozen_vectors, specification
 from conformance.cli.suite_option import current_suite
 from conformance.contract.finder import schema_folder
@@ -28,7 +27,7 @@ from conformance.contract.library import Library
 from conformance.contract.suite import MUTANT, Suite
 from conformance.report.record import Record, encode_record, observations_of, read_record, record_of
 from conformance.report.verdict import NO_JUDGEMENT, NOT_CONFORMANT, exit_status, status_of
-from conformance.report.writer import FILES, WRITERS, writer
+from conformance.report.writer import FORMATS
 from conformance.trial.check import Verdict
 from conformance.trial.options import DEFAULT_TIMEOUT, PROFILES, RunOptions
 from conformance.trial.run import UnfitBackend, run_trial
@@ -55,9 +54,6 @@ def _reference(suite: Suite) -> str:
         hint = "name it in [backends] and [derive]"
         raise Complaint(str(suite.file), "T001", "the suite has no reference to compare with", hint)
     return suite.reference
-
-
-_ELSEWHERE: Final = "name a writable folder"
 
 
 def _startable(backend: str, wire: str, library: Library) -> None:
@@ -135,70 +131,30 @@ def _rewritten(run: RunResult, file: Path, reason: str, issue: str) -> RunResult
     return replace(run, expected_failures=entries, unexpected_passes=(), unmatched_expectations=(), counts=counts)
 
 
-def _finished(run: RunResult, library: Library, folder: Path | None, formats: Sequence[str]) -> Record:
+def _record(run: RunResult, library: Library) -> Record:
     # Writers see what a reader of the file would see, and nothing more.
-    record = read_record(encode_record(record_of(run, library)))
-    if folder is not None:
-        observations = observations_of(run.observations)
-        for name in dict.fromkeys(["json", *formats]):
-            with writing(f"--output {str(folder)!r}", _ELSEWHERE):
-                files = writer(name).write(record, observations, folder)
-            for file in files:
-                say(f"wrote {file}", err=True)
-    return record
+    return read_record(encode_record(record_of(run, library)))
 
 
-def _folders(output: Path | None, backends: Sequence[str]) -> dict[str, Path]:
-    """A folder for each backend's reports."""
-    if output is None:
-        return {}
-    folders: dict[str, Path] = {}
-    for backend in backends:
-        folder = output if len(backends) == 1 else output / folder_name(backend)
-        while folder in folders.values():
-            folder = folder.with_name(f"{folder.name}-again")
-        folders[backend] = folder
-    return folders
-
-
-def _without_old_reports(folders: Iterable[Path]) -> None:
-    """Remove what an earlier run said, so that it is not taken for the word of a run that judges nothing."""
-    for folder in folders:
-        with writing(f"--output {str(folder)!r}", _ELSEWHERE):
-            for file in (folder / name for name in FILES):
-                if os.path.lexists(file):
-                    file.unlink()
-
-
-def _require_writable(folders: Iterable[Path]) -> None:
-    """Make the folders before the run, which may take an hour."""
-    for folder in folders:
-        with writing(f"--output {str(folder)!r}", _ELSEWHERE):
-            folder.mkdir(parents=True, exist_ok=True)
-            if not os.access(folder, os.W_OK):
-                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(folder))
-
-
-def _print(records: Sequence[Record], observed: Sequence[Mapping[str, Any]], most: int) -> None:
+def _print(records: Sequence[Record], observed: Sequence[Mapping[str, Any]], most: int, err: bool) -> None:
     from rich.console import Console
 
     from conformance.report.terminal import show
 
-    show(records, Console(highlight=False), most, observed)
+    show(records, Console(highlight=False, stderr=err), most, observed)
 
 
-def folder_name(backend: str) -> str:
-    """A backend string as the name of a folder."""
-    return re.sub(r"[^A-Za-z0-9._-]+", "-", backend).strip("-.") or "backend"
-
-
-_OUTPUT: Final = "reports/last"  # where --format writes unless --output says otherwise
 _BACKEND: Final = (
     "A name of the suite, mutant:ID, python:module[:object], or a command line; the default is the suite's reference. "
     "Repeatable: one column for each."
 )
 _SANDBOX: Final = (
     "bwrap: run the backend under bubblewrap, without network and without access to contracts, vectors and harness."
+)
+
+_FORMAT: Final = (
+    f"Also write this report: {', '.join(sorted(FORMATS))}. It goes to PATH, and with - to stdout; without a path into "
+    f"DIR ({LAST} without --output). Repeatable."
 )
 
 
@@ -273,8 +229,9 @@ _SANDBOX: Final = (
     "--format",
     "formats",
     multiple=True,
-    type=click.Choice(sorted(WRITERS)),
-    help=f"Also write this report into DIR ({_OUTPUT} without --output).",
+    callback=parsed,
+    metavar="NAME[=PATH]",
+    help=_FORMAT,
 )
 @click.option(
     "--show", type=click.IntRange(0), default=8, show_default=True, help="Number of distinct failures to print."
@@ -300,7 +257,7 @@ def command(
     sandbox: str,
     readable: Sequence[Path],
     output: Path | None,
-    formats: Sequence[str],
+    formats: Sequence[Output],
     show: int,
 ) -> int:
     """Test a backend against the contracts and print the verdict.
@@ -322,10 +279,8 @@ def command(
         raise click.UsageError("--same-process has no sandbox: the backend runs in this process")
     if any(not pattern.strip() for pattern in select):
         raise click.UsageError("-k needs a pattern: an empty one selects everything")
-    if formats and output is None:
-        output = Path(_OUTPUT)
-    folders = _folders(output, backends)
-    _without_old_reports(folders.values())
+    outputs = outputs_of(output, formats, backends)
+    outputs.clear()
     library = specification()
     corpus = frozen_vectors(library, least=1)
     for backend in backends:
@@ -348,7 +303,7 @@ def command(
         sandbox=sandbox,
         readable=tuple(readable),
     )
-    _require_writable(folders.values())
+    outputs.require_writable()
     records: list[Record] = []
     observed = []
     unfit = []
@@ -359,8 +314,11 @@ def command(
             continue
         if update_expected and expected is not None:
             run = _rewritten(run, expected, reason, issue)
-        records.append(_finished(run, library, folders.get(backend), formats))
-        observed.append(run.observations)
+        records.append(record := _record(run, library))
+        observed.append(observations_of(run.observations, record))
+        outputs.keep(backend, record, observed[-1])
+    status = exit_status([*unfit, *(record.verdict for record in records)])
     if records:
-        _print(records, observed, show)
-    return exit_status([*unfit, *(record.verdict for record in records)])
+        _print(records, observed, show, err=outputs.on_stdout)
+    outputs.finish(records, observed)
+    return status

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import Any
 
 from conformance.contract.source import Problem
 from conformance.lint.catalogue import RULES
 from conformance.lint.rule import Finding
-
-SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
+from conformance.lint.sarif import location_of, log_of, result_of, rule_of, run_of
 
 
 def as_text(findings: Iterable[Finding]) -> str:
@@ -46,26 +45,19 @@ def as_json(findings: Iterable[Finding]) -> str:
     return _dumped(record)
 
 
-def as_sarif(findings: Iterable[Finding], version: str) -> str:
-    """A SARIF 2.1.0 log of one run; `version` is Tallystick's."""
+def as_sarif(findings: Iterable[Finding]) -> str:
+    """A SARIF 2.1.0 log of one run."""
     known = list(findings)
     index = {rule.code: k for k, rule in enumerate(RULES)}
     rules = [
-        _rule(rule.code, rule.name, rule.sentence, rule.level)
+        rule_of(rule.code, rule.name, rule.sentence, rule.level)
         | {"help": {"text": f"{rule.code} in spec/README.md says how to mend it."}}
         for rule in RULES
     ]
     for code in sorted({finding.code for finding in known} - index.keys()):
         index[code] = len(rules)
-        rules.append(_rule(code, "contract-language", "The file is not in the contract language.", "error"))
-    driver = {"name": "tally lint", "version": version, "semanticVersion": version, "rules": rules}
-    run = {
-        "tool": {"driver": driver},
-        "columnKind": "unicodeCodePoints",
-        "invocations": [{"executionSuccessful": True}],
-        "results": [_result(finding, index[finding.code]) for finding in known],
-    }
-    return _dumped({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]})
+        rules.append(rule_of(code, "contract-language", "The file is not in the contract language."))
+    return log_of([run_of("tally lint", rules, [_result(finding, index[finding.code]) for finding in known])])
 
 
 def findings_of(problems: Iterable[Problem]) -> tuple[Finding, ...]:
@@ -77,32 +69,10 @@ def _level(code: str) -> str:
     return next((rule.level for rule in RULES if rule.code == code), "error")
 
 
-def _rule(code: str, name: str, sentence: str, level: str) -> dict[str, Any]:
-    return {
-        "id": code,
-        "name": name,
-        "shortDescription": {"text": sentence},
-        "defaultConfiguration": {"level": level},
-    }
-
-
 def _result(finding: Finding, rule_index: int) -> dict[str, Any]:
     text = f"{finding.message} (hint: {finding.hint})" if finding.hint else finding.message
-    location: dict[str, Any] = {
-        "physicalLocation": {
-            "artifactLocation": {"uri": finding.position.file},
-            "region": {"startLine": finding.position.line, "startColumn": finding.position.column},
-        }
-    }
-    if finding.about:
-        location["logicalLocations"] = [{"fullyQualifiedName": finding.about}]
-    return {
-        "ruleId": finding.code,
-        "ruleIndex": rule_index,
-        "level": _level(finding.code),
-        "message": {"text": text},
-        "locations": [location],
-    }
+    location = location_of(str(finding.position), finding.about)
+    return result_of(finding.code, rule_index, text, [location], _level(finding.code))
 
 
 def _dumped(record: Any) -> str:

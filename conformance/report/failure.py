@@ -8,6 +8,7 @@ import shlex
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from typing import Any, Final
 
 from conformance.report.printable import one_line, printable
@@ -129,6 +130,29 @@ def tried_in(record: Record) -> Tried:
 def stderr_in(observations: Mapping[str, Any], entry: Entry) -> str:
     """What the backend wrote on stderr before it was lost in a check; empty where it was not."""
     return str(observations.get("stderr", {}).get(entry["id"], ""))
+
+
+def seconds_in(observations: Mapping[str, Any], entry: Entry) -> float:
+    """How long a check took, 0 where that was not observed."""
+    return float(observations.get("durations", {}).get(entry["id"], 0))
+
+
+def headline(entry: Entry) -> str:
+    """One line about a failure: its message, or where it differs."""
+    if message := entry.get("message", ""):
+        return str(message)
+    difference: Mapping[str, Any] = entry.get("difference", {})
+    if difference:
+        return f"{difference['path']}: expected {difference['expected']!r:.80}, found {difference['actual']!r:.80}"
+    return str(entry["verdict"])
+
+
+def excuse_of(record: Record, entry: Entry) -> str:
+    """Why an excused failure was expected."""
+    for expected in record["expected_failures"]:
+        if fnmatchcase(entry["id"], expected["check"]):
+            return f"expected to fail: {expected['reason']} ({expected['issue']})"
+    return "expected to fail"
 
 
 def facts_of(entry: Entry, prose: Prose, tried: Tried, stderr: str = "") -> Sequence[Fact]:

@@ -2,54 +2,44 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
-from fnmatch import fnmatchcase
+from collections.abc import Sequence
 from io import BytesIO
-from pathlib import Path
-from typing import Any
 from xml.etree import ElementTree as ET
 
-from conformance.report.failure import facts_of, plain, stderr_in, tried_in
+from conformance.report.failure import excuse_of, facts_of, headline, plain, seconds_in, stderr_in, tried_in
+from conformance.report.printable import printable
 from conformance.report.record import Entry, Record, by_operator
-from conformance.report.verdict import crash_words
+from conformance.report.verdict import crash_words, troubles
 from conformance.report.writer import Observations
-from conformance.vectors.jsontext import write_whole
 
-# XML 1.0 has no place for these, escaped or not; servers refuse the whole file.
-_ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+# `printable` escapes every character that XML 1.0 has no place for; servers refuse a whole file for one of them.
 _RUN = "tallystick"  # the suite of what belongs to no operator
 
 
-class JUnit:
-    """Writes junit.xml."""
-
-    name = "junit"
-
-    def write(self, record: Record, observations: Observations, folder: Path) -> Sequence[Path]:
-        """Write junit.xml: failure = a wrong answer, error = a crash, a timeout or a broken protocol."""
-        file = folder / "junit.xml"
-        tree = ET.ElementTree(suites_of(record, observations))
-        ET.indent(tree)
-        page = BytesIO()
-        tree.write(page, encoding="utf-8", xml_declaration=True)
-        write_whole(file, page.getvalue())
-        return (file,)
+def junit(records: Sequence[Record], observed: Sequence[Observations]) -> bytes:
+    """The page of one record: failure = a wrong answer, error = a crash, a timeout or a broken protocol."""
+    (record,), (observations,) = records, observed
+    tree = ET.ElementTree(suites_of(record, observations))
+    ET.indent(tree)
+    made = BytesIO()
+    tree.write(made, encoding="utf-8", xml_declaration=True)
+    return made.getvalue()
 
 
 def suites_of(record: Record, observations: Observations) -> ET.Element:
     """The root element."""
-    root = ET.Element("testsuites", name=legal(f"tallystick {record['backend']['text']}"))
+    root = ET.Element("testsuites", name=printable(f"tallystick {record['backend']['text']}"))
     for operator, entries in by_operator(record.entries).items():
-        suite = ET.SubElement(root, "testsuite", name=operator)
+        suite = ET.SubElement(root, "testsuite", name=printable(operator))
         _properties(suite, record, operator)
         for entry in entries:
-            _case(suite, record, entry, stderr_in(observations, entry))
-    if troubles := list(_troubles(record)):
+            _case(suite, record, entry, observations)
+    if found := list(troubles(record.members)):
         suite = ET.SubElement(root, "testsuite", name=_RUN)
-        for name, kind, text in troubles:
-            case = ET.SubElement(suite, "testcase", classname=_RUN, name=legal(name), time="0")
-            ET.SubElement(case, kind, message=legal(text), type=kind)
+        for trouble in found:
+            kind = "error" if trouble.lost else "failure"
+            case = ET.SubElement(suite, "testcase", classname=_RUN, name=printable(trouble.name), time="0")
+            ET.SubElement(case, kind, message=printable(trouble.text), type=kind)
     for suite in root:
         _count(suite)
     for name in ("tests", "failures", "errors", "skipped"):
@@ -74,53 +64,25 @@ def _properties(suite: ET.Element, record: Record, operator: str) -> None:
     }
     properties = ET.SubElement(suite, "properties")
     for name, value in values.items():
-        ET.SubElement(properties, "property", name=name, value=legal(value))
+        ET.SubElement(properties, "property", name=name, value=printable(value))
 
 
-def _case(suite: ET.Element, record: Record, entry: Entry, stderr: str) -> None:
+def _case(suite: ET.Element, record: Record, entry: Entry, observations: Observations) -> None:
     operator = entry["operator"]
     # Joined, classname and name are the check's id again but for one separator.
     name = entry["id"].removeprefix(operator).removeprefix("::")
-    case = ET.SubElement(suite, "testcase", classname=operator, name=legal(name), time="0")
+    time = f"{seconds_in(observations, entry):g}"
+    case = ET.SubElement(suite, "testcase", classname=printable(operator), name=printable(name), time=time)
     verdict = entry["verdict"]
     if verdict == "not_applicable":
         ET.SubElement(case, "skipped", message="the backend does not declare this operator")
     elif entry.get("excused", False):
-        ET.SubElement(case, "skipped", message=legal(_excuse(record, entry)))
+        ET.SubElement(case, "skipped", message=printable(excuse_of(record, entry)))
     elif verdict in ("fail", "error"):
-        facts = facts_of(entry, record["prose"], tried_in(record), stderr)
+        facts = facts_of(entry, record["prose"], tried_in(record), stderr_in(observations, entry))
         tag = "failure" if verdict == "fail" else "error"
-        complaint = ET.SubElement(case, tag, message=legal(headline(entry)), type=entry.get("outcome", "") or tag)
-        complaint.text = legal(f"{entry['id']}\n{plain(facts)}\n")
-
-
-def headline(entry: Entry) -> str:
-    """One line about a failure: its message, or where it differs."""
-    if message := entry.get("message", ""):
-        return str(message)
-    difference: Mapping[str, Any] = entry.get("difference", {})
-    if difference:
-        return f"{difference['path']}: expected {difference['expected']!r:.80}, found {difference['actual']!r:.80}"
-    return str(entry["verdict"])
-
-
-def _excuse(record: Record, entry: Entry) -> str:
-    for expected in record["expected_failures"]:
-        if fnmatchcase(entry["id"], expected["check"]):
-            return f"expected to fail: {expected['reason']} ({expected['issue']})"
-    return "expected to fail"
-
-
-def _troubles(record: Record) -> list[tuple[str, str, str]]:
-    lost = [(f"unattributed {number}", "error", loss) for number, loss in enumerate(record["unattributed"], 1)]
-    passing = [(id_, "failure", "listed as an expected failure, but passes") for id_ in record["unexpected_passes"]]
-    unknown = [
-        (pattern, "failure", "listed as an expected failure, but no check has this id")
-        for pattern in record["unmatched_expectations"]
-    ]
-    missing = [(f"required {name}", "failure", "required, but not declared") for name in record["missing"]]
-    obstacles = [(f"no judgement {number}", "error", why) for number, why in enumerate(record["obstacles"], 1)]
-    return [*obstacles, *missing, *lost, *passing, *unknown]
+        complaint = ET.SubElement(case, tag, message=printable(headline(entry)), type=entry.get("outcome", "") or tag)
+        complaint.text = printable(f"{entry['id']}\n{plain(facts)}\n")
 
 
 def _count(suite: ET.Element) -> None:
@@ -128,9 +90,4 @@ def _count(suite: ET.Element) -> None:
     suite.set("tests", str(len(cases)))
     for tag, name in (("failure", "failures"), ("error", "errors"), ("skipped", "skipped")):
         suite.set(name, str(sum(case.find(tag) is not None for case in cases)))
-    suite.set("time", "0")
-
-
-def legal(text: str) -> str:
-    """Text with every character that XML cannot carry written as its escape."""
-    return _ILLEGAL.sub(lambda match: match[0].encode("unicode_escape").decode("ascii"), text)
+    suite.set("time", f"{sum(float(case.get('time', 0)) for case in cases):g}")

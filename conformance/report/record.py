@@ -7,6 +7,7 @@ import json
 import os
 import platform
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -15,9 +16,11 @@ from typing import TYPE_CHECKING, Any, Final
 from conformance.report.verdict import NOT_TRIED, sentence_of, verdict_of
 from conformance.trial.check import Difference, FailedCall, Result, Verdict
 from conformance.trial.run_result import RunResult
+from conformance.vectors.jsontext import strict_json
 
 if TYPE_CHECKING:
     from conformance.contract.library import Library
+    from conformance.contract.model import Clause, Guard
 
 
 Entry = Mapping[str, Any]
@@ -50,9 +53,7 @@ def entry_of(result: Result, excused: bool = False) -> Entry:
 
 def cited_by_guards(entry: Entry, member: str) -> list[str]:
     """What the guards that compete in an entry cite, each id once; `member` is requirements or rulings."""
-    guards = entry.get("details", {}).get("guards", {})
-    both = [*filter(None, [guards.get("decides")]), *guards.get("answered", ())]
-    return list(dict.fromkeys(id_ for guard in both for id_ in guard[member]))
+    return list(dict.fromkeys(id_ for guard in _guards(entry) for id_ in guard[member]))
 
 
 def _difference(difference: Difference) -> Entry:
@@ -69,19 +70,29 @@ Prose = Mapping[str, Mapping[str, Mapping[str, str]]]
 
 
 def prose_of(entries: Iterable[Entry], library: Library) -> Prose:
-    """The requirements and rulings that entries name, and the postconditions they break, each with its place.
+    """The requirements, rulings and clauses of the contract that entries name, each with its place.
 
     `clauses` are keyed OPERATOR/id, by the operator of the call. What the library does not know is left out.
     """
     entries = list(entries)
     requirements = sorted({id_ for entry in entries for id_ in _cited(entry, "requirements")})
     rulings = sorted({id_ for entry in entries for id_ in _cited(entry, "rulings")})
-    broken = sorted({(called(entry), id_) for entry in entries for id_ in entry.get("broken", ())})
+    cited = sorted({(called(entry), id_) for entry in entries for id_ in clauses_of(entry)})
     return {
         "requirements": {id_: text for id_ in requirements if (text := _requirement(id_, library))},
         "rulings": {id_: text for id_ in rulings if (text := _ruling(id_, library))},
-        "clauses": {f"{operator}/{id_}": text for operator, id_ in broken if (text := _clause(operator, id_, library))},
+        "clauses": {f"{operator}/{id_}": text for operator, id_ in cited if (text := _clause(operator, id_, library))},
     }
+
+
+def clauses_of(entry: Entry) -> list[str]:
+    """The postconditions that an entry breaks, then the guards that compete in it."""
+    return list(dict.fromkeys([*entry.get("broken", ()), *(guard["id"] for guard in _guards(entry))]))
+
+
+def _guards(entry: Entry) -> list[Mapping[str, Any]]:
+    guards = entry.get("details", {}).get("guards", {})
+    return [*filter(None, [guards.get("decides")]), *guards.get("answered", ())]
 
 
 def _cited(entry: Entry, member: str) -> set[str]:
@@ -108,7 +119,9 @@ def _clause(operator: str, id_: str, library: Library) -> dict[str, Any]:
     if contract is None:
         return {}
     machine = library.contracts.get(contract.machine.name) if contract.machine is not None else None
-    for clause in (*contract.ensures, *(machine.invariants if machine is not None else ())):
+    invariants = machine.invariants if machine is not None else ()
+    clauses: tuple[Clause | Guard, ...] = (*contract.ensures, *invariants, *contract.requires)
+    for clause in clauses:
         if clause.id == id_:
             return {"text": clause.expression.text, "place": str(clause.position)}
     return {}
@@ -166,6 +179,13 @@ def encode_record(record: Record) -> bytes:
     return body + b'  "whole": "' + hashlib.sha256(body).hexdigest().encode() + b'"\n}\n'
 
 
+def digest_of_record(record: Record) -> str:
+    """The digest in the footer of a record, which names it."""
+    footer = _FOOTER.search(encode_record(record))
+    assert footer is not None
+    return footer[1].decode()
+
+
 def read_record(data: bytes, name: str = "record.json") -> Record:
     """The record in `data`; raises BrokenRecord."""
     footer = _FOOTER.search(data)
@@ -178,9 +198,13 @@ def read_record(data: bytes, name: str = "record.json") -> Record:
     body = data[: footer.start()]
     if hashlib.sha256(body).hexdigest().encode() != footer[1]:
         raise BrokenRecord(f"{name}:{_damage(data)}; run the trial again, a record is never edited")
-    members = json.loads(data)
+    try:
+        members = strict_json(data)
+    except ValueError as error:
+        raise BrokenRecord(f"{name}:1: {error}, so no tally wrote it; run the trial again") from None
     if members.get("format") != FORMAT:
-        raise BrokenRecord(f"{name}: format {members.get('format')!r}, this tally reads format {FORMAT}")
+        found = f"format {members.get('format')!r:.40}, this tally reads format {FORMAT}"
+        raise BrokenRecord(f"{name}: {found}; read it with the tally that wrote it")
     return Record({key: value for key, value in members.items() if key not in ("sections", "whole")})
 
 
@@ -204,7 +228,7 @@ def _damage(data: bytes) -> str:
         altered = sorted(name for name in found.keys() | sections.keys() if found.get(name) != sections.get(name))
     except json.JSONDecodeError as error:
         return f"{error.lineno}:{error.colno}: not JSON here ({error.msg})"
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return "1: not the members of a record"
     lines = data.split(b"\n")
     if altered:
@@ -263,10 +287,8 @@ def record_of(run: RunResult, library: Library) -> Record:
         "unexpected_passes": sorted(run.unexpected_passes),
         "unmatched_expectations": sorted(run.unmatched_expectations),
         "vectors": run.vectors,
-        "verdict": verdict_of(run),
-        "verdicts": {verdict.value: run.count(verdict) for verdict in Verdict},
     }
-    return Record({**members, "sentence": sentence_of(members)})
+    return judged(members)
 
 
 def _scope_of(run: RunResult) -> dict[str, Any]:
@@ -274,12 +296,21 @@ def _scope_of(run: RunResult) -> dict[str, Any]:
     return {"operators": list(run.tried), "of": run.declarable, **unconfirmed}
 
 
-def observations_of(measured: Mapping[str, Any]) -> dict[str, Any]:
-    """What the run measured, with the host and the time of writing added."""
+def judged(members: Mapping[str, Any]) -> Record:
+    """The record of what was found, with its verdict."""
+    counts = Counter(entry["verdict"] for entry in members["results"])
+    found = {**members, "verdicts": {verdict.value: counts[verdict.value] for verdict in Verdict}}
+    found["verdict"] = verdict_of(found)
+    return Record({**found, "sentence": sentence_of(found)})
+
+
+def observations_of(measured: Mapping[str, Any], record: Record) -> dict[str, Any]:
+    """What the run measured, with the digest of its record, the host and the time of writing added."""
     host = {
         "machine": platform.machine(),
         "processors": os.cpu_count(),
         "python": platform.python_version(),
         "system": f"{platform.system()} {platform.release()}",
     }
-    return {**measured, "host": host, "written": datetime.now(UTC).isoformat(timespec="seconds")}
+    written = datetime.now(UTC).isoformat(timespec="seconds")
+    return {**measured, "host": host, "record": digest_of_record(record), "written": written}

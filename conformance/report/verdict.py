@@ -3,31 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
 from conformance.trial.check import Verdict
-from conformance.trial.run_result import RunResult
 
 CONFORMANT: Final = "CONFORMANT"
 PASSED: Final = "PASSED WITH"  # so many expected failures; never certifiable
 NOT_CONFORMANT: Final = "NOT CONFORMANT"
 NO_JUDGEMENT: Final = "NO JUDGEMENT"
 NOT_TRIED: Final = "not tried"
+_RED: Final = ("unattributed", "unexpected_passes", "unmatched_expectations")
 _SHOWN: Final = 3  # names in one line
 _LONGEST: Final = 300  # characters of a reason in one line
 
 
-def verdict_of(run: RunResult) -> str:
-    """CONFORMANT, PASSED WITH n EXPECTED FAILURES, NOT CONFORMANT or NO JUDGEMENT."""
-    if run.obstacles:
+def verdict_of(members: Mapping[str, Any]) -> str:
+    """CONFORMANT, PASSED WITH n EXPECTED FAILURES, NOT CONFORMANT or NO JUDGEMENT, by the other members of a record."""
+    if members["obstacles"]:
         return NO_JUDGEMENT
-    if run.missing:
+    if members["missing"]:
         return NOT_CONFORMANT
-    if run.empty:
+    if not members["counts"]["run"]:
         return NO_JUDGEMENT
-    if not run.conformant:
+    bad = [entry for entry in members["results"] if entry["verdict"] in (Verdict.FAIL, Verdict.ERROR)]
+    excused = sum(entry.get("excused", False) for entry in bad)
+    if excused < len(bad) or any(members[name] for name in _RED):
         return NOT_CONFORMANT
-    return f"{PASSED} {counted(len(run.excused), 'EXPECTED FAILURE')}" if run.excused else CONFORMANT
+    return f"{PASSED} {counted(excused, 'EXPECTED FAILURE')}" if excused else CONFORMANT
 
 
 def status_of(verdict: str) -> int:
@@ -100,6 +103,31 @@ def _red(members: Mapping[str, Any]) -> Iterator[str]:
         yield f"{counted(len(unmatched), 'expected failure')} match no check"
     if losses := members["unattributed"]:
         yield f"the backend was lost {counted(len(losses), 'time')}, and no check repeats it alone"
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """Something red that belongs to no check; `lost` where the backend or the harness failed, not an answer."""
+
+    name: str
+    text: str
+    lost: bool = False
+
+
+def troubles(members: Mapping[str, Any]) -> Iterator[Trouble]:
+    """What makes a run red beside its checks; a run without a judgement has at least one."""
+    if members["verdict"] == NO_JUDGEMENT and not members["obstacles"]:
+        yield Trouble("no judgement", _hindrance(members), lost=True)
+    for number, why in enumerate(members["obstacles"], 1):
+        yield Trouble(f"no judgement {number}", why, lost=True)
+    for name in members["missing"]:
+        yield Trouble(f"required {name}", "required, but not declared")
+    for number, loss in enumerate(members["unattributed"], 1):
+        yield Trouble(f"unattributed {number}", loss, lost=True)
+    for id_ in members["unexpected_passes"]:
+        yield Trouble(id_, "listed as an expected failure, but passes")
+    for pattern in members["unmatched_expectations"]:
+        yield Trouble(pattern, "listed as an expected failure, but no check has this id")
 
 
 def _short(text: str) -> str:

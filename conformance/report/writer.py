@@ -1,56 +1,64 @@
-"""record.json and observations.json: what is signed, and what varies from one run to the next."""
+"""The formats that one finished record is written in; a writer is one function, and one line in the table."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from importlib import import_module
-from pathlib import Path
-from typing import Any, Final, Protocol, cast
+from typing import Any, Final
 
-from conformance.report.record import Record, encode_record
-from conformance.vectors.jsontext import write_whole
+from conformance.report.record import Record, encode_record, read_record
 
 Observations = Mapping[str, Any]
+# Makes the text of a file from finished records and, for each, what was observed (empty where that is unknown). It
+# cannot reach the run, so it cannot influence a verdict.
+Writer = Callable[[Sequence[Record], Sequence[Observations]], str | bytes]
 
 
-class Writer(Protocol):
-    """Makes files from one finished record; it cannot reach the run, so it cannot influence a verdict."""
+@dataclass(frozen=True, slots=True)
+class Format:
+    """One format: the name of its file in the folder of a run, and the writer as module:function."""
 
-    @property
-    def name(self) -> str:
-        """What --format calls it."""
-
-    def write(self, record: Record, observations: Observations, folder: Path) -> Sequence[Path]:
-        """Write into `folder`, which exists; the files that were written."""
+    file: str
+    writer: str
+    several: bool = False  # whether one file can show several records
 
 
-# A writer is imported only when it is asked for; a new one is a module and a line here.
-WRITERS: Final[Mapping[str, str]] = {
-    "json": "conformance.report.writer:RecordFiles",
-    "junit": "conformance.report.junit:JUnit",
-    "text": "conformance.report.terminal:TextPage",
+# A writer is imported only when it is asked for.
+FORMATS: Final[Mapping[str, Format]] = {
+    "badge": Format("badge.json", "conformance.report.badge:badge"),
+    "ctrf": Format("ctrf.json", "conformance.report.ctrf:ctrf"),
+    "html": Format("report.html", "conformance.report.html:html_file", several=True),
+    "json": Format("record.json", "conformance.report.writer:canonical"),
+    "junit": Format("junit.xml", "conformance.report.junit:junit"),
+    "markdown": Format("report.md", "conformance.report.markdown:markdown", several=True),
+    "sarif": Format("report.sarif", "conformance.report.sarif:sarif", several=True),
+    "text": Format("report.txt", "conformance.report.terminal:text_page", several=True),
 }
+OBSERVATIONS: Final = "observations.json"  # beside the record of a run
 
 # What the writers make; a run removes the old ones before it starts, so that none outlives a run that judges nothing.
-FILES: Final = ("record.json", "observations.json", "junit.xml", "report.txt")
+FILES: Final = (OBSERVATIONS, *(format_.file for format_ in FORMATS.values()))
 
 
-def writer(name: str) -> Writer:
-    """The writer called `name`; raises KeyError."""
-    module, _, attribute = WRITERS[name].partition(":")
-    return cast(Writer, getattr(import_module(module), attribute)())
+def page(name: str, records: Sequence[Record], observed: Sequence[Observations]) -> bytes:
+    """The file of a format; raises KeyError for a name that no format has.
+
+    The writer gets copies of the records, so that it cannot change what others write or the verdict of the command.
+    """
+    module, _, function = FORMATS[name].writer.partition(":")
+    writer: Writer = getattr(import_module(module), function)
+    made = writer([read_record(encode_record(record)) for record in records], observed)
+    return made.encode("utf-8") if isinstance(made, str) else made
 
 
-class RecordFiles:
-    """Writes the canonical record, and beside it everything that depends on the clock or the host."""
+def canonical(records: Sequence[Record], observed: Sequence[Observations]) -> bytes:
+    """The record itself."""
+    (record,) = records
+    return encode_record(record)
 
-    name = "json"
 
-    def write(self, record: Record, observations: Observations, folder: Path) -> Sequence[Path]:
-        """Write record.json and observations.json."""
-        judged, observed = folder / "record.json", folder / "observations.json"
-        write_whole(judged, encode_record(record))
-        text = json.dumps(observations, indent=2, sort_keys=True, default=str)
-        write_whole(observed, text + "\n")
-        return judged, observed
+def observations_text(observations: Observations) -> str:
+    """The file beside a record with everything that depends on the clock or the host."""
+    return json.dumps(observations, indent=2, sort_keys=True, default=str) + "\n"

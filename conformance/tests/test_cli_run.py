@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any, cast
 from xml.etree import ElementTree as ET
 
 import pytest
 
+from conformance.cli import outputs
 from conformance.cli.main import status_of
-from conformance.report.record import read_record
+from conformance.report import writer
+from conformance.report.record import Record, read_record
+from conformance.report.writer import FORMATS, Format, Observations
 from conformance.tests.processes import ROOT
 from conformance.tests.small_house import BAD, CONTRACT, OPERATOR, VECTORS
 from conformance.tests.test_cli_house import edit
@@ -157,6 +162,94 @@ def test_the_record_is_written_where_asked_and_pages_beside_it(tmp_path: Path) -
     assert record.verdict == "CONFORMANT"
     assert record["counts"]["run"] == 4
     assert ET.parse(tmp_path / "out" / "junit.xml").getroot().get("tests") == "4"
+
+
+def test_a_format_goes_to_the_file_that_is_named_and_no_folder_is_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run("--format", "json=out/a.json", "--format", "ctrf=b.json") == 0
+    assert sorted(file.relative_to(tmp_path).as_posix() for file in tmp_path.rglob("*.*")) == ["b.json", "out/a.json"]
+    assert read_record((tmp_path / "out" / "a.json").read_bytes()).verdict == "CONFORMANT"
+
+
+def test_a_format_on_stdout_is_alone_there(capsys: Capture) -> None:
+    assert run("--backend", BAD, "--format", "badge=-") == 1
+    printed = capsys.readouterr()
+    assert json.loads(printed.out)["message"].startswith("not conformant: part of 1/")
+    assert "NOT CONFORMANT in the selected checks: 3 of 4 checks failed" in printed.err
+
+
+def test_a_file_of_one_record_is_no_place_for_two_backends(tmp_path: Path, capsys: Capture) -> None:
+    both = ("--backend", "reference", "--backend", BAD)
+    assert run(*both, "--format", f"ctrf={tmp_path / 'a'}") == 2
+    assert "one file of this format shows one backend" in capsys.readouterr().err
+    assert run(*both, "--format", f"markdown={tmp_path / 'a'}") == 1
+    assert f"| `{OPERATOR}` | 4/4 pass | 1/4 FAIL |" in (tmp_path / "a").read_text()
+
+
+@pytest.mark.parametrize(
+    ("formats", "said"),
+    [
+        (["nonsense"], "'nonsense' is not one of badge, ctrf, "),
+        (["json="], "'json=' has no path"),
+        (["badge=-", "ctrf=-"], "another format goes to the same place"),
+    ],
+)
+def test_a_format_that_cannot_be_written_is_a_usage_error(formats: list[str], said: str, capsys: Capture) -> None:
+    assert run(*(word for one in formats for word in ("--format", one))) == 2
+    printed = capsys.readouterr()
+    assert said in " ".join(printed.err.split())
+    assert printed.out == ""
+
+
+def test_an_old_report_does_not_outlive_a_run_that_judges_nothing(tmp_path: Path) -> None:
+    file = tmp_path / "badge.json"
+    assert run("--format", f"badge={file}") == 0
+    assert file.exists()
+    assert run("--format", f"badge={file}", "--backend", "no-such-program") == 2
+    assert not file.exists()
+
+
+@pytest.mark.parametrize("path", ["a-file/x", "a-folder"])
+def test_a_place_that_takes_no_file_is_known_before_anything_runs(path: str, tmp_path: Path, capsys: Capture) -> None:
+    (tmp_path / "a-file").write_text("mine")
+    (tmp_path / "a-folder").mkdir()
+    assert run("--format", f"ctrf={tmp_path / path}") == 2
+    printed = capsys.readouterr()
+    assert "T011 cannot be written" in printed.err
+    assert "cases, laws" not in printed.err
+
+
+def test_a_part_and_the_whole_merge_to_the_whole(tmp_path: Path) -> None:
+    part, whole, merged = (tmp_path / name for name in ("part.json", "whole.json", "merged.json"))
+    assert run("--format", f"json={part}") == 0
+    assert run("--profile", "quick", "--format", f"json={whole}", few=False) == 0
+    assert status_of(["report", "merge", str(part), str(whole), "--output", str(merged)]) == 0
+    assert merged.read_bytes() == whole.read_bytes()
+    counts = read_record(whole.read_bytes())["counts"]
+    assert counts["loaded"] == counts["selected"]
+
+
+def lenient(records: Sequence[Record], observed: Sequence[Observations]) -> str:
+    """A writer that would like another verdict."""
+    for record in records:
+        members = cast(dict[str, Any], record.members)
+        members["verdict"] = members["sentence"] = "CONFORMANT"
+    return "fine"
+
+
+def test_a_writer_cannot_change_the_verdict(
+    tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bad = Format("fine.txt", f"{__name__}:lenient")
+    monkeypatch.setattr(outputs, "FORMATS", {"badge": bad, "json": FORMATS["json"]})
+    monkeypatch.setattr(writer, "FORMATS", {"badge": bad, "json": FORMATS["json"]})
+    wanted = ("--format", "badge", "--output", tmp_path, "--format", f"badge={tmp_path / 'a'}")
+    assert run("--backend", BAD, *wanted, "--format", f"json={tmp_path / 'b'}") == 1
+    assert "NOT CONFORMANT in the selected checks" in capsys.readouterr().out
+    for file in (tmp_path / "record.json", tmp_path / "b"):
+        assert read_record(file.read_bytes()).verdict == "NOT CONFORMANT"
 
 
 def test_every_backend_has_its_own_folder_where_there_are_several(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from conformance.backend.outcome import Crash, describe
 from conformance.cli.console import Complaint
 from conformance.cli.main import status_of
 from conformance.report.printable import one_line, printable
-from conformance.report.terminal import TextPage
+from conformance.report.terminal import text_page
 from conformance.tests.runs import record
 
 HOUSE = Path(__file__).parents[1]
@@ -45,10 +45,9 @@ def test_the_stderr_of_a_backend_that_cannot_start_forges_no_line(capsys: pytest
 
 
 @pytest.mark.parametrize("pad", range(0, 80, 7))
-def test_no_wrapped_word_of_a_backend_begins_a_line_of_the_report(pad: int, tmp_path: Path) -> None:
+def test_no_wrapped_word_of_a_backend_begins_a_line_of_the_report(pad: int) -> None:
     said = describe(Crash("x" * pad + f" {HOSTILE} " * 3))
-    (file,) = TextPage().write(record(unattributed=(said,)), {}, tmp_path)
-    lines = file.read_text().split("\n")
+    lines = text_page([record(unattributed=(said,))], [{}]).split("\n")
     assert all(line.isprintable() for line in lines)
     assert [line for line in lines if line.startswith("CONFORMANT")] == []
 

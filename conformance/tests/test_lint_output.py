@@ -125,7 +125,7 @@ SARIF = {
 
 
 def sarif(findings: tuple[Finding, ...]) -> Any:
-    return json.loads(as_sarif(findings, "1.0.0"))
+    return json.loads(as_sarif(findings))
 
 
 def test_text_is_one_line_for_each_finding_and_its_hint_below() -> None:
@@ -178,7 +178,7 @@ def test_json_holds_every_finding_and_every_rule() -> None:
 
 
 def test_the_same_findings_give_the_same_bytes() -> None:
-    for write in (as_text, as_json, lambda findings: as_sarif(findings, "1.0.0")):
+    for write in (as_text, as_json, lambda findings: as_sarif(findings)):
         assert write(FINDINGS) == write(list(FINDINGS))
 
 

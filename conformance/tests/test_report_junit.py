@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from xml.etree import ElementTree as ET
 
-from conformance.report.junit import suites_of
+from conformance.report.junit import junit, suites_of
 from conformance.report.record import Record
-from conformance.report.writer import WRITERS, writer
 from conformance.tests.runs import BATCH, MAP, ORDER, check, failed, lost, passed, record
 from conformance.trial.check import Difference, Result, Verdict
 from conformance.trial.run_result import ExpectedFailure
@@ -44,10 +42,9 @@ def test_the_text_of_a_failure_is_what_the_terminal_shows() -> None:
     assert "repeat      tally run" in (failure.text or "")
 
 
-def test_characters_that_xml_cannot_carry_are_escaped(tmp_path: Path) -> None:
+def test_characters_that_xml_cannot_carry_are_escaped() -> None:
     odd = failed(MAP, "a", difference=Difference("text", "a", "\x00\x1b\ud800\ufffe"), message="bell \x07")
-    (file,) = writer("junit").write(record(odd), {}, tmp_path)
-    failure = next(ET.parse(file).iter("failure"))
+    failure = next(ET.fromstring(junit([record(odd)], [{}])).iter("failure"))
     assert failure.get("message") == "bell \\x07"
     assert "\\ufffe" in (failure.text or "")
 
@@ -65,18 +62,6 @@ def test_what_belongs_to_no_operator_has_its_own_suite() -> None:
     )
     suite = next(suite for suite in suites_of(judged, {}) if suite.get("name") == "tallystick")
     assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("3", "2", "1")
-
-
-def test_every_registered_writer_writes_into_the_folder_it_is_given(tmp_path: Path) -> None:
-    judged = record(failed(MAP, "a"), passed(BATCH, "b"))
-    for name in WRITERS:
-        folder = tmp_path / name
-        folder.mkdir()
-        one = writer(name)
-        assert one.name == name
-        written = one.write(judged, {"seconds": 1.5}, folder)
-        assert sorted(written) == sorted(folder.iterdir())
-        assert written
 
 
 def test_the_verdict_its_line_and_the_crash_levels_are_properties_of_every_suite() -> None:

@@ -10,9 +10,10 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from conformance.report.record import BrokenRecord, encode_record, read_record, record_of
+from conformance.report.record import BrokenRecord, encode_record, entry_of, prose_of, read_record, record_of
 from conformance.tests.runs import BATCH, MAP, ORDER, check, failed, library, lost, passed, record, run_of
-from conformance.trial.check import Difference, Kind, Result, Verdict
+from conformance.tests.shipped import shipped_library
+from conformance.trial.check import Difference, FailedCall, Kind, Result, Verdict
 from conformance.trial.run_result import Diagnosis, ExpectedFailure, RunResult
 
 SCHEMA = Path(__file__).parents[2] / "spec" / "schema" / "record.schema.json"
@@ -118,3 +119,12 @@ def test_the_text_of_named_requirements_travels_with_the_record() -> None:
     prose = record(failed(BATCH, "wrong"))["prose"]
     assert prose["requirements"]["N12"]["text"].startswith("only full blocks")
     assert prose["rulings"]["NA18"]["place"] == "spec/data/requirements.yaml:12:3"
+
+
+def test_the_guards_that_compete_travel_with_their_places() -> None:
+    guard = {"id": "stage-known", "code": "INVALID_STAGE_TYPE", "that": "", "requirements": [], "rulings": []}
+    result = failed(BATCH, "wrong", call=FailedCall(BATCH, {}), details={"guards": {"answered": [guard]}})
+    shipped = shipped_library()
+    (clause,) = prose_of([entry_of(result)], shipped)["clauses"].values()
+    file, line, _ = clause["place"].split(":")
+    assert "{id: stage-known, " in (shipped.suite.root / file).read_text("utf-8").splitlines()[int(line) - 1]

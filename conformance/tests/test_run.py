@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -320,6 +321,31 @@ def test_an_accumulated_case_that_ends_early_is_no_pass() -> None:
     summed = replace(case("summed"), accumulation=steps)
     run = tried(backend("right"), [summed])
     assert verdicts(run) == {"summed": FAIL}
+
+
+def test_wrong_sums_say_between_which_calls_the_first_wrong_answer_lies() -> None:
+    steps = Accumulation(
+        OPERATOR,
+        {"whole": "0", "salt": "00" * 16},
+        "half",
+        "sweep",
+        {"whole": {"start": "0", "step": "2"}},
+        "",
+        3,
+        ((1, hashlib.sha256(bytes(8)).hexdigest()), (3, "00" * 32)),
+    )
+    (result,) = tried(backend("right"), [replace(case("summed"), accumulation=steps)]).results
+    assert result.details == {"calls": {"agreed": 1, "differs": 3, "count": 3}}
+
+
+def test_the_time_of_every_check_is_observed() -> None:
+    one, other = tried(backend("right")), tried(backend("right"), jobs=2)
+    for run in (one, other):
+        durations = run.observations["durations"]
+        assert set(durations) == {result.check.id for result in run.results}
+        assert all(spent >= 0 for spent in durations.values())
+        assert sum(durations.values()) > 0
+    assert sum(one.observations["durations"].values()) <= one.observations["seconds"]
 
 
 def test_progress_and_order_do_not_reach_the_result() -> None:

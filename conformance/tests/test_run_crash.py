@@ -43,6 +43,10 @@ def test_the_level_that_is_reached_stands_in_record_and_verdict() -> None:
     assert by_id[REPLACED].verdict is Verdict.PASS
     assert by_id[REPLACED].check.kind is Kind.CRASH
     assert by_id["Store.Publish_v1%two-folders"].verdict is Verdict.NOT_APPLICABLE
+    seen = run.observations["crash_states"][REPLACED]
+    assert list(seen) == ["kill", "ext4", "posix"]
+    assert all(0 < counts["tried"] <= counts["total"] and counts["bad"] == 0 for counts in seen.values())
+    assert run.observations["durations"][REPLACED] > 0
     judged = record(run)
     assert judged["crash"] == {REPLACED: {"asked": "posix", "reached": "posix", "sampled": True}}
     assert judged.sentence.endswith("crash safety posix in 1 workload, a sample of states")
@@ -54,6 +58,8 @@ def test_a_level_below_the_one_asked_for_is_red() -> None:
     (result,) = [one for one in run.results if one.check.id == REPLACED]
     assert result.verdict is Verdict.FAIL
     assert result.message.startswith("crash level kill, posix is asked for: ")
+    seen = run.observations["crash_states"][REPLACED]
+    assert (seen["kill"]["bad"], seen["ext4"]["bad"] > 0) == (0, True)
     judged = record(run)
     assert judged.verdict == "NOT CONFORMANT"
     assert "crash safety kill in 1 workload" in judged.sentence

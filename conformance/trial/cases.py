@@ -246,7 +246,8 @@ class CaseRunner:
             return Result(check, Verdict.PASS)
         sums = (dict(expected)[parting.differs], dict(run.checkpoints)[parting.differs])
         where = Difference(f"{case.accumulation.output}, hashed after call {parting.differs}", *sums, str(parting))
-        return Result(check, Verdict.FAIL, "result", difference=where)
+        calls = {"agreed": parting.agreed, "differs": parting.differs, "count": case.accumulation.count}
+        return Result(check, Verdict.FAIL, "result", difference=where, details={"calls": calls})
 
 
 def _file_step(case: Case, step: FileStep | TreeStep, name: str, stage: Stage) -> Result | None:

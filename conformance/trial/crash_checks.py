@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from conformance.codec.codebook import Codebook
@@ -21,11 +21,15 @@ from conformance.vectors.draft import Unusable
 
 @dataclass(frozen=True, slots=True)
 class Crashed:
-    """The verdict on one workload, its levels for the record, and why it could not be tried if it could not."""
+    """The verdict on one workload, its levels for the record, and why it could not be tried if it could not.
+
+    `states` counts, for each model, all crash states, those tried and the bad ones: an observation.
+    """
 
     result: Result
     levels: Mapping[str, Any]
     obstacle: str = ""
+    states: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
 
 def workloads(library: Library, codebook: Codebook) -> tuple[CrashWorkload, ...]:
@@ -55,9 +59,13 @@ def crashed(plan: CrashWorkload, codebook: Codebook, options: CrashOptions, prog
     except BrokenWorkload as error:
         return Crashed(Result(check, Verdict.FAIL, message=str(error)), levels)
     levels |= {"reached": "none" if report.reached is None else str(report.reached), "sampled": not report.complete}
+    states = {
+        str(model): {"total": tally.total, "tried": tally.tried, "bad": tally.bad_count}
+        for model, tally in report.states.items()
+    }
     if report.satisfied:
-        return Crashed(Result(check, Verdict.PASS), levels)
+        return Crashed(Result(check, Verdict.PASS), levels, states=states)
     worst = report.first_bad
     said = f": {worst.judgement.damage}: {worst.judgement.reason}" if worst is not None else ""
     message = f"crash level {levels['reached']}, {asked} is asked for{said}"
-    return Crashed(Result(check, Verdict.FAIL, message=message), levels)
+    return Crashed(Result(check, Verdict.FAIL, message=message), levels, states=states)

@@ -76,6 +76,8 @@ class _Run:
     results: list[Result] = field(default_factory=list)
     unattributed: list[str] = field(default_factory=list)
     obstacles: list[str] = field(default_factory=list)
+    seconds: dict[str, float] = field(default_factory=dict)  # by check
+    crash_states: dict[str, Mapping[str, Any]] = field(default_factory=dict)  # by workload
     declared: frozenset[str] | None = None  # by the first hello; what later processes say changes nothing
 
     def __post_init__(self) -> None:
@@ -136,6 +138,8 @@ class _Run:
             observations={
                 "seconds": round(time.perf_counter() - started, 3),
                 "calls": found.calls,
+                "crash_states": self.crash_states,
+                "durations": {id_: round(spent, 4) for id_, spent in sorted({**found.seconds, **self.seconds}.items())},
                 "jobs": options.jobs,
                 "sandbox": bwrap_version() if options.sandbox == "bwrap" else options.sandbox,
                 "stderr_tail": found.stderr_tail.decode("utf-8", "replace"),
@@ -220,11 +224,12 @@ class _Run:
         silent = multiprocessing.Value("i", 0)
         found: dict[str, tuple[Result, Mapping[str, Any]]] = {}
 
-        def told(said: tuple[str, Result, Mapping[str, Any]] | list[str]) -> None:
+        def told(said: tuple[str, Result, Mapping[str, Any], float] | list[str]) -> None:
             if isinstance(said, list):
                 self.unattributed += said
             else:
-                found[said[0]] = said[1:]
+                figures, result, counted, self.seconds[result.check.id] = said
+                found[figures] = result, counted
                 self.progress.step()
 
         share_out(partial(self._fuzz_some, silent), asked, self.options.jobs, told)
@@ -248,13 +253,14 @@ class _Run:
             for one in some:
                 if silent.value >= OF_AN_OPERATOR:
                     break
+                since = time.perf_counter()
                 cases, examples = self.corpus.cases.get(one.contract.operator, ()), self.options.examples
                 result, figures = one.fuzz(
                     one.contract, cases, backend, right, self.codebook, examples, self.options.seed
                 )
                 with silent.get_lock():
                     silent.value += result.outcome == "timeout"
-                tell((one.figures, result, figures))
+                tell((one.figures, result, figures, time.perf_counter() - since))
         tell([describe(reason) for reason in backend.unattributed])
 
     def crash(self, hello: Hello) -> dict[str, Mapping[str, Any]]:
@@ -277,10 +283,12 @@ class _Run:
             if not plan.operators <= hello.operators:
                 self.results.append(Result(crash_check(plan), Verdict.NOT_APPLICABLE))
                 continue
+            since = time.perf_counter()
             found = crashed(plan, self.codebook, chosen, self.progress)
+            self.seconds[plan.id] = time.perf_counter() - since
             self.results.append(found.result)
             self.obstacles += filter(None, [found.obstacle])
-            levels[plan.id] = found.levels
+            levels[plan.id], self.crash_states[plan.id] = found.levels, found.states
         return levels
 
 

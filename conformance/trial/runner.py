@@ -10,6 +10,7 @@ result depends on the order of the others (DESIGN 6).
 from __future__ import annotations
 
 import hashlib
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
@@ -42,6 +43,7 @@ class TrialResults:
     stderr_tail: bytes = b""
     stderr: dict[str, str] = field(default_factory=dict)  # by check: the last words of a backend that was lost in it
     calls: int = 0
+    seconds: dict[str, float] = field(default_factory=dict)  # by check, the first of its trial
 
     def add(self, other: TrialResults) -> None:
         """Take over what other trials came to."""
@@ -53,6 +55,7 @@ class TrialResults:
         self.stderr_tail = other.stderr_tail or self.stderr_tail
         self.stderr |= other.stderr
         self.calls += other.calls
+        self.seconds |= other.seconds
 
     def give_up(self, trials: Iterable[Trial], why: Callable[[str], str]) -> None:
         """Judge trials as not asked, and ask nothing more of their operators; `why` gives the reason of an operator."""
@@ -153,8 +156,14 @@ class _Runner:
             driver = self.driver()
             driver.patience = self.patience
             by_key = {trial.conversation.key: trial for trial in part}
+            since = time.perf_counter()
             for finished in driver.hold([trial.conversation for trial in part]):
-                tell(judged(by_key[finished.key], finished, driver.declared))
+                trial, now = by_key[finished.key], time.perf_counter()
+                found = judged(trial, finished, driver.declared)
+                # Trials overlap; what passed since the last one ended counts for this one, so that the sum is right.
+                found.seconds[trial.checks[0].id] = now - since
+                since = now
+                tell(found)
             tell(
                 TrialResults(
                     unattributed=[describe(reason) for reason in driver.unattributed],

@@ -1,4 +1,4 @@
-"""JSON for people to review and for bytes to compare; its digest; files written whole or not at all."""
+"""JSON for people to review and for bytes to compare; its digest; strict reading; files written whole or not at all."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import secrets
+from collections import Counter
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
@@ -46,6 +47,44 @@ def write_whole(file: Path, content: str | bytes) -> None:
         with suppress(OSError):
             made.unlink()
         raise
+
+
+def strict_json(data: bytes) -> Any:
+    """The JSON value in `data`; raises ValueError for two equal keys, for NaN and for what nests too deep."""
+    try:
+        return json.loads(data, object_pairs_hook=_unique, parse_constant=_no_number)
+    except RecursionError:
+        raise ValueError("it nests too deep") from None
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) < len(pairs):
+        keys = Counter(key for key, _ in pairs)
+        raise ValueError(f"the key {keys.most_common(1)[0][0]!r:.80} is there twice")
+    return members
+
+
+def _no_number(name: str) -> Any:
+    raise ValueError(f"{name} is no number of JSON")
+
+
+def document_text(value: Any) -> str:
+    """A JSON document for other programs, in which every character that a terminal does not show is escaped.
+
+    Half a surrogate pair, which many programs refuse even as an escape, is spelled out.
+    """
+    text = json.dumps(value, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+    return "".join(map(_escaped, text)) if not text.replace("\n", "").isprintable() else text
+
+
+def _escaped(character: str) -> str:
+    if character.isprintable() or character == "\n":
+        return character
+    if character > "\uffff":
+        return json.dumps(character)[1:-1]  # as a pair of escapes
+    prefix = "\\\\u" if "\ud800" <= character <= "\udfff" else "\\u"
+    return f"{prefix}{ord(character):04x}"
 
 
 WIDTH: Final = 120

@@ -1,0 +1,162 @@
+"""Where the reports of a command go: the folder of a run, a file that the user names, or stdout."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import click
+
+from conformance.cli.console import pour, say, writing
+from conformance.report.record import Record
+from conformance.report.writer import FILES, FORMATS, OBSERVATIONS, Observations, observations_text, page
+from conformance.vectors.jsontext import write_whole
+
+LAST: Final = Path("reports/last")  # where a format without a path goes unless --output says otherwise
+STDOUT: Final = Path("-")
+_ELSEWHERE: Final = "name a writable folder"
+_FILE: Final = "name a writable file"
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """One report to write: its format, and its file where the user names one (`-` is stdout)."""
+
+    format: str
+    path: Path | None = None
+
+    def __str__(self) -> str:
+        return self.format if self.path is None else f"{self.format}={self.path}"
+
+
+def parsed(ctx: click.Context, param: click.Parameter, values: Sequence[str]) -> tuple[Output, ...]:
+    """The outputs of --format NAME or NAME=PATH; raises click.BadParameter."""
+    return tuple(map(_output, values))
+
+
+def _output(value: str) -> Output:
+    name, equals, path = value.partition("=")
+    if name not in FORMATS:
+        raise click.BadParameter(f"{name!r} is not one of {', '.join(sorted(FORMATS))}")
+    if equals and not path:
+        raise click.BadParameter(f"{value!r} has no path; - is stdout")
+    return Output(name, Path(path) if equals else None)
+
+
+@dataclass(frozen=True, slots=True)
+class Outputs:
+    """All reports of a run: a folder for each backend, formats for these folders, and files for the run as a whole."""
+
+    folders: Mapping[str, Path]
+    inside: tuple[str, ...]
+    files: tuple[Output, ...]
+
+    @property
+    def on_stdout(self) -> bool:
+        """Whether a report takes stdout, so that the terminal's report has to go elsewhere."""
+        return any(output.path == STDOUT for output in self.files)
+
+    def clear(self) -> None:
+        """Remove what an earlier run said, so that it is not taken for the word of a run that judges nothing.
+
+        Raises Complaint.
+        """
+        for folder in self.folders.values():
+            with writing(f"--output {str(folder)!r}", _ELSEWHERE):
+                for file in (folder / name for name in FILES):
+                    if os.path.lexists(file):
+                        file.unlink()
+        for path, place in self._named():
+            with writing(place, _FILE):
+                if path.is_dir():
+                    raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+                if path.is_file() and not path.is_symlink():
+                    path.unlink()
+
+    def require_writable(self) -> None:
+        """Make the folders before the run, which may take an hour; raises Complaint."""
+        for folder in self.folders.values():
+            with writing(f"--output {str(folder)!r}", _ELSEWHERE):
+                _make(folder)
+        for path, place in self._named():
+            with writing(place, _FILE):
+                _make(path.parent)
+
+    def _named(self) -> Iterator[tuple[Path, str]]:
+        for output in self.files:
+            if output.path is not None and output.path != STDOUT:
+                yield output.path, f"--format {str(output)!r}"
+
+    def keep(self, backend: str, record: Record, observations: Observations) -> None:
+        """Write what goes into the folder of a backend, where it has one; raises Complaint."""
+        folder = self.folders.get(backend)
+        if folder is None:
+            return
+        contents = {FORMATS[name].file: page(name, [record], [observations]) for name in self.inside}
+        contents[OBSERVATIONS] = observations_text(observations).encode()
+        for name, content in contents.items():
+            with writing(f"--output {str(folder)!r}", _ELSEWHERE):
+                write_whole(folder / name, content)
+            say(f"wrote {folder / name}", err=True)
+
+    def finish(self, records: Sequence[Record], observed: Sequence[Observations]) -> None:
+        """Write the files of the whole run; raises Complaint."""
+        for output in self.files if records else ():
+            assert output.path is not None
+            write_page(page(output.format, records, observed), output.path, f"--format {str(output)!r}")
+
+
+def write_page(content: bytes, path: Path, place: str) -> None:
+    """Write a report to a file, or to stdout where the path is `-`; raises Complaint."""
+    if path == STDOUT:
+        pour(content)
+        return
+    with writing(place, _FILE):
+        write_whole(path, content)
+    say(f"wrote {path}", err=True)
+
+
+def outputs_of(folder: Path | None, wanted: Sequence[Output], backends: Sequence[str]) -> Outputs:
+    """What --output and --format ask for; raises click.UsageError where that cannot be."""
+    wanted = tuple(dict.fromkeys(wanted))
+    files = tuple(output for output in wanted if output.path is not None)
+    inside = tuple(output.format for output in wanted if output.path is None)
+    paths = [output.path for output in files]
+    for output in files:
+        if paths.count(output.path) > 1:
+            raise click.UsageError(f"--format {output}: another format goes to the same place")
+        if len(backends) > 1 and not FORMATS[output.format].several:
+            raise click.UsageError(
+                f"--format {output}: one file of this format shows one backend; without a path each gets its own"
+            )
+    if inside and folder is None:
+        folder = LAST
+    return Outputs(_folders(folder, backends), tuple(dict.fromkeys(["json", *inside])), files)
+
+
+def _folders(output: Path | None, backends: Sequence[str]) -> dict[str, Path]:
+    if output is None:
+        return {}
+    folders: dict[str, Path] = {}
+    for backend in backends:
+        folder = output if len(backends) == 1 else output / folder_name(backend)
+        while folder in folders.values():
+            folder = folder.with_name(f"{folder.name}-again")
+        folders[backend] = folder
+    return folders
+
+
+def folder_name(backend: str) -> str:
+    """A backend string as the name of a folder."""
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", backend).strip("-.") or "backend"
+
+
+def _make(folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    if not os.access(folder, os.W_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(folder))

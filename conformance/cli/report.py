@@ -1,0 +1,170 @@
+"""`tally report`: show stored records in any format, compare them, and merge the records of parts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import click
+
+from conformance.cli.console import Complaint, say
+from conformance.cli.outputs import STDOUT, write_page
+from conformance.cli.suite_option import current_suite
+from conformance.contract.finder import schema_folder
+from conformance.report.comparison import Comparison, as_json, as_markdown, as_text, compare_manifests, compare_records
+from conformance.report.merge import Unmergeable, merged, merged_observations
+from conformance.report.record import BrokenRecord
+from conformance.report.stored import Manifest, Stored, load
+from conformance.report.verdict import status_of
+from conformance.report.writer import FORMATS, page
+
+FINE: Final = 0
+INCOMPARABLE: Final = 1
+_COMPARED: Final = {"json": as_json, "markdown": as_markdown, "text": as_text}
+_BESIDE: Final = ("html", "markdown", "text")  # formats of a comparison that also show the records themselves
+T = TypeVar("T")
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@click.group("report")
+def command() -> None:
+    """Show stored records in any format, compare them, or merge the records of parts of a run.
+
+    Exit status: 0 fine, 1 what `compare` compares is not comparable or what `merge` merges is not conformant, 2 a file
+    that cannot be used, or parts that contradict each other.
+    """
+
+
+_files = click.argument(
+    "files", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="RECORD.json..."
+)
+_output = click.option(
+    "--output",
+    type=click.Path(path_type=Path, allow_dash=True),
+    default=STDOUT,
+    metavar="PATH",
+    help="Where to write it; without this option to stdout.",
+)
+
+
+def _format(names: Sequence[str], default: str) -> Callable[[F], F]:
+    choice = click.Choice(sorted(names))
+    return click.option("--format", "format_", type=choice, default=default, show_default=True, help="What to write.")
+
+
+@command.command("show")
+@_files
+@_format(list(FORMATS), "text")
+@_output
+def show(files: Sequence[Path], format_: str, output: Path) -> int:
+    """Show records, several side by side. What was observed is read from observations.json beside each record."""
+    records = _records(files)
+    if len(records) > 1 and not FORMATS[format_].several:
+        raise click.UsageError(f"--format {format_} shows one record; give one, or merge them first")
+    if format_ == "text" and output == STDOUT:
+        _print(records)
+        return FINE
+    _write(lambda: _page(format_, records), output)
+    return FINE
+
+
+@command.command("compare")
+@_files
+@_format([name for name in (*_COMPARED, "html") if name in FORMATS], "text")
+@_output
+def compare(files: Sequence[Path], format_: str, output: Path) -> int:
+    """Say whether records, or run manifests, are comparable, and in what they differ. docs/reports.md has the rules."""
+    if len(files) < 2:
+        raise click.UsageError("compare needs two files or more")
+    found = [_loaded(file) for file in files]
+    records = [one for one in found if isinstance(one, Stored)]
+    manifests = [one for one in found if isinstance(one, Manifest)]
+    if records and manifests:
+        message = "it is a run manifest, the others are records"
+        raise Complaint(str(manifests[0].file), "T015", message, "compare files of one kind")
+    if manifests and format_ not in _COMPARED:
+        raise click.UsageError(f"--format {format_} shows records, these are run manifests")
+    comparison = _guarded(lambda: _comparison(records, manifests))
+    _write(lambda: _compared(comparison, records, format_), output)
+    return FINE if comparison.comparable else INCOMPARABLE
+
+
+@command.command("merge")
+@_files
+@_format([*FORMATS], "json")
+@_output
+def merge(files: Sequence[Path], format_: str, output: Path) -> int:
+    """Join the records of parts of one run: the same backend and suite, other operators or checks.
+
+    The exit status is that of the whole, as with `tally run`.
+    """
+    parts = _records(files)
+    try:
+        whole = _guarded(lambda: merged([str(part.file) for part in parts], [part.record for part in parts]))
+    except Unmergeable as error:
+        hint = "merge records of the same backend, contracts, vectors, profile and seed; run what contradicts again"
+        raise Complaint("tally report merge", "T015", str(error), hint) from None
+    observed = merged_observations(whole, [part.observations for part in parts])
+    _write(lambda: _page(format_, [Stored(output, whole, observed)]), output)
+    say(whole.sentence, err=True)
+    return status_of(whole.verdict)
+
+
+def _loaded(file: Path) -> Stored | Manifest:
+    try:
+        return load(file, schema_folder(current_suite()))
+    except BrokenRecord as error:
+        place, _, message = str(error).partition(": ")
+        said, _, hint = message.rpartition("; ")
+        raise Complaint(place, "T015", said or message, hint if said else "") from None
+
+
+def _records(files: Sequence[Path]) -> list[Stored]:
+    found = []
+    for file in files:
+        one = _loaded(file)
+        if isinstance(one, Manifest):
+            raise Complaint(str(file), "T015", "it is a run manifest, no record", "`tally report compare` compares two")
+        found.append(one)
+    return found
+
+
+def _page(format_: str, records: Sequence[Stored]) -> bytes:
+    return page(format_, [one.record for one in records], [one.observations for one in records])
+
+
+def _print(records: Sequence[Stored]) -> None:
+    from rich.console import Console
+
+    from conformance.report.terminal import show
+
+    observed: list[Any] = [one.observations for one in records]
+    _guarded(lambda: show([one.record for one in records], Console(highlight=False), observed=observed))
+
+
+def _comparison(records: Sequence[Stored], manifests: Sequence[Manifest]) -> Comparison:
+    if manifests:
+        return compare_manifests(manifests)
+    return compare_records([str(one.file) for one in records], [one.record for one in records])
+
+
+def _compared(comparison: Comparison, records: Sequence[Stored], format_: str) -> bytes:
+    """The comparison, and before it the records where the format has room for both."""
+    beside = _page(format_, records) if records and format_ in _BESIDE else b""
+    if format_ not in _COMPARED:
+        return beside
+    return beside + (b"\n" if beside else b"") + _COMPARED[format_](comparison).encode()
+
+
+def _write(made: Callable[[], bytes], output: Path) -> None:
+    """Write what is made whole first, so that a record that cannot be shown leaves no file."""
+    write_page(_guarded(made), output, f"--output {str(output)!r}")
+
+
+def _guarded(action: Callable[[], T]) -> T:
+    try:
+        return action()
+    except RecursionError:
+        hint = "a value has at most 300 levels; run the trial again"
+        raise Complaint("tally report", "T015", "a value in the record nests too deep to be shown", hint) from None

@@ -1,0 +1,197 @@
+"""The report as one HTML file: no network, no framework, and nothing that a backend says can act in it."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from conformance.report.failure import cut, excuse_of, failures_of, group_alike
+from conformance.report.html_checks import checks_json
+from conformance.report.html_failures import LONGEST, FailureView, failure_view
+from conformance.report.html_overview import (
+    LEVELS,
+    CrashRow,
+    PartingRow,
+    TimeRow,
+    crash_rows,
+    expected_failures,
+    matrix_of,
+    parting_rows,
+    sound,
+    time_rows,
+    unasked_operators,
+    undeclared,
+)
+from conformance.report.html_proof import Proof
+from conformance.report.printable import printable
+from conformance.report.record import Record
+from conformance.report.summary import banner, remarks
+from conformance.report.verdict import CONFORMANT, PASSED, crash_words
+from conformance.report.writer import Observations
+
+MOST_GROUPS: Final = 200  # distinct failures that are told in full; the list of checks has them all
+
+
+@dataclass(frozen=True, slots=True)
+class BackendView:
+    """One backend of the page."""
+
+    number: int
+    record: Record
+    tone: str  # good, fair or bad
+    scope: Sequence[tuple[str, str]]
+    remarks: Sequence[tuple[str, str]]
+    failures: Sequence[FailureView]
+    hidden: int  # distinct failures that are not told in full
+    excused: Sequence[tuple[str, str]]  # id and reason
+    crash: Sequence[CrashRow]
+    times: Sequence[TimeRow]
+    partings: Sequence[PartingRow]
+    undeclared: Sequence[tuple[str, int]]
+    unasked: Sequence[str]
+    expected: Sequence[Mapping[str, Any]]
+
+    @property
+    def name(self) -> str:
+        """The backend as the user named it."""
+        return str(self.record["backend"]["text"])
+
+    @property
+    def sentence(self) -> str:
+        """The verdict's sentence without the verdict, which is its headline."""
+        said = self.record.sentence.removeprefix(self.record.verdict).removeprefix(":").strip()
+        return f"{said[:1].upper()}{said[1:]}"
+
+
+def html_page(records: Sequence[Record], observations: Sequence[Observations | None], proof: Proof | None) -> str:
+    """The page of one run or of several side by side, with one member of `observations` for each record.
+
+    The same records, observations and proof give the same bytes.
+    """
+    environment = _environment()
+    views: list[BackendView] = []
+    anchors: list[Mapping[str, str]] = []
+    for number, (record, observed) in enumerate(zip(records, observations, strict=True)):
+        view, places = _view(number, record, sound(observed or {}))
+        views.append(view)
+        anchors.append(places)
+    style, script = (_source(environment, f"page.{kind}") for kind in ("css", "js"))
+    return environment.get_template("page.html").render(
+        backends=views,
+        matrix=matrix_of(records),
+        levels=LEVELS,
+        proof=proof,
+        checks=Markup(checks_json(records, anchors)),  # noqa: S704 (checks_json escapes what could end the element)
+        style=style,
+        script=script,
+        policy=policy(style, script),
+    )
+
+
+def html_file(records: Sequence[Record], observed: Sequence[Observations]) -> str:
+    """The page with the proof of the installed suite, which it shows where the records were made with its contracts.
+
+    Raises MalformedContract where the installed contracts cannot be read, UnreadableReport where its proof cannot.
+    """
+    from conformance.contract.finder import bundled_suite
+    from conformance.contract.library import load_library
+    from conformance.report.html_proof import proof_of
+    from conformance.vectors.lock import contract_digests
+
+    library = load_library(bundled_suite())
+    contracts = dict(contract_digests(library))
+    own = all(record["contracts"] == contracts for record in records)
+    return html_page(records, observed, proof_of(library.suite.reports, library.requirements) if own else None)
+
+
+def policy(style: str, script: str) -> str:
+    """The content security policy that lets this style and this script act, and nothing else."""
+    style_hash, script_hash = (
+        base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in (style, script)
+    )
+    return (
+        f"default-src 'none'; style-src 'sha256-{style_hash}'; script-src 'sha256-{script_hash}'; img-src data:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def _view(number: int, record: Record, observations: Observations) -> tuple[BackendView, Mapping[str, str]]:
+    """A backend's part of the page, and the anchors of its failing checks."""
+    groups = group_alike(failures_of(record.entries), record["prose"])
+    failures: list[FailureView] = []
+    anchors: dict[str, str] = {}
+    for place, alike in enumerate(groups[:MOST_GROUPS], 1):
+        anchor = f"failure-{number + 1}-{place}"
+        failures.append(failure_view(alike, anchor, record, observations))
+        anchors |= {entry["id"]: anchor for entry in (alike.first, *alike.others)}
+    verdict = record.verdict
+    view = BackendView(
+        number=number,
+        record=record,
+        tone="good" if verdict == CONFORMANT else "fair" if verdict.startswith(PASSED) else "bad",
+        scope=list(_scope(record, observations)),
+        remarks=list(remarks(record)),
+        failures=failures,
+        hidden=len(groups) - len(failures),
+        excused=[(entry["id"], excuse_of(record, entry)) for entry in failures_of(record.entries, excused=True)],
+        crash=crash_rows(record, observations),
+        times=time_rows(record, observations),
+        partings=parting_rows(record),
+        undeclared=undeclared(record),
+        unasked=unasked_operators(record),
+        expected=expected_failures(record),
+    )
+    return view, anchors
+
+
+def _scope(record: Record, observations: Observations) -> Iterator[tuple[str, str]]:
+    """What the verdict is about, as labelled lines."""
+    scope = record["scope"]
+    yield "operators", f"{len(scope['operators'])} of {scope['of']} tried"
+    lines: dict[str, str] = {}
+    label = ""
+    for name, text in banner(record):
+        label = name or label
+        lines[label] = f"{lines.get(label, '')} {text.strip()}".strip()
+    yield from lines.items()
+    yield "crash safety", crash_words(record["crash"])
+    if "seconds" in observations:
+        yield "took", f"{observations['seconds']:.1f} s, {observations.get('calls', 0):,} calls"
+
+
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("conformance.report", "page"),
+        autoescape=True,
+        finalize=_shown,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["breakable"] = _breakable
+    return environment
+
+
+def _shown(value: Any) -> Any:
+    """Anything that is printed on the page, made printable and cut where it is long, before it is escaped."""
+    return value if hasattr(value, "__html__") else printable(cut(str(value), LONGEST))
+
+
+def _breakable(value: str) -> Markup:
+    """A long name that a line may end in, after each of its parts."""
+    shown = str(escape(_shown(value)))
+    for sign in (".", "::", "_", "/"):
+        shown = shown.replace(sign, f"{sign}<wbr>")
+    return Markup(shown)  # noqa: S704 (it was escaped)
+
+
+def _source(environment: Environment, name: str) -> Markup:
+    """A file of the page as it is; it is ours."""
+    assert environment.loader is not None
+    return Markup(environment.loader.get_source(environment, name)[0])  # noqa: S704

@@ -1,0 +1,196 @@
+"""One failure as the HTML page draws it: its facts, the marked difference, where a sequence parts, its commands."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from conformance.report.failure import (
+    Alike,
+    Fact,
+    cut,
+    facts_of,
+    first_difference,
+    headline,
+    json_text,
+    shown_value,
+    stderr_in,
+    tried_in,
+)
+from conformance.report.mistake_shapes import looks_like
+from conformance.report.record import Entry, Record
+from conformance.report.summary import others_of
+
+LONGEST: Final = 4000  # characters of one text; a page that is slow to open is not read
+MOST_OTHERS: Final = 20  # failures alike that are named; the list of checks has them all
+_BEFORE: Final = 60  # characters of a long value that are shown before the first difference
+_AFTER: Final = 140
+_NEIGHBOURS: Final = 4  # elements of a sequence on each side of the first that differs
+# These facts are drawn in another form.
+_DRAWN: Final = frozenset({"differs at", "expected", "actual", "asked", "repeat", "explain", "stderr"})
+_STEPS = re.compile(r"[^.\[\]]+|\[[0-9]{1,18}\]")
+
+
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """A text around the first character that differs from another text."""
+
+    before: str
+    mark: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class Apart:
+    """Where an answer differs from the expected one, with a window of both around the first difference."""
+
+    place: str
+    expected: Marked
+    actual: Marked
+
+
+@dataclass(frozen=True, slots=True)
+class Parting:
+    """Where two sequences part: the elements before `agreed` are equal, one of those up to `until` is not.
+
+    `around` holds the answered elements near that place, with their indices; `expected` is the right one at that place.
+    """
+
+    unit: str
+    agreed: int
+    until: int
+    count: int
+    around: tuple[tuple[int, str], ...] = ()
+    expected: str = ""
+
+    @property
+    def whole(self) -> bool:
+        """Whether the elements near that place are all that the sequence has."""
+        return len(self.around) == self.count
+
+    @property
+    def share(self) -> float:
+        """How far into the sequence they part, from 0 to 1."""
+        return self.agreed / self.count
+
+
+@dataclass(frozen=True, slots=True)
+class FailureView:
+    """A group of failures alike, told through its first."""
+
+    anchor: str
+    entry: Entry
+    headline: str
+    size: int
+    facts: Sequence[tuple[str, Sequence[str], bool]]  # label, texts, whether they are verbatim
+    apart: Apart | None
+    parting: Parting | None
+    call: str
+    answer: str
+    stderr: str
+    commands: Mapping[str, str]
+    others: Sequence[tuple[str, str]]  # id and headline
+    more: int  # others that are not named
+
+
+def failure_view(alike: Alike, anchor: str, record: Record, observations: Mapping[str, Any]) -> FailureView:
+    """The view of one group of failures of a record."""
+    entry = alike.first
+    facts = facts_of(entry, record["prose"], tried_in(record))
+    told = [fact for fact in facts if fact.label not in _DRAWN]
+    if alike.others:
+        told.append(others_of(alike))
+    if hint := looks_like([entry, *alike.others]):
+        told.append(Fact("looks like", hint))
+    call = entry.get("call")
+    return FailureView(
+        anchor=anchor,
+        entry=entry,
+        headline=headline(entry),
+        size=alike.size,
+        facts=_joined(told),
+        apart=_apart(entry),
+        parting=parting_of(entry),
+        call=_pretty(call["inputs"]) if call is not None else "",
+        answer=_pretty(call["answer"]) if call is not None and "answer" in call else "",
+        stderr=stderr_in(observations, entry).rstrip()[-LONGEST:],
+        commands={fact.label: fact.text for fact in facts if fact.label in ("repeat", "explain")},
+        others=[(other["id"], headline(other)) for other in alike.others[:MOST_OTHERS]],
+        more=max(len(alike.others) - MOST_OTHERS, 0),
+    )
+
+
+def _joined(facts: Sequence[Fact]) -> Sequence[tuple[str, Sequence[str], bool]]:
+    """Facts with their texts; one without a label continues the last."""
+    joined: list[tuple[str, list[str], bool]] = []
+    for fact in facts:
+        if fact.label or not joined:
+            joined.append((fact.label, [fact.text], fact.verbatim))
+        else:
+            joined[-1][1].append(fact.text)
+    return joined
+
+
+def _apart(entry: Entry) -> Apart | None:
+    difference = entry.get("difference")
+    if difference is None:
+        return None
+    note, path = difference.get("note", ""), difference["path"]
+    expected, actual = (shown_value(difference[side], path, note) for side in ("expected", "actual"))
+    at = first_difference(expected, actual)
+    place = f"{path or 'outcome'}" + (f" ({note})" if note else "")
+    return Apart(place, marked(expected, at), marked(actual, at))
+
+
+def marked(text: str, at: int) -> Marked:
+    """A window of a text around the character at `at`; what lies beyond it is counted."""
+    start, end = max(at - _BEFORE, 0), at + 1 + _AFTER
+    head = f"({start} characters) ..." if start else ""
+    tail = f"... ({len(text) - end} characters)" if end < len(text) else ""
+    return Marked(head + text[start:at], text[at : at + 1], text[at + 1 : end] + tail)
+
+
+def parting_of(entry: Entry) -> Parting | None:
+    """Where the sequence of a failure parts; None where no sequence of two elements or more differs."""
+    calls = entry.get("details", {}).get("calls")
+    if calls is not None:
+        agreed, differs, count = calls["agreed"], calls["differs"], calls["count"]
+        return Parting("call", agreed, differs, count) if 0 <= agreed < differs <= count > 1 else None
+    steps = _STEPS.findall(entry.get("difference", {}).get("path", ""))
+    if len(steps) < 2 or not steps[-1].startswith("["):
+        return None
+    found: Any = entry.get("call", {}).get("answer", {}).get("result")
+    for step in steps[:-1]:
+        found = _inner(found, step)
+    index = int(steps[-1][1:-1])
+    if not isinstance(found, list) or len(found) < 2 or index >= len(found):
+        return None
+    first = max(index - _NEIGHBOURS, 0)
+    near = [(first + k, found[first + k]) for k in range(min(2 * _NEIGHBOURS + 1, len(found) - first))]
+    scalars = all(isinstance(value, str | int | bool) for _, value in near)
+    around = tuple((k, _element(value)) for k, value in near) if scalars else ()
+    return Parting("element", index, index + 1, len(found), around, _element(entry["difference"]["expected"]))
+
+
+def _element(value: Any) -> str:
+    """An element in a narrow cell; whole numbers and digests are told apart by their beginning."""
+    text = str(value)
+    return text if len(text) <= 24 else f"{text[:24]}..."
+
+
+def _inner(value: Any, step: str) -> Any:
+    if step.startswith("["):
+        index = int(step[1:-1])
+        return value[index] if isinstance(value, list) and index < len(value) else None
+    return value.get(step) if isinstance(value, dict) else None
+
+
+def _pretty(value: Any) -> str:
+    """A wire value over several lines where it is short enough to be read; a long one is cut."""
+    text = json_text(value)
+    if len(text) > LONGEST:
+        return cut(text, LONGEST)
+    return json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False)

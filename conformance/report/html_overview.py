@@ -1,0 +1,176 @@
+"""What the HTML page shows in tables and bars: the matrix, crash levels, time, wrong sequences, what is missing."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from conformance.report.failure import failures_of
+from conformance.report.html_failures import parting_of
+from conformance.report.record import Record, by_operator
+from conformance.report.summary import KINDS, Score, score_of
+from conformance.report.writer import Observations
+
+LEVELS: Final = ("kill", "ext4", "posix")
+BINS: Final = 20  # of a histogram; each is 5 % of a sequence
+_COUNTS: Final = ("total", "tried", "bad")  # of crash states
+
+
+def sound(observations: Observations) -> Observations:
+    """The observations that have the form in which a run writes them; nothing signs them, so others are left out."""
+    fits: Mapping[str, Callable[[Any], bool]] = {
+        "seconds": _is_number,
+        "calls": _is_number,
+        "durations": lambda value: _is_map(value, _is_number),
+        "stderr": lambda value: _is_map(value, lambda text: isinstance(text, str)),
+        "crash_states": lambda value: _is_map(value, lambda levels: _is_map(levels, _is_counted)),
+    }
+    return {name: value for name, value in observations.items() if name in fits and fits[name](value)}
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1e15
+
+
+def _is_map(value: Any, fits: Callable[[Any], bool]) -> bool:
+    return isinstance(value, dict) and all(map(fits, value.values()))
+
+
+def _is_counted(value: Any) -> bool:
+    return _is_map(value, _is_number) and all(name in value for name in _COUNTS)
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix:
+    """Operators by kinds of checks; a row has a tuple of scores for each backend, one for each kind."""
+
+    kinds: Sequence[tuple[str, str]]  # name and title
+    rows: Sequence[tuple[str, str, Sequence[Sequence[Score]], Sequence[Score]]]  # operator, version, scores, totals
+
+
+def matrix_of(records: Sequence[Record]) -> Matrix:
+    """The matrix of one backend or several."""
+    tables = [by_operator(record.entries) for record in records]
+    used = {entry["kind"] for record in records for entry in record.entries}
+    kinds = [(kind, title) for kind, title in KINDS.items() if kind in used]
+    rows = []
+    for operator in sorted({name for table in tables for name in table}):
+        version = next((v for record in records if (v := record["contracts"].get(operator))), "").split(" ")[0]
+        found = [table.get(operator, []) for table in tables]
+        scores = [[score_of(e for e in entries if e["kind"] == kind) for kind, _ in kinds] for entries in found]
+        rows.append((operator, version, scores, [score_of(entries) for entries in found]))
+    return Matrix(kinds, rows)
+
+
+@dataclass(frozen=True, slots=True)
+class CrashRow:
+    """One workload of one backend: its levels, and how many states each model has, where that was observed."""
+
+    workload: str
+    asked: str
+    reached: str  # none, kill, ext4 or posix; empty where it could not be tried
+    sampled: bool
+    states: Sequence[tuple[str, int, int, int]]  # model, all states, tried, bad
+
+    @property
+    def level(self) -> int:
+        """How many of the models it withstands."""
+        return LEVELS.index(self.reached) + 1 if self.reached in LEVELS else 0
+
+    @property
+    def wanted(self) -> int:
+        """How many of the models it has to withstand."""
+        return LEVELS.index(self.asked) + 1 if self.asked in LEVELS else 0
+
+
+def crash_rows(record: Record, observations: Observations) -> Sequence[CrashRow]:
+    """The workloads of a record by name; empty where crashes were not tried."""
+    crash = record["crash"]
+    if isinstance(crash, str):
+        return ()
+    seen: Mapping[str, Mapping[str, Mapping[str, int]]] = observations.get("crash_states", {})
+    return [
+        CrashRow(
+            name,
+            found["asked"],
+            found["reached"],
+            found["sampled"],
+            [
+                (model, one["total"], one["tried"], one["bad"])
+                for model in LEVELS
+                if (one := seen.get(name, {}).get(model)) is not None
+            ],
+        )
+        for name, found in sorted(crash.items())
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class TimeRow:
+    """The seconds that the checks of one operator took."""
+
+    operator: str
+    checks: int
+    seconds: float
+    share: float  # of the slowest operator
+
+
+def time_rows(record: Record, observations: Observations) -> Sequence[TimeRow]:
+    """The operators of a record, the slowest first; empty where no time was observed."""
+    durations: Mapping[str, float] = observations.get("durations", {})
+    spent: dict[str, float] = {}
+    checks: Counter[str] = Counter()
+    for entry in record.entries:
+        checks[entry["operator"]] += entry["verdict"] != "not_applicable"
+        if entry["id"] in durations:
+            spent[entry["operator"]] = spent.get(entry["operator"], 0) + durations[entry["id"]]
+    most = max(spent.values(), default=0) or 1
+    order = sorted(spent, key=lambda operator: (-spent[operator], operator))
+    return [TimeRow(name, checks[name], spent[name], spent[name] / most) for name in order]
+
+
+@dataclass(frozen=True, slots=True)
+class PartingRow:
+    """Where the wrong sequences of one operator part, as a histogram over their length."""
+
+    operator: str
+    sequences: int
+    bins: Sequence[int]
+
+    @property
+    def highest(self) -> int:
+        """The fullest bin."""
+        return max(self.bins)
+
+
+def parting_rows(record: Record) -> Sequence[PartingRow]:
+    """The operators of a record that answered wrong sequences, by name."""
+    rows = []
+    for operator, entries in by_operator(failures_of(record.entries)).items():
+        found = [parting for entry in entries if (parting := parting_of(entry)) is not None]
+        if found:
+            counts = Counter(min(int(parting.share * BINS), BINS - 1) for parting in found)
+            rows.append(PartingRow(operator, len(found), [counts[k] for k in range(BINS)]))
+    return rows
+
+
+def undeclared(record: Record) -> Sequence[tuple[str, int]]:
+    """The operators that a backend does not declare, with the number of checks that do not apply."""
+    counts = Counter(entry["operator"] for entry in record.entries if entry["verdict"] == "not_applicable")
+    return sorted(counts.items())
+
+
+def unasked_operators(record: Record) -> Sequence[str]:
+    """The operators and machines with a contract of which this run had no check."""
+    asked = {entry["operator"] for entry in record.entries}
+    methods = tuple(f"{name}." for name in asked)
+    return [name for name in sorted(record["contracts"]) if name not in asked and not name.startswith(methods)]
+
+
+def expected_failures(record: Record) -> Sequence[Mapping[str, Any]]:
+    """The expected failures with their reasons; an issue is a link only where it is a web address."""
+    return [
+        {**one, "linked": str(one["issue"]).startswith(("https://", "http://"))} for one in record["expected_failures"]
+    ]

@@ -1,0 +1,133 @@
+"""What a terminal and a page say alike about a run: what was tried, the score of each operator, remarks."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from conformance.report.failure import LABEL, Alike, Fact, failures_of
+from conformance.report.record import Entry, Record
+from conformance.report.verdict import counted
+
+# The kinds of checks in the order of the columns, with their titles.
+KINDS: Final = {"vector": "vectors", "law": "laws", "behaviour": "behaviour", "fuzz": "fuzz", "crash": "crash"}
+
+
+MOST_FAILURES: Final = 8  # distinct ones; more than a screenful hides the first
+_GROUP: Final = {"fail": "Failure group", "error": "Error group"}
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """So many of so many that ran; `excused` failures were expected, `undeclared` checks never ran."""
+
+    passed: int = 0
+    excused: int = 0
+    bad: int = 0
+    undeclared: int = 0
+
+    @property
+    def ran(self) -> int:
+        """How many checks were judged."""
+        return self.passed + self.excused + self.bad
+
+    @property
+    def text(self) -> str:
+        """The cell: passed of run, empty where there was nothing to run."""
+        return f"{self.passed}/{self.ran}" if self.ran else ""
+
+    @property
+    def word(self) -> str:
+        """The verdict in one word."""
+        if self.bad:
+            return "FAIL"
+        if self.ran:
+            return "pass" if not self.excused else "excused"
+        return "n/a" if self.undeclared else "not run"
+
+
+def score_of(entries: Iterable[Entry]) -> Score:
+    """The score of some entries."""
+    counts = Counter("excused" if entry.get("excused", False) else _COUNTED[entry["verdict"]] for entry in entries)
+    return Score(**counts)
+
+
+_COUNTED: Final = {"pass": "passed", "fail": "bad", "error": "bad", "not_applicable": "undeclared"}
+
+
+def group_title(alike: Alike, number: int, groups: int) -> str:
+    """The line above a group of failures."""
+    size = counted(alike.size, "check")
+    return f"{_GROUP[alike.first['verdict']]} {number} of {groups} ({size}): {alike.first['id']}"
+
+
+def banner(record: Record) -> Iterator[tuple[str, str]]:
+    """What was tried, as (label, text) lines; a continuation has an empty label."""
+    backend, counts = record["backend"], record["counts"]
+    said = " ".join(filter(None, [backend["name"], backend["version"]]))
+    language = f" ({backend['language']})" if backend["language"] else ""
+    text = "" if backend["name"] == backend["text"] else f"{backend['text']}: "
+    yield "backend", f"{text}{said}{language}"
+    chosen = f", selected {record['selection']}" if record["selection"] else ""
+    seed = f", seed {record['seed']}" if record["seed"] else ""
+    boxed = f", sandbox {backend['sandbox']}" if backend["sandbox"] != "none" else ""
+    yield "run", f"profile {record['profile']}, wire {backend['wire']}{boxed}{chosen}{seed}"
+    yield "against", f"tallystick {record['harness']}, vectors {record['vectors'][:16]}"
+    judged = f"{counts['loaded']} loaded, {counts['selected']} selected"
+    yield "checks", f"{judged}, {counts['not_applicable']} not applicable,"
+    yield "", f"{' ' * LABEL}{counts['expected_to_fail']} expected to fail, {counts['run']} run"
+
+
+def others_of(alike: Alike) -> Fact:
+    """How many failures are alike, and in which groups."""
+    groups = Counter(entry["group"] for entry in alike.others)
+    named = ", ".join(f"{group} {count}" for group, count in groups.most_common(4))
+    hidden = sum(count for _, count in groups.most_common()[4:])
+    checks = counted(len(alike.others), "other check")
+    return Fact("alike", f"Same failure in {checks}: {named}" + (f", other groups {hidden}" if hidden else ""))
+
+
+def remarks(record: Record) -> Iterator[tuple[str, str]]:
+    """What is said about a run as a whole, as (text, style) lines."""
+    if unknown := sorted({*record["backend"]["operators"]} - {*record["contracts"]}):
+        more = f" and {len(unknown) - 3} more" if len(unknown) > 3 else ""
+        yield f"declared, but no contract has this name: {', '.join(unknown[:3])}{more}", "yellow"
+    for loss, times in Counter(record["unattributed"]).items():
+        often = f" {times} times" if times > 1 else ""
+        yield f"unattributed: the backend was lost{often}, and no check repeats it alone: {loss}", "red"
+    for why in record["obstacles"]:
+        yield f"nothing can be judged: {why}", "red"
+    for name in record["missing"]:
+        yield f"required, but not declared: {name}", "red"
+    for id_ in record["unexpected_passes"]:
+        yield f"listed as an expected failure, but passes: {id_}; take it off the list", "red"
+    for pattern in record["unmatched_expectations"]:
+        yield f"listed as an expected failure, but no check has this id: {pattern}", "red"
+    excused = failures_of(record.entries, excused=True)
+    if excused:
+        checks = counted(len(excused), "check")
+        yield f"{checks} failed as expected. Runs with expected failures are not certifiable.", "yellow"
+    if record["fuzz"]:
+        yield f"fuzz: {_figures(record['fuzz'].values())}", "dim"
+    diagnosis = record["diagnosis"]
+    if diagnosis is not None and diagnosis["mutants"]:
+        cited = ", ".join([*diagnosis["requirements"], *diagnosis["rulings"]])
+        said = f"{diagnosis['sentence']} ({cited}); as mutant {' or '.join(diagnosis['mutants'])}"
+        if diagnosis["single"]:
+            yield f"answers this case as a backend that {said}. One failing case is too little for a diagnosis.", "bold"
+        else:
+            yield f"diagnosis: {said}", "bold"
+    elif failures_of(record.entries) and not record["obstacles"]:
+        why = "no known mistake gives these answers" if diagnosis else "no kill matrix to look it up in"
+        yield f"diagnosis: not explained ({why})", "bold"
+
+
+def _figures(operators: Collection[Mapping[str, Any]]) -> str:
+    examples, listed = (sum(figures.get(name, 0) for figures in operators) for name in ("examples", "listed"))
+    share = 100 * sum(figures["succeeded"] for figures in operators) // max(examples, 1)
+    guards = [sides for figures in operators for sides in figures.get("guards", {}).values()]
+    both = sum(all(sides.values()) for sides in guards)
+    drawn = f"{listed} calls listed, {examples} drawn, of which {share} % succeed"
+    return f"{drawn}; {both} of {len(guards)} guards reached from both sides"
