@@ -36,6 +36,7 @@ class RunOptions:
     reference: str = REFERENCE
     require: tuple[str, ...] = ()  # operators and machines that must be declared
     crash: bool = False
+    challenge: bool = False  # also ask what only `seed` decides: a certification, whose seed is its nonce
 
     @property
     def stand_in_timeout(self) -> float:
