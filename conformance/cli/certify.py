@@ -158,7 +158,7 @@ def _refused(reasons: Sequence[str], run: RunResult, record: Record, options: Ru
 @click.option("--require", multiple=True, metavar="OPERATOR", help="Refuse if it is not declared; repeatable, or all.")
 @click.option("--wire", type=click.Choice(["json", "cbor"]), default="json", show_default=True)
 @click.option("--jobs", type=click.IntRange(1, 64), default=1, show_default=True, help="Backend processes at a time.")
-@click.option("--timeout", type=Seconds(0.01), default=DEFAULT_TIMEOUT, show_default=True, help="Seconds for an answer.")
+@click.option("--timeout", type=Seconds(0.01), default=DEFAULT_TIMEOUT, show_default=True, help="As for tally run.")
 @click.option("--time", "now", type=Moment(), metavar="TIME", help="The time of issue; without it, the clock's.")
 def command(
     *,

@@ -81,7 +81,9 @@ def _some(names: list[str]) -> str:
     return ", ".join(names[:_SHOWN]) + more
 
 
-def statement_of(record: Record, files: Mapping[str, bytes], layout: Layout, artifact: Artifact, now: datetime) -> bytes:
+def statement_of(
+    record: Record, files: Mapping[str, bytes], layout: Layout, artifact: Artifact, now: datetime
+) -> bytes:
     """The bytes of the statement about a certified run; `files` are those of the evidence, by name."""
     backend = {name: record["backend"][name] for name in ("text", "name", "version", "language", "wire")}
     scope = {

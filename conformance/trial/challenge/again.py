@@ -1,30 +1,31 @@
-"""Calls that were drawn for this run, a second time: whoever answers differently twice is found, and it is counted how
-many of them could not be foreseen."""
+"""Calls that are drawn for this run and asked twice: a backend that answers differently twice is found, and it is
+counted how many of the calls no earlier run asked."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from conformance.backend.driver import Call
-from conformance.codec.codebook import Codebook
+from conformance.codec.codebook import Codebook, OperatorForms
 from conformance.contract.model import Contract
 from conformance.trial.check import Check, Result, Verdict
 from conformance.trial.client import Asker
-from conformance.trial.fuzz.draw import DRAWN, Drawn
+from conformance.trial.fuzz.draw import Drawn, only_drawn
 from conformance.trial.fuzz.judgement import judged
 from conformance.trial.fuzz.machine import MachineSearch
-from conformance.trial.fuzz.operator import calls_for
+from conformance.trial.fuzz.operator import DEFAULT_EXAMPLES, seed_number
 from conformance.trial.fuzz.program import Program
 from conformance.trial.fuzz.program_draw import programs, urn_of
-from conformance.trial.fuzz.seed import printed
+from conformance.trial.fuzz.seed import ACCEPTED, printed, seeds_of
 from conformance.vectors.case import Case
 
-_CALLS: Final = 60  # of an operator
+T = TypeVar("T")
+_CALLS: Final = 60  # of an operator; drawing them takes longer than asking
 _PROGRAMS: Final = 12  # of a machine, with about eight calls each
-_FOUND: Final = "asked a second time, the backend and the reference differ"
+_FOUND: Final = "asked twice, the backend and the reference differ"
 
 
 def fuzz_again(
@@ -38,37 +39,45 @@ def fuzz_again(
     seed: str = "",
     trusted: bool = True,
 ) -> tuple[Result, Mapping[str, Any]]:
-    """Ask some of the drawn calls again, the last first; the result and the figures for the record.
+    """Ask drawn calls, and then all of them again, the last first; the result and the figures for the record.
 
-    `unforeseen` counts the drawn calls that neither the corpus has nor the usual seed draws.
+    `unforeseen` counts those that neither the corpus has nor the usual seed draws.
     """
     if contract.machine is not None:
         search = MachineSearch(contract, urn_of(contract, cases, codebook), codebook, backend, reference, trusted)
-        drawn, usual = (_programs(search, text) for text in (seed, ""))
-        again = list(drawn.values())
-        wrongs: Iterator[Result | None] = (search.judge(program) for program in reversed(again))
-        figures = {"asked": len(again), "unforeseen": len(drawn.keys() - usual.keys())}
+        some = _programs(search, seed)
+        mine, usual = some.keys(), _programs(search, "").keys()
+        wrongs = (search.judge(program, counted=True) for program in _twice(list(some.values())))
+        wrong = next((one for one in wrongs if one is not None), None)
+        reached = {name: search.record()[name] for name in ("examples", "succeeded")}
     else:
-        mine, others = (_calls(contract, cases, codebook, text) for text in (seed, ""))
-        wrongs = _asked_again(check, contract, list(mine.values())[:_CALLS], backend, reference, codebook)
-        figures = {"asked": min(len(mine), _CALLS), "unforeseen": len(mine.keys() - others.keys())}
-    wrong = next((replace(one, check=check) for one in wrongs if one is not None), None)
-    return wrong or Result(check, Verdict.PASS), figures
+        drawn = _calls(codebook[contract.operator], cases, seed, _CALLS)
+        mine, usual = drawn.keys(), _calls(codebook[contract.operator], cases, "", DEFAULT_EXAMPLES).keys()
+        asked = _twice(list(drawn.values()))
+        wrong = _first_wrong(check, codebook[contract.operator], asked, backend, reference)
+        reached = {"examples": len(asked), "succeeded": sum(one.side == ACCEPTED for one in asked)}
+    figures = {**reached, "unforeseen": len(mine - usual)}
+    return (Result(check, Verdict.PASS) if wrong is None else replace(wrong, check=check)), figures
 
 
-def _asked_again(
-    check: Check, contract: Contract, some: Sequence[Drawn], backend: Asker, reference: Asker, codebook: Codebook
-) -> Iterator[Result | None]:
-    forms = codebook[contract.operator]
-    asked = [Call(contract.operator, forms.inputs.from_native(one.native)) for one in reversed(some)]
-    for call, right, said in zip(asked, reference.ask(asked), backend.ask(asked), strict=True):
-        yield judged(check, contract, call, right, said, _FOUND)
+def _twice(some: Sequence[T]) -> list[T]:
+    return [*some, *reversed(some)]
 
 
-def _calls(contract: Contract, cases: Sequence[Case], codebook: Codebook, seed: str) -> dict[str, Drawn]:
-    """The drawn calls of a seed, by how they are printed."""
-    calls = calls_for(codebook[contract.operator], cases, 0, seed)
-    return {printed(one.native): one for one in calls if one.why == DRAWN}
+def _first_wrong(
+    check: Check, forms: OperatorForms, asked: Sequence[Drawn], backend: Asker, reference: Asker
+) -> Result | None:
+    calls = [Call(forms.contract.operator, forms.inputs.from_native(one.native)) for one in asked]
+    for call, right, said in zip(calls, reference.ask(calls), backend.ask(calls), strict=True):
+        if (wrong := judged(check, forms.contract, call, right, said, _FOUND)) is not None:
+            return wrong
+    return None
+
+
+def _calls(forms: OperatorForms, cases: Sequence[Case], seed: str, wanted: int) -> dict[str, Drawn]:
+    """Drawn calls of a seed, by how they are printed."""
+    drawn = only_drawn(forms, seeds_of(forms, cases), wanted, seed_number(forms, seed))
+    return {printed(one.native): one for one in drawn}
 
 
 def _programs(search: MachineSearch, seed: str) -> dict[str, Program]:

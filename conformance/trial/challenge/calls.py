@@ -98,9 +98,8 @@ class _Hand:
                 continue
             wire = {**self.forms.inputs.from_native({**native, **self._places(step)}), **self._roots(step)}
             steps = with_looks(case.steps, self.contract.fuzz_decode)
-            steps = tuple(Asked(one.name, one.operator, wire) if one is step else one for one in steps)
-            at = steps.index(Asked(step.name, step.operator, wire))
-            return Example(steps[:at], (), steps[at:], case.id)
+            at = next(place for place, one in enumerate(steps) if one is step)
+            return Example(steps[:at], (), (Asked(step.name, step.operator, wire), *steps[at + 1 :]), case.id)
         return None
 
     def _is_whole(self, step: Any) -> bool:

@@ -62,7 +62,8 @@ def _tools(codebook: Codebook, asker: Asker) -> Tools:
 
 
 def _figures(counted: Mapping[str, int]) -> dict[str, Any]:
-    return {"laws": dict(counted), "unforeseen": sum(counted.values())}
+    tried = sum(counted.values())
+    return {"examples": tried, "succeeded": tried, "laws": dict(counted), "unforeseen": tried}
 
 
 def _broken(check: Check, law: Law, instance: Instance, asker: Asker) -> Result | None:

@@ -41,17 +41,21 @@ def fuzz_series(
     trusted: bool = True,
 ) -> tuple[Result, Mapping[str, Any]]:
     """Make some of the long runs with other inputs, other seeds and fewer calls; the result and the figures."""
-    calls = runs = 0
+    calls = succeeded = runs = 0
+    wrong: Result | None = None
     for one in drawn_runs(contract, cases, codebook, seed):
         right = reference.hold(partial(accumulate, one, codebook, reference.dialect))
         if isinstance(right, Lost):
             message = f"reference: {loss_sentence(right)}"
-            return Result(check, Verdict.ERROR, outcome_name(right), message=message), {"runs": runs}
+            wrong = Result(check, Verdict.ERROR, outcome_name(right), message=message)
+            break
+        done = one.count if right.stop is None else right.stop.call
+        runs, calls, succeeded = runs + 1, calls + done, succeeded + done - (right.stop is not None)
         said = backend.hold(partial(accumulate, one, codebook, backend.dialect))
         if (wrong := _wrong(check, right, said)) is not None:
-            return wrong, {"runs": runs, "calls": calls, "unforeseen": runs}
-        runs, calls = runs + 1, calls + one.count
-    return Result(check, Verdict.PASS), {"runs": runs, "calls": calls, "unforeseen": runs}
+            break
+    figures = {"examples": calls, "succeeded": succeeded, "runs": runs, "unforeseen": runs}
+    return wrong or Result(check, Verdict.PASS), figures
 
 
 def drawn_runs(contract: Contract, cases: Sequence[Case], codebook: Codebook, seed: str) -> Iterator[Accumulation]:
