@@ -1,4 +1,6 @@
-"""Verify a certificate of Tallystick with no code of Tallystick: python verify_certificate.py CERTIFICATE KEY.pub [PATH]
+"""Verify a certificate of Tallystick without Tallystick.
+
+    python verify_certificate.py CERTIFICATE KEY.pub [PATH]
 
 PATH is the file or folder that the certificate must be about. It needs `pip install cryptography`, and nothing else.
 """

@@ -77,7 +77,8 @@ def desk(built_once: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 
 
 def statement(desk: Desk, name: str = "acme") -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(b64decode(json.loads((desk.folder / f"{name}.intoto.json").read_text())["payload"]))
+    envelope = json.loads((desk.folder / f"{name}.intoto.json").read_text())
+    found: dict[str, Any] = json.loads(b64decode(envelope["payload"]))
     return found
 
 
@@ -235,7 +236,9 @@ def test_under_bubblewrap_the_certificate_says_so_and_without_it_there_is_no_jud
         (("--bundle", "/gone/x.zip"), "T011"),
     ],
 )
-def test_what_cannot_be_certified_is_no_judgement(more: tuple[str, ...], said: str, desk: Desk, capsys: Capture) -> None:
+def test_what_cannot_be_certified_is_no_judgement(
+    more: tuple[str, ...], said: str, desk: Desk, capsys: Capture
+) -> None:
     before = desk.written
     assert desk.certify(*more, name="no") == 2
     assert said in capsys.readouterr().err
