@@ -178,7 +178,7 @@ def command(
     timeout: float,
     now: datetime | None,
 ) -> int:
-    """Test a backend with questions that nobody could prepare for, and sign a certificate where all answers are right.
+    """Test a backend, also with questions that its author could not know, and sign where all answers are right.
 
     All checks of the profile are made of all operators that the backend declares. Exit status: 0 certified, 1 refused,
     2 no judgement.
