@@ -34,32 +34,19 @@ _PROFILES: Final = ("standard", "golden")
 _MOST_FAILURES: Final = 3  # shown of a run that is not certified
 
 
-class Nonce(click.ParamType):
-    """32 bytes as 64 hex digits in lower case."""
-
-    name = "hex64"
-
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """The digits; fails as click's own types do."""
-        text = str(value)
-        if len(text) != 64 or set(text) - set("0123456789abcdef"):
-            self.fail("a nonce is 64 hex digits in lower case", param, ctx)
-        return text
+def _nonce(context: click.Context, option: click.Parameter, text: str | None) -> str | None:
+    """32 bytes as hex digits, as click's own types read a value."""
+    if text is not None and (len(text) != 64 or set(text) - set("0123456789abcdef")):
+        raise click.BadParameter("a nonce is 64 hex digits in lower case")
+    return text
 
 
-class Moment(click.ParamType):
-    """A time in ISO 8601."""
-
-    name = "time"
-
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> datetime:
-        """The time; fails as click's own types do."""
-        if isinstance(value, datetime):
-            return value
-        try:
-            return moment(str(value))
-        except (ValueError, OverflowError):
-            self.fail(f"{value!r} is no time such as 2026-11-23T12:00:00Z", param, ctx)
+def a_time(context: click.Context, option: click.Parameter, text: str | None) -> datetime | None:
+    """A time in ISO 8601, as click's own types read a value."""
+    try:
+        return None if text is None else moment(text)
+    except (ValueError, OverflowError):
+        raise click.BadParameter(f"{text!r} is no time such as 2026-11-23T12:00:00Z") from None
 
 
 def artifact_named(text: str) -> Artifact:
@@ -93,8 +80,8 @@ def _require_free(files: Sequence[Path | None]) -> None:
             raise Complaint(str(file), "T011", "cannot be written", "name a file in a writable folder")
 
 
-def _challenged(library: Library, options: RunOptions) -> RunResult:
-    """The run with the challenge; raises Complaint, SystemExit where the backend says no hello."""
+def challenged(library: Library, options: RunOptions) -> RunResult:
+    """The run with the challenge; raises Complaint, and Exit where the backend says no hello."""
     corpus = frozen_vectors(library, least=1)
     _startable(options.backend, options.wire, library)
     require_clean_contracts(library, corpus)
@@ -137,7 +124,7 @@ def _refused(reasons: Sequence[str], run: RunResult, record: Record, options: Ru
     "--output", required=True, type=click.Path(path_type=Path), metavar="FILE.intoto.json", help="The certificate."
 )
 @click.option("--bundle", type=click.Path(path_type=Path), metavar="FILE.zip", help="Also write the evidence bundle.")
-@click.option("--nonce", type=Nonce(), metavar="HEX64", help="The 32 bytes of the challenge; without it, fresh ones.")
+@click.option("--nonce", callback=_nonce, metavar="HEX64", help="The 32 bytes of the challenge; without it, fresh ones.")
 @click.option(
     "--sandbox",
     type=click.Choice(["bwrap", "none"]),
@@ -159,7 +146,7 @@ def _refused(reasons: Sequence[str], run: RunResult, record: Record, options: Ru
 @click.option("--wire", type=click.Choice(["json", "cbor"]), default="json", show_default=True)
 @click.option("--jobs", type=click.IntRange(1, 64), default=1, show_default=True, help="Backend processes at a time.")
 @click.option("--timeout", type=Seconds(0.01), default=DEFAULT_TIMEOUT, show_default=True, help="As for tally run.")
-@click.option("--time", "now", type=Moment(), metavar="TIME", help="The time of issue; without it, the clock's.")
+@click.option("--time", "now", callback=a_time, metavar="TIME", help="The time of issue; without it, the clock's.")
 def command(
     *,
     backend: str,
@@ -204,7 +191,7 @@ def command(
         crash=crash,
         challenge=True,
     )
-    run = _challenged(library, options)
+    run = challenged(library, options)
     after = artifact_named(artifact_text)
     data = encode_record(record_of(run, library))
     record = read_record(data)

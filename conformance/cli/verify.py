@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from conformance.cli.certify import Moment, artifact_named, unreadable
+from conformance.cli.certify import a_time, artifact_named, unreadable
 from conformance.cli.console import say
 from conformance.report.certificate.artifact import Artifact
 from conformance.report.certificate.fault import Unreadable
@@ -52,7 +52,7 @@ VALID, NOT_VALID = 0, 1
     "--sandbox", type=click.Choice(["bwrap", "none"]), help="For --replay; without it, as in the certificate."
 )
 @click.option("--jobs", type=click.IntRange(1, 64), default=1, show_default=True, help="Processes of a replay.")
-@click.option("--time", "now", type=Moment(), metavar="TIME", help="Judge as at this time; without it, the clock's.")
+@click.option("--time", "now", callback=a_time, metavar="TIME", help="Judge as at this time; without it, the clock's.")
 def command(
     *,
     file: Path,
@@ -112,7 +112,7 @@ def _replayed(
     statement: Statement, backend: str, artifact: Artifact, text: str, sandbox: str, jobs: int
 ) -> list[str]:
     """What is wrong with a second run from the same nonce."""
-    from conformance.cli.certify import _challenged
+    from conformance.cli.certify import challenged
     from conformance.cli.specification import specification
     from conformance.report.certificate.certification import harness_digest, judged_digest, refusals
     from conformance.report.certificate.statement import HARNESS, JUDGED, VECTORS
@@ -131,7 +131,7 @@ def _replayed(
         crash=statement.scope["crash"] != "not tried",
         challenge=True,
     )
-    run = _challenged(library, options)
+    run = challenged(library, options)
     record = read_record(encode_record(record_of(run, library)))
     faults = [f"replay: {one}" for one in refusals(run, record, options, artifact, artifact_named(text))]
     same = {HARNESS: harness_digest(), VECTORS: record["vectors"]}

@@ -20,10 +20,11 @@ from conformance.report.certificate.bundle import CERTIFICATE, FILES, SUMS, pack
 from conformance.report.certificate.envelope import Envelope, encode_envelope, read_envelope, signed
 from conformance.report.certificate.fault import Unreadable
 from conformance.report.certificate.keys import new_pair, public_from, read_public, read_signing
-from conformance.report.certificate.statement import SCHEMA, canonical, read_statement
+from conformance.report.certificate.statement import SCHEMA, canonical, digest_of_json, read_statement
 from conformance.report.certificate.verification import bundle_faults, read_evidence, trusted_signer
 from conformance.tests.certificates import Certifier, certifier
-from conformance.tests.shipped import SHIPPED, shipped_library
+from conformance.tests.shipped import shipped_library
+from conformance.tests.small_spec import SHIPPED
 
 SCHEMA_FILE = SHIPPED.spec / "schema" / SCHEMA
 PEM = "-----BEGIN PUBLIC KEY-----"
@@ -159,7 +160,10 @@ def test_what_is_no_certificate_is_refused_in_one_sentence(text: bytes, said: st
         read_envelope(text, "x")
 
 
-@pytest.mark.parametrize("spoil", ["type", "twice", "digest", "nonce", "operators", "deep", "missing", "issued"])
+SPOILT = ("type", "twice", "digest", "nonce", "operators", "deep", "missing", "issued", "wire", "version")
+
+
+@pytest.mark.parametrize("spoil", SPOILT)
 def test_a_signed_statement_of_another_form_is_unreadable(spoil: str, acme: Certifier) -> None:
     """A trusted key may sign nonsense as well."""
     assert read_statement(read_envelope(acme.certificate, "x").payload, "x", SCHEMA_FILE).operators
@@ -184,6 +188,13 @@ def test_a_signed_statement_of_another_form_is_unreadable(spoil: str, acme: Cert
             rows[:] = [row for row in rows if row["name"] != "contracts"]
         case "issued":
             named["environment"]["annotations"]["issued"] = "yesterday"
+        case "wire":
+            named["scope"]["annotations"]["backend"]["wire"] = ["json"]
+        case "version":
+            named["contracts"]["annotations"] = {"A": 3}
+    for row in rows:
+        if "annotations" in row and spoil != "digest" and row["name"] != "nonce":
+            row["digest"]["sha256"] = digest_of_json(row["annotations"])
     with pytest.raises(Unreadable):
         read_statement(canonical(value), "x", SCHEMA_FILE)
 
@@ -217,7 +228,7 @@ def test_what_cannot_be_named_for_sure_is_no_artifact(tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "f").write_text("x")
-    spoilt = {
+    spoilt: dict[str, Callable[[Path], object]] = {
         "leads out": lambda folder: (folder / "l").symlink_to(outside / "f"),
         "leads nowhere": lambda folder: (folder / "l").symlink_to("gone"),
         "leads to no file": lambda folder: (folder / "l").symlink_to("."),

@@ -63,13 +63,13 @@ def desk(built_once: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     patch.setattr("conformance.contract.finder.find_layout", lambda: Layout(built_once))
     # The small house has no requirements, which lint asks for.
     patch.setattr(certify_module, "require_clean_contracts", lambda *_: None)
-    challenged = certify_module._challenged
+    real = certify_module.challenged
 
     def noted(library: Any, options: RunOptions) -> RunResult:
-        made.options, made.run = options, challenged(library, options)
+        made.options, made.run = options, real(library, options)
         return made.run
 
-    patch.setattr(certify_module, "_challenged", noted)
+    patch.setattr(certify_module, "challenged", noted)
     assert status_of(["keys", "new", str(made.folder / "acme")]) == 0
     assert made.certify("--nonce", NONCE, "--bundle", str(made.folder / "acme.zip")) == 0
     yield made
@@ -188,7 +188,7 @@ def test_an_artifact_that_changes_during_the_run_is_refused(
         assert desk.run is not None
         return desk.run
 
-    monkeypatch.setattr(certify_module, "_challenged", busy)
+    monkeypatch.setattr(certify_module, "challenged", busy)
     try:
         assert desk.certify("--nonce", NONCE, name="dirty") == 1
     finally:
@@ -233,6 +233,7 @@ def test_under_bubblewrap_the_certificate_says_so_and_without_it_there_is_no_jud
         (("--profile", "quick"), "is not one of"),
         (("--require", "Nothing"), "T003"),
         (("--backend", "no-such-program"), "T001"),
+        (("--backend", "true"), "T002"),
         (("--bundle", "/gone/x.zip"), "T011"),
     ],
 )
@@ -265,7 +266,7 @@ def refused(desk: Desk, run: RunResult, **options: Any) -> list[str]:
 @pytest.fixture
 def good(desk: Desk) -> RunResult:
     """A run that is certified."""
-    found = certify_module._challenged(load_library(Layout(desk.root)), RunOptions(seed=NONCE, challenge=True))
+    found = certify_module.challenged(load_library(Layout(desk.root)), RunOptions(seed=NONCE, challenge=True))
     assert refused(desk, found) == []
     return found
 
@@ -275,7 +276,7 @@ def test_each_reason_alone_refuses_a_certificate(desk: Desk, good: RunResult) ->
     excuse = (ExpectedFailure("nothing", "because it is so", "https://example.org/1"),)
     silent = {name: {**figures, "unforeseen": 0} for name, figures in good.fuzz.items()}
     short = replace(good.counts, selected=good.counts.loaded - 1)
-    wrong = {
+    wrong: dict[str, tuple[RunResult, dict[str, Any]]] = {
         "expected failures": (replace(good, expected_failures=excuse, unmatched_expectations=()), {}),
         "not every applicable check": (replace(good, results=(*good.results, untried)), {}),
         "could not be foreseen": (replace(good, fuzz=silent), {}),

@@ -162,7 +162,8 @@ def test_the_wheel_finds_the_pages_that_other_commands_need(installed: Path, for
 
 def test_a_certificate_is_verified_by_the_wheel_in_any_folder(installed: Path, foreign: Path, tmp_path: Path) -> None:
     certifier(tmp_path, shipped_library())
-    command = [installed / "bin" / "tally", "verify", tmp_path / "acme.zip", "--key", tmp_path / "acme.pub"]
+    command: list[str | Path] = [installed / "bin" / "tally", "verify", tmp_path / "acme.zip"]
+    command += ["--key", tmp_path / "acme.pub"]
     assert must([*command, "--artifact", tmp_path / "sampler"], foreign).startswith("VALID: folder sampler ")
     (tmp_path / "sampler" / "main.py").write_text("print('other')\n")
     assert run([*command, "--artifact", tmp_path / "sampler"], foreign).returncode == 1

@@ -19,7 +19,8 @@ from conformance.report.certificate.statement import read_statement
 from conformance.report.certificate.verification import lapsed, read_evidence
 from conformance.tests.certificates import NOW, Certifier, certifier, evidence, policy
 from conformance.tests.runs import MAP
-from conformance.tests.shipped import SHIPPED, shipped_library
+from conformance.tests.shipped import shipped_library
+from conformance.tests.small_spec import SHIPPED
 from conformance.vectors.lock import contract_digests
 
 Capture = pytest.CaptureFixture[str]

@@ -13,12 +13,11 @@ from typing import Any, Final
 from conformance.contract.source import MalformedContract, Position, Source, parse
 from conformance.report.certificate.fault import Unreadable, read_bounded
 from conformance.report.certificate.keys import PublicKey, public_from
-from conformance.report.certificate.statement import CRASH_LEVELS, Statement
+from conformance.report.certificate.statement import CRASH_LEVELS, SANDBOXES, Statement
 from conformance.trial.options import PROFILES
 
 SCHEMA: Final = "policy.schema.json"
 _MOST: Final = 1 << 20  # bytes
-_SANDBOXES: Final = ("none", "bwrap")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +40,7 @@ class Policy:
     authorities: tuple[Authority, ...]
     operators: tuple[str, ...] = ()  # patterns, each of which a certified operator must match
     profile: str = PROFILES[0]  # at least
-    sandbox: str = _SANDBOXES[0]  # at least
+    sandbox: str = SANDBOXES[0]  # at least
     crash: str = CRASH_LEVELS[0]  # at least
     maximum_age: timedelta | None = None
     revoked_keys: frozenset[str] = frozenset()
@@ -67,7 +66,7 @@ class Policy:
                 yield f"the policy requires {pattern}, which is not certified"
         for what, wanted, found, order in (
             ("profile", self.profile, statement.scope["profile"], PROFILES),
-            ("sandbox", self.sandbox, statement.sandbox, _SANDBOXES),
+            ("sandbox", self.sandbox, statement.sandbox, SANDBOXES),
             ("crash level", self.crash, statement.scope["crash"], CRASH_LEVELS),
         ):
             if found not in order or order.index(found) < order.index(wanted):
@@ -95,7 +94,7 @@ def read_policy(file: Path, schema: Path) -> Policy:
         authorities,
         tuple(required.get("operators", ())),
         required.get("profile", PROFILES[0]),
-        required.get("sandbox", _SANDBOXES[0]),
+        required.get("sandbox", SANDBOXES[0]),
         required.get("crash", CRASH_LEVELS[0]),
         None if days is None else timedelta(days=days),
         frozenset(revoked.get("keys", ())),

@@ -11,8 +11,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
+from conformance.codec.framing import DIALECTS
 from conformance.report.certificate.artifact import Artifact
 from conformance.report.certificate.fault import Unreadable, plain_json
+from conformance.trial.options import PROFILES
 
 STATEMENT: Final = "https://in-toto.io/Statement/v1"
 PREDICATE: Final = "https://in-toto.io/attestation/test-result/v0.1"
@@ -20,6 +22,8 @@ SCHEMA: Final = "certificate.schema.json"
 SCOPE, ENVIRONMENT, CONTRACTS, NONCE, SANDBOX = "scope", "environment", "contracts", "nonce", "sandbox"
 RECORD, OBSERVATIONS, INDEX, JUDGED = "record.json", "observations.json", "vectors-index.json", "judged"
 HARNESS, VECTORS, MUTANTS, MATRIX = "harness", "vectors", "mutants", "kill-matrix"
+SANDBOXES: Final = ("none", "bwrap")  # the safer one last
+_NONCE_BYTES: Final = 32
 # Where no operator has a workload, a crash can do no harm.
 CRASH_LEVELS: Final = ("not tried", "unknown", "none", "kill", "ext4", "posix", "no workload")
 
@@ -149,18 +153,28 @@ def read_statement(payload: bytes, place: str, schema: Path) -> Statement:
         _require_whole(name in digests, place, f"the configuration has no digest of {name!r}")
     statement = Statement(artifact, digests, annotations)
     try:
-        whole = all(
+        whole = _is_whole(statement) and all(
             digests[name] == _resource(name, body)["digest"]["sha256"] for name, body in annotations.items()
-        ) and bool(statement.issued and statement.nonce and statement.sandbox)
-        scope = statement.scope
-        whole = whole and {"operators", "profile", "crash", "backend"} <= scope.keys() and bool(statement.operators)
-        whole = whole and all(isinstance(one, str) for one in scope["operators"])
-        whole = whole and scope["crash"] in CRASH_LEVELS and isinstance(scope["backend"].get("wire"), str)
-        whole = whole and len(bytes.fromhex(statement.nonce)) == 32
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        )
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise Unreadable(place, f"the statement lacks something: {error!r:.120}") from None
     _require_whole(whole, place, "the annotations of the statement do not fit each other")
     return statement
+
+
+def _is_whole(statement: Statement) -> bool:
+    """Whether everything that a verifier asks for is there, of the right type."""
+    scope = statement.scope
+    return (
+        len(bytes.fromhex(statement.nonce)) == _NONCE_BYTES
+        and statement.issued.year > 1
+        and statement.sandbox in SANDBOXES
+        and scope["profile"] in PROFILES
+        and scope["crash"] in CRASH_LEVELS
+        and scope["backend"]["wire"] in DIALECTS
+        and bool(statement.operators)
+        and all(isinstance(one, str) for one in (*scope["operators"], *statement.contracts.values()))
+    )
 
 
 def _require_whole(condition: bool, place: str, message: str) -> None:

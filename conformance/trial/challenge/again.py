@@ -46,13 +46,14 @@ def fuzz_again(
     if contract.machine is not None:
         search = MachineSearch(contract, urn_of(contract, cases, codebook), codebook, backend, reference, trusted)
         some = _programs(search, seed)
-        mine, usual = some.keys(), _programs(search, "").keys()
+        mine, usual = frozenset(some), frozenset(_programs(search, ""))
         wrongs = (search.judge(program, counted=True) for program in _twice(list(some.values())))
         wrong = next((one for one in wrongs if one is not None), None)
         reached = {name: search.record()[name] for name in ("examples", "succeeded")}
     else:
         drawn = _calls(codebook[contract.operator], cases, seed, _CALLS)
-        mine, usual = drawn.keys(), _calls(codebook[contract.operator], cases, "", DEFAULT_EXAMPLES).keys()
+        mine = frozenset(drawn)
+        usual = frozenset(_calls(codebook[contract.operator], cases, "", DEFAULT_EXAMPLES))
         asked = _twice(list(drawn.values()))
         wrong = _first_wrong(check, codebook[contract.operator], asked, backend, reference)
         reached = {"examples": len(asked), "succeeded": sum(one.side == ACCEPTED for one in asked)}
