@@ -124,7 +124,7 @@ def _refused(reasons: Sequence[str], run: RunResult, record: Record, options: Ru
     "--output", required=True, type=click.Path(path_type=Path), metavar="FILE.intoto.json", help="The certificate."
 )
 @click.option("--bundle", type=click.Path(path_type=Path), metavar="FILE.zip", help="Also write the evidence bundle.")
-@click.option("--nonce", callback=_nonce, metavar="HEX64", help="The 32 bytes of the challenge; without it, fresh ones.")
+@click.option("--nonce", callback=_nonce, metavar="HEX64", help="The challenge's 32 bytes; without it, fresh ones.")
 @click.option(
     "--sandbox",
     type=click.Choice(["bwrap", "none"]),
