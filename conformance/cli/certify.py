@@ -54,12 +54,12 @@ def artifact_named(text: str) -> Artifact:
     try:
         return artifact_of(text)
     except NoArtifact as error:
-        raise Complaint(f"--artifact {text!r}", "T016", str(error), error.hint) from None
+        raise Complaint(f"--artifact {text!r}", "T021", str(error), error.hint) from None
 
 
 def unreadable(error: Unreadable) -> Complaint:
     """A file of a stranger that is not what it must be, as a command says it."""
-    return Complaint(error.place, "T015", error.message, error.hint)
+    return Complaint(error.place, "T020", error.message, error.hint)
 
 
 def _signing_key(file: Path) -> SigningKey:
@@ -99,7 +99,7 @@ def _refused(reasons: Sequence[str], run: RunResult, record: Record, options: Ru
     show([record], Console(highlight=False), _MOST_FAILURES, [run.observations])
     again = f"tally run --backend {options.backend!r} --seed {options.seed} explains the failures of fuzzing"
     for reason in reasons:
-        tell(Complaint("not certified", "T017", reason, again if reason is reasons[-1] else "", status=1))
+        tell(Complaint("not certified", "T022", reason, again if reason is reasons[-1] else "", status=1))
     return max(1, status_of(record.verdict))
 
 

@@ -155,7 +155,7 @@ def test_a_wrong_backend_and_a_liar_are_refused_and_nothing_is_written(
     capsys.readouterr()
     assert desk.certify(backend=backend, name="bad") == 1
     printed = capsys.readouterr()
-    assert "not certified: T017 the verdict is: NOT CONFORMANT" in printed.err
+    assert "not certified: T022 the verdict is: NOT CONFORMANT" in printed.err
     assert "CERTIFIED:" not in printed.out
     assert desk.written == before
     if "Lies" in backend:
@@ -193,7 +193,7 @@ def test_an_artifact_that_changes_during_the_run_is_refused(
         assert desk.certify("--nonce", NONCE, name="dirty") == 1
     finally:
         cached.unlink()
-    assert "T017 the artifact changed during the run" in capsys.readouterr().err
+    assert "T022 the artifact changed during the run" in capsys.readouterr().err
     assert "dirty.intoto.json" not in desk.written
 
 
@@ -227,8 +227,8 @@ def test_under_bubblewrap_the_certificate_says_so_and_without_it_there_is_no_jud
         (("--nonce", "00"), "64 hex digits"),
         (("--nonce", "G" * 64), "64 hex digits"),
         (("--time", "noon"), "is no time"),
-        (("--artifact", "/gone"), "T016"),
-        (("--key", "/gone.key"), "T015"),
+        (("--artifact", "/gone"), "T021"),
+        (("--key", "/gone.key"), "T020"),
         (("--crash", "--sandbox", "bwrap"), "--crash traces system calls"),
         (("--profile", "quick"), "is not one of"),
         (("--require", "Nothing"), "T003"),

@@ -162,7 +162,7 @@ def test_a_hostile_policy_is_refused_in_one_line(
     printed = capsys.readouterr()
     first, *rest = printed.err.splitlines()
     assert said in first
-    assert "T015" in first
+    assert "T020" in first
     assert len(rest) <= 1
     assert printed.out == ""
 
@@ -228,7 +228,7 @@ def test_what_is_no_certificate_gets_one_line_and_nothing_is_written(
     before = sorted(tmp_path.rglob("*"))
     assert verify(acme, file) == 2
     printed = capsys.readouterr()
-    assert f"{file}: T015" in printed.err
+    assert f"{file}: T020" in printed.err
     assert len(printed.err.splitlines()) <= 2
     assert printed.out == ""
     assert sorted(tmp_path.rglob("*")) == before
@@ -237,7 +237,7 @@ def test_what_is_no_certificate_gets_one_line_and_nothing_is_written(
 def test_a_tampered_bundle_is_unreadable(acme: Certifier, tmp_path: Path, capsys: Capture) -> None:
     (tmp_path / "b.zip").write_bytes(acme.bundle.replace(b"CONFORMANT", b"CONFORMANt", 1))
     assert verify(acme, tmp_path / "b.zip") == 2
-    assert "T015" in capsys.readouterr().err
+    assert "T020" in capsys.readouterr().err
 
 
 def test_text_of_a_stranger_cannot_steer_the_terminal(acme: Certifier, tmp_path: Path, capsys: Capture) -> None:
