@@ -8,7 +8,7 @@ import os
 import stat
 import subprocess
 import zipfile
-from base64 import b64encode
+from base64 import b64decode, b64encode
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -137,6 +137,21 @@ def test_every_byte_of_a_certificate_counts(acme: Certifier) -> None:
                 continue
     assert believed == []
     assert read_envelope(data, "x").signer([acme.public]) == acme.public
+
+
+def test_the_same_meaning_in_other_bytes_is_unreadable(acme: Certifier) -> None:
+    """White space, unknown members, and the bits of base64 that mean nothing."""
+    data, value = acme.certificate, json.loads(acme.certificate)
+    (one,) = value["signatures"]
+    end = one["sig"][-3]  # before the two signs that fill it up; its last four bits are not used
+    letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+    sloppy = one["sig"][:-3] + letters[letters.index(end) + 1] + "=="
+    assert b64decode(sloppy) == b64decode(one["sig"])
+    more = json.dumps({**value, "more": 1}, indent=1).encode() + b"\n"
+    bits = data.replace(one["sig"].encode(), sloppy.encode())
+    for changed in (data + b" ", data.replace(b"\n", b"\r\n"), bits, more):
+        with pytest.raises(Unreadable, match="not as"):
+            read_envelope(changed, "x")
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,7 @@ NONCE, OTHER = "5eed" * 16, "0dd5" * 16
 FEW = 12  # drawn calls of an operator; a certification asks more
 LONG = 30  # seconds
 # A pure operator, one that keeps files, and a machine, for which the table is shown to know what it should.
-PROVED = ("UML_OS.Checkpoint.CommitRun_v1", "UML_OS.Data.SeededBlockPermute_v1", "Stream")
+PROVED = ("UML_OS.Checkpoint.CommitRun_v1", "UML_OS.Data.SeededBlockPermute_v1", "Pipeline.Provider")
 SERVING = f"import sys; sys.path.insert(0, {str(ROOT)!r}); import impl.serve; impl.serve.main(['reference'])"
 OPERATORS = sorted(
     name for name, contract in shipped_library().contracts.items() if contract.machine is None or contract.own_machine
@@ -103,8 +103,8 @@ def test_a_table_of_all_public_answers_fails(operator: str, tmp_path: Path, righ
     assert not wrong(recorder, usual, right)
     assert wrong(table, [challenge], right, NONCE), "of the corpus and of the usual fuzzing"
     if operator in PROVED:
-        assert not attempt(table, cases_of(operator), codebook(), LONG).wrong
-        assert not wrong(table, usual, right), "it is no table of all public answers"
+        # What a queue makes of damaged files depends on times as well, which no table has.
+        assert "fuzz" not in wrong(table, usual, right), "it is no table of all public answers"
 
 
 # -- the liar

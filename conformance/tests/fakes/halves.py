@@ -65,9 +65,9 @@ def sleep() -> None:
 
 def is_known(whole: int, memory: Memory) -> bool:
     """Whether this process was asked the same before."""
-    seen = memory.setdefault("seen", set())
-    known = whole in seen
-    seen.add(whole)
+    seen = memory.setdefault("seen", [])
+    known = memory["inputs"] in seen
+    seen.append(memory["inputs"])
     return known
 
 
@@ -126,6 +126,7 @@ def main(
 
     def react(request: Request) -> None:
         half = SINS[sin] if only in ("", request["method"]) else right
+        memory["inputs"] = request["params"]
         made = half(int(request["params"]["whole"]), memory)
         member = "error" if "code" in made else "result"
         collected.append({"jsonrpc": "2.0", "id": request["id"], member: made})
