@@ -43,7 +43,8 @@ class Complaint(Exception):
     T002 no valid hello, T003 no such operator or check, T004 unusable vectors, T005 a file is in the way,
     T006 an option lacks its companion, T007 the backend was lost, T008 no derivation,
     T009 no specification, T010 contracts with findings, T011 a file cannot be written, T013 the system has no more
-    memory, processes or file descriptors, T014 no sandbox, T015 a record or a run manifest that cannot be used.
+    memory, processes or file descriptors, T014 no sandbox, T015 a record or a run manifest that cannot be used,
+    T020 a certificate, policy or key that cannot be read, T021 no artifact, T022 refused a certificate.
     """
 
     def __init__(self, place: str, code: str, message: str, hint: str = "", status: int = 2, extra: str = "") -> None:

@@ -34,6 +34,9 @@ COMMANDS: Final = {
     "vectors": "build, check or compare the frozen vectors",
     "mutants": "run every mutant against the vectors",
     "crash": "crash a backend at every point, and check what it recovers",
+    "certify": "challenge a backend, and sign a certificate",
+    "verify": "check a certificate",
+    "keys": "make keys to sign certificates with",
 }
 
 

@@ -6,7 +6,6 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -18,7 +17,7 @@ from conformance.contract.library import load_library
 from conformance.contract.suite import Suite
 from conformance.contract.suite_file import read_suite
 from conformance.tests.small_house import furnish, write_matrix
-from conformance.tests.small_spec import SHIPPED
+from conformance.tests.small_spec import suite_at
 from conformance.vectors.build import build
 
 T = TypeVar("T")
@@ -72,12 +71,7 @@ def no_diagnosis(monkeypatch: pytest.MonkeyPatch) -> None:
 def look_at(monkeypatch: pytest.MonkeyPatch) -> Callable[[Path], None]:
     """Let the command line look at another house."""
     place = "conformance.contract.finder.find_suite"
-
-
-    def found(root: Path) -> Suite:
-        return read_suite(root) if (root / SHIPPED.file.name).exists() else replace(SHIPPED, root=root)
-
-    return lambda root: monkeypatch.setattr(place, lambda named, here: found(root))
+    return lambda root: monkeypatch.setattr(place, lambda named, here: suite_at(root))
 
 
 @pytest.fixture(scope="session")

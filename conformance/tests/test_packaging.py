@@ -13,7 +13,9 @@ from pathlib import Path
 
 import pytest
 
+from conformance.tests.certificates import certifier
 from conformance.tests.processes import ROOT
+from conformance.tests.shipped import shipped_library
 
 FEW = ("--profile", "quick", "-k", "SeededBlockPermute_v1::pinned-orders")
 OF_EVERY_FAMILY = tuple(
@@ -158,6 +160,15 @@ def test_the_wheel_finds_the_pages_that_other_commands_need(installed: Path, for
     assert '"$schema"' in must([tally, "schema", "UML_OS.Data.SeededIntraBlockMap_v1"], foreign)
     must([tally, "new-backend", "--language", "python", "backend"], foreign)
     assert (foreign / "backend" / "backend.py").is_file()
+
+
+def test_a_certificate_is_verified_by_the_wheel_in_any_folder(installed: Path, foreign: Path, tmp_path: Path) -> None:
+    certifier(tmp_path, shipped_library())
+    command: list[str | Path] = [installed / "bin" / "tally", "verify", tmp_path / "acme.zip"]
+    command += ["--key", tmp_path / "acme.pub"]
+    assert must([*command, "--artifact", tmp_path / "sampler"], foreign).startswith("VALID: folder sampler ")
+    (tmp_path / "sampler" / "main.py").write_text("print('other')\n")
+    assert run([*command, "--artifact", tmp_path / "sampler"], foreign).returncode == 1
 
 
 def test_an_editable_install_runs_the_checkout_from_any_folder(editable: Path, foreign: Path) -> None:

@@ -238,3 +238,13 @@ def test_a_bubblewrap_that_fails_says_why(tmp_path: Path, monkeypatch: pytest.Mo
             require_bwrap()
     finally:
         require_bwrap.cache_clear()
+
+
+@pytest.mark.parametrize("backend", ["reference", "vectorized", "javascript"])
+def test_a_bundled_backend_reads_the_numbers_that_its_contracts_prescribe(
+    backend: str, tool: Callable[[str], str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without them every call with a time is wrong."""
+    tool("node")
+    few = ("--profile", "quick", "-k", "Batch.LinearizeCells::refused::shortest")
+    assert status_of(["run", "--backend", backend, "--sandbox", "bwrap", *few]) == 0, capsys.readouterr().out

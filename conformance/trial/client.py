@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from types import TracebackType
@@ -42,6 +42,7 @@ class Asker:
     def __init__(self, driver: Driver) -> None:
         self._driver = driver
         self.unattributed = driver.unattributed
+        self.dialect = driver.dialect
 
     def __enter__(self) -> Asker:
         return self
@@ -71,7 +72,11 @@ class Asker:
         def start() -> Talk[Transcript]:
             return exchanges(steps, self._driver.codebook, self._driver.dialect, passing=True, watch=watch)
 
-        (finished,) = self._driver.hold([Conversation("walk", start, alone=restarts(steps))], lasting=True)
+        return self.hold(start, alone=restarts(steps))
+
+    def hold(self, start: Callable[[], Talk[T]], alone: bool = False) -> T | Lost:
+        """Hold one conversation; `alone` where it restarts the process."""
+        (finished,) = self._driver.hold([Conversation("talk", start, alone)], lasting=True)
         return _answer(finished)
 
 

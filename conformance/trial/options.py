@@ -17,8 +17,8 @@ START_TIMEOUT: Final = 10.0  # seconds until hello, at least: starting takes lon
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """One run's choices; only `backend`, `wire`, `sandbox`, `profile`, `select`, `seed`, `require` and `crash` of them
-    can reach the record."""
+    """One run's choices; only `backend`, `wire`, `sandbox`, `profile`, `select`, `seed`, `require`, `crash` and
+    `challenge` of them can reach the record."""
 
     backend: str = ""  # empty: the suite's reference
     wire: str = "json"
@@ -36,6 +36,7 @@ class RunOptions:
     reference: str = ""  # empty: the suite's
     require: tuple[str, ...] = ()  # operators and machines that must be declared
     crash: bool = False
+    challenge: bool = False  # also ask what only `seed` decides: a certification, whose seed is its nonce
 
     def within(self, suite: Suite) -> RunOptions:
         """The options with the suite's reference where no backend or no reference is named."""

@@ -111,7 +111,11 @@ class Plan:
         from conformance.trial.fuzz import fuzzings_of
 
         cases = self.corpus.cases
-        ways = (fuzzings_of(contract, cases.get(contract.operator, ())) for contract in self.contracts)
+        ways = [fuzzings_of(contract, cases.get(contract.operator, ())) for contract in self.contracts]
+        if self.options.challenge:
+            from conformance.trial.challenge import challenges_of
+
+            ways += [challenges_of(contract, cases.get(contract.operator, ())) for contract in self.contracts]
         return tuple(fuzzing for some in ways for fuzzing in some)
 
     @cached_property

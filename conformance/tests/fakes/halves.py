@@ -63,6 +63,14 @@ def sleep() -> None:
     time.sleep(600)
 
 
+def is_known(whole: int, memory: Memory) -> bool:
+    """Whether this process was asked the same before."""
+    seen = memory.setdefault("seen", [])
+    known = memory["inputs"] in seen
+    seen.append(memory["inputs"])
+    return known
+
+
 def process_number(memory: Memory) -> int:
     """How many processes came before this one."""
     if "number" not in memory:
@@ -82,6 +90,7 @@ SINS: dict[str, Half] = {
     "wrong_from_a_thousand": spoilt(lambda whole, memory: whole >= 1000),
     "wrong_in_a_corner": spoilt(lambda whole, memory: whole >= 100 and whole % 6 == 4),
     "wrong_on_six": spoilt(lambda whole, memory: whole == 6),
+    "lies_the_second_time": spoilt(is_known),
     "tires": spoilt(lambda whole, memory: memory.get("calls", 0) >= 30),
     "remembers": spoilt(lambda whole, memory: memory.get("before", 0) > whole + 5),
     "differs_by_process": spoilt(lambda whole, memory: process_number(memory) % 2 == 1),
@@ -117,6 +126,7 @@ def main(
 
     def react(request: Request) -> None:
         half = SINS[sin] if only in ("", request["method"]) else right
+        memory["inputs"] = request["params"]
         made = half(int(request["params"]["whole"]), memory)
         member = "error" if "code" in made else "result"
         collected.append({"jsonrpc": "2.0", "id": request["id"], member: made})

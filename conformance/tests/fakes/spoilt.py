@@ -30,3 +30,17 @@ class WrongInACorner(Honest):
         if method == INTRA_BLOCK and params["local_pos"] >= 5 and params["block_size"] % 2 == 1:
             return {"original_index": result["original_index"] ^ 1}
         return result
+
+
+class LiesTheSecondTime(Honest):
+    """Answers a call that it was asked before with an order that is turned round."""
+
+    def __init__(self) -> None:
+        self.seen: set[str] = set()
+
+    def call(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        """Right once."""
+        result = super().call(method, params)
+        known = repr((method, params)) in self.seen
+        self.seen.add(repr((method, params)))
+        return {name: value[::-1] for name, value in result.items()} if known else result

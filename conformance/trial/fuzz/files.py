@@ -119,7 +119,7 @@ def fuzz_files(
     The same seed gives the same edits; without one the operator's name is the seed. The first difference from a
     reference that is not `trusted` is enough.
     """
-    search = _Search(contract, backend, reference, codebook, trusted)
+    search = FileSearch(contract, backend, reference, codebook, trusted, files_check(contract))
     bases = [(case, Snapshots()) for case in _bases(cases)]
     for case, seen in bases:
         reference.walk(case.steps, seen)
@@ -196,13 +196,14 @@ def _of_files(contract: Contract, codebook: Codebook, generator: Generator, made
     return Example((), edits, behind, generator.name)
 
 
-class _Search:
+class FileSearch:
     """The state of one search: what was reached, and the first example that was answered wrongly."""
 
-    def __init__(self, contract: Contract, backend: Asker, reference: Asker, codebook: Codebook, trusted: bool) -> None:
+    def __init__(
+        self, contract: Contract, backend: Asker, reference: Asker, codebook: Codebook, trusted: bool, check: Check
+    ) -> None:
         self.contract, self.backend, self.reference, self.codebook = contract, backend, reference, codebook
-        self.trusted = trusted
-        self.check = files_check(contract)
+        self.trusted, self.check = trusted, check
         self.counts: Counter[str] = Counter()
         self.edits: Counter[str] = Counter()
         self.found: Result | None = None

@@ -48,7 +48,7 @@ def fuzz_machine(
 
     The same seed gives the same calls; without one the machine's name is the seed.
     """
-    search = _Search(contract, urn_of(contract, cases, codebook), codebook, backend, reference, trusted)
+    search = MachineSearch(contract, urn_of(contract, cases, codebook), codebook, backend, reference, trusted)
     for program in chain.from_iterable(listing(search.urn) for listing in (opening, degenerate, emptied, rounds)):
         if search.wrong is not None:
             break
@@ -62,7 +62,7 @@ def fuzz_machine(
     return search.result(), search.record()
 
 
-class _Search:
+class MachineSearch:
     """The state of one machine's fuzzing: what was reached, and the first program that was answered wrongly."""
 
     def __init__(

@@ -64,8 +64,12 @@ def fuzz_operator(
 def calls_for(forms: OperatorForms, cases: Sequence[Case], wanted: int = 0, seed: str = "") -> tuple[Drawn, ...]:
     """The calls that an operator is fuzzed with; they do not depend on any answer."""
     wanted = wanted or forms.contract.fuzz_examples or DEFAULT_EXAMPLES
-    number = hashlib.sha256(f"{forms.contract.operator}\0{seed}".encode()).digest()
-    return drawn_calls(forms, seeds_of(forms, cases), wanted, int.from_bytes(number[:8], "big"))
+    return drawn_calls(forms, seeds_of(forms, cases), wanted, seed_number(forms, seed))
+
+
+def seed_number(forms: OperatorForms, seed: str) -> int:
+    """The number that an operator's calls are drawn from."""
+    return int.from_bytes(hashlib.sha256(f"{forms.contract.operator}\0{seed}".encode()).digest()[:8], "big")
 
 
 class _Search:

@@ -1,0 +1,218 @@
+"""`tally certify`: challenge a backend, and sign what was found."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+import click
+
+from conformance.cli.console import Complaint, say, tell, writing
+from conformance.cli.lint_outcome import require_clean_contracts
+from conformance.cli.run import Seconds, _required, _startable, _tried
+from conformance.cli.specification import frozen_vectors, specification
+from conformance.contract.library import Library
+from conformance.report.certificate.artifact import Artifact, NoArtifact, artifact_of
+from conformance.report.certificate.bundle import CERTIFICATE, pack
+from conformance.report.certificate.certification import index_of, refusals, statement_of
+from conformance.report.certificate.envelope import encode_envelope, signed
+from conformance.report.certificate.fault import Unreadable
+from conformance.report.certificate.keys import SigningKey, read_signing
+from conformance.report.certificate.statement import INDEX, OBSERVATIONS, RECORD, moment
+from conformance.report.record import Record, encode_record, observations_of, read_record, record_of
+from conformance.report.verdict import status_of
+from conformance.trial.options import DEFAULT_TIMEOUT, RunOptions
+from conformance.trial.run_result import RunResult
+from conformance.vectors.jsontext import write_whole
+
+_PROFILES: Final = ("standard", "golden")
+_MOST_FAILURES: Final = 3  # shown of a run that is not certified
+
+
+def _nonce(context: click.Context, option: click.Parameter, text: str | None) -> str | None:
+    """32 bytes as hex digits, as click's own types read a value."""
+    if text is not None and (len(text) != 64 or set(text) - set("0123456789abcdef")):
+        raise click.BadParameter("a nonce is 64 hex digits in lower case")
+    return text
+
+
+def a_time(context: click.Context, option: click.Parameter, text: str | None) -> datetime | None:
+    """A time in ISO 8601, as click's own types read a value."""
+    try:
+        return None if text is None else moment(text)
+    except (ValueError, OverflowError):
+        raise click.BadParameter(f"{text!r} is no time such as 2026-11-23T12:00:00Z") from None
+
+
+def artifact_named(text: str) -> Artifact:
+    """The artifact that --artifact names; raises Complaint."""
+    try:
+        return artifact_of(text)
+    except NoArtifact as error:
+        raise Complaint(f"--artifact {text!r}", "T021", str(error), error.hint) from None
+
+
+def unreadable(error: Unreadable) -> Complaint:
+    """A file of a stranger that is not what it must be, as a command says it."""
+    return Complaint(error.place, "T020", error.message, error.hint)
+
+
+def _signing_key(file: Path) -> SigningKey:
+    try:
+        return read_signing(file)
+    except Unreadable as error:
+        raise unreadable(error) from None
+
+
+def _require_free(files: Sequence[Path | None]) -> None:
+    """Refuse files that are there, and folders that are not writable, before a run that takes minutes."""
+    for file in files:
+        if file is None:
+            continue
+        if os.path.lexists(file):
+            raise Complaint(str(file), "T005", "the file is in the way", "name another file, or remove it")
+        if not os.access(file.absolute().parent, os.W_OK):
+            raise Complaint(str(file), "T011", "cannot be written", "name a file in a writable folder")
+
+
+def challenged(library: Library, options: RunOptions) -> RunResult:
+    """The run with the challenge; raises Complaint, and Exit where the backend says no hello."""
+    corpus = frozen_vectors(library, least=1)
+    _startable(options.backend, options.wire, library)
+    require_clean_contracts(library, corpus)
+    run = _tried(library, corpus, options)
+    if isinstance(run, str):
+        raise click.exceptions.Exit(status_of(run))
+    return run
+
+
+def _refused(reasons: Sequence[str], run: RunResult, record: Record, options: RunOptions) -> int:
+    from rich.console import Console
+
+    from conformance.report.terminal import show
+
+    show([record], Console(highlight=False), _MOST_FAILURES, [run.observations])
+    again = f"tally run --backend {options.backend!r} --seed {options.seed} explains the failures of fuzzing"
+    for reason in reasons:
+        tell(Complaint("not certified", "T022", reason, again if reason is reasons[-1] else "", status=1))
+    return max(1, status_of(record.verdict))
+
+
+@click.command("certify")
+@click.option("--backend", required=True, metavar="TEXT", help="The backend, as for tally run.")
+@click.option(
+    "--artifact",
+    "artifact_text",
+    required=True,
+    metavar="PATH",
+    help="The file or folder that the certificate is about, or oci:sha256:DIGEST for an image.",
+)
+@click.option(
+    "--key",
+    "key_file",
+    required=True,
+    type=click.Path(path_type=Path),
+    metavar="FILE.key",
+    help="The private key to sign with.",
+)
+@click.option(
+    "--output", required=True, type=click.Path(path_type=Path), metavar="FILE.intoto.json", help="The certificate."
+)
+@click.option("--bundle", type=click.Path(path_type=Path), metavar="FILE.zip", help="Also write the evidence bundle.")
+@click.option("--nonce", callback=_nonce, metavar="HEX64", help="The challenge's 32 bytes; without it, fresh ones.")
+@click.option(
+    "--sandbox",
+    type=click.Choice(["bwrap", "none"]),
+    default="bwrap",
+    show_default=True,
+    help="none: the certificate says that the backend ran without a sandbox.",
+)
+@click.option(
+    "--sandbox-read",
+    "readable",
+    multiple=True,
+    type=click.Path(path_type=Path, exists=True, resolve_path=True),
+    metavar="PATH",
+    help="Another file or folder that the sandboxed backend may read; repeatable.",
+)
+@click.option("--profile", type=click.Choice(_PROFILES), default="standard", show_default=True, help="Which checks.")
+@click.option("--crash", is_flag=True, help="Also crash the backend in the workloads; needs --sandbox none.")
+@click.option("--require", multiple=True, metavar="OPERATOR", help="Refuse if it is not declared; repeatable, or all.")
+@click.option("--wire", type=click.Choice(["json", "cbor"]), default="json", show_default=True)
+@click.option("--jobs", type=click.IntRange(1, 64), default=1, show_default=True, help="Backend processes at a time.")
+@click.option("--timeout", type=Seconds(0.01), default=DEFAULT_TIMEOUT, show_default=True, help="As for tally run.")
+@click.option("--time", "now", callback=a_time, metavar="TIME", help="The time of issue; without it, the clock's.")
+def command(
+    *,
+    backend: str,
+    artifact_text: str,
+    key_file: Path,
+    output: Path,
+    bundle: Path | None,
+    nonce: str | None,
+    sandbox: str,
+    readable: Sequence[Path],
+    profile: str,
+    crash: bool,
+    require: Sequence[str],
+    wire: str,
+    jobs: int,
+    timeout: float,
+    now: datetime | None,
+) -> int:
+    """Test a backend, also with questions that its author could not know, and sign where all answers are right.
+
+    All checks of the profile are made of all operators that the backend declares. Exit status: 0 certified, 1 refused,
+    2 no judgement.
+    """
+    if crash and sandbox != "none":
+        raise click.UsageError("--crash traces system calls, which no sandbox allows: it needs --sandbox none")
+    if readable and sandbox == "none":
+        raise click.UsageError("--sandbox-read needs --sandbox bwrap")
+    key = _signing_key(key_file)
+    _require_free([output, bundle])
+    before = artifact_named(artifact_text)
+    library = specification()
+    options = RunOptions(
+        backend=backend,
+        wire=wire,
+        profile=profile,
+        jobs=jobs,
+        timeout=timeout,
+        seed=nonce or secrets.token_hex(32),
+        sandbox=sandbox,
+        readable=tuple(readable),
+        require=_required(require, library),
+        crash=crash,
+        challenge=True,
+    )
+    run = challenged(library, options)
+    after = artifact_named(artifact_text)
+    data = encode_record(record_of(run, library))
+    record = read_record(data)
+    if reasons := list(refusals(run, record, options, before, after)):
+        return _refused(reasons, run, record, options)
+    observed = json.dumps(observations_of(run.observations, record), indent=2, sort_keys=True, default=str) + "\n"
+    files = {RECORD: data, OBSERVATIONS: observed.encode(), INDEX: index_of(library.suite)}
+    payload = statement_of(record, files, library.suite, after, now or datetime.now(UTC))
+    files[CERTIFICATE] = encode_envelope(signed(payload, key))
+    with writing(f"--output {str(output)!r}", "name a file in a writable folder"):
+        write_whole(output, files[CERTIFICATE])
+        if bundle is not None:
+            write_whole(bundle, pack(files))
+    _say_certified(after, record, options)
+    for file in filter(None, [output, bundle]):
+        say(f"wrote {file}", err=True)
+    return 0
+
+
+def _say_certified(artifact: Artifact, record: Record, options: RunOptions) -> None:
+    say(f"CERTIFIED: {artifact}")
+    say(f"  {record.sentence}")
+    how = "under bubblewrap" if options.sandbox != "none" else "WITHOUT A SANDBOX: it could read the expected answers"
+    say(f"  the backend ran {how}; nonce {options.seed}")

@@ -1,0 +1,34 @@
+"""`tally keys`: a pair of keys to sign certificates with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from conformance.cli.console import Complaint, say, writing
+
+
+@click.group("keys")
+def command() -> None:
+    """Make keys to sign certificates with."""
+
+
+@command.command("new")
+@click.argument("prefix", type=click.Path(path_type=Path))
+def new(prefix: Path) -> int:
+    """Write a private key to PREFIX.key, which only you can read, and the public key to PREFIX.pub.
+
+    No file is ever overwritten. Give PREFIX.pub to those who verify; keep PREFIX.key to yourself.
+    """
+    from conformance.report.certificate.keys import new_pair
+
+    with writing(str(prefix), "name a prefix in a folder that you can write to"):
+        try:
+            public = new_pair(prefix)
+        except FileExistsError as error:
+            hint = "name another prefix; a key is never overwritten"
+            raise Complaint(str(error.filename), "T005", "the file is in the way", hint) from None
+    say(f"wrote {prefix}.key (private) and {prefix}.pub")
+    say(f"key {public.id}")
+    return 0

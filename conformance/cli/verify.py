@@ -1,0 +1,185 @@
+"""`tally verify`: check a certificate or an evidence bundle that somebody else made."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+import click
+
+from conformance.cli.certify import a_time, artifact_named, unreadable
+from conformance.cli.console import say
+from conformance.report.certificate.artifact import Artifact
+from conformance.report.certificate.fault import Unreadable
+from conformance.report.certificate.keys import PublicKey, read_public
+from conformance.report.certificate.policy import SCHEMA as POLICY_SCHEMA
+from conformance.report.certificate.policy import Policy, read_policy
+from conformance.report.certificate.statement import SCHEMA, Statement, read_statement
+from conformance.report.certificate.verification import (
+    Evidence,
+    all_faults,
+    lapsed,
+    read_evidence,
+    require_record,
+    trusted_signer,
+)
+from conformance.trial.options import DEFAULT_TIMEOUT
+
+VALID, NOT_VALID = 0, 1
+
+
+@click.command("verify")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option(
+    "--key",
+    "key_files",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    metavar="FILE.pub",
+    help="A public key that you trust; repeatable. Not needed with a policy, which has the keys itself.",
+)
+@click.option(
+    "--artifact",
+    "artifact_text",
+    metavar="PATH",
+    help="The file, folder or oci:sha256:DIGEST that you have: is the certificate about it?",
+)
+@click.option("--policy", "policy_file", type=click.Path(path_type=Path), metavar="FILE", help="What you ask for.")
+@click.option("--replay", is_flag=True, help="Repeat the run with its nonce; needs --artifact and --backend.")
+@click.option("--backend", metavar="TEXT", help="How to start the artifact, for --replay.")
+@click.option(
+    "--sandbox", type=click.Choice(["bwrap", "none"]), help="For --replay; without it, as in the certificate."
+)
+@click.option("--jobs", type=click.IntRange(1, 64), default=1, show_default=True, help="Processes of a replay.")
+@click.option("--time", "now", callback=a_time, metavar="TIME", help="Judge as at this time; without it, the clock's.")
+def command(
+    *,
+    file: Path,
+    key_files: Sequence[Path],
+    artifact_text: str | None,
+    policy_file: Path | None,
+    replay: bool,
+    backend: str | None,
+    sandbox: str | None,
+    jobs: int,
+    now: datetime | None,
+) -> int:
+    """Check the certificate or the evidence bundle in FILE, offline.
+
+    Exit status: 0 valid, 1 not valid or lapsed, 2 unreadable.
+    """
+    if not key_files and policy_file is None:
+        raise click.UsageError("whom do you trust? Give --key FILE.pub, or --policy FILE")
+    if replay and (backend is None or artifact_text is None):
+        raise click.UsageError("--replay needs --backend TEXT and --artifact PATH")
+    from conformance.cli.suite_option import current_suite
+    from conformance.contract.finder import schema_folder
+
+    schemas = schema_folder(current_suite())
+    try:
+        policy = None if policy_file is None else read_policy(policy_file, schemas / POLICY_SCHEMA)
+        keys = [read_public(one) for one in key_files]
+        evidence = read_evidence(file)
+        signer = trusted_signer(evidence, keys, policy)
+        if isinstance(signer, str):
+            say(f"NOT VALID: {signer}")
+            return NOT_VALID
+        # Only what a trusted key signed is looked into.
+        statement = read_statement(evidence.envelope.payload, str(file), schemas / SCHEMA)
+        require_record(evidence)
+    except Unreadable as error:
+        raise unreadable(error) from None
+    artifact = None if artifact_text is None else artifact_named(artifact_text)
+    faults = all_faults(evidence, statement, signer, policy, artifact, now or datetime.now(UTC))
+    gone = lapsed(statement, _installed())
+    if replay and not faults and not gone:
+        assert backend is not None
+        assert artifact is not None
+        faults += _replayed(statement, backend, artifact, artifact_text or "", sandbox or statement.sandbox, jobs)
+    _print(evidence, statement, signer, policy, artifact, faults, gone)
+    return NOT_VALID if faults or gone else VALID
+
+
+def _installed() -> Mapping[str, str]:
+    """Version and digest of every contract of this installation."""
+    from conformance.cli.specification import specification
+    from conformance.vectors.lock import contract_digests
+
+    return contract_digests(specification())
+
+
+def _replayed(
+    statement: Statement, backend: str, artifact: Artifact, text: str, sandbox: str, jobs: int
+) -> list[str]:
+    """What is wrong with a second run from the same nonce."""
+    from conformance.cli.certify import challenged
+    from conformance.cli.specification import specification
+    from conformance.report.certificate.certification import harness_digest, judged_digest, refusals
+    from conformance.report.certificate.statement import HARNESS, JUDGED, VECTORS
+    from conformance.report.record import encode_record, read_record, record_of
+    from conformance.trial.options import RunOptions
+
+    library = specification()
+    options = RunOptions(
+        backend=backend,
+        wire=statement.scope["backend"]["wire"],
+        profile=statement.scope["profile"],
+        jobs=jobs,
+        timeout=DEFAULT_TIMEOUT,
+        seed=statement.nonce,
+        sandbox=sandbox,
+        crash=statement.scope["crash"] != "not tried",
+        challenge=True,
+    )
+    run = challenged(library, options)
+    record = read_record(encode_record(record_of(run, library)))
+    faults = [f"replay: {one}" for one in refusals(run, record, options, artifact, artifact_named(text))]
+    same = {HARNESS: harness_digest(), VECTORS: record["vectors"]}
+    alike = all(statement.digests[name] == digest for name, digest in same.items())
+    if not faults and alike and judged_digest(record) != statement.digests[JUDGED]:
+        faults.append("replay: the same questions gave another record")
+    if not faults and not alike:
+        say("replay: another harness or other vectors; the verdict counts, the records are not compared", err=True)
+    return faults
+
+
+def _print(
+    evidence: Evidence,
+    statement: Statement,
+    signer: PublicKey,
+    policy: Policy | None,
+    artifact: Artifact | None,
+    faults: Sequence[str],
+    gone: Mapping[str, str],
+) -> None:
+    for fault in faults:
+        say(f"NOT VALID: {_line(fault)}")
+    if gone:
+        say(f"LAPSED: the contracts of {len(gone)} of {len(statement.operators)} operators have changed")
+    if not faults and not gone:
+        say(f"VALID: {_line(str(statement.subject))}")
+    names = [one.name for one in policy.authorities if one.key.id == signer.id] if policy is not None else []
+    rows = [
+        ("artifact", f"{statement.subject}{'' if artifact is not None else ', not compared: no --artifact'}"),
+        ("result", str(statement.scope.get("sentence", ""))),
+        ("sandbox", statement.sandbox),
+        ("crash", statement.scope["crash"]),
+        ("issued", statement.issued.isoformat()),
+        ("signed by", f"{signer.id} {' '.join(names)}".strip()),
+        ("certificate", evidence.id),
+        ("evidence", "record, observations and index of the vectors are as signed" if evidence.files else "not given"),
+    ]
+    for name, text in rows:
+        say(f"  {name:<12}{_line(str(text))}")
+    for operator in statement.operators:
+        version = statement.contracts.get(operator, "?").partition(" ")[0]
+        state = f"lapsed: {gone[operator]}" if operator in gone else "as certified"
+        say(f"  {_line(operator):<46} {_line(version):<8} {_line(state)}")
+
+
+def _line(text: str) -> str:
+    from conformance.report.printable import one_line
+
+    return one_line(text)
+

@@ -1,0 +1,112 @@
+"""The artifact that a certificate is about: a file, a folder, or an image by its digest."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+_IMAGE: Final = re.compile(r"oci:sha256:([0-9a-f]{64})\Z")
+_CHUNK: Final = 1 << 20
+
+
+class NoArtifact(Exception):
+    """A text names nothing that can be certified; says what was found and the next step."""
+
+    def __init__(self, message: str, hint: str = "name a file, a folder, or oci:sha256:DIGEST") -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
+@dataclass(frozen=True, slots=True)
+class Artifact:
+    """What was tried: its name, what it is (file, folder, image), and its digest by an algorithm of in-toto.
+
+    A file has `sha256`. A folder has `dirHash`: the SHA-256, in hex, of the lines that sha256sum writes for its files,
+    sorted bytewise by path. An image has the digest that the user named.
+    """
+
+    name: str
+    kind: str
+    algorithm: str
+    digest: str
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.name} ({self.algorithm}:{self.digest})"
+
+    def is_same(self, other: Artifact) -> bool:
+        """Whether both are the same bytes, whatever their names."""
+        return (self.kind, self.algorithm, self.digest) == (other.kind, other.algorithm, other.digest)
+
+
+def artifact_of(text: str) -> Artifact:
+    """The artifact that `text` names, as it is now; raises NoArtifact."""
+    if text.startswith("oci:"):
+        named = _IMAGE.match(text)
+        if named is None:
+            raise NoArtifact("an image is named by its digest", "write oci:sha256: and 64 hex digits in lower case")
+        return Artifact("image", "image", "sha256", named[1])
+    try:
+        path = Path(text).resolve(strict=True)
+        name = Path(text).absolute().name or path.name
+        mode = path.stat().st_mode
+        if stat.S_ISREG(mode):
+            return Artifact(name, "file", "sha256", _sha256(path))
+        if stat.S_ISDIR(mode):
+            return Artifact(name, "folder", "dirHash", _folder(path))
+    except OSError as error:
+        where = f" ({error.filename})" if error.filename is not None else ""
+        raise NoArtifact(f"it cannot be read: {error.strerror}{where}") from None
+    except (ValueError, RuntimeError) as error:
+        raise NoArtifact(f"this is no path: {error}") from None
+    raise NoArtifact("it is neither a file nor a folder")
+
+
+def _folder(folder: Path) -> str:
+    lines = [(os.fsencode(name), _sha256(file)) for name, file in _files(folder, folder)]
+    if not lines:
+        raise NoArtifact("there is no file in the folder")
+    text = b"".join(b"%b  %b\n" % (digest.encode(), name) for name, digest in sorted(lines))
+    return hashlib.sha256(text).hexdigest()
+
+
+def _files(folder: Path, whole: Path) -> Iterator[tuple[str, Path]]:
+    """Every file below a folder by its path; a link counts as the file in the folder that it leads to."""
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            path = Path(entry.path)
+            name = path.relative_to(whole).as_posix()
+            if "\n" in name or "\\" in name:
+                raise NoArtifact(f"{name!r} has a character that sha256sum escapes", "rename the file")
+            if entry.is_dir(follow_symlinks=False):
+                yield from _files(path, whole)
+                continue
+            if entry.is_symlink():
+                _require_inside(path, name, whole)
+            if not entry.is_file():
+                raise NoArtifact(f"{name!r} is neither a file nor a folder", "certify a folder of files")
+            yield name, path
+
+
+def _require_inside(path: Path, name: str, whole: Path) -> None:
+    try:
+        target = path.resolve(strict=True)
+    except (OSError, RuntimeError):
+        raise NoArtifact(f"the link {name!r} leads nowhere", "remove it") from None
+    if not target.is_relative_to(whole):
+        raise NoArtifact(f"the link {name!r} leads out of the folder", "put the file itself there")
+    if not target.is_file():
+        raise NoArtifact(f"the link {name!r} leads to no file", "put the folder itself there")
+
+
+def _sha256(file: Path) -> str:
+    digest = hashlib.sha256()
+    with file.open("rb") as opened:
+        while chunk := opened.read(_CHUNK):
+            digest.update(chunk)
+    return digest.hexdigest()

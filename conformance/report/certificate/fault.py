@@ -1,0 +1,55 @@
+"""What can be wrong with a file that a stranger hands over, and how such a file is read."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+
+class Unreadable(Exception):
+    """A file is not what it must be: where, what is wrong in one sentence, and the next step."""
+
+    def __init__(self, place: str, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.place, self.message, self.hint = place, message, hint
+
+
+def read_bounded(file: Path, most: int) -> bytes:
+    """The content of a regular file of at most `most` bytes; raises Unreadable."""
+    try:
+        # A pipe would keep the reader waiting; O_NONBLOCK lets it be opened and refused.
+        with os.fdopen(os.open(file, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb") as opened:
+            facts = os.fstat(opened.fileno())
+            if not stat.S_ISREG(facts.st_mode):
+                raise Unreadable(str(file), "this is not a regular file", "name the file itself")
+            if facts.st_size > most:
+                raise Unreadable(str(file), f"it has {facts.st_size} bytes; at most {most} are read")
+            return opened.read(most + 1)
+    except (OSError, ValueError) as error:
+        said = error.strerror if isinstance(error, OSError) else str(error)
+        raise Unreadable(str(file), f"cannot be read: {said}", "is the path right?") from None
+
+
+def plain_json(data: bytes, place: str) -> Any:
+    """The value of strict JSON text: UTF-8, no key twice, no number that JSON does not have. Raises Unreadable."""
+    try:
+        return json.loads(data.decode("utf-8"), object_pairs_hook=_without_twins, parse_constant=_no_number)
+    except (ValueError, RecursionError) as error:
+        raise Unreadable(place, f"this is not strict JSON: {str(error)[:200]}") from None
+
+
+def _without_twins(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"the key {twice[:60]!r} is there twice")
+    return found
+
+
+def _no_number(text: str) -> Any:
+    raise ValueError(f"{text} is no number of JSON")

@@ -1,0 +1,182 @@
+"""The statement that is signed: an in-toto Statement v1 with the predicate test-result/v0.1."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from base64 import b64encode
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+from conformance.codec.framing import DIALECTS
+from conformance.report.certificate.artifact import Artifact
+from conformance.report.certificate.fault import Unreadable, plain_json
+from conformance.trial.options import PROFILES
+
+STATEMENT: Final = "https://in-toto.io/Statement/v1"
+PREDICATE: Final = "https://in-toto.io/attestation/test-result/v0.1"
+SCHEMA: Final = "certificate.schema.json"
+SCOPE, ENVIRONMENT, CONTRACTS, NONCE, SANDBOX = "scope", "environment", "contracts", "nonce", "sandbox"
+RECORD, OBSERVATIONS, INDEX, JUDGED = "record.json", "observations.json", "vectors-index.json", "judged"
+HARNESS, VECTORS, MUTANTS, MATRIX = "harness", "vectors", "mutants", "kill-matrix"
+SANDBOXES: Final = ("none", "bwrap")  # the safer one last
+_NONCE_BYTES: Final = 32
+# Where no operator has a workload, a crash can do no harm.
+CRASH_LEVELS: Final = ("not tried", "unknown", "none", "kill", "ext4", "posix", "no workload")
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """What a certificate says, by the names of its configuration."""
+
+    subject: Artifact
+    digests: Mapping[str, str]  # of the configuration, hex SHA-256 by name
+    annotations: Mapping[str, Mapping[str, Any]]  # of the configuration, by name
+
+    @property
+    def scope(self) -> Mapping[str, Any]:
+        """What was tried: operators, profile, crash level, backend, counts, seed."""
+        return self.annotations[SCOPE]
+
+    @property
+    def operators(self) -> tuple[str, ...]:
+        """The operators and machines that are certified."""
+        return tuple(self.scope["operators"])
+
+    @property
+    def contracts(self) -> Mapping[str, str]:
+        """Version and digest of every contract of the suite, by operator."""
+        return self.annotations[CONTRACTS]
+
+    @property
+    def nonce(self) -> str:
+        """The 32 bytes, in hex, that the challenge was made from."""
+        return str(self.annotations[NONCE]["hex"])
+
+    @property
+    def sandbox(self) -> str:
+        """What the backend ran under: bwrap or none."""
+        return str(self.annotations[SANDBOX]["kind"])
+
+    @property
+    def issued(self) -> datetime:
+        """When the certificate was made, by the certifier's clock."""
+        return moment(self.annotations[ENVIRONMENT]["issued"])
+
+
+def moment(text: str) -> datetime:
+    """A time in ISO 8601, UTC where it names no zone; raises ValueError."""
+    found = datetime.fromisoformat(text)
+    return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
+
+
+def encode_statement(subject: Artifact, configuration: Mapping[str, str | Mapping[str, Any]]) -> bytes:
+    """The bytes of a statement.
+
+    Each entry of the configuration is a digest, or annotations, whose digest is that of their canonical JSON.
+    """
+    scope = configuration[SCOPE]
+    assert isinstance(scope, Mapping)
+    value = {
+        "_type": STATEMENT,
+        "subject": [
+            {
+                "name": subject.name,
+                "digest": {subject.algorithm: subject.digest},
+                "annotations": {"kind": subject.kind},
+            }
+        ],
+        "predicateType": PREDICATE,
+        "predicate": {
+            "result": "PASSED",
+            "configuration": [_resource(name, body) for name, body in sorted(configuration.items())],
+            "passedTests": sorted(scope["operators"]),
+        },
+    }
+    return canonical(value)
+
+
+def _resource(name: str, body: str | Mapping[str, Any]) -> dict[str, Any]:
+    if isinstance(body, str):
+        return {"name": name, "digest": {"sha256": body}}
+    described: dict[str, Any] = {"name": name, "digest": {"sha256": digest_of_json(body)}, "annotations": dict(body)}
+    if name == NONCE:
+        nonce = bytes.fromhex(body["hex"])
+        described |= {"digest": {"sha256": sha256(nonce)}, "content": b64encode(nonce).decode()}
+    return described
+
+
+def canonical(value: Any) -> bytes:
+    """JSON with sorted keys and no spaces."""
+    return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
+
+
+def digest_of_json(value: Any) -> str:
+    """The hex SHA-256 of the canonical JSON of a value."""
+    return sha256(canonical(value))
+
+
+def sha256(data: bytes) -> str:
+    """The hex SHA-256 of some bytes."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def read_statement(payload: bytes, place: str, schema: Path) -> Statement:
+    """The statement in a payload, which has the form of `schema`; raises Unreadable.
+
+    Where annotations have a digest, it must be theirs.
+    """
+    import jsonschema
+
+    value = plain_json(payload, place)
+    form = json.loads(schema.read_text("utf-8"))
+    try:
+        jsonschema.Draft202012Validator(form).validate(value)
+    except jsonschema.ValidationError as error:
+        where = ".".join(map(str, error.absolute_path)) or "the statement"
+        raise Unreadable(place, f"the statement has another form: {where}: {error.message[:160]}") from None
+    except RecursionError:
+        raise Unreadable(place, "the statement has too many levels") from None
+    (subject,) = value["subject"]
+    ((algorithm, digest),) = subject["digest"].items()
+    resources = value["predicate"]["configuration"]
+    digests = {one["name"]: one["digest"]["sha256"] for one in resources}
+    annotations = {one["name"]: one["annotations"] for one in resources if "annotations" in one}
+    artifact = Artifact(subject["name"], subject["annotations"]["kind"], algorithm, digest)
+    _require_whole(len(resources) == len(digests), place, "two entries of the configuration have one name")
+    for name in (SCOPE, ENVIRONMENT, CONTRACTS, NONCE, SANDBOX):
+        _require_whole(name in annotations, place, f"the configuration has no annotations of {name!r}")
+    for name in (RECORD, JUDGED, HARNESS, VECTORS):
+        _require_whole(name in digests, place, f"the configuration has no digest of {name!r}")
+    statement = Statement(artifact, digests, annotations)
+    try:
+        whole = _is_whole(statement) and all(
+            digests[name] == _resource(name, body)["digest"]["sha256"] for name, body in annotations.items()
+        )
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        raise Unreadable(place, f"the statement lacks something: {error!r:.120}") from None
+    _require_whole(whole, place, "the annotations of the statement do not fit each other")
+    return statement
+
+
+def _is_whole(statement: Statement) -> bool:
+    """Whether everything that a verifier asks for is there, of the right type."""
+    scope = statement.scope
+    return (
+        len(bytes.fromhex(statement.nonce)) == _NONCE_BYTES
+        and statement.issued.year > 1
+        and statement.sandbox in SANDBOXES
+        and scope["profile"] in PROFILES
+        and scope["crash"] in CRASH_LEVELS
+        and scope["backend"]["wire"] in DIALECTS
+        and bool(statement.operators)
+        and all(isinstance(one, str) for one in (*scope["operators"], *statement.contracts.values()))
+    )
+
+
+def _require_whole(condition: bool, place: str, message: str) -> None:
+    if not condition:
+        raise Unreadable(place, message)

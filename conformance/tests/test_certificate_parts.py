@@ -1,0 +1,349 @@
+"""Keys, envelopes, artifacts and bundles: what strangers hand over is read strictly, and every byte of it counts."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import stat
+import subprocess
+import zipfile
+from base64 import b64decode, b64encode
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from conformance.report.certificate.artifact import NoArtifact, artifact_of
+from conformance.report.certificate.bundle import CERTIFICATE, FILES, SUMS, pack, unpack
+from conformance.report.certificate.envelope import Envelope, encode_envelope, read_envelope, signed
+from conformance.report.certificate.fault import Unreadable
+from conformance.report.certificate.keys import new_pair, public_from, read_public, read_signing
+from conformance.report.certificate.statement import SCHEMA, canonical, digest_of_json, read_statement
+from conformance.report.certificate.verification import bundle_faults, read_evidence, trusted_signer
+from conformance.tests.certificates import Certifier, certifier
+from conformance.tests.shipped import shipped_library
+from conformance.tests.small_spec import SHIPPED
+
+SCHEMA_FILE = SHIPPED.spec / "schema" / SCHEMA
+PEM = "-----BEGIN PUBLIC KEY-----"
+EXAMPLE = (b"hello world", "http://example.com/HelloWorld")
+
+
+@pytest.fixture(scope="module")
+def acme(tmp_path_factory: pytest.TempPathFactory) -> Certifier:
+    return certifier(tmp_path_factory.mktemp("acme"), shipped_library())
+
+
+# -- keys
+
+
+def test_a_private_key_is_its_owner_s_alone_and_never_overwritten(tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        public = new_pair(tmp_path / "mine")
+    finally:
+        os.umask(before)
+    key = tmp_path / "mine.key"
+    assert stat.S_IMODE(key.stat().st_mode) == 0o600
+    assert read_signing(key).public == public == read_public(tmp_path / "mine.pub")
+    text = key.read_bytes()
+    for name in ("mine.pub", "mine.key"):
+        (tmp_path / name).rename(tmp_path / "aside")
+        with pytest.raises(FileExistsError):
+            new_pair(tmp_path / "mine")
+        assert not (tmp_path / name).exists(), "half a pair is no pair"
+        (tmp_path / "aside").rename(tmp_path / name)
+    assert key.read_bytes() == text
+
+
+def test_a_key_is_never_written_through_a_link(tmp_path: Path) -> None:
+    (tmp_path / "mine.key").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(FileExistsError):
+        new_pair(tmp_path / "mine")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["mine.key"]
+
+
+def test_no_message_contains_a_private_key(acme: Certifier) -> None:
+    secret = (acme.folder / "acme.key").read_text().splitlines()[1]
+    said = repr(acme.key) + str(acme.key)
+    with pytest.raises(Unreadable) as refused:
+        read_public(acme.folder / "acme.key")
+    assert secret not in said + repr(refused.value) + str(refused.value)
+    assert "private" in refused.value.message
+
+
+@pytest.mark.parametrize("text", ["", "no key", f"{PEM}\nAAAA\n{PEM.replace('BEGIN', 'END')}\n", "\0" * 99])
+def test_what_is_no_key_is_refused(text: str, tmp_path: Path) -> None:
+    (tmp_path / "bad.pub").write_text(text)
+    (tmp_path / "bad.pub").chmod(0o600)
+    for read in (read_public, read_signing):
+        with pytest.raises(Unreadable, match="expected an Ed25519 key"):
+            read(tmp_path / "bad.pub")
+
+
+def test_keys_of_other_kinds_huge_files_pipes_and_open_private_keys_are_refused(tmp_path: Path) -> None:
+    from cryptography.hazmat.primitives import serialization as form
+    from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, generate_private_key
+
+    other = generate_private_key(SECP256R1()).public_key()
+    pem = other.public_bytes(form.Encoding.PEM, form.PublicFormat.SubjectPublicKeyInfo)
+    with pytest.raises(Unreadable, match="another kind"):
+        public_from(pem, "p")
+    (tmp_path / "huge.pub").write_bytes(b"x" * 20_000)
+    os.mkfifo(tmp_path / "pipe.pub")
+    for name, said in (("huge.pub", "at most"), ("pipe.pub", "regular"), ("gone.pub", "No such"), ("a\0b", "null")):
+        with pytest.raises(Unreadable, match=said):
+            read_public(tmp_path / name)
+    new_pair(tmp_path / "open")
+    (tmp_path / "open.key").chmod(0o640)
+    with pytest.raises(Unreadable, match="others can read"):
+        read_signing(tmp_path / "open.key")
+
+
+# -- the envelope
+
+
+def test_the_signed_bytes_are_those_of_the_dsse_specification() -> None:
+    """The example of its protocol page."""
+    message = Envelope(EXAMPLE[0], (), EXAMPLE[1]).message
+    assert message == b"DSSEv1 29 http://example.com/HelloWorld 11 hello world"
+
+
+def test_a_public_library_verifies_the_envelope(acme: Certifier, package: Callable[[str], ModuleType]) -> None:
+    dsse, signer = package("securesystemslib.dsse"), package("securesystemslib.signer")
+    from cryptography.hazmat.primitives.serialization import load_pem_public_key
+
+    envelope = dsse.Envelope.from_dict(json.loads(acme.certificate))
+    key = signer.SSlibKey.from_crypto(load_pem_public_key(acme.public.pem), keyid=acme.public.id)
+    assert envelope.verify([key], 1) == {acme.public.id: key}
+    assert envelope.payload_type == "application/vnd.in-toto+json"
+    envelope.payload = envelope.payload.replace(b"PASSED", b"FAILED")
+    with pytest.raises(Exception, match=r"threshold|verif"):
+        envelope.verify([key], 1)
+
+
+def test_every_byte_of_a_certificate_counts(acme: Certifier) -> None:
+    data = acme.certificate
+    believed = []
+    for place in range(len(data)):
+        for flip in (1, 0x20, 0x80):
+            changed = data[:place] + bytes([data[place] ^ flip]) + data[place + 1 :]
+            try:
+                if read_envelope(changed, "x").signer([acme.public]) is not None:
+                    believed.append((place, flip))
+            except Unreadable:
+                continue
+    assert believed == []
+    assert read_envelope(data, "x").signer([acme.public]) == acme.public
+
+
+def test_the_same_meaning_in_other_bytes_is_unreadable(acme: Certifier) -> None:
+    """White space, unknown members, and the bits of base64 that mean nothing."""
+    data, value = acme.certificate, json.loads(acme.certificate)
+    (one,) = value["signatures"]
+    end = one["sig"][-3]  # before the two signs that fill it up; its last four bits are not used
+    letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+    sloppy = one["sig"][:-3] + letters[letters.index(end) + 1] + "=="
+    assert b64decode(sloppy) == b64decode(one["sig"])
+    more = json.dumps({**value, "more": 1}, indent=1).encode() + b"\n"
+    bits = data.replace(one["sig"].encode(), sloppy.encode())
+    for changed in (data + b" ", data.replace(b"\n", b"\r\n"), bits, more):
+        with pytest.raises(Unreadable, match="not as"):
+            read_envelope(changed, "x")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (b"", "strict JSON"),
+        (b"\xff\xfe", "strict JSON"),
+        (b"[" * 100_000, "strict JSON"),
+        (b'{"payload": "", "payload": ""}', "there twice"),
+        (b'{"payload": NaN}', "no number"),
+        (b"[]", "no DSSE envelope"),
+        (b'{"payload": 3, "payloadType": "", "signatures": []}', "no DSSE envelope"),
+        (b'{"payload": "!!", "payloadType": "", "signatures": []}', "no DSSE envelope"),
+        (b'{"payload": "", "payloadType": "", "signatures": []}', "not as `tally certify` wrote it"),
+        (encode_envelope(Envelope(b"", (), "text/plain")), "the payload is"),
+        (encode_envelope(Envelope(b"", ())), "0 signatures"),
+    ],
+)
+def test_what_is_no_certificate_is_refused_in_one_sentence(text: bytes, said: str) -> None:
+    with pytest.raises(Unreadable, match=said):
+        read_envelope(text, "x")
+
+
+SPOILT = ("type", "twice", "digest", "nonce", "operators", "deep", "missing", "issued", "wire", "version")
+
+
+@pytest.mark.parametrize("spoil", SPOILT)
+def test_a_signed_statement_of_another_form_is_unreadable(spoil: str, acme: Certifier) -> None:
+    """A trusted key may sign nonsense as well."""
+    assert read_statement(read_envelope(acme.certificate, "x").payload, "x", SCHEMA_FILE).operators
+    value = json.loads(read_envelope(acme.certificate, "x").payload)
+    rows = value["predicate"]["configuration"]
+    named = {row["name"]: row for row in rows}
+    match spoil:
+        case "type":
+            value["_type"] = "https://in-toto.io/Statement/v0"
+        case "twice":
+            rows.append(rows[0])
+        case "digest":
+            named["scope"]["digest"]["sha256"] = "0" * 64
+        case "nonce":
+            named["nonce"]["annotations"]["hex"] = "00"
+        case "operators":
+            named["scope"]["annotations"]["operators"] = [3]
+        case "deep":
+            value["predicate"]["more"] = json.loads("[" * 300 + "]" * 300)
+            value["subject"] = 3
+        case "missing":
+            rows[:] = [row for row in rows if row["name"] != "contracts"]
+        case "issued":
+            named["environment"]["annotations"]["issued"] = "yesterday"
+        case "wire":
+            named["scope"]["annotations"]["backend"]["wire"] = ["json"]
+        case "version":
+            named["contracts"]["annotations"] = {"A": 3}
+    for row in rows:
+        if "annotations" in row and spoil != "digest" and row["name"] != "nonce":
+            row["digest"]["sha256"] = digest_of_json(row["annotations"])
+    with pytest.raises(Unreadable):
+        read_statement(canonical(value), "x", SCHEMA_FILE)
+
+
+# -- the artifact
+
+
+def test_a_folder_has_the_digest_that_public_tools_give_it(tmp_path: Path, tool: Callable[[str], str]) -> None:
+    whole = tmp_path / "a"
+    for name in ("b/c.txt", "b.txt", "B/x", "ü.txt", "b/d/e", "z z"):
+        (whole / name).parent.mkdir(parents=True, exist_ok=True)
+        (whole / name).write_text(name)
+    (whole / "link").symlink_to("b/c.txt")
+    script = "find -L . -type f -printf '%P\\n' | LC_ALL=C sort | xargs -d '\\n' sha256sum | sha256sum"
+    said = subprocess.run([tool("bash"), "-c", script], cwd=whole, capture_output=True, text=True, check=True).stdout
+    found = artifact_of(str(whole))
+    assert (found.kind, found.algorithm, found.digest) == ("folder", "dirHash", said.split()[0])
+    (whole / "b" / "d" / "e").write_text("other")
+    assert artifact_of(str(whole)).digest != found.digest
+
+
+def test_a_file_and_an_image_have_their_digests(tmp_path: Path) -> None:
+    (tmp_path / "f").write_bytes(b"abc")
+    digest = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+    found = artifact_of(str(tmp_path / "f"))
+    assert (found.name, found.kind, found.algorithm, found.digest) == ("f", "file", "sha256", digest)
+    assert artifact_of(f"oci:sha256:{digest}").digest == digest
+
+
+def test_what_cannot_be_named_for_sure_is_no_artifact(tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "f").write_text("x")
+    spoilt: dict[str, Callable[[Path], object]] = {
+        "leads out": lambda folder: (folder / "l").symlink_to(outside / "f"),
+        "leads nowhere": lambda folder: (folder / "l").symlink_to("gone"),
+        "leads to no file": lambda folder: (folder / "l").symlink_to("."),
+        "neither a file": lambda folder: os.mkfifo(folder / "p"),
+        "escapes": lambda folder: (folder / "a\nb").write_text("x"),
+        "no file in": lambda folder: (folder / "f").unlink(),
+    }
+    for k, (said, spoil) in enumerate(spoilt.items()):
+        folder = tmp_path / str(k)
+        folder.mkdir()
+        (folder / "f").write_text("x")
+        artifact_of(str(folder))
+        spoil(folder)
+        with pytest.raises(NoArtifact, match=said):
+            artifact_of(str(folder))
+    for text in (str(tmp_path / "gone"), "", "a\0b", "oci:sha256:00", "oci:latest", "/dev/null"):
+        with pytest.raises(NoArtifact):
+            artifact_of(text if text else str(tmp_path / "nothing"))
+
+
+# -- the bundle
+
+
+def test_a_bundle_is_deterministic_and_public_tools_read_it(
+    acme: Certifier, tmp_path: Path, tool: Callable[[str], str]
+) -> None:
+    assert acme.bundle == acme.bundle
+    with zipfile.ZipFile(io.BytesIO(acme.bundle)) as archive:
+        archive.extractall(tmp_path)
+    done = subprocess.run([tool("sha256sum"), "-c", "--strict", SUMS], cwd=tmp_path, capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr
+    (tmp_path / "record.json").write_bytes(b"{}")
+    done = subprocess.run([tool("sha256sum"), "-c", SUMS], cwd=tmp_path, capture_output=True, check=False)
+    assert done.returncode == 1
+
+
+def test_every_byte_of_a_bundle_counts(acme: Certifier) -> None:
+    """All bytes outside the record, of which every seventeenth."""
+    data = acme.bundle
+    start = data.index(acme.files["record.json"])
+    inside = range(start, start + len(acme.files["record.json"]))
+    places = [place for place in range(len(data)) if place not in inside or place % 17 == 0]
+    believed = []
+    for place in places:
+        changed = data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :]
+        try:
+            unpack(changed, "x")
+        except Unreadable:
+            continue
+        believed.append(place)
+    assert believed == []
+    assert unpack(data, "x")["record.json"] == acme.files["record.json"]
+
+
+@pytest.mark.parametrize("name", [name for name in FILES if name != CERTIFICATE])
+def test_a_bundle_with_another_file_and_right_sums_is_not_what_was_signed(
+    name: str, acme: Certifier, tmp_path: Path
+) -> None:
+    (tmp_path / "b.zip").write_bytes(pack({**acme.files, name: acme.files[name] + b" "}))
+    found = read_evidence(tmp_path / "b.zip")
+    key = trusted_signer(found, [acme.public], None)
+    assert not isinstance(key, str)
+    statement = read_statement(found.envelope.payload, "x", SCHEMA_FILE)
+    assert list(bundle_faults(found, statement)) == [f"{name} in the bundle is not the file that was signed"]
+
+
+def zipped(*entries: tuple[str, bytes], method: int = zipfile.ZIP_STORED) -> bytes:
+    target = io.BytesIO()
+    with zipfile.ZipFile(target, "w", method) as archive:
+        for name, data in entries:
+            archive.writestr(name, data)
+    return target.getvalue()
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_hostile_bundles_are_refused_before_anything_is_unfolded(acme: Certifier) -> None:
+    files = {**acme.files, SUMS: b""}
+    whole = list(files.items())
+    bomb = zipped(*whole[:-1], (SUMS, b"\0" * (64 << 20)), method=zipfile.ZIP_DEFLATED)
+    assert len(bomb) < 1 << 20
+    hostile = {
+        "compressed": bomb,
+        "6 files": zipped(*whole, whole[0]),
+        "no evidence bundle": zipped(*whole[:-1], ("../../etc/passwd", b"")),
+        "not as": zipped(*whole),
+        "no whole zip": b"PK" + b"\0" * 100,
+    }
+    for said, data in hostile.items():
+        with pytest.raises(Unreadable, match=said):
+            unpack(data, "x")
+
+
+def test_a_signature_of_another_key_is_not_believed(acme: Certifier, tmp_path: Path) -> None:
+    other = new_pair(tmp_path / "other")
+    (tmp_path / "c.json").write_bytes(acme.certificate)
+    found = read_evidence(tmp_path / "c.json")
+    assert "no signature by a trusted key" in str(trusted_signer(found, [other], None))
+    # A thief who names the trusted key signs with his own.
+    stolen = signed(found.envelope.payload, read_signing(tmp_path / "other.key"))
+    (one,) = stolen.signatures
+    forged = Envelope(stolen.payload, (type(one)(acme.public.id, one.sig),))
+    assert forged.signer([acme.public]) is None
+    assert b64encode(one.sig) in encode_envelope(forged)

@@ -1,0 +1,306 @@
+"""`tally certify` from end to end, in the small house: what is certified, what is refused, and a replay."""
+
+from __future__ import annotations
+
+import json
+from base64 import b64decode
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import conformance.cli.certify as certify_module
+from conformance.backend.sandbox import NoSandbox, require_bwrap
+from conformance.cli.main import status_of
+from conformance.contract.library import load_library
+from conformance.report.certificate.artifact import artifact_of
+from conformance.report.certificate.certification import crash_level, refusals
+from conformance.report.record import read_record, record_of
+from conformance.tests.certificates import NONCE
+from conformance.tests.processes import ROOT, python
+from conformance.tests.runs import MAP, passed
+from conformance.tests.small_house import BAD, OPERATOR
+from conformance.tests.small_spec import suite_at
+from conformance.trial.check import Result, Verdict
+from conformance.trial.options import RunOptions
+from conformance.trial.run_result import ExpectedFailure, RunResult
+from conftest import not_run
+
+Capture = pytest.CaptureFixture[str]
+NOON = "2026-11-23T12:00:00Z"
+
+
+class Desk:
+    """A certifier at work: a folder with a key, an artifact, and what became of the last run."""
+
+    def __init__(self, folder: Path, root: Path) -> None:
+        self.folder, self.root = folder, root
+        self.run: RunResult | None = None
+        self.options: RunOptions | None = None
+
+    def certify(self, *more: str, backend: str = "reference", name: str = "acme", sandbox: str = "none") -> int:
+        artifact, key = str(self.folder / "sampler"), str(self.folder / "acme.key")
+        out = ["--output", str(self.folder / f"{name}.intoto.json"), "--time", NOON, "--sandbox", sandbox]
+        return status_of(["certify", "--backend", backend, "--artifact", artifact, "--key", key, *out, *more])
+
+    def verify(self, file: str, *more: str) -> int:
+        return status_of(["verify", str(self.folder / file), "--key", str(self.folder / "acme.pub"), *more])
+
+    @property
+    def written(self) -> set[str]:
+        return {path.name for path in self.folder.iterdir()}
+
+
+@pytest.fixture(scope="module")
+def desk(built_once: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
+    """One certificate of the reference, under the nonce of the tests."""
+    made = Desk(tmp_path_factory.mktemp("desk"), built_once)
+    (made.folder / "sampler").mkdir()
+    (made.folder / "sampler" / "main.py").write_text("print('sampler')\n")
+    patch = pytest.MonkeyPatch()
+    patch.setattr("conformance.contract.finder.find_suite", lambda named, here: suite_at(built_once))
+    # The small house has no requirements, which lint asks for.
+    patch.setattr(certify_module, "require_clean_contracts", lambda *_: None)
+    real = certify_module.challenged
+
+    def noted(library: Any, options: RunOptions) -> RunResult:
+        made.options, made.run = options, real(library, options)
+        return made.run
+
+    patch.setattr(certify_module, "challenged", noted)
+    assert status_of(["keys", "new", str(made.folder / "acme")]) == 0
+    assert made.certify("--nonce", NONCE, "--bundle", str(made.folder / "acme.zip")) == 0
+    yield made
+    patch.undo()
+
+
+def statement(desk: Desk, name: str = "acme") -> dict[str, Any]:
+    envelope = json.loads((desk.folder / f"{name}.intoto.json").read_text())
+    found: dict[str, Any] = json.loads(b64decode(envelope["payload"]))
+    return found
+
+
+def configuration(desk: Desk, name: str = "acme") -> dict[str, dict[str, Any]]:
+    return {one["name"]: one for one in statement(desk, name)["predicate"]["configuration"]}
+
+
+def test_a_certificate_says_what_was_tried_and_on_what_it_rests(desk: Desk) -> None:
+    said, rows = statement(desk), configuration(desk)
+    digest = artifact_of(str(desk.folder / "sampler")).digest
+    assert said["subject"] == [{"name": "sampler", "digest": {"dirHash": digest}, "annotations": {"kind": "folder"}}]
+    assert said["predicate"]["result"] == "PASSED"
+    assert said["predicate"]["passedTests"] == [OPERATOR]
+    scope = rows["scope"]["annotations"]
+    assert (scope["operators"], scope["profile"], scope["crash"]) == ([OPERATOR], "standard", "not tried")
+    assert rows["nonce"]["annotations"] == {"hex": NONCE}
+    assert b64decode(rows["nonce"]["content"]).hex() == NONCE
+    assert rows["sandbox"]["annotations"]["kind"] == "none"
+    assert rows["environment"]["annotations"]["issued"] == "2026-11-23T12:00:00+00:00"
+    assert {"contracts", "vectors", "harness", "mutants", "record.json", "observations.json", "judged"} <= rows.keys()
+
+
+def test_the_record_has_the_challenge_and_no_time(desk: Desk) -> None:
+    import zipfile
+
+    with zipfile.ZipFile(desk.folder / "acme.zip") as archive:
+        record = read_record(archive.read("record.json"))
+    ids = {entry["id"] for entry in record.entries}
+    assert {f"{OPERATOR}?{way}" for way in ("fuzz", "again", "laws")} <= ids
+    assert record["seed"] == NONCE
+    assert record["fuzz"][f"{OPERATOR}?again"]["unforeseen"] > 20
+    assert "2026" not in json.dumps(dict(record.members))
+
+
+def test_a_certificate_and_its_bundle_are_valid(desk: Desk, capsys: Capture) -> None:
+    capsys.readouterr()
+    artifact = ["--artifact", str(desk.folder / "sampler")]
+    for file in ("acme.intoto.json", "acme.zip"):
+        assert desk.verify(file, *artifact, "--time", NOON) == 0
+        said = capsys.readouterr().out
+        assert said.startswith("VALID: folder sampler (dirHash:")
+        assert f"{OPERATOR}              1.0.0    as certified" in said
+
+
+def test_a_stranger_verifies_it_without_tallystick(desk: Desk) -> None:
+    script = ROOT / "docs" / "verify_certificate.py"
+    assert len(script.read_text().splitlines()) <= 40
+    assert "conformance" not in script.read_text()
+    assert "impl" not in script.read_text()
+    files = [str(desk.folder / name) for name in ("acme.intoto.json", "acme.pub", "sampler")]
+    done = python("-I", str(script), *files)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1] == OPERATOR
+    assert python("-I", str(script), *files[:2], str(desk.folder / "acme.key")).returncode != 0
+    (desk.folder / "spoilt.json").write_text((desk.folder / "acme.intoto.json").read_text().replace("ey", "ez", 1))
+    assert "InvalidSignature" in python("-I", str(script), str(desk.folder / "spoilt.json"), files[1]).stderr
+
+
+def test_the_same_nonce_gives_the_same_record_and_another_one_another(desk: Desk) -> None:
+    assert desk.certify("--nonce", NONCE, name="again") == 0
+    assert desk.certify(name="fresh") == 0
+    one, two, other = (configuration(desk, name) for name in ("acme", "again", "fresh"))
+    assert one["record.json"] == two["record.json"]
+    assert one["record.json"] != other["record.json"]
+    assert other["nonce"]["annotations"]["hex"] not in (NONCE, "0" * 64)
+
+
+@pytest.mark.parametrize("backend", [BAD, "python:conformance.tests.fakes.spoilt:LiesTheSecondTime"])
+def test_a_wrong_backend_and_a_liar_are_refused_and_nothing_is_written(
+    backend: str, desk: Desk, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    before = desk.written
+    capsys.readouterr()
+    assert desk.certify(backend=backend, name="bad") == 1
+    printed = capsys.readouterr()
+    assert "not certified: T022 the verdict is: NOT CONFORMANT" in printed.err
+    assert "CERTIFIED:" not in printed.out
+    assert desk.written == before
+    if "Lies" in backend:
+        assert desk.run is not None
+        assert f"{OPERATOR}?again" in {one.check.id for one in desk.run.results if one.verdict is Verdict.FAIL}
+
+
+def test_a_replay_repeats_the_challenge(desk: Desk, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    artifact = ["--artifact", str(desk.folder / "sampler"), "--replay"]
+    assert desk.verify("acme.zip", *artifact, "--backend", "reference") == 0
+    assert desk.options is not None
+    assert (desk.options.seed, desk.options.challenge) == (NONCE, True)
+    capsys.readouterr()
+    assert desk.verify("acme.zip", *artifact, "--backend", BAD) == 1
+    assert "NOT VALID: replay: the verdict is: NOT CONFORMANT" in capsys.readouterr().out
+    # Right as well, but not what was certified.
+    assert desk.verify("acme.zip", *artifact, "--backend", "python:conformance.tests.fakes.spoilt:Honest") == 1
+    assert "NOT VALID: replay: the same questions gave another record" in capsys.readouterr().out
+    assert desk.verify("acme.zip", "--replay", "--backend", "reference") == 2
+
+
+def test_an_artifact_that_changes_during_the_run_is_refused(
+    desk: Desk, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cached = desk.folder / "sampler" / "cache"
+
+    def busy(library: Any, options: RunOptions) -> RunResult:
+        cached.write_text("x")
+        assert desk.run is not None
+        return desk.run
+
+    monkeypatch.setattr(certify_module, "challenged", busy)
+    try:
+        assert desk.certify("--nonce", NONCE, name="dirty") == 1
+    finally:
+        cached.unlink()
+    assert "T022 the artifact changed during the run" in capsys.readouterr().err
+    assert "dirty.intoto.json" not in desk.written
+
+
+def test_under_bubblewrap_the_certificate_says_so_and_without_it_there_is_no_judgement(
+    desk: Desk, capsys: Capture, monkeypatch: pytest.MonkeyPatch, tool: Callable[[str], str]
+) -> None:
+    def missing() -> str:
+        raise NoSandbox("bwrap not found")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("conformance.backend.sandbox.require_bwrap", missing)
+        assert desk.certify(name="boxed", sandbox="bwrap") == 2
+    assert "--sandbox bwrap: T014 no judgement: bwrap not found" in capsys.readouterr().err
+    assert "boxed.intoto.json" not in desk.written
+    tool("bwrap")
+    try:
+        require_bwrap()
+    except NoSandbox as error:
+        not_run(str(error))
+    assert desk.certify(name="boxed", sandbox="bwrap") == 0
+    assert configuration(desk, "boxed")["sandbox"]["annotations"]["kind"] == "bwrap"
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (("-k", "x"), "No such option"),
+        (("--same-process",), "No such option"),
+        (("--expected-failures", "x"), "No such option"),
+        (("--fuzz-examples", "1"), "No such option"),
+        (("--nonce", "00"), "64 hex digits"),
+        (("--nonce", "G" * 64), "64 hex digits"),
+        (("--time", "noon"), "is no time"),
+        (("--artifact", "/gone"), "T021"),
+        (("--key", "/gone.key"), "T020"),
+        (("--crash", "--sandbox", "bwrap"), "--crash traces system calls"),
+        (("--profile", "quick"), "is not one of"),
+        (("--require", "Nothing"), "T003"),
+        (("--backend", "no-such-program"), "T001"),
+        (("--backend", "true"), "T002"),
+        (("--bundle", "/gone/x.zip"), "T011"),
+    ],
+)
+def test_what_cannot_be_certified_is_no_judgement(
+    more: tuple[str, ...], said: str, desk: Desk, capsys: Capture
+) -> None:
+    before = desk.written
+    assert desk.certify(*more, name="no") == 2
+    assert said in capsys.readouterr().err
+    assert desk.written == before
+
+
+def test_a_certificate_is_never_overwritten(desk: Desk, capsys: Capture) -> None:
+    before = (desk.folder / "acme.intoto.json").read_bytes()
+    assert desk.certify() == 2
+    assert "T005 the file is in the way" in capsys.readouterr().err
+    assert (desk.folder / "acme.intoto.json").read_bytes() == before
+
+
+# -- why a run is not certified
+
+
+def refused(desk: Desk, run: RunResult, **options: Any) -> list[str]:
+    library, artifact = load_library(suite_at(desk.root)), artifact_of(str(desk.folder / "sampler"))
+    assert desk.options is not None
+    chosen = replace(desk.options, seed=run.seed, **options)
+    return list(refusals(run, record_of(run, library), chosen, artifact, artifact))
+
+
+@pytest.fixture
+def good(desk: Desk) -> RunResult:
+    """A run that is certified."""
+    found = certify_module.challenged(load_library(suite_at(desk.root)), RunOptions(seed=NONCE, challenge=True))
+    assert refused(desk, found) == []
+    return found
+
+
+def test_each_reason_alone_refuses_a_certificate(desk: Desk, good: RunResult) -> None:
+    untried = Result(passed(MAP, "a").check, Verdict.NOT_APPLICABLE)
+    excuse = (ExpectedFailure("nothing", "because it is so", "https://example.org/1"),)
+    silent = {name: {**figures, "unforeseen": 0} for name, figures in good.fuzz.items()}
+    short = replace(good.counts, selected=good.counts.loaded - 1)
+    wrong: dict[str, tuple[RunResult, dict[str, Any]]] = {
+        "expected failures": (replace(good, expected_failures=excuse, unmatched_expectations=()), {}),
+        "not every applicable check": (replace(good, results=(*good.results, untried)), {}),
+        "could not be foreseen": (replace(good, fuzz=silent), {}),
+        "checks were selected": (replace(good, counts=short), {}),
+        "were selected": (replace(good, selection="x"), {}),
+        "was not challenged": (replace(good, seed="1"), {}),
+        "not challenged": (good, {"challenge": False}),
+        "in the process of the harness": (good, {"same_process": True}),
+        "number of fuzzed calls": (good, {"examples": 5}),
+        "the verdict is": (replace(good, missing=("Other",)), {}),
+    }
+    for said, (run, options) in wrong.items():
+        reasons = refused(desk, run, **options)
+        assert len(reasons) == 1, (said, reasons)
+        assert said in reasons[0]
+
+
+def test_the_crash_level_is_the_lowest_that_a_workload_reached() -> None:
+    assert crash_level("not tried") == "not tried"
+    assert crash_level({}) == "no workload"
+    assert crash_level({"a": {"reached": "posix"}, "b": {"reached": "kill"}}) == "kill"
+    assert crash_level({"a": {"reached": "posix"}, "b": {"reached": ""}}) == "unknown"
+
+
+def test_the_default_sandbox_is_bubblewrap() -> None:
+    (option,) = [one for one in certify_module.command.params if one.name == "sandbox"]
+    assert option.default == "bwrap"

@@ -1,0 +1,163 @@
+"""What a certification asks could not be prepared for: a table of all public answers fails, for every operator."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from functools import cache
+from itertools import islice
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from conformance.backend.driver import Driver
+from conformance.backend.resolve import resolve
+from conformance.codec.codebook import Codebook, codebook_of
+from conformance.codec.framing import DIALECTS
+from conformance.tests.halving import asker, corpus, library
+from conformance.tests.halving import codebook as small_codebook
+from conformance.tests.processes import ROOT, fake_command
+from conformance.tests.shipped import shipped_library
+from conformance.tests.small_corpus import OPERATOR
+from conformance.trial.challenge import again, challenges_of, unforeseen
+from conformance.trial.challenge.calls import takes_files
+from conformance.trial.challenge.laws import drawn_instances
+from conformance.trial.challenge.series import drawn_runs, long_runs
+from conformance.trial.check import Verdict
+from conformance.trial.client import Asker, attempt, driver_of
+from conformance.trial.fuzz import Fuzzing, fuzzings_of
+from conformance.trial.law import Tools, known_laws
+from conformance.vectors.case import Case
+from conformance.vectors.corpus import load_corpus
+
+NONCE, OTHER = "5eed" * 16, "0dd5" * 16
+FEW = 12  # drawn calls of an operator; a certification asks more
+LONG = 30  # seconds
+# A pure operator, one that keeps files, and a machine, for which the table is shown to know what it should.
+PROVED = ("UML_OS.Checkpoint.CommitRun_v1", "UML_OS.Data.SeededBlockPermute_v1", "Pipeline.Provider")
+SERVING = f"import sys; sys.path.insert(0, {str(ROOT)!r}); import impl.serve; impl.serve.main(['reference'])"
+OPERATORS = sorted(
+    name for name, contract in shipped_library().contracts.items() if contract.machine is None or contract.own_machine
+)
+
+
+@cache
+def codebook() -> Codebook:
+    return codebook_of(shipped_library())
+
+
+def cases_of(operator: str) -> tuple[Case, ...]:
+    return load_corpus(shipped_library().suite).cases.get(operator, ())
+
+
+@pytest.fixture(scope="module")
+def right() -> Iterator[Asker]:
+    """The reference in one process for all tests."""
+    with Asker(driver_of("reference", codebook())) as asked:
+        yield asked
+
+
+def wrong(backend: str, ways: Iterable[Fuzzing], right: Asker, seed: str = "") -> set[str]:
+    """The ways of fuzzing in which a backend is wrong, not those that so few calls leave unfinished."""
+    found = set()
+    with Asker(Driver(resolve(backend, shipped_library().suite), DIALECTS["json"], codebook(), LONG, LONG)) as asked:
+        for way in ways:
+            cases = cases_of(way.contract.operator)
+            result, _ = way.fuzz(way.contract, cases, asked, right, codebook(), FEW, seed, False)
+            if result.verdict is not Verdict.PASS and "did not reach" not in result.message:
+                found.add(way.check.group)
+    return found
+
+
+def challenge_of(operator: str) -> Fuzzing:
+    """The part of the challenge that every operator gets: drawn calls, or changed calls of frozen cases."""
+    contract = shipped_library().contracts[operator]
+    wanted = "calls" if takes_files(contract) else "again"
+    (way,) = [one for one in challenges_of(contract, cases_of(operator)) if one.check.group == wanted]
+    return way
+
+
+@pytest.fixture
+def few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Drawing costs more than asking."""
+    monkeypatch.setattr(again, "_CALLS", FEW)
+    monkeypatch.setattr(again, "DEFAULT_EXAMPLES", FEW)
+    monkeypatch.setattr(again, "_PROGRAMS", FEW // 3)
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+def test_a_table_of_all_public_answers_fails(operator: str, tmp_path: Path, right: Asker, few: None) -> None:
+    """A small part of the challenge is enough.
+
+    Of the usual fuzzing the drawn calls are written down; the listed ones are the same for every seed, and none of the
+    challenge. For three operators all of it is.
+    """
+    book = str(tmp_path / "book")
+    recorder, table = fake_command("table", book, sys.executable, "-P", "-c", SERVING), fake_command("table", book)
+    challenge, contract = challenge_of(operator), shipped_library().contracts[operator]
+    whole = operator in PROVED or takes_files(contract)
+    usual = fuzzings_of(contract, cases_of(operator)) if whole else [challenge]
+    assert not attempt(recorder, cases_of(operator), codebook(), LONG).wrong
+    assert wrong(table, [challenge], right, NONCE), "of the corpus"
+    assert not wrong(recorder, usual, right)
+    assert wrong(table, [challenge], right, NONCE), "of the corpus and of the usual fuzzing"
+    if operator in PROVED:
+        # What a queue makes of damaged files depends on times as well, which no table has.
+        assert "fuzz" not in wrong(table, usual, right), "it is no table of all public answers"
+
+
+# -- the liar
+
+
+@pytest.mark.parametrize("sin", ["lies_the_second_time", "wrong_in_a_corner"])
+def test_who_answers_differently_twice_fails_the_challenge(sin: str) -> None:
+    contract = library().contracts[OPERATOR]
+    (way,) = [one for one in challenges_of(contract, corpus().cases[OPERATOR]) if one.check.group == "again"]
+    with asker(sin) as asked, asker("right") as right:
+        result, _ = way.fuzz(contract, corpus().cases[OPERATOR], asked, right, small_codebook(), None, NONCE)
+    assert (result.verdict, result.check.id) == (Verdict.FAIL, f"{OPERATOR}?again")
+
+
+# -- what the nonce decides
+
+
+def test_every_operator_gets_calls_that_only_the_nonce_decides(right: Asker, few: None) -> None:
+    """Of the bundled suite; the smallest number of unforeseen calls that an operator gets is far from none."""
+    figures = {}
+    for operator in OPERATORS:
+        way = challenge_of(operator)
+        cases = cases_of(operator)
+        result, figures[way.check.id] = way.fuzz(way.contract, cases, right, right, codebook(), FEW, NONCE)
+        assert result.verdict is Verdict.PASS, (operator, result.message)
+    assert unforeseen(figures).keys() == set(OPERATORS)
+    assert min(unforeseen(figures).values()) >= FEW // 3
+
+
+def test_another_nonce_asks_other_long_runs_and_the_same_nonce_the_same() -> None:
+    found = 0
+    for operator in OPERATORS:
+        contract, cases = shipped_library().contracts[operator], cases_of(operator)
+        if not long_runs(cases):
+            continue
+        runs, again, others = (list(drawn_runs(contract, cases, codebook(), seed)) for seed in (NONCE, NONCE, OTHER))
+        assert runs == again
+        assert all(run not in others and run not in long_runs(cases) for run in runs)
+        found += len(runs)
+    assert found >= 4
+
+
+def test_a_law_is_drawn_with_parameters_that_no_other_run_has() -> None:
+    tools, seen = Tools(codebook(), DIALECTS["json"]), 0
+    for contract in shipped_library().contracts.values():
+        for use in contract.laws:
+            law = known_laws(shipped_library().suite)[use.law]
+            usual = {instance.slug for instance in law.instances(tools, use)}
+            slugs = [
+                {one.slug for one in islice(drawn_instances(law, use, tools, Random(seed)), 2)}
+                for seed in (NONCE, NONCE, OTHER)
+            ]
+            assert not usual & slugs[0]
+            assert slugs[0] == slugs[1]
+            seen += slugs[0] != slugs[2]
+    assert seen >= 20

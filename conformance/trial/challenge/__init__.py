@@ -1,0 +1,55 @@
+"""The challenge of a certification: checks that only its nonce decides, beside the fuzzing with that nonce as seed.
+
+A table of all public answers does not help with them: the reference gives the right answers now, to calls that the
+author of a backend could not know.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any, Final
+
+from conformance.contract.model import Contract
+from conformance.trial.challenge.again import fuzz_again
+from conformance.trial.challenge.calls import fuzz_calls, takes_files
+from conformance.trial.challenge.laws import fuzz_laws
+from conformance.trial.challenge.series import fuzz_series, long_runs
+from conformance.trial.check import Check, Kind
+from conformance.trial.fuzz import Fuzzing
+from conformance.vectors.case import Case
+
+UNFORESEEN: Final = "unforeseen"  # the figure that counts what no earlier run asked
+
+
+def challenges_of(contract: Contract, cases: Sequence[Case]) -> tuple[Fuzzing, ...]:
+    """The challenges of one operator, or of one machine; none for the operations of a machine."""
+    return tuple(_challenges(contract, cases))
+
+
+def _challenges(contract: Contract, cases: Sequence[Case]) -> Iterator[Fuzzing]:
+    if contract.purity == "pure" or contract.own_machine is not None:
+        why = "Asked a second time, calls that were drawn for this run get the same right answers."
+        yield _way(contract, "again", why, fuzz_again)
+    if takes_files(contract):
+        why = "Answers and files equal the reference's where the inputs of frozen cases were changed."
+        yield _way(contract, "calls", why, fuzz_calls)
+    if contract.laws:
+        yield _way(contract, "laws", "The laws are true with parameters that were drawn for this run.", fuzz_laws)
+    if long_runs(cases):
+        why = "Long runs with new inputs and seeds come to the reference's running hashes."
+        yield _way(contract, "series", why, fuzz_series)
+
+
+def _way(contract: Contract, name: str, why: str, fuzz: Any) -> Fuzzing:
+    check = Check(f"{contract.operator}?{name}", Kind.FUZZ, contract.operator, name, why, (), ())
+    return Fuzzing(check, contract, partial(fuzz, check), check.id)
+
+
+def unforeseen(figures: Mapping[str, Mapping[str, Any]]) -> dict[str, int]:
+    """How much of each operator's challenge no earlier run asked, by the figures of a record."""
+    found: dict[str, int] = {}
+    for name, counted in figures.items():
+        operator = name.partition("?")[0]
+        found[operator] = found.get(operator, 0) + int(counted.get(UNFORESEEN, 0))
+    return found

@@ -1,0 +1,118 @@
+"""Laws with new parameters: an instance is drawn, and asked of the backend where it is true of the reference."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from random import Random
+from typing import Any, Final
+
+from conformance.backend.driver import Talk
+from conformance.backend.outcome import Lost
+from conformance.codec.codebook import Codebook
+from conformance.contract.model import Contract, LawUse
+from conformance.trial.check import Check, Result, Verdict, loss_sentence, outcome_name
+from conformance.trial.client import TOO_SLOW, Asker
+from conformance.trial.law import Axes, Instance, Law, LawBroken, Split, Tools, axes, known_laws
+from conformance.vectors.case import Case
+
+_INSTANCES: Final = 2  # of each law
+_TRIES: Final = 12  # draws until there are so many that no guard refuses and the reference fulfils
+_BEYOND: Final = 500  # how far the number of a counted thing goes beyond the listed ones
+
+
+def fuzz_laws(
+    check: Check,
+    contract: Contract,
+    cases: Sequence[Case],
+    backend: Asker,
+    reference: Asker,
+    codebook: Codebook,
+    examples: int | None = None,
+    seed: str = "",
+    trusted: bool = True,
+) -> tuple[Result, Mapping[str, Any]]:
+    """Try every law of an operator with parameters drawn from the seed; the result and the figures by law.
+
+    A law may not be true of every combination of parameters, so that the reference is asked first.
+    """
+    counted: dict[str, int] = {}
+    for use in (one for one in contract.laws if one.profile != TOO_SLOW):
+        law = known_laws(codebook.suite)[use.law]
+        counted[law.name] = 0
+        digest = hashlib.sha256(f"{contract.operator}\0{law.name}\0{seed}".encode()).digest()
+        drawn = zip(
+            drawn_instances(law, use, _tools(codebook, reference), Random(digest)),  # noqa: S311
+            drawn_instances(law, use, _tools(codebook, backend), Random(digest)),  # noqa: S311
+            strict=True,
+        )
+        for right, asked in drawn:
+            if counted[law.name] >= _INSTANCES:
+                break
+            if _broken(check, law, right, reference) is None:
+                counted[law.name] += 1
+                if (wrong := _broken(check, law, asked, backend)) is not None:
+                    return wrong, _figures(counted)
+    return Result(check, Verdict.PASS), _figures(counted)
+
+
+def _tools(codebook: Codebook, asker: Asker) -> Tools:
+    return Tools(codebook, asker.dialect)
+
+
+def _figures(counted: Mapping[str, int]) -> dict[str, Any]:
+    tried = sum(counted.values())
+    return {"examples": tried, "succeeded": tried, "laws": dict(counted), "unforeseen": tried}
+
+
+def _broken(check: Check, law: Law, instance: Instance, asker: Asker) -> Result | None:
+    """What is wrong with a backend's answers in one instance, None where the law is true of them."""
+
+    def talk() -> Talk[Result]:
+        try:
+            yield from instance.start()
+        except LawBroken as broken:
+            message = f"{law.name}, {instance.slug}: {broken.message}"
+            return Result(check, Verdict.FAIL, "result", message=message, call=broken.answered())
+        return Result(check, Verdict.PASS)
+
+    found = asker.hold(talk, instance.alone)
+    if isinstance(found, Lost):
+        return Result(check, Verdict.ERROR, outcome_name(found), message=loss_sentence(found))
+    return None if found.verdict is Verdict.PASS else found
+
+
+def drawn_instances(law: Law, use: LawUse, tools: Tools, random: Random) -> Iterator[Instance]:
+    """Instances that no run without this state of `random` has, no two alike; as many as there are to be tried."""
+    known = {instance.slug for instance in law.instances(tools, use)}
+    for _ in range(_TRIES):
+        chosen = _drawn(axes(use, law.defaults), law, random)
+        made = list(law.instances(tools, replace(use, over=chosen)))
+        new = [instance for instance in made if instance.slug not in known]
+        if new:
+            # Of a counted thing the last one is the drawn one; of other parameters there is one instance.
+            known.add(new[-1].slug)
+            yield new[-1]
+
+
+def _drawn(chosen: Axes, law: Law, random: Random) -> dict[str, list[Any]]:
+    """One value of every parameter; all values of one that an instance takes as a whole, each drawn."""
+    split = law.split if isinstance(law.split, Split) else Split()
+    drawn: dict[str, list[Any]] = {}
+    for name, values in chosen.items():
+        if name in split.counts:
+            drawn[name] = [values[0] + random.randint(1, _BEYOND)]
+        elif name in split.whole:
+            drawn[name] = [_value(values, random) for _ in values]
+        else:
+            drawn[name] = [_value(values, random)]
+    return drawn
+
+
+def _value(values: Sequence[Any], random: Random) -> Any:
+    """A number within the listed ones, or up to the only one; of everything else a listed one."""
+    if any(type(value) is not int for value in values):
+        return random.choice(list(values))
+    low, high = min(values), max(values)
+    return random.randint(low if low < high else (high + 1) // 2, high)
