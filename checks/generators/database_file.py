@@ -9,7 +9,16 @@ from collections.abc import Iterator
 from random import Random
 from typing import Final
 
-from checks.generators.database_values import COLUMN_NAMES, NAMES, NEARLY_TIMES, NUMBERS, TEXTS, TIMES
+from checks.generators.database_values import (
+    BLANKS,
+    COLUMN_NAMES,
+    KEYS,
+    NAMES,
+    NEARLY_TIMES,
+    NUMBERS,
+    TEXTS,
+    TIMES,
+)
 from conformance.trial.generator import Generator, Native, valid
 
 _NAMES: Final = ("b", "a", "Z", "ab", "é", "order")
@@ -120,6 +129,11 @@ def listed_files() -> Iterator[Native]:
     yield _file([f"CREATE TABLE t ({columns})"], {"t": dict.fromkeys(COLUMN_NAMES[::2], "ignored")})
     for declared in ("TEXT", "DATE"):
         yield _one_column(declared, [_text(time) for time in TIMES], {})
+    for blank in BLANKS:
+        yield _one_column("TEXT", [_text(f"one{blank}two"), _text(f"three{blank}four")], {})
+    keys = [f"INSERT INTO t VALUES ({_text(key)}, {k})" for k, key in enumerate(KEYS)]  # noqa: S608
+    for declared in ("TEXT", "TEXT COLLATE NOCASE", "TEXT COLLATE RTRIM"):
+        yield _file([f"CREATE TABLE t (k {declared} PRIMARY KEY, n REAL)", *keys], {"t": {"k": "text"}})
     for time in NEARLY_TIMES:
         yield _one_column("", [_text(time)], {"t": {"x": "timestamp"}})
     for k, value in enumerate((*NUMBERS, *TEXTS)):

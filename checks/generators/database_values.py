@@ -43,6 +43,13 @@ TEXTS: Final = (
     "'TRUE'", "'t'", "'yes'", "'null'", "'NULL'", "'\u0661'", "''", "' '", "x'31'", "x''", "'2024-01-01'",
 )  # fmt: skip
 
+# What may divide two words, and texts whose order depends on what is compared: bytes, code units, letters or numbers.
+BLANKS: Final = (" ", "\t", "\n", "\u00a0", "\u3000", "\u200b", "_")
+KEYS: Final = (
+    "\U00010000", "\ufffd", "\ue000", "\U0010ffff", "b", "B", "a", "a ", "\u00e9", "e\u0301", "z", "10", "9", "",
+    "\u00df", "ss", "_",
+)  # fmt: skip
+
 # Names of tables and columns: near those that SQLite keeps for itself, wildcards, quotes, reserved words, other cases.
 NAMES: Final = (
     "sqlitebooks", "sqlite", "sqlite-x", "SQLITEx", "sqlit_e", "xsqlite_", "_sqlite_", "sqlit\u00e9_x", "a_b", "a%b",

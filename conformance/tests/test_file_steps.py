@@ -266,6 +266,11 @@ def test_a_database_is_read_back_as_its_tables() -> None:
     ]
 
 
+def test_a_database_without_statements_is_a_file_without_a_byte() -> None:
+    assert encode_file("sqlite", []) == b""
+    assert decode_file("sqlite", b"") == []
+
+
 class Bomb:
     def __reduce__(self) -> tuple[Any, ...]:
         return os.mkdir, ("bomb",)

@@ -177,10 +177,14 @@ def _database(statements: Any) -> bytes:
         for statement in statements:
             connection.execute(statement)
         connection.commit()
-        return connection.serialize()
+        # SQLite cannot serialize a database without a page; a file without a byte is that database.
+        pages: int = connection.execute("PRAGMA page_count").fetchone()[0]
+        return connection.serialize() if pages else b""
 
 
 def _tables(data: bytes) -> Any:
+    if not data:
+        return []
     with closing(sqlite3.connect(":memory:")) as connection:
         connection.deserialize(data)
         found = connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table' ORDER BY name").fetchall()

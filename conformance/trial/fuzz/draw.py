@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
@@ -110,20 +111,41 @@ def _numbered(item: Any, number: int) -> Any:
 
 _SCALES: Final = (2**53, 2**32, 2**63)
 _APART: Final = 1  # two numbers meet where they are no further apart
-_SEEDS: Final = 4  # inputs in which the same two leaves are moved
+_SEEDS: Final = 4  # inputs in which the same leaves are moved
+_TOGETHER: Final = 3  # leaves that are moved together: an index, the size that bounds it, the number of all
+_TOPS: Final = (2**32 - 5, 2**32 + 1, 2**53 + 1, 2**63 + 1)  # no powers of two, which hide a product that wraps
 
 
 def related(type_: Struct, natives: Iterable[Native]) -> Iterator[tuple[Native, ...]]:
     """For every two leaves whose numbers meet, and an input of them: both far up, equal or one beside the other, and
     either of them 2^32 above the other."""
-    found: dict[tuple[str, str], int] = {}
+    for native, (one, other) in _meeting(type_, natives, 2):
+        yield tuple(_moved(native, one, other))
+
+
+def together(type_: Struct, natives: Iterable[Native]) -> Iterator[Native]:
+    """For every three leaves whose numbers meet, and an input of them: all three far up, as far apart as before."""
+    for native, some in _meeting(type_, natives, _TOGETHER):
+        most = max(place.value for place in some)
+        for top in _TOPS:
+            if all(_fits(place, place.value + top - most) for place in some):
+                moved = native
+                for place in some:
+                    moved = put(moved, place.path, place.value + top - most)
+                yield moved
+
+
+def _meeting(type_: Struct, natives: Iterable[Native], count: int) -> Iterator[tuple[Native, tuple[Place, ...]]]:
+    """Every so many leaves whose numbers meet, in some inputs in which they do."""
+    found: Counter[tuple[str, ...]] = Counter()
     for native in natives:
         numbers = [place for place in distinct_places(type_, native) if _is_number(place)]
-        for one, other in combinations(numbers, 2):
-            pair = (one.key, other.key)
-            if abs(one.value - other.value) <= _APART and found.get(pair, 0) < _SEEDS:
-                found[pair] = found.get(pair, 0) + 1
-                yield tuple(_moved(native, one, other))
+        for some in combinations(numbers, count):
+            values = [place.value for place in some]
+            keys = tuple(place.key for place in some)
+            if max(values) - min(values) <= _APART and found[keys] < _SEEDS:
+                found[keys] += 1
+                yield native, some
 
 
 def _moved(native: Native, one: Place, other: Place) -> Iterator[Native]:
@@ -154,6 +176,8 @@ _GENERATED: Final = 0.5  # share of the accepted calls that start from a made in
 _AS_GENERATED: Final = 0.6  # share of the made inputs that are asked as they are
 _MOST_DEGENERATE: Final = 600  # calls
 _MOST_RELATED: Final = 150
+_MOST_TOGETHER: Final = 150  # asked of the guards, which refuse most of them
+_MOST_MOVED: Final = 40
 _MOST_NEIGHBOURS: Final = 120
 
 
@@ -220,6 +244,9 @@ class _Hand:
             if len(found) >= _MOST_RELATED:
                 break
         yield from found[:_MOST_RELATED]
+        moved = together(self.contract.inputs, self.seeds.by_side.get(ACCEPTED, ()))
+        further = (self.call(native, DEGENERATE) for native in islice(moved, _MOST_TOGETHER))
+        yield from islice((call for call in further if call is not None and call.side == ACCEPTED), _MOST_MOVED)
 
     def neighbours(self) -> Iterator[Drawn]:
         """Two numbers of one leaf that fewer bits make one, where no guard refuses them."""

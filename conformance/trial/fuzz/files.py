@@ -19,12 +19,14 @@ from conformance.contract.model import Contract
 from conformance.trial.bystanders import one_of_each_group, roots_in, with_looks
 from conformance.trial.check import Check, Kind, Result, Verdict, faults_apart, loss_sentence, outcome_name, tree_apart
 from conformance.trial.client import Asker
-from conformance.trial.fuzz.file_edits import Edit, Sizes, drawn_edit
+from conformance.trial.crowd import near_misses
+from conformance.trial.fuzz.file_edits import Edit, Sizes, drawn_edit, file_step
 from conformance.trial.fuzz.judgement import judged
 from conformance.trial.fuzz.shrink import Choices, fixed, remade, smallest, some_of
 from conformance.trial.generator import Generator, Native, generator_of, valid
 from conformance.vectors.case import Asked, CallStep, Case, FileStep, TreeStep, label
 from conformance.vectors.exchange import AnyStep, Stage, Transcript, restarts
+from conformance.vectors.leaf import anywhere
 
 
 @dataclass(slots=True)
@@ -55,6 +57,9 @@ _BASES: Final = 24  # frozen cases that trees are taken from
 _MOST_EDITS: Final = 3
 _MOST: Final = 300  # examples that are asked to make one small
 _LEAST_ASKED: Final = 0.5  # share of examples in which the operator was asked behind the edits
+_BEFORE: Final = "before-the-edits"  # the step of a call that is made again behind the edits
+_MADE_BEFORE: Final = 0.3  # share of examples with such a call
+_RENAMED: Final = 0.2  # share of examples in which a file that a call names has another name, there and in the call
 WHY: Final = "Answers and files equal the reference's after valid files were edited."
 
 
@@ -178,11 +183,45 @@ def _edited(contract: Contract, codebook: Codebook, random: Random, case: Case, 
     edits = tuple(
         drawn_edit(random, root, files, fixed, codebook.formats) for _ in range(random.randint(1, _MOST_EDITS))
     )
-    return Example(steps[:k], edits, steps[k:], case.id)
+    before: tuple[AnyStep, ...] = steps[:k]
+    behind: tuple[AnyStep, ...] = steps[k:]
+    if contract.machine is None and random.random() < _MADE_BEFORE:
+        # An answer from memory is about the files as they were.
+        before = (*before, Asked(_BEFORE, step.operator, step.inputs))
+    if random.random() < _RENAMED and (named := sorted(path for path in files if _names(step.inputs, path))):
+        path = random.choice(named)
+        other = random.choice(list(near_misses(path)))
+        edits = (*edits[1:], (file_step("rename", root, **{"from": path, "to": other}),))
+        behind = tuple(_renamed_in(one, path, other) for one in behind)
+    return Example(before, edits, behind, case.id)
+
+
+def _names(value: Any, path: str) -> bool:
+    """Whether a path is one of the texts of an input."""
+    return anywhere(value, lambda part: part == path)
+
+
+def _renamed_in(step: AnyStep, path: str, other: str) -> AnyStep:
+    return replace(step, inputs=_renamed(step.inputs, path, other)) if isinstance(step, CallStep | Asked) else step
+
+
+def _renamed(value: Any, path: str, other: str) -> Any:
+    match value:
+        case Mapping():
+            return {key: _renamed(one, path, other) for key, one in value.items()}
+        case list():
+            return [_renamed(one, path, other) for one in value]
+    return other if value == path else value
 
 
 def _generated(contract: Contract, codebook: Codebook, generator: Generator, random: Random) -> Example:
-    return _of_files(contract, codebook, generator, generator.make(random))
+    """Files that a generator makes, sometimes in place of others that the operator was asked about."""
+    example = _of_files(contract, codebook, generator, generator.make(random))
+    if random.random() >= _MADE_BEFORE:
+        return example
+    earlier = _of_files(contract, codebook, generator, generator.make(random))
+    asked = (replace(step, name=_BEFORE) for step in earlier.behind if isinstance(step, Asked))
+    return replace(example, before=(*(step for edit in earlier.edits for step in edit), *asked))
 
 
 def _of_files(contract: Contract, codebook: Codebook, generator: Generator, made: Native) -> Example:

@@ -23,6 +23,7 @@ from conformance.vectors.place import ABSENT, Path, Place, at, distinct_places, 
 Change = Callable[[Any], Any]
 _LARGEST: Final = 1 << 17  # bytes that are read as an item
 _SHOWN: Final = 6  # heads of an item that are spoilt one by one
+_COUNTS: Final = (2**31, 2**63)  # announced, and negative in a signed number of their size
 _NO_TEXT: Final = (b"\xed\xa0\x80", b"\xc0\x80", b"\xff", b"\xe2\x82")  # a surrogate, overlong, no text, cut off
 _HASH: Final = 32
 _SLACK: Final = 4_000  # characters by which the heads around a part may change
@@ -174,6 +175,10 @@ def _spoils(data: bytes, start: int, end: int, major: int, argument: int) -> lis
     found += [before + head(other, argument) + rest for other in (0, 1, 2, 3, 4, 5) if other != major]
     if major in (2, 3, 4, 5):
         found.append(before + bytes([major << 5 | 31]) + rest + b"\xff")
+        found += [before + head(major, count) + rest for count in _COUNTS]
+    if major in (4, 5):
+        # What is wrong inside comes before the end that is missing.
+        found += [before + head(major, count) + b"\xc1" + rest for count in _COUNTS]
     if major == 3:
         found += [before + head(3, argument + len(odd)) + odd + rest for odd in _NO_TEXT]
     return found

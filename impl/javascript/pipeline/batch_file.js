@@ -20,7 +20,7 @@ const DTYPES = new Map([...DESCRIPTIONS].map(([dtype, description]) => [descript
 
 // Only the text that NumPy writes, with as many blanks behind it as one likes (ruling QA34).
 const HEADER = /^\{'descr': '([|<][a-z][0-9])', 'fortran_order': False, 'shape': \(([0-9, ]*)\), \} *\n$/;
-const SIDES = /^(?: *(?:0+|[1-9][0-9]*) *,)* *(?:0+|[1-9][0-9]*)? *$/;
+const SIDES = /^(?:|(?:0|[1-9][0-9]*),|(?:0|[1-9][0-9]*)(?:, (?:0|[1-9][0-9]*))+)$/; // as NumPy writes them
 const MOST_HEADER_BYTES = 4096;
 
 /** The file of one tensor, its header padded so that the elements are aligned. */
@@ -33,13 +33,10 @@ export function writeArray({ dtype, shape, data }) {
   return Buffer.concat([MAGIC, length, Buffer.from(`${text.padEnd(size - 1)}\n`, "latin1"), data]);
 }
 
-/** The sides that the text of a tuple lists; a single one without a comma is no tuple. */
+/** The sides that the text of a tuple lists, in the very form in which NumPy writes it. */
 function sidesOf(text) {
   if (!SIDES.test(text)) throw new Damaged("not the shape of an array");
-  const sides = text.split(",").map((side) => side.trim());
-  if (sides.at(-1) === "") sides.pop();
-  else if (sides.length === 1) throw new Damaged("the shape is no tuple");
-  return sides.map(BigInt);
+  return (text.match(/[0-9]+/g) ?? []).map(BigInt);
 }
 
 function readHeader(text) {

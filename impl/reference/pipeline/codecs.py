@@ -173,11 +173,15 @@ def _json(text: bytes) -> object:
 
 
 def _npy(tensor: Tensor) -> bytes:
-    shape = f"({tensor.shape[0]},)" if len(tensor.shape) == 1 else f"({', '.join(map(str, tensor.shape))})"
+    shape = _shape_text(tensor.shape)
     header = f"{{'descr': '{_DESCRIPTIONS[tensor.dtype]}', 'fortran_order': False, 'shape': {shape}, }}"
     padding = -(len(_MAGIC) + 2 + len(header) + 1) % _ALIGNMENT
     header += " " * padding + "\n"
     return _MAGIC + len(header).to_bytes(2, "little") + header.encode("latin-1") + tensor.data
+
+
+def _shape_text(shape: tuple[int, ...]) -> str:
+    return f"({shape[0]},)" if len(shape) == 1 else f"({', '.join(map(str, shape))})"
 
 
 def _tensor(content: bytes) -> Tensor:
@@ -191,8 +195,8 @@ def _tensor(content: bytes) -> Tensor:
         shape = ast.literal_eval(header[3])
     except (SyntaxError, ValueError):
         raise Corrupt("an array has no shape") from None
-    if not isinstance(shape, tuple):
-        raise Corrupt("an array has no shape")
+    if not isinstance(shape, tuple) or _shape_text(shape) != header[3]:
+        raise Corrupt("an array has no shape as NumPy writes it")
     tensor = Tensor(_DTYPES[header[1]], shape, content[10 + size :])
     if not is_whole(tensor):
         raise Corrupt("an array has not the bytes of its shape")

@@ -247,7 +247,7 @@ def numbers(values: Sequence[Stored], column: str) -> list[float]:
     """Return numbers in binary64, 0 at a NULL."""
     if any(isinstance(value, str | bytes) for value in values):
         raise refusal("CONTRACT_VIOLATION", f"{column}: a value is no number")
-    return [float(value or 0) for value in values]
+    return [0.0 if value is None else float(value) for value in values]
 
 
 def times(values: Sequence[Stored], column: str) -> list[int]:
