@@ -142,7 +142,7 @@ def test_changes_reach_every_leaf_and_relate_numbers_to_others() -> None:
 
 def test_bytes_near_an_item_are_often_an_item_with_one_head_that_is_not_the_shortest() -> None:
     data = encode_item({"a": 1})
-    made = {near_bytes(data, Random(number), lambda value: value) for number in range(400)}
+    made = {near_bytes(data, Random(number), lambda value: value) for number in range(2000)}
     assert {b"\xa1\x61a\x18\x01", b"\xb8\x01\x61a\x01", b"\xa1\x78\x01a\x01"} & made
     assert any(b"\x7f" in one or b"\xbf" in one for one in made)
 
