@@ -61,7 +61,9 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         return attempt(backend, cases, *arguments, **options)
 
     monkeypatch.setattr(trial, "attempt", noted)
-    monkeypatch.setattr(command, "Forked", ThreadPoolExecutor)  # what a fork was asked is not seen here
+    # What a child process was asked is not seen here.
+    monkeypatch.setattr(command, "Forked", ThreadPoolExecutor)
+    monkeypatch.setattr(command, "apart", lambda work, progress: work(progress))
     return found
 
 
