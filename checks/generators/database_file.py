@@ -131,6 +131,10 @@ def listed_files() -> Iterator[Native]:
         yield _one_column(declared, [_text(time) for time in TIMES], {})
     for blank in BLANKS:
         yield _one_column("TEXT", [_text(f"one{blank}two"), _text(f"three{blank}four")], {})
+    for names in (("rowid", "_rowid_", "OID"), ("rowid", "_rowid_"), ("RowId", "oid")):
+        columns = ", ".join(f"{name} REAL" for name in names)
+        yield _file([f"CREATE TABLE t (x REAL, {columns})", "INSERT INTO t (x) VALUES (1.0), (2.0)"], {})
+    yield _one_column("TEXT", ["x'20'", _text("two words"), _text("more words")], {})
     keys = [f"INSERT INTO t VALUES ({_text(key)}, {k})" for k, key in enumerate(KEYS)]  # noqa: S608
     for declared in ("TEXT", "TEXT COLLATE NOCASE", "TEXT COLLATE RTRIM"):
         yield _file([f"CREATE TABLE t (k {declared} PRIMARY KEY, n REAL)", *keys], {"t": {"k": "text"}})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from base64 import b64decode
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -56,11 +57,15 @@ class Desk:
 @pytest.fixture(scope="module")
 def desk(built_once: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
     """One certificate of the reference, under the nonce of the tests."""
-    made = Desk(tmp_path_factory.mktemp("desk"), built_once)
+    house = tmp_path_factory.mktemp("house") / "house"
+    shutil.copytree(built_once, house)
+    # What a sandboxed reference needs of its suite.
+    shutil.copytree(ROOT / "impl", house / "impl", ignore=shutil.ignore_patterns("tests", "__pycache__"))
+    made = Desk(tmp_path_factory.mktemp("desk"), house)
     (made.folder / "sampler").mkdir()
     (made.folder / "sampler" / "main.py").write_text("print('sampler')\n")
     patch = pytest.MonkeyPatch()
-    patch.setattr("conformance.contract.finder.find_suite", lambda named, here: suite_at(built_once))
+    patch.setattr("conformance.contract.finder.find_suite", lambda named, here: suite_at(house))
     # The small house has no requirements, which lint asks for.
     patch.setattr(certify_module, "require_clean_contracts", lambda *_: None)
     real = certify_module.challenged
@@ -266,7 +271,8 @@ def refused(desk: Desk, run: RunResult, **options: Any) -> list[str]:
 @pytest.fixture
 def good(desk: Desk) -> RunResult:
     """A run that is certified."""
-    found = certify_module.challenged(load_library(suite_at(desk.root)), RunOptions(seed=NONCE, challenge=True))
+    options = RunOptions("reference", reference="reference", seed=NONCE, challenge=True)
+    found = certify_module.challenged(load_library(suite_at(desk.root)), options)
     assert refused(desk, found) == []
     return found
 

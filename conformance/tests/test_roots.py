@@ -94,7 +94,7 @@ def folder(tmp_path: Path, temporary: Callable[[Path], Path]) -> Iterator[Path]:
 def held(home: Path, codebook: Codebook, wire: str, in_process: bool) -> Transcript:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(home)]), "TALLY_WIRE": wire}
     target = "keeper_of_tests:Keeper"
-    worker = (sys.executable, "-P", "-m", "conformance.backend.worker", target, str(home))
+    worker = (sys.executable, "-P", "-m", "conformance.backend.worker", target, str(home / "spec"))
     command = BackendCommand("keeper", worker, environment, target if in_process else "")
     driver = Driver(command, DIALECTS[wire], codebook, 20.0)
     talk = Conversation("all", lambda: exchanges(STEPS, codebook, DIALECTS[wire]), alone=True)

@@ -105,7 +105,7 @@ def _lists(value: list[Any]) -> Iterator[Named]:
 _POWERS: Final = (7, 8, 15, 16, 31, 32, 53, 63)
 _COUNTS: Final = (9, 17, 65, 255, 256, 257, 65_535, 65_536, 65_537)
 _COUNTS_OF_STRUCTS: Final = (9, 17, 65, 255, 256, 257, 65_536)  # one large one: each costs a message of megabytes
-_COUNTS_IN_VALUES: Final = (*_COUNTS_OF_STRUCTS, 65_535)  # the most that a head of two bytes counts
+_COUNTS_IN_VALUES: Final = (*_COUNTS_OF_STRUCTS, 65_535)  # of arrays: the most that a head of two bytes counts
 _TEXT_SIZES: Final = (65, 255, 256, 257, 65_535, 65_536, 65_537)
 _BYTE_SIZES: Final = (0, 255, 256, 257, 4096, 8192, 65_535, 65_536, 65_537)
 _LITERAL: Final = 64  # a value of more letters or items is written as a recipe
@@ -300,20 +300,20 @@ def _sizes(spot: Spot) -> Iterator[Named]:
             for size in _BYTE_SIZES:
                 yield f"of-{size}", recipe("noise", size, seed=f"{size}") if size > _LITERAL else "00" * size
         case ListOf(item) if spot.value:
-            for count in _counts(item):
+            for count in _counts(item, _COUNTS_IN_VALUES):
                 items = spot.value
                 whole = [items[k % len(items)] for k in range(count)] if count <= _LITERAL else None
                 yield f"of-{count}", whole or recipe("list", count, of=items[0])
         case MapOf(item) if spot.value:
-            yield from ((f"of-{count}", _map(spot.value, count)) for count in _counts(item))
+            yield from ((f"of-{count}", _map(spot.value, count)) for count in _counts(item, _COUNTS_OF_STRUCTS))
 
 
-def _counts(item: Type | Optional) -> tuple[int, ...]:
+def _counts(item: Type | Optional, in_values: tuple[int, ...]) -> tuple[int, ...]:
     match item:
         case Scalar():
             return _COUNTS
         case Value():
-            return _COUNTS_IN_VALUES
+            return in_values
     return _COUNTS_OF_STRUCTS
 
 

@@ -92,6 +92,8 @@ DAMAGED = {
     "a long array": archive({"metadata.json": METADATA, "x.npy": GOOD + b"\0"}),
     "no batch axis": archive({"metadata.json": METADATA, "x.npy": npy(np.int64(1))}),
     "a shape that is none": archive({"metadata.json": METADATA, "x.npy": GOOD.replace(b"(1,)", b"(,1)")}),
+    "a shape with a blank": archive({"metadata.json": METADATA, "x.npy": GOOD.replace(b"(1,), } ", b"( 1,), }")}),
+    "a shape with a blank behind": archive({"metadata.json": METADATA, "x.npy": GOOD.replace(b"(1,), } ", b"(1 ,), }")}),
     "a shape that is a number": archive({"metadata.json": METADATA, "x.npy": GOOD.replace(b"(1,)", b"(1) ")}),
 }
 
