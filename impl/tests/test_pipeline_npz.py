@@ -93,7 +93,7 @@ DAMAGED = {
     "no batch axis": archive({"metadata.json": METADATA, "x.npy": npy(np.int64(1))}),
     "a shape that is none": archive({"metadata.json": METADATA, "x.npy": GOOD.replace(b"(1,)", b"(,1)")}),
     "a shape with a blank": archive({"metadata.json": METADATA, "x.npy": GOOD.replace(b"(1,), } ", b"( 1,), }")}),
-    "a shape with a blank behind": archive({"metadata.json": METADATA, "x.npy": GOOD.replace(b"(1,), } ", b"(1 ,), }")}),
+    "a blank behind a side": archive({"metadata.json": METADATA, "x.npy": GOOD.replace(b"(1,), } ", b"(1 ,), }")}),
     "a shape that is a number": archive({"metadata.json": METADATA, "x.npy": GOOD.replace(b"(1,)", b"(1) ")}),
 }
 
