@@ -119,6 +119,14 @@ def crash_full(session: nox.Session) -> None:
 
 
 @nox.session
+def challenge(session: nox.Session) -> None:
+    """Answer the challenge of `tally certify` for every operator from a table of all public answers; none may pass."""
+    install(session, ".[dev]")
+    tests = "conformance/tests/test_challenge.py"
+    session.run("pytest", "-q", "-n", "2", tests, *session.posargs, env={"TALLY_CHALLENGE_FULL": "1"})
+
+
+@nox.session
 def fuzz(session: nox.Session) -> None:
     """Hold the vectorized backend to the reference on more than 10,000 fuzzed calls, derived from the contracts."""
     install(session, ".")
