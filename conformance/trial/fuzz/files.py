@@ -185,8 +185,8 @@ def _edited(contract: Contract, codebook: Codebook, random: Random, case: Case, 
     )
     before: tuple[AnyStep, ...] = steps[:k]
     behind: tuple[AnyStep, ...] = steps[k:]
-    if contract.machine is None and random.random() < _MADE_BEFORE:
-        # An answer from memory is about the files as they were.
+    if contract.machine is None and not contract.fuzz_loose and random.random() < _MADE_BEFORE:
+        # An answer from memory is about the files as they were. What a call may leave open differs behind it.
         before = (*before, Asked(_BEFORE, step.operator, step.inputs))
     if random.random() < _RENAMED and (named := sorted(path for path in files if _names(step.inputs, path))):
         path = random.choice(named)
