@@ -18,7 +18,7 @@ from conformance.trial.fuzz.draw import DEGENERATE, DRAWN, OPENING, listed
 from conformance.trial.fuzz.mutation import mutated
 from conformance.trial.fuzz.near_bytes import near_bytes
 from conformance.trial.fuzz.operator import calls_for
-from conformance.trial.fuzz.seed import Bounds, Vocabulary, seeds_of
+from conformance.trial.fuzz.seed import ACCEPTED, Bounds, Vocabulary, seeds_of
 from conformance.vectors.corpus import load_corpus
 from conformance.vectors.degenerate import degenerates
 from conformance.vectors.place import ABSENT, Place, at, places, put
@@ -148,6 +148,15 @@ def test_bytes_near_an_item_are_often_an_item_with_one_head_that_is_not_the_shor
 
 
 # -- the calls of a shipped operator
+
+
+def test_an_index_and_the_sizes_that_bound_it_are_moved_far_up_together() -> None:
+    """A product of two numbers below 2^32 wraps in 63 bits; a size that is a power of two would hide it."""
+    shipped = shipped_library()
+    forms = codebook_of(shipped)["UML_OS.Data.SeededIntraBlockMap_v1"]
+    calls = calls_for(forms, load_corpus(shipped.suite).cases[forms.contract.operator], 1)
+    found = [call.native for call in calls if call.side == ACCEPTED and call.native["local_pos"] > 2**31]
+    assert any(one["block_size"] % 2 and one["local_pos"] + 1 == one["block_size"] for one in found)
 
 
 def test_drawn_calls_are_distinct_unfrozen_and_as_many_as_wanted() -> None:
