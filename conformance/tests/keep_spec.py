@@ -136,6 +136,7 @@ import json, os, sys, time
 
 sins = set(sys.argv[1:])
 opened = {}
+taken = set()
 asked = 0
 
 
@@ -149,7 +150,10 @@ def keep(inputs):
         os.remove(os.path.join(os.path.dirname(path), name))
     if "overwrites-empty" in sins and os.path.isfile(path) and not os.path.getsize(path):
         os.remove(path)
-    if not inputs["name"] or chr(0) in path or os.path.exists(path):
+    if "overwrites-others" in sins and os.path.isfile(path) and os.path.basename(path) not in ("hello", "other"):
+        os.remove(path)
+    if not inputs["name"] or chr(0) in path or os.path.exists(path) or path in taken:
+        taken.update([path] if "remembers" in sins else [])
         return refused("Keep")
     os.makedirs(os.path.dirname(path), exist_ok=True)
     content = bytes.fromhex(inputs["content"])

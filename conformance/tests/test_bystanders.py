@@ -143,6 +143,11 @@ def test_a_mistake_that_only_an_edited_file_shows_is_found_with_one_edit() -> No
     assert "truncate" in found.details["trace"][0] or '"bytes": ""' in found.details["trace"][0]
 
 
+@pytest.mark.parametrize("sin", ["remembers", "overwrites-others"])
+def test_files_are_asked_again_after_an_edit_and_under_another_name(sin: str) -> None:
+    assert fuzzed(sin)[0].verdict is Verdict.FAIL
+
+
 def test_the_same_seed_makes_the_same_edits() -> None:
     assert fuzzed("overwrites-empty") == fuzzed("overwrites-empty")
     assert fuzzed()[1] != fuzzed(seed="another")[1]
