@@ -24,8 +24,9 @@ from conformance.lint.subject import Subject, subject_of
 from conformance.trial.committed_reports import MATRIX_FILE, UnreadableReport
 from conformance.trial.kill_matrix import evidence_of, read_matrix
 from conformance.vectors.corpus import Corpus
+from conformance.vectors.governance import governance
 from conformance.vectors.jsontext import write_whole
-from conformance.vectors.lock import LOCK_FILE, BadLock, Lock, governance, read_lock
+from conformance.vectors.lock import LOCK_FILE, BadLock, Lock, read_lock
 
 FINE, BAD, NO_JUDGEMENT = 0, 1, 2
 

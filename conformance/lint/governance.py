@@ -10,7 +10,8 @@ from conformance.contract.source import Position
 from conformance.lint.rule import Found, rule
 from conformance.lint.subject import Subject
 from conformance.vectors.corpus import Corpus
-from conformance.vectors.lock import LOCK_FILE, Lock, LockedContract, governance, lock_of
+from conformance.vectors.governance import governance
+from conformance.vectors.lock import LOCK_FILE, Lock, LockedContract, lock_of
 from conformance.vectors.vector_file import Index
 
 

@@ -11,7 +11,8 @@ from conformance.vectors.build import Built, regenerate, stale_files
 from conformance.vectors.case import Case
 from conformance.vectors.corpus import Corpus, CorruptedCorpus, load_corpus
 from conformance.vectors.freeze import Progress, silent
-from conformance.vectors.lock import LOCK_FILE, governance, read_lock
+from conformance.vectors.governance import governance
+from conformance.vectors.lock import LOCK_FILE, read_lock
 from conformance.vectors.vector_file import case_record
 
 

@@ -1,22 +1,23 @@
-"""spec/contracts.lock, and what may change after a release."""
+"""spec/contracts.lock: the contracts as they are, and as they were at the last release."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
 from conformance.codec.cbor import digest
 from conformance.contract.cache import open_cache
+from conformance.contract.family import Requirement
 from conformance.contract.lazy import files_digest
 from conformance.contract.library import Library
 from conformance.contract.model import Contract
-from conformance.contract.source import Position, Problem
 from conformance.contract.types import Enum, ListOf, MapOf, Struct, Type
 from conformance.vectors.corpus import Corpus
-from conformance.vectors.jsontext import digest_of, json_text
+from conformance.vectors.jsontext import digest_of, json_text, strict_json
+from conformance.vectors.surface import surface_of
 
 LOCK_FILE: Final = "contracts.lock"
 _PROSE: Final = frozenset({"purpose", "doc", "why"})
@@ -39,11 +40,17 @@ class LockedContract:
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """The contracts as a tag released them, and the digest of every case by id."""
+    """A suite as a tag released it, or as it is now: all that decides whether a version must rise, by name.
+
+    `vectors` has the digest of every case, `surfaces` what a caller sees of each contract (`surface_of`), and
+    `requirements` two digests of every row: of what it says, and of what checks it.
+    """
 
     tag: str
     contracts: Mapping[str, LockedContract]
     vectors: Mapping[str, str]
+    surfaces: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    requirements: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,23 +76,48 @@ def lock_of(library: Library, corpus: Corpus, released: Release | None) -> Lock:
     return Lock(contracts, {case.id: case.digest for case in corpus}, released)
 
 
-def release(lock: Lock, tag: str) -> Lock:
+def release_of(library: Library, corpus: Corpus, tag: str) -> Release:
+    """The library and its corpus as a release with this tag would fix them."""
+    now = lock_of(library, corpus, None)
+    surfaces = {name: surface_of(library.contracts[name], _text_digest) for name in now.contracts}
+    rows = {row.id: row for page in library.requirements.values() for row in page.requirements}
+    said = {id_: _row_digests(row) for id_, row in sorted(rows.items())}
+    return Release(tag, now.contracts, now.vectors, surfaces, said)
+
+
+def release(library: Library, corpus: Corpus, tag: str) -> Lock:
     """The lock once `tag` is released: its snapshot is what governance compares later changes with.
 
-    Takes a lock made by `lock_of`; one read from a file knows no vectors. Raises BadLock where there are none.
+    Raises BadLock where there are no vectors.
     """
-    if not lock.vectors:
+    if not len(corpus):
         raise BadLock("a release without vectors would bind no later change\n    hint: build the corpus first")
-    return replace(lock, released=Release(tag, lock.contracts, lock.vectors))
+    return lock_of(library, corpus, release_of(library, corpus, tag))
+
+
+def _row_digests(row: Requirement) -> str:
+    says = [row.kind, row.section, row.text, row.excluded, row.reference_only]
+    return f"{digest_of(says)[:_DIGITS]} {digest_of(list(row.checks))[:_DIGITS]}"
 
 
 def contract_digest(contract: Contract) -> str:
     """The digest of what a contract says, without prose and comments but with every type resolved."""
+    return digest(_essence(contract))
+
+
+def _text_digest(contract: Contract) -> str:
+    """The digest of what a contract says but for its version."""
+    essence = _essence(contract)
+    del essence["text"]["version"]
+    return digest(essence)[:_DIGITS]
+
+
+def _essence(contract: Contract) -> dict[str, Any]:
     types = {name: _shape(getattr(contract, name)) for name in ("inputs", "outputs", "failure")}
     text = _without_prose(contract.source.value)
     for refusal in text.get("refuses", ()):
         del refusal["when"]  # a sentence here, and an expression everywhere else
-    return digest({"text": text, "types": types})
+    return {"text": text, "types": types}
 
 
 def contract_digests(library: Library) -> dict[str, str]:
@@ -126,14 +158,14 @@ def _shape(type_: Type) -> Any:
     return str(type_)
 
 
-_GROUP_DIGITS: Final = 16  # of 64: they show that a group changed, and need not withstand an attack
+_DIGITS: Final = 16  # of 64: they show that something changed, and need not withstand an attack
 
 
 def _group_digests(corpus: Corpus, operator: str) -> dict[str, str]:
     groups: dict[str, dict[str, str]] = {}
     for case in corpus.cases.get(operator, ()):
         groups.setdefault(case.group, {})[case.id] = case.digest
-    return {name: digest_of(digests)[:_GROUP_DIGITS] for name, digests in groups.items()}
+    return {name: digest_of(digests)[:_DIGITS] for name, digests in groups.items()}
 
 
 def lock_text(lock: Lock) -> str:
@@ -145,96 +177,48 @@ def lock_text(lock: Lock) -> str:
 def read_lock(file: Path, shown: str) -> Lock:
     """The lock in a file; nothing locked and nothing released where it is empty or not there. Raises BadLock."""
     try:
-        text = file.read_text(encoding="utf-8") if file.is_file() else ""
-        record = json.loads(text) if text.strip() else {"contracts": {}, "released": None}
-        if (released := record["released"]) is not None:
-            released = Release(released["tag"], _contracts(released["contracts"]), dict(released["vectors"]))
-        return Lock(_contracts(record["contracts"]), {}, released)
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        data = file.read_bytes() if file.is_file() else b""
+        record = strict_json(data) if data.strip() else {"contracts": {}, "released": None}
+        released = record["released"]
+        return Lock(_contracts(record["contracts"]), {}, None if released is None else _release(released))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         hint = "restore the file from the last commit"
         raise BadLock(f"{shown}: it is no contracts.lock ({error!r:.120})\n    hint: {hint}") from None
 
 
+_VERSION: Final = re.compile(r"(0|[1-9][0-9]{0,99})(\.(0|[1-9][0-9]{0,99})){2}\Z")
+
+
+def _release(record: Mapping[str, Any]) -> Release:
+    surfaces = {name: _texts(surface) for name, surface in record["surfaces"].items()}
+    found = Release(
+        _text(record["tag"]),
+        _contracts(record["contracts"]),
+        _texts(record["vectors"]),
+        surfaces,
+        _texts(record["requirements"]),
+    )
+    if surfaces.keys() != found.contracts.keys():
+        raise ValueError("its surfaces are not those of its contracts")
+    return found
+
+
 def _contracts(record: Mapping[str, Any]) -> dict[str, LockedContract]:
-    return {
-        operator: LockedContract(body["version"], body["digest"], dict(body["groups"]), body["cases"])
+    found = {
+        operator: LockedContract(_text(body["version"]), _text(body["digest"]), _texts(body["groups"]), body["cases"])
         for operator, body in record.items()
     }
+    for operator, one in found.items():
+        if not _VERSION.match(one.version) or type(one.cases) is not int:
+            raise TypeError(f"version or cases of {operator}")
+    return found
 
 
-_SHOWN_CASES = 5
+def _texts(record: Mapping[str, Any]) -> dict[str, str]:
+    return {name: _text(value) for name, value in record.items()}
 
 
-def governance(library: Library, corpus: Corpus, lock: Lock) -> tuple[Problem, ...]:
-    """Every breach of the version rules (seed 000 §0.J): V010 shrunken, V011 changed, V012 unannounced, V013 removed.
-
-    `lock` is the committed one. Against its counts no operator may lose cases; against its release existing vectors
-    may not change under the same MAJOR, an added group needs a MINOR, and any other change a PATCH.
-    """
-    problems = list(_counts(library, corpus, lock))
-    if lock.released is not None:
-        problems += _against(library, corpus, lock.released)
-    return tuple(sorted(problems))
-
-
-def _counts(library: Library, corpus: Corpus, lock: Lock) -> Iterator[Problem]:
-    for operator, contract in library.contracts.items():
-        count = len(corpus.cases.get(operator, ()))
-        least = lock.contracts[operator].cases if operator in lock.contracts else 1
-        if contract.method is not None:
-            continue  # its cases are the machine's
-        if count < max(least, 1):
-            message = f"{operator} has {count} cases, {LOCK_FILE} asks for at least {max(least, 1)}"
-            yield Problem(contract.position, "V010", message, "bring the cases back; a corpus never shrinks")
-    for operator in sorted(lock.contracts.keys() - library.contracts.keys()):
-        if lock.released is None or operator not in lock.released.contracts:
-            yield Problem(_lock_position(library), "V013", f"{operator} is locked but has no contract", _BUILD)
-
-
-_BUILD = "restore the contract, or run `tally vectors build` where it was never released"
-
-
-def _against(library: Library, corpus: Corpus, released: Release) -> Iterator[Problem]:
-    now = lock_of(library, corpus, None)
-    for operator, then in released.contracts.items():
-        contract = library.contracts.get(operator)
-        if contract is None:
-            message = f"{operator} was released with {released.tag} and is gone"
-            yield Problem(_lock_position(library), "V013", message, "restore it; a successor gets the next number")
-            continue
-        old, new = _numbers(then.version), _numbers(contract.version)
-        if new[0] > old[0]:
-            continue
-        changed = sorted(
-            id_
-            for id_, digest in released.vectors.items()
-            if id_.startswith(f"{operator}::") and now.vectors.get(id_) != digest
-        )
-        if changed:
-            yield _changed(contract, changed, released)
-        added = sorted(now.contracts[operator].groups.keys() - then.groups.keys())
-        if added and new[:2] <= old[:2]:
-            message = f"{operator} {contract.version} adds the groups {', '.join(added)} to {then.version}"
-            hint = f"raise its version to {old[0]}.{old[1] + 1}.0"
-            yield Problem(contract.source.at(("version",)), "V012", message, hint)
-        elif now.contracts[operator].digest != then.digest and new <= old:
-            message = f"{operator} says something else than in {released.tag} under the same version {then.version}"
-            hint = f"raise its version to {old[0]}.{old[1]}.{old[2] + 1} at least"
-            yield Problem(contract.source.at(("version",)), "V012", message, hint)
-
-
-def _changed(contract: Contract, changed: list[str], released: Release) -> Problem:
-    shown = ", ".join(changed[:_SHOWN_CASES])
-    if len(changed) > _SHOWN_CASES:
-        shown += f" and {len(changed) - _SHOWN_CASES} more"
-    message = f"vectors released with {released.tag} changed or are gone: {shown}"
-    hint = "a changed sequence is another operator: give it the next number in its name and MAJOR version"
-    return Problem(contract.source.at(("version",)), "V011", message, hint)
-
-
-def _numbers(version: str) -> tuple[int, ...]:
-    return tuple(map(int, version.split(".")))
-
-
-def _lock_position(library: Library) -> Position:
-    return Position(library.suite.shown(library.suite.spec / LOCK_FILE), 1, 1)
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r:.60} is no text")
+    return value

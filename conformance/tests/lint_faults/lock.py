@@ -15,8 +15,9 @@ from conformance.vectors.vector_file import Index
 
 def lock_faults(subject: Subject) -> Iterator[Fault]:
     """Every change that a release forbids, and every line of a lock that is out of date."""
-    lock = lock_of(subject.library, Corpus(subject.cases, Index({})), None)
-    released = replace(subject, lock=release(lock, "v1.0.0"))
+    corpus = Corpus(subject.cases, Index({}))
+    lock = lock_of(subject.library, corpus, None)
+    released = replace(subject, lock=release(subject.library, corpus, "v1.0.0"))
     for contract in subject.contracts:
         operator, cases = contract.operator, subject.cases.get(contract.operator, ())
         older = f"{contract.major - 1}.9.9"
