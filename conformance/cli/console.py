@@ -44,7 +44,8 @@ class Complaint(Exception):
     T006 an option lacks its companion, T007 the backend was lost, T008 no derivation,
     T009 no specification, T010 contracts with findings, T011 a file cannot be written, T013 the system has no more
     memory, processes or file descriptors, T014 no sandbox, T015 a record or a run manifest that cannot be used,
-    T020 a certificate, policy or key that cannot be read, T021 no artifact, T022 refused a certificate.
+    T020 a certificate, policy or key that cannot be read, T021 no artifact, T022 refused a certificate,
+    T023 no such folder, revision or release of a suite, T024 refused a release.
     """
 
     def __init__(self, place: str, code: str, message: str, hint: str = "", status: int = 2, extra: str = "") -> None:

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import click
 
-from conformance.cli.console import Complaint, parted, say, shown_progress, writing
+from conformance.cli.console import Complaint, say, shown_progress, writing
 from conformance.cli.lint_outcome import Outcome, outcome_of
-from conformance.cli.specification import frozen_vectors, specification
+from conformance.cli.specification import frozen_vectors, read_locked, specification
 from conformance.contract.family import Coverage
 from conformance.contract.library import Library
 from conformance.contract.source import MalformedContract
@@ -26,7 +26,6 @@ from conformance.trial.kill_matrix import evidence_of, read_matrix
 from conformance.vectors.corpus import Corpus
 from conformance.vectors.governance import governance
 from conformance.vectors.jsontext import write_whole
-from conformance.vectors.lock import LOCK_FILE, BadLock, Lock, read_lock
 
 FINE, BAD, NO_JUDGEMENT = 0, 1, 2
 
@@ -97,7 +96,7 @@ def judged(library: Library, corpus: Corpus, with_evidence: bool) -> Outcome:
         progress.stage("contracts", len(subject.contracts))
         found = _found(subject, corpus)
         if with_evidence:  # `tally run` also accepts contracts that were edited and not built yet
-            current = lock_current.check(replace(subject, lock=_lock(library)))
+            current = lock_current.check(replace(subject, lock=read_locked(library.suite)))
             found = tuple(sorted({*found, *current}))
     return Outcome(found, len(subject.contracts), sum(map(len, subject.cases.values())), evidence is not None)
 
@@ -120,17 +119,7 @@ def _evidence(library: Library) -> Mapping[str, frozenset[str]] | None:
 
 def _governed(library: Library, corpus: Corpus) -> tuple[Finding, ...]:
     """What the lock forbids: a corpus that shrank, a sequence that drifted, a version that says otherwise."""
-    return findings_of(governance(library, corpus, _lock(library)))
-
-
-def _lock(library: Library) -> Lock:
-    """What contracts.lock says; raises Complaint where it cannot be read."""
-    file = library.suite.spec / LOCK_FILE
-    try:
-        return read_lock(file, library.suite.shown(file))
-    except BadLock as error:
-        place, message, hint = parted(str(error))
-        raise Complaint(place, "T004", message, hint) from None
+    return findings_of(governance(library, corpus, read_locked(library.suite)))
 
 
 def _formatted(found: tuple[Finding, ...], format_: str) -> str:

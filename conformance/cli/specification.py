@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from conformance.contract.library import Library
     from conformance.contract.model import Contract
+    from conformance.contract.suite import Suite
     from conformance.vectors.corpus import Corpus
+    from conformance.vectors.lock import Lock
 
 
 def specification() -> Library:
@@ -80,3 +82,16 @@ def frozen_vectors(library: Library, least: int = 0) -> Corpus:
             place, "T004", "there are no vectors here, so nothing can be judged", "run `tally vectors build`"
         )
     return corpus
+
+
+def read_locked(suite: Suite) -> Lock:
+    """What contracts.lock of a suite says; raises Complaint where it cannot be read."""
+    from conformance.cli.console import Complaint, parted
+    from conformance.vectors.lock import LOCK_FILE, BadLock, read_lock
+
+    file = suite.spec / LOCK_FILE
+    try:
+        return read_lock(file, suite.shown(file))
+    except BadLock as error:
+        place, message, hint = parted(str(error))
+        raise Complaint(place, "T004", message, hint) from None

@@ -1,4 +1,4 @@
-"""`tally vectors`: the frozen cases built, checked and compared."""
+"""`tally vectors`: the frozen cases built, checked, compared and released."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from conformance.backend.hello import BadHello
 from conformance.backend.outcome import LostBackend, describe
 from conformance.backend.resolve import BackendNotFound
 from conformance.cli.console import Complaint, nearest, parted, say, shown_progress
-from conformance.cli.specification import specification
+from conformance.cli.specification import frozen_vectors, specification
 from conformance.contract.source import Problem
 from conformance.vectors.build import build
 from conformance.vectors.check import Change, check, compare
@@ -72,15 +72,15 @@ _FULL = "golden"
 
 @click.group("vectors")
 def command() -> None:
-    """Build the frozen vectors, check that they are reproducible, or show what changed.
+    """Build the frozen vectors, check that they are reproducible, show what changed, or release them.
 
-    Exit status: 0 unchanged or written, 1 drift or a value without a second derivation, 2 a contract or backend that
-    cannot be used.
+    Exit status: 0 unchanged or written, 1 drift, a value without a second derivation or a refused release, 2 a contract
+    or backend that cannot be used.
     """
 
 
 def _shared(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The options of all three."""
+    """The options of all of them."""
     jobs = click.option(
         "--jobs", type=click.IntRange(1, 64), default=1, show_default=True, help="Number of processes at a time."
     )
@@ -151,3 +151,44 @@ def diff_command(jobs: int, profile: str, cases: bool) -> int:
         say("\n".join(_lines(change, cases)))
     say(f"{len(built.corpus)} cases: " + (f"{len(changes)} groups of changes" if changes else "unchanged"))
     return BAD if changes or built.problems else FINE
+
+
+@command.command("release")
+@click.option("--tag", default="", metavar="TAG", help="How the release is called; without it, the next version.")
+@click.option("--dry-run", is_flag=True, help="Make all checks, and print what would be written.")
+@_shared
+def release_command(tag: str, dry_run: bool, jobs: int, profile: str) -> int:
+    """Fix the contracts and vectors as they are: from then on `tally lint` (L501) compares every edit with them.
+
+    The versions must be as governance asks since the last release, lint must find nothing, and every case is derived
+    again. Then contracts.lock and CHANGELOG.md beside the vectors are written, both or neither. Exit status: 0 released
+    or nothing to release, 1 refused, 2 a contract, lock or backend that cannot be used.
+
+    \b
+    Examples:
+      tally vectors release --dry-run
+      tally vectors release --tag v2.0.0
+    """
+    from conformance.cli import release
+
+    library = specification()
+    corpus = frozen_vectors(library, least=1)
+    draft = release.drafted(library, corpus, tag)
+    if draft is None:
+        say("nothing changed since the last release: there is nothing to release")
+        return FINE
+    release.require_clean(library, corpus)
+    with _named_failures(), _meter() as progress:
+        checked = check(library, jobs, profile == _FULL, progress)
+    _tell(checked.problems)
+    if not checked.passed:
+        say("not released: the vectors are not what the contracts and backends make; nothing was written", err=True)
+        return BAD
+    if dry_run:
+        say("\n".join([f"{draft.tag} can be released", *release.shown(draft, library), "nothing was written"]))
+        return FINE
+    release.write(draft, library)
+    for file in draft.texts:
+        say(f"wrote {library.suite.shown(file)}")
+    say(f"released {draft.tag}: from now on `tally lint` is red where an edit needs another version")
+    return FINE

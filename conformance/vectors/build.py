@@ -9,7 +9,7 @@ from pathlib import Path
 from conformance.codec.codebook import Codebook, codebook_of
 from conformance.contract.library import Library
 from conformance.contract.source import Problem
-from conformance.vectors.case import Asked, CallStep, Case, HarnessStep, Question, TreeStep
+from conformance.vectors.case import Case, Question, asked_of
 from conformance.vectors.corpus import Corpus, CorruptedCorpus, load_corpus
 from conformance.vectors.expand import expand_all
 from conformance.vectors.freeze import Frozen, Progress, freeze, silent
@@ -76,13 +76,7 @@ def asks_the_same(question: Question, case: Case) -> bool:
     if question.accumulation is not None or case.accumulation is not None:
         frozen = case.accumulation and replace(case.accumulation, checkpoints=())
         return question.accumulation == frozen
-    return [_asked(step) for step in case.steps] == [_asked(step) for step in question.steps]
-
-
-def _asked(step: CallStep | Asked | HarnessStep) -> object:
-    if isinstance(step, CallStep | Asked):
-        return (step.name, step.operator, step.inputs)
-    return replace(step, expected=None) if isinstance(step, TreeStep) else step
+    return [asked_of(step) for step in case.steps] == [asked_of(step) for step in question.steps]
 
 
 def _built(

@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from conformance.contract.source import Position
@@ -203,6 +203,13 @@ class Question:
     def operators(self) -> frozenset[str]:
         """Every operator that the question calls."""
         return _operators(self)
+
+
+def asked_of(step: CallStep | Asked | HarnessStep) -> object:
+    """What a step asks or does, without what is expected; equal for equal steps."""
+    if isinstance(step, CallStep | Asked):
+        return (step.name, step.operator, step.inputs)
+    return replace(step, expected=None) if isinstance(step, TreeStep) else step
 
 
 def _operators(asked: Case | Question) -> frozenset[str]:

@@ -118,7 +118,7 @@ def raised(version: str, level: Level) -> str:
 def contract_changes(old: Release, new: Release) -> tuple[ContractChange, ...]:
     """Every operator and machine that is not the same in both, sorted by name; a machine with its operations."""
     before, after = _by_operator(old), _by_operator(new)
-    owners = {**_owners(old), **_owners(new)}
+    owners = {**machines_of(old), **machines_of(new)}
     found = []
     for operator in sorted((old.contracts.keys() | new.contracts.keys()) - owners.keys()):
         then, now = before.get(operator, {}), after.get(operator, {})
@@ -146,8 +146,8 @@ def contract_changes(old: Release, new: Release) -> tuple[ContractChange, ...]:
     return tuple(found)
 
 
-def _owners(release: Release) -> dict[str, str]:
-    """The machine of every operation, where both are in the release."""
+def machines_of(release: Release) -> dict[str, str]:
+    """The machine of every operation by the operation's full name, where both are in the release."""
     return {
         name: machine
         for machine in release.contracts

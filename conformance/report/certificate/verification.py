@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -71,9 +71,14 @@ def artifact_faults(statement: Statement, artifact: Artifact | None) -> Iterator
 
 def lapsed(statement: Statement, installed: Mapping[str, str]) -> dict[str, str]:
     """The certified operators whose contracts have changed, each with a sentence; `installed` is version and digest."""
+    return lapses(statement.operators, statement.contracts, installed)
+
+
+def lapses(operators: Iterable[str], then: Mapping[str, str], installed: Mapping[str, str]) -> dict[str, str]:
+    """Those of some operators whose certificates of `then` lapse; both are version and digest of every contract."""
     found = {}
-    for operator in statement.operators:
-        mine = _of_operator(statement.contracts, operator)
+    for operator in operators:
+        mine = _of_operator(then, operator)
         now = _of_operator(installed, operator)
         if not now:
             found[operator] = "there is no such contract now"

@@ -1,0 +1,176 @@
+"""`tally diff`: what changed between two states of a suite, which certificates lapse, which versions must rise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from conformance.cli.console import Complaint, parted
+from conformance.cli.outputs import STDOUT, write_page
+from conformance.cli.suite_option import current_suite
+from conformance.contract.revision import NoRevision, copy_revision
+from conformance.contract.source import MalformedContract, Problem
+from conformance.contract.suite import FILE, Suite
+
+if TYPE_CHECKING:
+    from conformance.report.certificate.statement import Statement
+    from conformance.report.suite_difference import Edition
+
+GOVERNED, UNGOVERNED = 0, 1
+_FORMATS: Final = ("json", "markdown", "text")
+_CERTIFICATES: Final = ("*.intoto.json", "*.zip")  # what is read of a folder
+
+
+@contextmanager
+def opened(text: str) -> Iterator[Edition]:
+    """The edition that a text names: a folder, a revision of git, or the release in the lock; raises Complaint."""
+    with ExitStack() as stack:
+        if _is_there(Path(text) / FILE):
+            yield _edition(text, Path(text), text)
+            return
+        suite = current_suite()
+        folder = Path(stack.enter_context(TemporaryDirectory(prefix="tally-diff-")))
+        try:
+            copy_revision(suite.root, text, folder)
+        except NoRevision as error:
+            released = _released(suite, text)
+            if released is None:
+                is_there = Path(text).exists()
+                found = f"there is no {FILE} in it, and as a revision: {error}" if is_there else str(error)
+                raise Complaint(f"{text!r}", "T023", found, error.hint) from None
+            yield released
+            return
+        yield _edition(text, folder, f"{text}:")
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:  # a name that is too long
+        return False
+
+
+def _edition(name: str, folder: Path, prefix: str) -> Edition:
+    from conformance.contract.library import load_library
+    from conformance.contract.suite_file import read_suite
+    from conformance.report.suite_difference import edition_of
+    from conformance.vectors.corpus import CorruptedCorpus, load_corpus
+    from conformance.vectors.lock import LOCK_FILE, BadLock, read_lock
+
+    try:
+        suite = read_suite(folder)
+        library, corpus = load_library(suite), load_corpus(suite)
+        locked = read_lock(suite.spec / LOCK_FILE, suite.shown(suite.spec / LOCK_FILE)).contracts
+        return edition_of(name, library, corpus, locked)
+    except MalformedContract as error:
+        raise MalformedContract([_placed(one, folder, prefix) for one in error.problems]) from None
+    except (CorruptedCorpus, BadLock) as error:
+        place, message, hint = parted(str(error))
+        raise Complaint(_inside(prefix, place), "T004", message, hint) from None
+    except (LookupError, TypeError, AttributeError, ValueError, OSError) as error:
+        message = f"this tally cannot read its contracts ({error!r:.100})"
+        raise Complaint(name, "T009", message, "compare it with the tally that it was written for") from None
+
+
+def _placed(problem: Problem, folder: Path, prefix: str) -> Problem:
+    """A problem with its file as the user knows it, not as it is in a temporary folder."""
+    file = Path(problem.position.file)
+    root = folder.resolve()
+    shown = file.relative_to(root).as_posix() if file.is_relative_to(root) else str(file)
+    return replace(problem, position=replace(problem.position, file=_inside(prefix, shown)))
+
+
+def _inside(prefix: str, file: str) -> str:
+    return f"{prefix}{file}" if prefix.endswith(":") else str(Path(prefix) / file)
+
+
+def _released(suite: Suite, text: str) -> Edition | None:
+    """The release in the lock of a suite, where it has this tag; raises Complaint where the lock cannot be read."""
+    from conformance.cli.specification import read_locked
+    from conformance.report.suite_difference import Edition
+
+    released = read_locked(suite).released
+    if released is None or released.tag != text:
+        return None
+    return Edition(text, released, remark=f"{text} is known from the lock alone: it has no calls and no sentences")
+
+
+def _statements(places: Sequence[Path]) -> list[tuple[str, Statement]]:
+    """Every certificate in some files and folders; raises Complaint."""
+    from conformance.cli.certify import unreadable
+    from conformance.contract.finder import schema_folder
+    from conformance.report.certificate.fault import Unreadable
+    from conformance.report.certificate.statement import SCHEMA, read_statement
+    from conformance.report.certificate.verification import read_evidence
+
+    found = []
+    for place in places:
+        files = [place]
+        if place.is_dir():
+            files = sorted(file for pattern in _CERTIFICATES for file in place.glob(pattern))
+            if not files:
+                hint = f"name a certificate, or a folder with {' or '.join(_CERTIFICATES)}"
+                raise Complaint(str(place), "T020", "there is no certificate in it", hint)
+        for file in files:
+            try:
+                payload = read_evidence(file).envelope.payload
+                found.append((str(file), read_statement(payload, str(file), schema_folder(current_suite()) / SCHEMA)))
+            except Unreadable as error:
+                raise unreadable(error) from None
+    return found
+
+
+@click.command("diff")
+@click.argument("old", metavar="OLD")
+@click.argument("new", metavar="NEW")
+@click.option(
+    "--certificate",
+    "certificates",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    metavar="PATH",
+    help="A certificate, an evidence bundle or a folder of them: does it lapse? Repeatable.",
+)
+@click.option("--cases", is_flag=True, help="List every case and every requirement.")
+@click.option(
+    "--format", "format_", type=click.Choice(_FORMATS), default="text", show_default=True, help="What to write."
+)
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path, allow_dash=True),
+    default=STDOUT,
+    metavar="PATH",
+    help="Where to write it; without this option to stdout.",
+)
+def command(old: str, new: str, certificates: Sequence[Path], cases: bool, format_: str, output: Path) -> int:
+    """Compare two states of a suite: vectors, requirements, the certificates that lapse, and the versions.
+
+    OLD and NEW are each a folder with a tally.toml, a revision of git (a tag, a branch, a commit) in the repository of
+    the current suite, or the tag of its last release. Only files are compared; nothing of a suite is run. Exit status:
+    0 every version is as governance asks, 1 a version must rise or a contract must come back, 2 one of the two cannot
+    be read.
+
+    \b
+    Examples:
+      tally diff v1.0.0 .
+      tally diff HEAD~3 HEAD --certificate certificates/ --format markdown
+    """
+    from conformance.report.suite_difference import SuiteDifference, difference_of
+    from conformance.report.suite_difference_text import as_json, as_markdown, as_text
+
+    statements = _statements(certificates)
+    with opened(old) as then, opened(new) as now:
+        difference = difference_of(then, now, statements)
+    writers: dict[str, Callable[[SuiteDifference, bool], str]] = {
+        "json": as_json,
+        "markdown": as_markdown,
+        "text": as_text,
+    }
+    write_page(writers[format_](difference, cases).encode(), output, f"--output {str(output)!r}")
+    return UNGOVERNED if difference.refused else GOVERNED

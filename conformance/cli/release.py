@@ -1,0 +1,157 @@
+"""`tally vectors release`: the lock keeps the contracts as they are, and lint compares every later edit with them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from conformance.cli.console import Complaint, writing
+from conformance.cli.specification import read_locked
+from conformance.contract.library import Library
+from conformance.report.suite_difference import Edition, SuiteDifference, difference_of, edition_of
+from conformance.report.suite_difference_text import as_entry
+from conformance.report.verdict import counted
+from conformance.vectors.corpus import Corpus
+from conformance.vectors.governance import Level, numbers, raised, refusal
+from conformance.vectors.jsontext import write_whole
+from conformance.vectors.lock import LOCK_FILE, BadLock, Release, lock_text, release
+
+CHANGELOG: Final = "CHANGELOG.md"  # beside the vectors
+FIRST: Final = "v1.0.0"
+_HEAD: Final = """# Changelog of the contracts and vectors
+
+`tally vectors release` writes it, the newest release first.
+"""
+_TAG: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,99}\Z")
+_NUMBERED: Final = re.compile(r"(.*?)([0-9]+\.[0-9]+\.[0-9]+)\Z")
+_REFUSED: Final = 1
+_SHOWN: Final = 5  # findings
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A release that is allowed: its tag, the files that it writes by their path, and its entry of the changelog."""
+
+    tag: str
+    texts: Mapping[Path, str]  # the lock last: it alone arms governance
+    entry: str
+
+
+def drafted(library: Library, corpus: Corpus, tag: str) -> Draft | None:
+    """The release of the files as they are; None where nothing changed since the last one. Raises Complaint.
+
+    Without a tag, it is the next version: MAJOR where a contract has a successor, MINOR for any other new or extended
+    contract, else PATCH.
+    """
+    suite = library.suite
+    locked = read_locked(suite)
+    before = locked.released
+    old = Edition(before.tag if before is not None else "", before if before is not None else Release("", {}, {}))
+    difference = difference_of(old, edition_of("this suite", library, corpus, locked.contracts))
+    if difference.refused:
+        raise _refused(difference)
+    if before is not None and not difference.contracts and not difference.requirements:
+        return None
+    tag = _tag(tag, difference, before)
+    try:
+        text = lock_text(release(library, corpus, tag))
+    except BadLock as error:
+        message = str(error).partition("\n")[0]
+        raise Complaint("tally vectors release", "T004", message, "run `tally vectors build`") from None
+    entry = as_entry(difference, tag)
+    changelog = suite.vectors / CHANGELOG
+    return Draft(tag, {changelog: _with_entry(_read(changelog), entry), suite.spec / LOCK_FILE: text}, entry)
+
+
+def _refused(difference: SuiteDifference) -> Complaint:
+    lines = [f"{refusal(change, difference.old)}: {change.wanted}" for change in difference.refused]
+    message = f"{len(lines)} of the contracts need another version than they have; nothing was written"
+    hint = f"`tally diff {difference.old} .` shows what changed"
+    return Complaint("not released", "T024", message, hint, status=_REFUSED, extra="\n".join(lines))
+
+
+def _tag(wanted: str, difference: SuiteDifference, before: Release | None) -> str:
+    """The tag of a release; raises Complaint for one that says less than what changed."""
+    if wanted and not _TAG.match(wanted):
+        hint = "use letters, digits, `.`, `_`, `+` and `-`, a letter or digit first"
+        raise Complaint(f"--tag {wanted!r}", "T024", "this is no tag", hint)
+    if before is None:
+        return wanted or FIRST
+    level = max((change.level for change in difference.contracts), default=Level.PATCH)
+    last = _NUMBERED.match(before.tag)
+    if last is None:
+        if wanted and wanted != before.tag:
+            return wanted
+        message = f"the last release is called {before.tag}, which has no version to raise"
+        raise Complaint("tally vectors release", "T024", message, "name another one with --tag")
+    least = raised(last[2], level)
+    named = _NUMBERED.match(wanted)
+    if wanted == before.tag or (named is not None and numbers(named[2]) < numbers(least)):
+        message = f"{level.name} changes since {before.tag} need another tag"
+        raise Complaint(f"--tag {wanted!r}", "T024", message, f"name {last[1]}{least} or a later one", _REFUSED)
+    return wanted or f"{last[1]}{least}"
+
+
+def _read(file: Path) -> str:
+    try:
+        return file.read_text("utf-8") if file.exists() else ""
+    except (OSError, UnicodeDecodeError) as error:
+        said = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        raise Complaint(str(file), "T005", f"the changelog cannot be read: {said}", "repair or move the file") from None
+
+
+def _with_entry(text: str, entry: str) -> str:
+    """A changelog with one more entry before the others; an entry with the same heading is replaced."""
+    head, *entries = re.split(r"(?m)^(?=## )", text or _HEAD)
+    title = entry.partition("\n")[0]
+    others = [one for one in entries if one.partition("\n")[0].rstrip() != title]
+    return "\n\n".join(part.strip("\n") for part in (head, entry, *others) if part.strip()) + "\n"
+
+
+def write(draft: Draft, library: Library) -> None:
+    """Write all files of a release or, where one cannot be written, none; raises Complaint."""
+    before = {file: file.read_bytes() if file.exists() else None for file in draft.texts}
+    done: list[Path] = []
+    with writing(library.suite.shown(library.suite.spec / LOCK_FILE), "make the suite writable; nothing was released"):
+        try:
+            for file, text in draft.texts.items():
+                write_whole(file, text)
+                done.append(file)
+        except BaseException:
+            _restore({file: before[file] for file in done})
+            raise
+
+
+def _restore(contents: Mapping[Path, bytes | None]) -> None:
+    for file, content in contents.items():
+        with suppress(OSError):
+            if content is None:
+                file.unlink()
+            else:
+                write_whole(file, content)
+
+
+def shown(draft: Draft, library: Library) -> Iterator[str]:
+    """What a release would write, for a dry run."""
+    for file, text in draft.texts.items():
+        name = library.suite.shown(file)
+        if file.name == LOCK_FILE:
+            yield f"would write {name}: {draft.tag} in `released`, {len(text.encode())} bytes"
+        else:
+            yield f"would write {name}, with this entry:"
+            yield from (f"    {line}".rstrip() for line in draft.entry.splitlines())
+
+
+def require_clean(library: Library, corpus: Corpus) -> None:
+    """Raise Complaint where lint finds anything."""
+    from conformance.cli.lint_outcome import outcome_of
+    from conformance.lint.output import as_text
+
+    if found := outcome_of(library, corpus).findings:
+        message = f"lint has {counted(len(found), 'finding')}; nothing was written"
+        shown = as_text(found[:_SHOWN])
+        raise Complaint("not released", "T024", message, "run `tally lint`", status=_REFUSED, extra=shown)
