@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -27,26 +26,22 @@ _FORMATS: Final = ("json", "markdown", "text")
 _CERTIFICATES: Final = ("*.intoto.json", "*.zip")  # what is read of a folder
 
 
-@contextmanager
-def opened(text: str) -> Iterator[Edition]:
+def named_edition(text: str) -> Edition:
     """The edition that a text names: a folder, a revision of git, or the release in the lock; raises Complaint."""
-    with ExitStack() as stack:
-        if _is_there(Path(text) / FILE):
-            yield _edition(text, Path(text), text)
-            return
-        suite = current_suite()
-        folder = Path(stack.enter_context(TemporaryDirectory(prefix="tally-diff-")))
+    if text and _is_there(Path(text) / FILE):
+        return _edition(text, Path(text), text)
+    suite = current_suite()
+    with TemporaryDirectory(prefix="tally-diff-") as folder:
         try:
-            copy_revision(suite.root, text, folder)
+            copy_revision(suite.root, text, Path(folder))
+            return _edition(text, Path(folder), f"{text}:")
         except NoRevision as error:
-            released = _released(suite, text)
-            if released is None:
-                is_there = Path(text).exists()
-                found = f"there is no {FILE} in it, and as a revision: {error}" if is_there else str(error)
-                raise Complaint(f"{text!r}", "T023", found, error.hint) from None
-            yield released
-            return
-        yield _edition(text, folder, f"{text}:")
+            found, hint = str(error), error.hint
+    if (released := _released(suite, text)) is None:
+        is_folder = bool(text) and _is_there(Path(text))
+        message = f"there is no {FILE} in it, and as a revision: {found}" if is_folder else found
+        raise Complaint(repr(text), "T023", message, hint)
+    return released
 
 
 def _is_there(path: Path) -> bool:
@@ -165,8 +160,7 @@ def command(old: str, new: str, certificates: Sequence[Path], cases: bool, forma
     from conformance.report.suite_difference_text import as_json, as_markdown, as_text
 
     statements = _statements(certificates)
-    with opened(old) as then, opened(new) as now:
-        difference = difference_of(then, now, statements)
+    difference = difference_of(named_edition(old), named_edition(new), statements)
     writers: dict[str, Callable[[SuiteDifference, bool], str]] = {
         "json": as_json,
         "markdown": as_markdown,

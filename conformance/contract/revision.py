@@ -90,7 +90,8 @@ def _git(root: Path, *arguments: str, given: bytes = b"") -> bytes:
     except (OSError, ValueError, subprocess.TimeoutExpired) as error:
         raise NoRevision(f"git does not answer: {str(error)[:120]}", "compare two folders") from None
     if done.returncode:
-        said = done.stderr.decode("utf-8", "replace").strip().partition("\n")[0].removeprefix("fatal: ")
+        said = done.stderr.decode("utf-8", "replace").strip().partition("\n")[0]
+        said = said.removeprefix("fatal: ").removeprefix("error: ")
         raise NoRevision(said[:200], "name a folder, or a revision of the repository that the suite is in")
     return done.stdout
 

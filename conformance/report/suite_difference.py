@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Final
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Final
 
+from conformance.codec.cbor import digest
+from conformance.contract.cache import digest_of_texts, open_cache
+from conformance.contract.lazy import files_digest
 from conformance.contract.library import Library
 from conformance.report.certificate.statement import Statement
 from conformance.report.certificate.verification import lapsed, lapses
@@ -14,7 +17,7 @@ from conformance.report.verdict import counted
 from conformance.vectors.case import CallStep, Case, TreeStep, asked_of
 from conformance.vectors.corpus import Corpus
 from conformance.vectors.governance import ContractChange, contract_changes, machines_of
-from conformance.vectors.lock import Release, release_of
+from conformance.vectors.lock import Release, release_from, release_of
 
 CALL, EXPECTATION, BOTH, UNKNOWN = "call", "expectation", "call and expectation", "call or expectation"
 ADDED, GONE, CHANGED = "added", "gone", "changed"
@@ -33,6 +36,7 @@ class Edition:
     release: Release
     corpus: Corpus | None = None
     sentences: Mapping[str, str] = field(default_factory=dict)
+    wholes: Mapping[str, str] = field(default_factory=dict)  # digests of the contracts with their prose
     remark: str = ""
 
     @property
@@ -48,11 +52,21 @@ class Edition:
 
 def edition_of(name: str, library: Library, corpus: Corpus, locked: Mapping[str, object]) -> Edition:
     """The edition of files that are there; `locked` are the contracts of their lock."""
-    rows = [row for page in library.requirements.values() for row in page.requirements]
-    release = release_of(library, corpus, "")
+
+    def made() -> dict[str, Any]:
+        rows = [row for page in library.requirements.values() for row in page.requirements]
+        release = release_of(library, corpus, "")
+        wholes = {operator: digest(contract.source.value) for operator, contract in library.contracts.items()}
+        return {"release": asdict(release), "sentences": {row.id: row.text for row in rows}, "wholes": wholes}
+
+    # All contracts and cases of the bundled suite take 6 s to read, and an edition is often asked for again.
+    digests = [files_digest(library.contracts), files_digest(corpus.cases)]
+    key = digest_of_texts(digests) if all(digests) else ""
+    plain = open_cache("report").get_or_make("edition", key, made)
+    release = release_from(plain["release"])
     is_built = release.contracts == locked
     remark = "" if is_built else f"{name} was edited since `tally vectors build`, which may change more vectors"
-    return Edition(name, release, corpus, {row.id: row.text for row in rows}, remark)
+    return Edition(name, release, corpus, plain["sentences"], plain["wholes"], remark)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +101,7 @@ class SuiteDifference:
     requirements: tuple[RequirementChange, ...]
     lapsing: Mapping[str, str]  # the operators of OLD whose certificates lapse, with a reason
     operators: int  # in OLD
+    reworded: tuple[str, ...] = ()  # contracts in which only prose differs
     certificates: tuple[CertificateLapse, ...] = ()
     remarks: tuple[str, ...] = ()
 
@@ -106,6 +121,8 @@ class SuiteDifference:
             return f"AS GOVERNANCE ASKS: {counted(len(self.contracts), 'changed contract')}, every version is right"
         if self.requirements:
             return "AS GOVERNANCE ASKS: requirements changed, no contract and no vector did"
+        if self.reworded:
+            return "AS GOVERNANCE ASKS: only prose changed, for which no version has to rise"
         return "NO DIFFERENCE in contracts, vectors and requirements"
 
     @property
@@ -133,9 +150,17 @@ def difference_of(old: Edition, new: Edition, certificates: Sequence[tuple[str, 
         tuple(_rows(old, new)),
         lapses(operators, old.contracts, new.contracts),
         len(operators),
+        tuple(_reworded(old, new)),
         tuple(_lapse(place, statement, old, new) for place, statement in certificates),
         tuple(filter(None, (old.remark, new.remark))),
     )
+
+
+def _reworded(old: Edition, new: Edition) -> Iterator[str]:
+    for operator in sorted(old.wholes.keys() & new.wholes.keys()):
+        is_same = old.release.contracts[operator].digest == new.release.contracts[operator].digest
+        if is_same and old.wholes[operator] != new.wholes[operator]:
+            yield operator
 
 
 def _touched(change: ContractChange) -> Iterator[str]:

@@ -67,6 +67,8 @@ def _counts(difference: SuiteDifference) -> Iterator[tuple[str, str]]:
     yield "vectors", difference.vectors
     hows = [row.how for row in difference.requirements]
     yield "requirements", f"{hows.count(ADDED)} added, {hows.count('gone')} gone, {hows.count('changed')} changed"
+    if difference.reworded:
+        yield "prose", f"differs in {', '.join(difference.reworded)}"
     yield "certificates", f"lapse for {len(difference.lapsing)} of {counted(difference.operators, 'operator')}"
 
 
@@ -190,6 +192,7 @@ def as_json(difference: SuiteDifference, every: bool = True) -> str:
             {"id": row.id, "what": row.how, "in": list(row.parts), "says": row.sentence}
             for row in difference.requirements
         ],
+        "reworded": list(difference.reworded),
         "lapsing": dict(difference.lapsing),
         "certificates": [
             {"file": one.place, "operators": list(one.operators), "lapsing": dict(one.lapsing),

@@ -180,7 +180,7 @@ def read_lock(file: Path, shown: str) -> Lock:
         data = file.read_bytes() if file.is_file() else b""
         record = strict_json(data) if data.strip() else {"contracts": {}, "released": None}
         released = record["released"]
-        return Lock(_contracts(record["contracts"]), {}, None if released is None else _release(released))
+        return Lock(_contracts(record["contracts"]), {}, None if released is None else release_from(released))
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         hint = "restore the file from the last commit"
         raise BadLock(f"{shown}: it is no contracts.lock ({error!r:.120})\n    hint: {hint}") from None
@@ -189,7 +189,8 @@ def read_lock(file: Path, shown: str) -> Lock:
 _VERSION: Final = re.compile(r"(0|[1-9][0-9]{0,99})(\.(0|[1-9][0-9]{0,99})){2}\Z")
 
 
-def _release(record: Mapping[str, Any]) -> Release:
+def release_from(record: Mapping[str, Any]) -> Release:
+    """The release in plain data; raises KeyError, TypeError, ValueError or AttributeError where there is none."""
     surfaces = {name: _texts(surface) for name, surface in record["surfaces"].items()}
     found = Release(
         _text(record["tag"]),
