@@ -264,17 +264,18 @@ def _against(library: Library, corpus: Corpus, released: Release) -> Iterator[Pr
     for change in contract_changes(released, release_of(replace(library, requirements={}), corpus, "")):
         if change.is_granted:
             continue
-        if not change.now:
-            message = f"{change.operator} was released with {released.tag} and is gone"
-            yield Problem(_lock_position(library), "V013", message, change.wanted)
-            continue
-        place = library.contracts[change.operator].source.at(("version",))
         code = "V011" if change.asked is Level.MAJOR else "V012"
+        if change.now:
+            place = library.contracts[change.operator].source.at(("version",))
+        else:
+            place, code = _lock_position(library), "V013"
         yield Problem(place, code, refusal(change, released.tag), change.wanted)
 
 
 def refusal(change: ContractChange, since: str) -> str:
     """Why the version of a contract is not the one that governance asks for."""
+    if not change.now:
+        return f"{change.operator} was released with {since} and is gone"
     said = [reason.text for reason in change.reasons if reason.level is change.asked]
     more = f" and {len(said) - _SHOWN} more changes" if len(said) > _SHOWN else ""
     why = "; ".join(said[:_SHOWN]) + more
