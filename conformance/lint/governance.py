@@ -17,7 +17,7 @@ from conformance.vectors.vector_file import Index
 
 @rule("L501", "versions-governed")
 def versions_governed(subject: Subject) -> Iterator[Found]:
-    """No corpus shrinks, and since the last release changed vectors need a new MAJOR, added groups a MINOR version."""
+    """No corpus shrinks, and since the last release every version rose as far as what changed asks for."""
     lock = subject.lock
     if lock is None:
         return
