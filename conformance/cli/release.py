@@ -27,7 +27,7 @@ _HEAD: Final = """# Changelog of the contracts and vectors
 `tally vectors release` writes it, the newest release first.
 """
 _TAG: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,99}\Z")
-_NUMBERED: Final = re.compile(r"(.*?)([0-9]+\.[0-9]+\.[0-9]+)\Z")
+_NUMBERED: Final = re.compile(r"([A-Za-z0-9._+-]{0,60}?)([0-9]{1,9}\.[0-9]{1,9}\.[0-9]{1,9})\Z")
 _REFUSED: Final = 1
 _SHOWN: Final = 5  # findings
 

@@ -178,6 +178,20 @@ def test_a_release_that_was_cut_off_after_the_changelog_is_made_again(new: Path)
     assert "half" not in text
 
 
+@pytest.mark.parametrize("hostile", ["\x1b[2Jv1.0.0", "v" + "9" * 5000 + ".0.0", "spring"])
+def test_after_a_release_without_a_version_the_next_one_must_be_named(
+    hostile: str, suite: Path, capsys: Capture
+) -> None:
+    lock = json.loads((suite / LOCK).read_text("utf-8"))
+    lock["released"]["tag"] = hostile
+    (suite / LOCK).write_text(json.dumps(lock), "utf-8")
+    version(suite, "1.0.1")
+    assert status_of(["vectors", "release"]) == 2
+    assert "T024 the last release is called" in capsys.readouterr().err
+    assert status_of(["vectors", "release", "--tag", "summer"]) == 0
+    assert tag(suite) == "summer"
+
+
 @pytest.mark.parametrize(
     ("words", "status", "said"),
     [("v1.0.1", 1, "name v1.1.0 or a later one"), ("v1.0.0", 1, "name v1.1.0"), ("-x\n", 2, "this is no tag")],
@@ -207,6 +221,7 @@ HOSTILE: dict[str, Any] = {
     "a number for a tag": lambda lock: lock["released"].update(tag=1),
     "a list of vectors": lambda lock: lock["released"].update(vectors=[]),
     "a number for a digest": lambda lock: lock["released"]["vectors"].update({f"{OPERATOR}::values::x": 1}),
+    "no id of a vector": lambda lock: lock["released"]["vectors"].update({OPERATOR: "00"}),
     "no surfaces": lambda lock: lock["released"].pop("surfaces"),
     "a surface less": lambda lock: lock["released"]["surfaces"].clear(),
 }

@@ -201,6 +201,8 @@ def release_from(record: Mapping[str, Any]) -> Release:
     )
     if surfaces.keys() != found.contracts.keys():
         raise ValueError("its surfaces are not those of its contracts")
+    if not all(id_.count("::") >= 2 for id_ in found.vectors):
+        raise ValueError("a vector has no id")
     return found
 
 
