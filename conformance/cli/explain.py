@@ -5,15 +5,18 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any
 
 import click
 
-from conformance.backend.outcome import Observed, ObservedFailure, ObservedResult
+from conformance.backend.outcome import Lost, Observed, ObservedResult
 from conformance.cli.console import Complaint, nearest, say
 from conformance.cli.interview import Interview
+from conformance.cli.pair import Pair, expected_of, pair_of
+from conformance.cli.replay import replayed
 from conformance.cli.rules import (
     case_facts,
     check_facts,
@@ -23,15 +26,28 @@ from conformance.cli.rules import (
     workload_facts,
 )
 from conformance.cli.run import Seconds
+from conformance.cli.sequence import (
+    Answers,
+    Located,
+    beginning,
+    case_of,
+    declared_sequence,
+    replay_facts,
+    searched,
+    side_by_side,
+    steps_behind,
+    told,
+)
 from conformance.cli.specification import contract_named, frozen_vectors, specification
 from conformance.codec.codebook import codebook_of
 from conformance.codec.scalar import IllTyped
 from conformance.contract.library import Library
 from conformance.contract.model import Contract
+from conformance.contract.sequence import SequenceDeclaration
 from conformance.report.failure import Fact, cut, json_text, plain, shown_value
 from conformance.report.record import BrokenRecord, read_record
 from conformance.trial.options import DEFAULT_TIMEOUT
-from conformance.vectors.case import Case, ExpectedFailure, ExpectedResult
+from conformance.vectors.case import Case, ExpectedFailure
 from conformance.vectors.contradiction import contradiction
 from conformance.vectors.corpus import Corpus
 from conformance.vectors.difference import Difference, difference
@@ -51,6 +67,14 @@ class Wish:
     inputs: bytes | None
     record: Path | None
     timeout: float
+    position: int | None = None  # of a sequence
+    search: bool = False  # for the first difference of a sequence
+    every: bool = False  # ask every call of it
+
+    @property
+    def in_sequence(self) -> bool:
+        """Whether a sequence is asked about."""
+        return self.position is not None or self.search
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +96,12 @@ def explain(target: str, wish: Wish) -> int:
     interview = Interview(codebook_of(library), wish.timeout)
     operator = re.split(f"::|{_MARKS}", target, maxsplit=1)[0]
     contract = contract_named(library, operator)
+    case = _case(corpus, target)
     if wish.inputs is not None or wish.record is not None:
         facts: Sequence[Fact] = [Fact("contract", f"{contract.operator} {contract.version}, {contract.position}")]
     elif target in (operator, contract.operator):
-        facts = contract_facts(contract)
-    elif (case := _case(corpus, target)) is not None:
+        facts = contract_facts(contract) if not wish.in_sequence else []
+    elif case is not None:
         facts = case_facts(case, library)
     elif "::" in target and not re.search(_MARKS, target):
         hint = nearest(target, [known.id for known in corpus], "`tally run` prints the ids of failed checks")
@@ -85,6 +110,9 @@ def explain(target: str, wish: Wish) -> int:
         facts = _of_workload(target, contract, library)
     else:
         facts = check_facts(target, contract, library)
+    if wish.in_sequence:
+        given = None if wish.inputs is None else _wire_inputs(wish.inputs, interview, library, operator)
+        return _in_sequence(contract, case, given, wish, library, corpus, interview)
     say(plain(facts))
     question = _question(target, wish, library, corpus, interview)
     if question is None:
@@ -154,26 +182,76 @@ def _recorded(target: str, file: Path) -> Question:
     raise Complaint(str(file), "T003", f"it has no failing call of {target}", "name a check that failed in that run")
 
 
-def _answered(question: Question, wish: Wish, library: Library, interview: Interview) -> int:
+def _in_sequence(
+    contract: Contract,
+    case: Case | None,
+    given: Mapping[str, Any] | None,
+    wish: Wish,
+    library: Library,
+    corpus: Corpus,
+    interview: Interview,
+) -> int:
+    """Explain one position of a sequence, or the first where the backend parts."""
+    if wish.search and wish.backend is None:
+        raise Complaint("--first-difference", "T006", "it lacks its companion", "name a backend: --backend TEXT")
+    if wish.every and not wish.search:
+        raise Complaint("--every", "T006", "it lacks its companion", "add --first-difference")
+    with pair_of(interview.codebook, wish.backend, interview.timeout) as pair:
+        declaration = declared_sequence(library, contract.operator)
+        begins = case or (case_of(declaration, corpus) if given is None else None)
+        if declaration.replay is not None:
+            return _replayed(declaration, case_of(declaration, corpus), wish, library, interview, pair)
+        base = beginning(begins) if given is None and begins is not None else given or {}
+        sequence = searched(library, contract.operator, base, pair)
+        found = sequence.first_difference(wish.every) if wish.position is None else sequence.at(wish.position)
+        heading = [Fact("sequence", f"{contract.operator}, {sequence.told}")]
+        if begins is not None:
+            heading.append(Fact("begins as", begins.id))
+        if not isinstance(found, Located):
+            say(plain([*heading, *found]))
+            return 0
+        say(plain([*heading, *found.facts]))
+        mine = pair.reference.ask(contract.operator, found.inputs)
+        theirs = None if pair.backend is None else pair.backend.ask(contract.operator, found.inputs)
+        question = Question(contract.operator, found.inputs, "", mine, theirs)
+        values = "" if found.parted else sequence.path(found.index)
+        return _answered(question, replace(wish, path=values), library, interview, pair, found.index)
+
+
+def _replayed(
+    declaration: SequenceDeclaration, case: Case, wish: Wish, library: Library, interview: Interview, pair: Pair
+) -> int:
+    found = replayed(declaration, case, pair, wish.position)
+    facts = [Fact("sequence", f"{declaration.operator}, {told(declaration)}"), Fact("begins as", case.id)]
+    if found is None:
+        say(plain([*facts, Fact("found", "the backend answers every call as the reference does")]))
+        return 0
+    say(plain([*facts, *replay_facts(found, declaration, pair)]))
+    question = Question(
+        found.mine.operator, found.mine.inputs, f"step {found.mine.step}", found.mine.observed, found.theirs
+    )
+    return _answered(question, replace(wish, path=""), library, interview, pair)
+
+
+def _answered(
+    question: Question, wish: Wish, library: Library, interview: Interview, pair: Pair | None = None, at: int = 0
+) -> int:
+    """Print what the reference and the backend make of one call; `at` is the value that a derivation is about."""
     contract = library.contracts[question.operator]
     facts = [Fact("asked", cut(f"{question.operator} {json_text(question.inputs)}", 600))]
     if question.note:
         facts.append(Fact("where", question.note))
-    facts += decision_facts(contract, question.native or interview.native(question.operator, question.inputs))
+    if contract.method is None or question.native is not None:
+        facts += decision_facts(contract, question.native or interview.native(question.operator, question.inputs))
     reference, theirs = question.reference, question.theirs
     if reference is None:
         reference = interview.ask(interview.reference, question.operator, question.inputs)
         if wish.backend is not None:
             theirs = interview.ask(wish.backend, question.operator, question.inputs)
     parted: Difference | None = None
-    if isinstance(reference, ObservedResult):
-        expected: ExpectedResult | ExpectedFailure = ExpectedResult(reference.fields)
-    elif isinstance(reference, ObservedFailure):
-        expected = ExpectedFailure(reference.code, reference.data)
-        facts.append(Fact("reference", f"refuses with {reference.code}"))
-    else:
-        hint = "`tally run` with this backend says more"
-        raise Complaint(interview.reference, "T007", f"it gave no answer: {reference}", hint)
+    expected = expected_of(interview.reference, reference)
+    if isinstance(expected, ExpectedFailure):
+        facts.append(Fact("reference", f"refuses with {expected.code}"))
     if theirs is not None:
         parted = difference(expected, theirs, contract.outputs, contract.failure)
         facts += _compared(wish.backend or "", parted)
@@ -185,13 +263,38 @@ def _answered(question: Question, wish: Wish, library: Library, interview: Inter
         value = _element(reference.fields, path, index)
         shown = path if index is None else f"{path}[{index}]"
         facts.append(Fact("reference", cut(f"{shown} = {json_text(value)}", 600)))
-    say(plain(facts))
     pure = contract.purity == "pure"  # an answer that depends on state cannot be asked for again
-    lines = interview.derivation(question.operator, question.inputs, path, index) if path and pure else []
-    if lines:
-        say("derivation")
-        say("\n".join(f"    {line}" for line in lines))
+    say(plain(facts))
+    if not pure or not path:
+        return 1 if parted is not None else 0
+    answers = Answers(question.operator, question.inputs, reference, theirs)
+    with nullcontext(pair) if pair is not None else _beside(wish, library, interview, question.operator) as both:
+        steps = steps_behind(answers, library, both, index if index is not None else at) if both else []
+    written = [*steps, *_in_words(answers, wish, interview, path, index)]
+    if not written:
+        written = [f"    the reference derives no output of {question.operator}; read its contract"]
+    say("derivation")
+    say("\n".join(written))
     return 1 if parted is not None else 0
+
+
+def _beside(
+    wish: Wish, library: Library, interview: Interview, operator: str
+) -> AbstractContextManager[Pair | None]:
+    """The reference and the backend for the helper calls of a derivation; none where no derivation is declared."""
+    declaration = library.sequences.get(operator)
+    if declaration is None or not declaration.steps:
+        return nullcontext(None)
+    return pair_of(interview.codebook, wish.backend, interview.timeout)
+
+
+def _in_words(answers: Answers, wish: Wish, interview: Interview, path: str, index: int | None) -> list[str]:
+    """How the reference derives a value in its own words, and the backend where it explains itself and differs."""
+    asked = answers.operator, answers.inputs, path, index
+    mine, theirs = interview.derivation(interview.reference, *asked), list[str]()
+    if wish.backend is not None and answers.theirs is not None and not isinstance(answers.theirs, Lost):
+        theirs = interview.derivation(wish.backend, *asked)
+    return list(side_by_side(mine, theirs))
 
 
 def _compared(backend: str, parted: Difference | None) -> list[Fact]:
@@ -245,6 +348,19 @@ def _element(fields: Mapping[str, Any], path: str, index: int | None) -> Any:
     "--path", default="", help="The output to derive, e.g. batch_sample_indices; the default is the first list."
 )
 @click.option("--index", type=click.IntRange(0), default=None, help="The element of that list.")
+@click.option(
+    "--position",
+    type=click.IntRange(0),
+    default=None,
+    help="Explain the value at this position of the sequence that OPERATOR, or the case, is part of.",
+)
+@click.option(
+    "--first-difference",
+    "search",
+    is_flag=True,
+    help="Search the sequence for the first position where --backend parts from the reference, by bisection.",
+)
+@click.option("--every", is_flag=True, help="Search call by call: no difference can be missed.")
 @click.option("--step", default="", help="The step of a trace, by its name; the default is the last.")
 @click.option(
     "--inputs", type=click.File("rb"), default=None, help="A JSON file with the inputs of one call of OPERATOR."
@@ -271,6 +387,9 @@ def command(
     inputs: IO[bytes] | None,
     record: Path | None,
     timeout: float,
+    position: int | None,
+    search: bool,
+    every: bool,
 ) -> int:
     """Show the contract clause and the requirement behind a check, and how the reference derives a value.
 
@@ -279,4 +398,4 @@ def command(
     """
 
     given = None if inputs is None else inputs.read()
-    return explain(target, Wish(backend, path, index, step, given, record, timeout))
+    return explain(target, Wish(backend, path, index, step, given, record, timeout, position, search, every))

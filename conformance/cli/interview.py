@@ -127,22 +127,27 @@ class Interview:
             f"--backend {backend!r}", "T008", "it gave another answer when asked again: it is not pure", status=1
         )
 
-    def derivation(self, operator: str, inputs: Mapping[str, Any], path: str, index: int | None) -> list[str]:
-        """The lines in which the reference derives one output; a line that says so where it derives none."""
-        carrier, _ = driver_of(self.reference, self.codebook, self.timeout).start()
+    def derivation(
+        self, backend: str, operator: str, inputs: Mapping[str, Any], path: str, index: int | None
+    ) -> list[str]:
+        """The lines in which a backend derives one output; none where it does not explain its answers."""
+        driver = driver_of(backend, self.codebook, self.timeout)
+        carrier, hello = driver.start()
         try:
+            if not hello.explains:
+                return []
             params: dict[str, Any] = {"method": operator, "params": inputs, "path": path}
             if index is not None:
                 params["index"] = str(index)
             carrier.submit("tally.explain", params)
             ((_, outcome),) = carrier.wait()
         except LostBackend as error:
-            raise Complaint(self.reference, "T007", f"lost during the derivation: {describe(error.reason)}") from None
+            raise Complaint(backend, "T007", f"lost during the derivation: {describe(error.reason)}") from None
         finally:
             carrier.kill()
         if isinstance(outcome, RawResult) and isinstance(outcome.value, dict):
             return list(map(str, outcome.value.get("lines", [])))
-        return [f"the reference derives no output of {operator}; read its contract"]
+        return []
 
     def hold(self, backend: str, talk: Talk[T]) -> T:
         """Hold one conversation; raises Complaint where the backend is not there, says no hello, or is lost."""
