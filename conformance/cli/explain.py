@@ -70,6 +70,7 @@ class Wish:
     position: int | None = None  # of a sequence
     search: bool = False  # for the first difference of a sequence
     every: bool = False  # ask every call of it
+    call: int | None = None  # of a long run, counted from 0
 
     @property
     def in_sequence(self) -> bool:
@@ -110,6 +111,8 @@ def explain(target: str, wish: Wish) -> int:
         facts = _of_workload(target, contract, library)
     else:
         facts = check_facts(target, contract, library)
+    if wish.in_sequence and library.sequences.get(contract.operator) is None and case is not None:
+        wish = _without_sequence(wish, case)
     if wish.in_sequence:
         given = None if wish.inputs is None else _wire_inputs(wish.inputs, interview, library, operator)
         return _in_sequence(contract, case, given, wish, library, corpus, interview)
@@ -118,6 +121,20 @@ def explain(target: str, wish: Wish) -> int:
     if question is None:
         return 0
     return _answered(question, wish, library, interview)
+
+
+def _without_sequence(wish: Wish, case: Case) -> Wish:
+    """The wish where no sequence is declared: a position is a call of a long run, or a value of the only answer."""
+    if wish.search and case.accumulation is None:
+        return wish
+    if wish.position is None:
+        return replace(wish, search=False)
+    if case.accumulation is None:
+        return wish if case.kind == "trace" else replace(wish, position=None, index=wish.position)
+    if wish.position >= case.accumulation.count:
+        hint = f"the run has the positions 0 to {case.accumulation.count - 1}"
+        raise Complaint(f"--position {wish.position}", "T003", f"there is no call {wish.position}", hint)
+    return replace(wish, position=None, search=False, call=wish.position)
 
 
 def _of_workload(target: str, contract: Contract, library: Library) -> Sequence[Fact]:
@@ -148,8 +165,9 @@ def _question(target: str, wish: Wish, library: Library, corpus: Corpus, intervi
     if case is None:
         return None
     if case.accumulation is not None:
-        found = interview.first_divergence(case.accumulation, wish.backend)
-        return Question(case.accumulation.operator, found.inputs, f"call {found.number} of {case.accumulation.count}")
+        found = interview.first_divergence(case.accumulation, wish.backend, wish.call)
+        note = f"call {found.number} of {case.accumulation.count}"
+        return Question(case.accumulation.operator, found.inputs, f"{note}; {found.asked}" if found.asked else note)
     situation, theirs = interview.trace(case.steps, wish.backend, wish.step)
     mine = situation.exchange
     note = f"step {mine.step}" if case.kind == "trace" else ""

@@ -61,7 +61,7 @@ def replayed(declaration: SequenceDeclaration, case: Case, pair: Pair, only: int
     heard, lost = _Heard(), None
     if pair.backend is not None:
 
-        def start() -> Talk[None]:
+        def start() -> Talk[bool]:
             heard.answers.clear()
             return _talk(steps, rounds, pair, lambda number, one: _keep(heard, number, one))
 
@@ -86,7 +86,7 @@ def replayed(declaration: SequenceDeclaration, case: Case, pair: Pair, only: int
             found[:] = [Parted(number, one, theirs, parted, (heard.rounds, number + 1), only is not None)]
         return parted is not None
 
-    def again() -> Talk[None]:
+    def again() -> Talk[bool]:
         mine.answers.clear()
         found.clear()
         return _talk(steps, rounds, pair, compare)
@@ -128,8 +128,8 @@ def steps_of(declaration: SequenceDeclaration, case: Case) -> tuple[Sequence[Ste
     return before, [case.steps[named[name]] for name in replay.round]
 
 
-def _talk(steps: tuple[Sequence[Step], Sequence[Step]], rounds: int, pair: Pair, tell: Tell) -> Talk[None]:
-    """Take the steps before, then the rounds, until `tell` says to stop or a step needs what was not answered."""
+def _talk(steps: tuple[Sequence[Step], Sequence[Step]], rounds: int, pair: Pair, tell: Tell) -> Talk[bool]:
+    """Take the steps before, then the rounds, until `tell` says to stop or a step needs what was not answered; whether all."""
     with Stage(pair.codebook, pair.reference.asker.dialect) as stage:
         for number in range(BEFORE, rounds):
             for place, step in enumerate(steps[0] if number == BEFORE else steps[1], start=1):
@@ -139,9 +139,10 @@ def _talk(steps: tuple[Sequence[Step], Sequence[Step]], rounds: int, pair: Pair,
                     assert isinstance(step, FileStep)
                     raise Complaint(label(step, place), "T008", str(refused)) from None
                 except KeyError:
-                    return
+                    return False
                 if made is not None and tell(number, made):
-                    return
+                    return False
+    return True
 
 
 def _take(stage: Stage, step: Step) -> Generator[Sequence[Call], Any, Exchange | None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64decode
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -10,6 +11,7 @@ from conformance.backend.outcome import Observed, ObservedResult
 from conformance.cli.console import Complaint, nearest
 from conformance.cli.pair import Pair
 from conformance.cli.replay import BEFORE, Parted
+from conformance.codec.form import array_of
 from conformance.contract.library import Library
 from conformance.contract.sequence import SequenceDeclaration
 from conformance.contract.types import ListOf
@@ -154,7 +156,7 @@ def _asked(boundary: Boundary, every: bool) -> Fact:
     named = ", ".join(str(call + 1) for call in boundary.asked[:_NAMED])
     more = ", ..." if len(boundary.asked) > _NAMED else ""
     how = "in order" if every else "by bisection"
-    return Fact("asked", f"{len(boundary.asked)} of {boundary.count} calls, {how}: {named}{more}")
+    return Fact("searched", f"{len(boundary.asked)} of {boundary.count} calls, {how}: {named}{more}")
 
 
 def _unasked(boundary: Boundary) -> list[Fact]:
@@ -238,7 +240,7 @@ def replay_facts(found: Parted, declaration: SequenceDeclaration, pair: Pair) ->
     """Which call of a replay it is about, and what was asked."""
     backend, reference = found.rounds
     if pair.backend is not None:
-        yield Fact("asked", f"{backend} rounds of the backend, {reference} of the reference")
+        yield Fact("searched", f"{backend} rounds of the backend, {reference} of the reference")
     if found.round == BEFORE:
         yield Fact("parts at" if found.difference else "where", "a step before the first round")
         return
@@ -255,7 +257,8 @@ def table(steps: Sequence[Derived], backend: str | None) -> Iterator[str]:
     if not steps:
         return
     width = max(len("step"), *(len(one.step) for one in steps))
-    column = min(_WIDEST, (80 - 4 - width - 4) // 2)
+    room = 80 - 4 - width - 2
+    column = room if backend is None else min(_WIDEST, (room - 2) // 2)
     if backend is not None:
         yield f"    {'step':<{width}}  {'reference':<{column}}  backend"
     marked = False
@@ -278,6 +281,8 @@ def _columns(one: Derived, column: int) -> tuple[str, str]:
 
 
 def _text(value: Any) -> str:
+    if isinstance(value, dict) and value.keys() == {"dtype", "shape", "data"}:
+        return str(array_of(value["dtype"], value["shape"], b64decode(value["data"])).tolist())
     return value if isinstance(value, str) else json_text(value)
 
 
