@@ -273,7 +273,7 @@ def _answered(
     if theirs is not None:
         parted = difference(expected, theirs, contract.outputs, contract.failure)
         facts += _compared(wish.backend or "", parted)
-        if parted is not None:
+        if parted is not None and (contract.method is None or question.native is not None):
             situation = interview.situation(question.operator, question.inputs, theirs, question.native)
             facts += contradicted_facts(contradiction(situation, interview.codebook))
     path, index = _place(wish, parted, reference)

@@ -33,6 +33,7 @@ class Parted:
     difference: Difference | None
     rounds: tuple[int, int]
     only: bool  # whether the rounds before were not compared
+    answers: tuple[Exchange, ...]  # of the reference in this round, this one included
 
 
 @dataclass(slots=True)
@@ -68,6 +69,7 @@ def replayed(declaration: SequenceDeclaration, case: Case, pair: Pair, only: int
         lost = pair.backend.asker.hold(start)
     found: list[Parted] = []
     mine = _Heard()
+    answers: list[tuple[int, Exchange]] = []
 
     def compare(number: int, one: Exchange) -> bool:
         place = len(mine.answers)
@@ -82,12 +84,17 @@ def replayed(declaration: SequenceDeclaration, case: Case, pair: Pair, only: int
             )
         if only is not None and number < only:
             return False
+        if answers and answers[0][0] != number:
+            answers.clear()
+        answers.append((number, one))
         if parted is not None or only is not None:
-            found[:] = [Parted(number, one, theirs, parted, (heard.rounds, number + 1), only is not None)]
+            so_far = tuple(exchange for _, exchange in answers)
+            found[:] = [Parted(number, one, theirs, parted, (heard.rounds, number + 1), only is not None, so_far)]
         return parted is not None
 
     def again() -> Talk[bool]:
         mine.answers.clear()
+        answers.clear()
         found.clear()
         return _talk(steps, rounds, pair, compare)
 
@@ -129,7 +136,10 @@ def steps_of(declaration: SequenceDeclaration, case: Case) -> tuple[Sequence[Ste
 
 
 def _talk(steps: tuple[Sequence[Step], Sequence[Step]], rounds: int, pair: Pair, tell: Tell) -> Talk[bool]:
-    """Take the steps before, then the rounds, until `tell` says to stop or a step needs what was not answered; whether all."""
+    """Take the steps before, then the rounds, until `tell` says to stop; whether all were taken.
+
+    A step that needs what was not answered ends it too.
+    """
     with Stage(pair.codebook, pair.reference.asker.dialect) as stage:
         for number in range(BEFORE, rounds):
             for place, step in enumerate(steps[0] if number == BEFORE else steps[1], start=1):

@@ -15,7 +15,7 @@ from conformance.codec.form import array_of
 from conformance.contract.library import Library
 from conformance.contract.sequence import SequenceDeclaration
 from conformance.contract.types import ListOf
-from conformance.report.failure import Fact, first_difference, json_text
+from conformance.report.failure import Fact, cut, first_difference, json_text
 from conformance.trial.derivation import Derived, Side, Standing, derive
 from conformance.trial.divergence import Boundary, bisected, swept
 from conformance.vectors.call_sequence import CallSequence, Extent, Inputs, call_sequence
@@ -248,8 +248,11 @@ def replay_facts(found: Parted, declaration: SequenceDeclaration, pair: Pair) ->
     where = f"{declaration.unit} {found.round} of {declaration.replay.times}"
     if found.difference is None:
         yield Fact("where", where)
-        return
-    yield Fact("parts at", f"{where}; all calls before are answered alike" if not found.only else where)
+    else:
+        yield Fact("parts at", where if found.only else f"{where}; all calls before are answered alike")
+    for one in found.answers[:-1]:
+        said = json_text(one.observed.fields) if isinstance(one.observed, ObservedResult) else str(one.observed)
+        yield Fact("before", cut(f"{one.step}: {said}"))
 
 
 def table(steps: Sequence[Derived], backend: str | None) -> Iterator[str]:
