@@ -148,8 +148,8 @@ class Interview:
         self, backend: str, operator: str, inputs: Mapping[str, Any], path: str, index: int | None
     ) -> list[str]:
         """The lines in which a backend derives one output; none where it does not explain its answers."""
-        driver = driver_of(backend, self.codebook, self.timeout)
-        carrier, hello = driver.start()
+        itself = frozenset(self.codebook.forms)  # no stand-in: it explains its own answers or none
+        carrier, hello = driver_of(backend, self.codebook, self.timeout, itself).start()
         try:
             if not hello.explains:
                 return []
@@ -159,6 +159,8 @@ class Interview:
             carrier.submit("tally.explain", params)
             ((_, outcome),) = carrier.wait()
         except LostBackend as error:
+            if backend != self.reference:
+                return []
             raise Complaint(backend, "T007", f"lost during the derivation: {describe(error.reason)}") from None
         finally:
             carrier.kill()
