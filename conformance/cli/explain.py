@@ -239,6 +239,7 @@ def _in_sequence(
 def _replayed(
     declaration: SequenceDeclaration, case: Case, wish: Wish, library: Library, interview: Interview, pair: Pair
 ) -> int:
+    pair.required(declaration.operator)
     found = replayed(declaration, case, pair, wish.position)
     facts = [Fact("sequence", f"{declaration.operator}, {told(declaration)}"), Fact("begins as", case.id)]
     if found is None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from conformance.backend.driver import Call
 from conformance.backend.hello import BadHello
-from conformance.backend.outcome import Lost, Observed, ObservedFailure, ObservedResult, describe
+from conformance.backend.outcome import Lost, Observed, ObservedFailure, ObservedResult, ProtocolError, describe
 from conformance.backend.resolve import BackendNotFound
 from conformance.cli.console import Complaint
 from conformance.codec.codebook import Codebook
@@ -27,8 +27,14 @@ class Witness:
     declared: frozenset[str]
 
     def ask(self, operator: str, inputs: Inputs) -> Observed:
-        """What it makes of one call; a loss is an answer too, and the next call finds a new process."""
-        return next(self.asker.ask([Call(operator, inputs)]))
+        """What it makes of one call; a loss is an answer too, and the next call finds a new process.
+
+        Raises Complaint where the driver has given it up.
+        """
+        found = next(self.asker.ask([Call(operator, inputs)]))
+        if isinstance(found, ProtocolError) and found.reason.startswith("not asked"):
+            raise Complaint(self.name, "T007", found.reason, "shorten --timeout, or ask for one --position", 1)
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +85,7 @@ def pair_of(codebook: Codebook, backend: str | None, timeout: float) -> Iterator
                 driver = driver_of(name, codebook, timeout)
             except BackendNotFound as error:
                 raise Complaint(place, "T001", str(error)) from None
+            driver.tolerant = True  # a search may meet any number of calls that the backend does not survive
             try:
                 hello = driver.connect()
             except BadHello as error:

@@ -16,7 +16,7 @@ from conformance.contract.registry import registry_functions
 from conformance.contract.sequence import DerivationStep, SequenceDeclaration
 from conformance.contract.source import MalformedContract, Path, Problem
 from conformance.contract.types import INTEGER_RANGES, Field, ListOf, Scalar, Struct, Type
-from conformance.vectors.leaf import UnknownPath, replaced, type_at
+from conformance.vectors.leaf import UnknownPath, replaced, type_at, value_at
 
 _UINT: Final = Scalar("uint64")
 _PLACES: Final = (Field("position", _UINT), Field("index", _UINT))
@@ -84,10 +84,10 @@ class CallSequence:
 
 
 def _at(inputs: Inputs, path: str) -> int | None:
-    value: Any = inputs
-    for name in path.split("."):
-        value = value[int(name)] if isinstance(value, list) else value.get(name)
-    return None if value is None else int(value)
+    try:
+        return int(value_at(inputs, path))
+    except KeyError:
+        return None
 
 
 def call_sequence(declaration: SequenceDeclaration, library: Library) -> CallSequence:
