@@ -110,7 +110,7 @@ def _keep(heard: _Heard, number: int, one: Exchange) -> bool:
 
 
 def _end(lost: object) -> Lost:
-    """What stands in the place of an answer that never came."""
+    """What takes the place of an answer that never came."""
     return lost if isinstance(lost, Lost) else ProtocolError("the replay had ended before")
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 from math import ceil, log2
 from pathlib import Path
 from typing import Any
@@ -13,7 +15,7 @@ from conformance.cli.main import status_of
 from conformance.contract.library import Library
 from conformance.report.html_failures import parting_of
 from conformance.report.sequence_place import with_places
-from conformance.tests.processes import fake_command
+from conformance.tests.processes import ROOT, fake_command
 from conformance.tests.shipped import shipped_library
 from conformance.trial.divergence import bisected, swept
 
@@ -250,6 +252,20 @@ def test_one_round_of_a_replay_is_shown(capsys: Capture) -> None:
     assert "where chunk 2 of 1000" in page
     assert '"tokens": [8, 9]' in page
     assert status_of(["explain", "Stream", "--position", "1000"]) == 2
+
+
+# -- the page
+
+
+PAGE = (ROOT / "docs/divergence.md").read_text("utf-8")
+
+
+@pytest.mark.parametrize("shown", re.findall(r"^```\n\$ (tally explain (?:(?!```).*\n)+)", PAGE, re.M))
+def test_the_page_shows_what_is_printed(shown: str, capsys: Capture) -> None:
+    command, *lines = shown.splitlines()
+    assert status_of(shlex.split(command)[1:]) == 1
+    printed = iter(capsys.readouterr().out.splitlines())
+    assert [line for line in lines if line != "..." and line not in printed] == []
 
 
 # -- a record
