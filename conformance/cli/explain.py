@@ -176,7 +176,7 @@ def _in_sequence(
         declaration = declared_sequence(library, contract.operator)
         begins = case or (case_of(declaration, corpus) if given is None else None)
         if declaration.replay is not None:
-            return _replayed(declaration, case_of(declaration, corpus), wish, library, interview, pair)
+            return _replayed(declaration, case or case_of(declaration, corpus), wish, library, interview, pair)
         base = beginning(begins) if given is None and begins is not None else given or {}
         sequence = searched(library, contract.operator, base, pair)
         found = sequence.first_difference(wish.every) if wish.position is None else sequence.at(wish.position)

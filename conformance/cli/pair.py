@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
@@ -31,10 +31,14 @@ class Witness:
 
         Raises Complaint where the driver has given it up.
         """
-        found = next(self.asker.ask([Call(operator, inputs)]))
-        if isinstance(found, ProtocolError) and found.reason.startswith("not asked"):
-            raise Complaint(self.name, "T007", found.reason, "shorten --timeout, or ask for one --position", 1)
-        return found
+        return next(self.ask_all(operator, [inputs]))
+
+    def ask_all(self, operator: str, many: Sequence[Inputs]) -> Iterator[Observed]:
+        """The same of many calls, which may be open at the same time."""
+        for found in self.asker.ask([Call(operator, inputs) for inputs in many]):
+            if isinstance(found, ProtocolError) and found.reason.startswith("not asked"):
+                raise Complaint(self.name, "T007", found.reason, "shorten --timeout, or ask for one --position", 1)
+            yield found
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,16 +56,17 @@ class Pair:
             message = f"it does not declare what is asked: {operator}"
             raise Complaint(f"--backend {self.backend.name!r}", "T008", message, hint)
 
-    def expected(self, operator: str, inputs: Inputs) -> Expected:
-        """What the reference answers; raises Complaint where it is lost."""
-        return expected_of(self.reference.name, self.reference.ask(operator, inputs))
-
-    def apart(self, operator: str, inputs: Inputs) -> Difference | None:
-        """Where the backend's answer to a call is not the reference's."""
+    def first_apart(self, operator: str, many: Sequence[Inputs]) -> tuple[int, Difference] | None:
+        """The first of some calls that the backend answers otherwise than the reference, and where."""
         assert self.backend is not None
         contract = self.codebook[operator].contract
-        expected = self.expected(operator, inputs)
-        return difference(expected, self.backend.ask(operator, inputs), contract.outputs, contract.failure)
+        answers = zip(self.reference.ask_all(operator, many), self.backend.ask_all(operator, many), strict=True)
+        for number, (mine, theirs) in enumerate(answers):
+            expected = expected_of(self.reference.name, mine)
+            found = difference(expected, theirs, contract.outputs, contract.failure)
+            if found is not None:
+                return number, found
+        return None
 
 
 def expected_of(reference: str, observed: Observed) -> Expected:

@@ -125,7 +125,7 @@ def steps_of(declaration: SequenceDeclaration, case: Case) -> tuple[Sequence[Ste
     for name in (*replay.before, *replay.round):
         if name not in named:
             message = f"{case.id} has no step {name!r}"
-            raise Complaint(str(declaration.position), "T003", message, f"its steps are {', '.join(named)}")
+            raise Complaint(case.id, "T003", message, f"its steps are {', '.join(named)}")
     last = max((named[name] for name in replay.before), default=0)
     before = [
         step

@@ -20,6 +20,7 @@ from conformance.trial.derivation import Derived, Side, Standing, derive
 from conformance.trial.divergence import Boundary, bisected, swept
 from conformance.vectors.call_sequence import CallSequence, Extent, Inputs, call_sequence
 from conformance.vectors.case import Case
+from conformance.vectors.compact import expanded
 from conformance.vectors.corpus import Corpus
 from conformance.vectors.difference import Difference
 from conformance.vectors.leaf import type_at, value_at
@@ -62,8 +63,10 @@ def case_of(declaration: SequenceDeclaration, corpus: Corpus) -> Case:
 
 
 def beginning(case: Case) -> Inputs:
-    """The inputs of a case with which a sequence begins: of its first call."""
-    return case.accumulation.inputs if case.accumulation is not None else case.calls[0].inputs
+    """The inputs of a case with which a sequence begins; raises Complaint where it is a trace."""
+    if case.kind == "trace":
+        raise Complaint(case.id, "T008", "a trace begins no sequence", "name a case of one call, or a long run")
+    return case.accumulation.inputs if case.accumulation is not None else dict(expanded(case.calls[0].inputs))
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,16 +122,21 @@ class Searched:
 
     def first_difference(self, every: bool) -> Located | Sequence[Fact]:
         """The first call that is found to differ; the facts of the search alone where none is."""
-        operator = self.sequence.contract.operator
         parted: dict[int, Difference] = {}
 
-        def differs(number: int) -> bool:
-            found = self.pair.apart(operator, self.call(number)[1])
-            if found is not None:
-                parted[number] = found
-            return found is not None
+        def first_of(calls: range) -> int | None:
+            found = self.pair.first_apart(self.sequence.contract.operator, [self.call(one)[1] for one in calls])
+            if found is None:
+                return None
+            number = calls[found[0]]
+            parted[number] = found[1]
+            return number
 
-        boundary = (swept if every else bisected)(self.extent.calls, differs)
+        def differs(call: int) -> bool:
+            return first_of(range(call, call + 1)) is not None
+
+        count = self.extent.calls
+        boundary = swept(count, first_of) if every else bisected(count, differs)
         facts = [_asked(boundary, every)]
         if boundary.differs is None:
             said = f"all {len(boundary.asked)} calls that were asked agree"
@@ -176,7 +184,7 @@ def searched(library: Library, operator: str, base: Inputs, pair: Pair) -> Searc
     native = pair.codebook[operator].inputs.to_native(base)
     extent = sequence.extent(base, native)
     refused = sequence.contract.refusal(native)
-    if extent is None or (refused is not None and extent.calls == 0):
+    if extent is None or refused is not None:
         why = "the inputs give the sequence no length" if refused is None else f"the call is refused: {refused.id}"
         raise Complaint(operator, "T008", why, "begin with the inputs of another case")
     return Searched(sequence, base, extent, pair)

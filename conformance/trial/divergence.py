@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Final
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +69,16 @@ def bisected(count: int, differs: Callable[[int], bool]) -> Boundary:
     return found(apart)
 
 
-def swept(count: int, differs: Callable[[int], bool]) -> Boundary:
-    """Ask every call in order until one differs."""
-    for call in range(count):
-        if differs(call):
-            return Boundary(count, call, tuple(range(call + 1)))
+_MOST: Final = 256  # calls that are asked at a time
+
+
+def swept(count: int, first_of: Callable[[range], int | None]) -> Boundary:
+    """Ask every call in order, more and more at a time, until one differs; `first_of` finds the first of some."""
+    asked, size = 0, 1
+    while asked < count:
+        calls = range(asked, min(asked + size, count))
+        found = first_of(calls)
+        asked, size = calls.stop, min(2 * size, _MOST)
+        if found is not None:
+            return Boundary(count, found, tuple(range(asked)))
     return Boundary(count, None, tuple(range(count)))
