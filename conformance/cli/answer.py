@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from conformance.backend.outcome import Lost, Observed, ObservedResult
+from conformance.backend.outcome import Lost, Observed, ObservedResult, describe
 from conformance.cli.console import Complaint, say
 from conformance.cli.interview import Interview
 from conformance.cli.pair import Pair, expected_of, pair_of
@@ -79,7 +79,7 @@ def answered(
         facts.append(Fact("reference", f"refuses with {expected.code}"))
     if theirs is not None:
         parted = difference(expected, theirs, contract.outputs, contract.failure)
-        facts += _compared(wish.backend or "", parted)
+        facts += _compared(wish.backend or "", parted, theirs)
         if parted is not None and (contract.method is None or question.native is not None):
             situation = interview.situation(question.operator, question.inputs, theirs, question.native)
             facts += contradicted_facts(contradiction(situation, interview.codebook))
@@ -122,14 +122,15 @@ def _in_words(answers: Answers, wish: Wish, interview: Interview, path: str, ind
     return list(side_by_side(mine, theirs))
 
 
-def _compared(backend: str, parted: Difference | None) -> list[Fact]:
+def _compared(backend: str, parted: Difference | None, theirs: Observed) -> list[Fact]:
     if parted is None:
         return [Fact("backend", f"{backend} answers as the reference does")]
     note = f" ({parted.note})" if parted.note else ""
+    actual = cut(shown_value(parted.actual, parted.path, parted.note))
     return [
         Fact("differs at", f"{parted.path}{note}"),
         Fact("expected", cut(shown_value(parted.expected, parted.path, parted.note))),
-        Fact("actual", cut(shown_value(parted.actual, parted.path, parted.note))),
+        Fact("actual", describe(theirs) if isinstance(theirs, Lost) else actual),
     ]
 
 

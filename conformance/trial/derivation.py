@@ -24,7 +24,8 @@ class Standing(Enum):
     DIFFERS = "differs"
     GIVEN = "from the inputs"  # an expression of the contract: there is nothing to ask
     UNDECLARED = "not declared"  # the backend has no such helper
-    UNASKED = "not asked"  # no backend was named, or it was lost
+    UNASKED = "not asked"  # no backend was named, or the call has no inputs
+    NO_VALUE = "no value"  # the backend's answer as a whole is no result, so no part of it is right or wrong
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +104,8 @@ def _asked(
         standing = Standing.UNASKED if theirs is None else Standing.UNDECLARED
         return Derived(step.name, source, told, None, standing)
     other = _part(backend, dotted, place)
+    if not step.call and isinstance(reference, ObservedResult) and not isinstance(backend, ObservedResult):
+        return Derived(step.name, source, told, other, Standing.NO_VALUE)
     return Derived(step.name, source, told, other, Standing.SAME if told == other else Standing.DIFFERS)
 
 
