@@ -42,6 +42,7 @@ class Hello:
     changed: frozenset[str] | None = None  # of a mutant: what its mistake can reach
     sources: str = ""  # of a mutant: a digest of everything that the operators in `changed` rest on
     functions: frozenset[str] | None = None  # of a mutant: the only functions that it changes
+    explains: bool = False  # whether it answers tally.explain
 
 
 def hello_from(result: Any) -> Hello:
@@ -76,6 +77,7 @@ def hello_from(result: Any) -> Hello:
         changed=changed if changed is None else frozenset(changed),
         sources=sources,
         functions=functions if functions is None else frozenset(functions),
+        explains=result.get("explain") is True,
     )
 
 

@@ -5,64 +5,47 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
 
 import click
 
-from conformance.backend.outcome import Observed, ObservedFailure, ObservedResult
+from conformance.cli.answer import Question, Wish, answered
 from conformance.cli.console import Complaint, nearest, say
 from conformance.cli.interview import Interview
+from conformance.cli.pair import Pair, pair_of
+from conformance.cli.replay import replayed
 from conformance.cli.rules import (
     case_facts,
     check_facts,
     contract_facts,
-    contradicted_facts,
-    decision_facts,
     workload_facts,
 )
 from conformance.cli.run import Seconds
+from conformance.cli.sequence import (
+    Located,
+    beginning,
+    case_of,
+    declared_sequence,
+    replay_facts,
+    searched,
+    told,
+)
 from conformance.cli.specification import contract_named, frozen_vectors, specification
 from conformance.codec.codebook import codebook_of
 from conformance.codec.scalar import IllTyped
 from conformance.contract.library import Library
 from conformance.contract.model import Contract
-from conformance.report.failure import Fact, cut, json_text, plain, shown_value
+from conformance.contract.sequence import SequenceDeclaration
+from conformance.report.failure import Fact, plain
 from conformance.report.record import BrokenRecord, read_record
 from conformance.trial.options import DEFAULT_TIMEOUT
-from conformance.vectors.case import Case, ExpectedFailure, ExpectedResult
-from conformance.vectors.contradiction import contradiction
+from conformance.vectors.case import Case
 from conformance.vectors.corpus import Corpus
-from conformance.vectors.difference import Difference, difference
 
 _MARKS = "[#!?%]"  # what follows the operator in a check's id where it is no vector
-_ELEMENT = re.compile(r"(.*)\[([0-9]+)\]\Z")
 
-
-@dataclass(frozen=True, slots=True)
-class Wish:
-    """What the user asked to see."""
-
-    backend: str | None
-    path: str
-    index: int | None
-    step: str
-    inputs: bytes | None
-    record: Path | None
-    timeout: float
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """One call that is to be explained."""
-
-    operator: str
-    inputs: Mapping[str, Any]
-    note: str = ""
-    reference: Observed | None = None  # what was answered already, inside a trace
-    theirs: Observed | None = None
-    native: Mapping[str, Any] | None = None  # of a trace, with the state of the machine that the call finds
 
 
 def explain(target: str, wish: Wish) -> int:
@@ -72,11 +55,12 @@ def explain(target: str, wish: Wish) -> int:
     interview = Interview(codebook_of(library), wish.timeout)
     operator = re.split(f"::|{_MARKS}", target, maxsplit=1)[0]
     contract = contract_named(library, operator)
+    case = _case(corpus, target)
     if wish.inputs is not None or wish.record is not None:
         facts: Sequence[Fact] = [Fact("contract", f"{contract.operator} {contract.version}, {contract.position}")]
     elif target in (operator, contract.operator):
-        facts = contract_facts(contract)
-    elif (case := _case(corpus, target)) is not None:
+        facts = contract_facts(contract) if not wish.in_sequence else []
+    elif case is not None:
         facts = case_facts(case, library)
     elif "::" in target and not re.search(_MARKS, target):
         hint = nearest(target, [known.id for known in corpus], "`tally run` prints the ids of failed checks")
@@ -85,11 +69,30 @@ def explain(target: str, wish: Wish) -> int:
         facts = _of_workload(target, contract, library)
     else:
         facts = check_facts(target, contract, library)
+    if wish.in_sequence and library.sequences.get(contract.operator) is None and case is not None:
+        wish = _without_sequence(wish, case)
+    if wish.in_sequence:
+        given = None if wish.inputs is None else _wire_inputs(wish.inputs, interview, library, operator)
+        return _in_sequence(contract, case, given, wish, library, corpus, interview)
     say(plain(facts))
     question = _question(target, wish, library, corpus, interview)
     if question is None:
         return 0
-    return _answered(question, wish, library, interview)
+    return answered(question, wish, library, interview)
+
+
+def _without_sequence(wish: Wish, case: Case) -> Wish:
+    """The wish where no sequence is declared: a position is a call of a long run, or a value of the only answer."""
+    if wish.search and case.accumulation is None:
+        return wish
+    if wish.position is None:
+        return replace(wish, search=False)
+    if case.accumulation is None:
+        return wish if case.kind == "trace" else replace(wish, position=None, index=wish.position)
+    if wish.position >= case.accumulation.count:
+        hint = f"the run has the positions 0 to {case.accumulation.count - 1}"
+        raise Complaint(f"--position {wish.position}", "T003", f"there is no call {wish.position}", hint)
+    return replace(wish, position=None, search=False, call=wish.position)
 
 
 def _of_workload(target: str, contract: Contract, library: Library) -> Sequence[Fact]:
@@ -120,8 +123,9 @@ def _question(target: str, wish: Wish, library: Library, corpus: Corpus, intervi
     if case is None:
         return None
     if case.accumulation is not None:
-        found = interview.first_divergence(case.accumulation, wish.backend)
-        return Question(case.accumulation.operator, found.inputs, f"call {found.number} of {case.accumulation.count}")
+        found = interview.first_divergence(case.accumulation, wish.backend, wish.call)
+        note = f"call {found.number} of {case.accumulation.count}"
+        return Question(case.accumulation.operator, found.inputs, f"{note}; {found.asked}" if found.asked else note)
     situation, theirs = interview.trace(case.steps, wish.backend, wish.step)
     mine = situation.exchange
     note = f"step {mine.step}" if case.kind == "trace" else ""
@@ -154,83 +158,56 @@ def _recorded(target: str, file: Path) -> Question:
     raise Complaint(str(file), "T003", f"it has no failing call of {target}", "name a check that failed in that run")
 
 
-def _answered(question: Question, wish: Wish, library: Library, interview: Interview) -> int:
-    contract = library.contracts[question.operator]
-    facts = [Fact("asked", cut(f"{question.operator} {json_text(question.inputs)}", 600))]
-    if question.note:
-        facts.append(Fact("where", question.note))
-    facts += decision_facts(contract, question.native or interview.native(question.operator, question.inputs))
-    reference, theirs = question.reference, question.theirs
-    if reference is None:
-        reference = interview.ask(interview.reference, question.operator, question.inputs)
-        if wish.backend is not None:
-            theirs = interview.ask(wish.backend, question.operator, question.inputs)
-    parted: Difference | None = None
-    if isinstance(reference, ObservedResult):
-        expected: ExpectedResult | ExpectedFailure = ExpectedResult(reference.fields)
-    elif isinstance(reference, ObservedFailure):
-        expected = ExpectedFailure(reference.code, reference.data)
-        facts.append(Fact("reference", f"refuses with {reference.code}"))
-    else:
-        hint = "`tally run` with this backend says more"
-        raise Complaint(interview.reference, "T007", f"it gave no answer: {reference}", hint)
-    if theirs is not None:
-        parted = difference(expected, theirs, contract.outputs, contract.failure)
-        facts += _compared(wish.backend or "", parted)
-        if parted is not None:
-            situation = interview.situation(question.operator, question.inputs, theirs, question.native)
-            facts += contradicted_facts(contradiction(situation, interview.codebook))
-    path, index = _place(wish, parted, reference)
-    if isinstance(reference, ObservedResult) and path:
-        value = _element(reference.fields, path, index)
-        shown = path if index is None else f"{path}[{index}]"
-        facts.append(Fact("reference", cut(f"{shown} = {json_text(value)}", 600)))
-    say(plain(facts))
-    pure = contract.purity == "pure"  # an answer that depends on state cannot be asked for again
-    lines = interview.derivation(question.operator, question.inputs, path, index) if path and pure else []
-    if lines:
-        say("derivation")
-        say("\n".join(f"    {line}" for line in lines))
-    return 1 if parted is not None else 0
+def _in_sequence(
+    contract: Contract,
+    case: Case | None,
+    given: Mapping[str, Any] | None,
+    wish: Wish,
+    library: Library,
+    corpus: Corpus,
+    interview: Interview,
+) -> int:
+    """Explain one position of a sequence, or the first where the backend parts."""
+    if wish.search and wish.backend is None:
+        raise Complaint("--first-difference", "T006", "it lacks its companion", "name a backend: --backend TEXT")
+    if wish.every and not wish.search:
+        raise Complaint("--every", "T006", "it lacks its companion", "add --first-difference")
+    with pair_of(interview.codebook, wish.backend, interview.timeout) as pair:
+        declaration = declared_sequence(library, contract.operator)
+        begins = case or (case_of(declaration, corpus) if given is None else None)
+        if declaration.replay is not None:
+            return _replayed(declaration, case or case_of(declaration, corpus), wish, library, interview, pair)
+        base = beginning(begins) if given is None and begins is not None else given or {}
+        sequence = searched(library, contract.operator, base, pair)
+        found = sequence.first_difference(wish.every) if wish.position is None else sequence.at(wish.position)
+        heading = [Fact("sequence", f"{contract.operator}, {sequence.told}")]
+        if begins is not None:
+            heading.append(Fact("begins as", begins.id))
+        if not isinstance(found, Located):
+            say(plain([*heading, *found]))
+            return 0
+        say(plain([*heading, *found.facts]))
+        mine = pair.reference.ask(contract.operator, found.inputs)
+        theirs = None if pair.backend is None else pair.backend.ask(contract.operator, found.inputs)
+        question = Question(contract.operator, found.inputs, "", mine, theirs)
+        values = "" if found.parted else sequence.path(found.index)
+        return answered(question, replace(wish, path=values), library, interview, pair, found.index)
 
 
-def _compared(backend: str, parted: Difference | None) -> list[Fact]:
-    if parted is None:
-        return [Fact("backend", f"{backend} answers as the reference does")]
-    note = f" ({parted.note})" if parted.note else ""
-    return [
-        Fact("differs at", f"{parted.path}{note}"),
-        Fact("expected", cut(shown_value(parted.expected, parted.path, parted.note))),
-        Fact("actual", cut(shown_value(parted.actual, parted.path, parted.note))),
-    ]
-
-
-def _place(wish: Wish, parted: Difference | None, reference: object) -> tuple[str, int | None]:
-    """The output and the index to derive: what was asked for, else where the two part, else the first list's head."""
-    if wish.path:
-        match = _ELEMENT.match(wish.path)
-        return (match[1], int(match[2])) if match else (wish.path, wish.index)
-    if not isinstance(reference, ObservedResult):
-        return "", None
-    if parted is not None and re.split(r"[.\[]", parted.path)[0] in reference.fields:
-        match = _ELEMENT.match(parted.path)
-        return (match[1], int(match[2])) if match else (parted.path, None)
-    for name, value in reference.fields.items():
-        if isinstance(value, list) and value:
-            return name, min(wish.index or 0, len(value) - 1)
-    return next(iter(reference.fields), ""), None
-
-
-def _element(fields: Mapping[str, Any], path: str, index: int | None) -> Any:
-    value: Any = fields
-    try:
-        for name in re.findall(r"[^.\[\]]+", path):
-            value = value[int(name)] if isinstance(value, list) else value[name]
-        return value if index is None else value[index]
-    except (KeyError, IndexError, ValueError, TypeError):
-        shown = path if index is None else f"{path}[{index}]"
-        known = ", ".join(fields)
-        raise Complaint(f"--path {shown!r}", "T003", "the answer has no such path", f"it has {known}") from None
+def _replayed(
+    declaration: SequenceDeclaration, case: Case, wish: Wish, library: Library, interview: Interview, pair: Pair
+) -> int:
+    pair.required(declaration.operator)
+    found = replayed(declaration, case, pair, wish.position)
+    facts = [Fact("sequence", f"{declaration.operator}, {told(declaration)}"), Fact("begins as", case.id)]
+    if found is None:
+        say(plain([*facts, Fact("found", "the backend answers every call as the reference does")]))
+        return 0
+    say(plain([*facts, *replay_facts(found, declaration, pair)]))
+    question = Question(
+        found.mine.operator, found.mine.inputs, f"step {found.mine.step}", found.mine.observed, found.theirs
+    )
+    return answered(question, replace(wish, path=""), library, interview, pair)
 
 
 @click.command("explain")
@@ -245,6 +222,19 @@ def _element(fields: Mapping[str, Any], path: str, index: int | None) -> Any:
     "--path", default="", help="The output to derive, e.g. batch_sample_indices; the default is the first list."
 )
 @click.option("--index", type=click.IntRange(0), default=None, help="The element of that list.")
+@click.option(
+    "--position",
+    type=click.IntRange(0),
+    default=None,
+    help="Explain the value at this position of the sequence that OPERATOR, or the case, is part of.",
+)
+@click.option(
+    "--first-difference",
+    "search",
+    is_flag=True,
+    help="Search the sequence for the first position where --backend parts from the reference, by bisection.",
+)
+@click.option("--every", is_flag=True, help="Search call by call: no difference can be missed.")
 @click.option("--step", default="", help="The step of a trace, by its name; the default is the last.")
 @click.option(
     "--inputs", type=click.File("rb"), default=None, help="A JSON file with the inputs of one call of OPERATOR."
@@ -271,6 +261,9 @@ def command(
     inputs: IO[bytes] | None,
     record: Path | None,
     timeout: float,
+    position: int | None,
+    search: bool,
+    every: bool,
 ) -> int:
     """Show the contract clause and the requirement behind a check, and how the reference derives a value.
 
@@ -279,4 +272,4 @@ def command(
     """
 
     given = None if inputs is None else inputs.read()
-    return explain(target, Wish(backend, path, index, step, given, record, timeout))
+    return explain(target, Wish(backend, path, index, step, given, record, timeout, position, search, every))

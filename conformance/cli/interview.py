@@ -15,7 +15,7 @@ from conformance.cli.console import Complaint
 from conformance.codec.codebook import Codebook
 from conformance.codec.framing import DIALECTS
 from conformance.trial.client import driver_of
-from conformance.vectors.accumulate import accumulate, gap
+from conformance.vectors.accumulate import accumulate, gap, inputs_of
 from conformance.vectors.case import Accumulation, Step
 from conformance.vectors.exchange import Exchange, Stage, exchanges
 from conformance.vectors.state_tracking import Situation, situations
@@ -31,6 +31,7 @@ class Divergent:
 
     number: int
     inputs: Mapping[str, Any]
+    asked: str = ""  # which calls were asked to find it
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,14 +101,17 @@ class Interview:
                 return one, other
         return pairs[-1]
 
-    def first_divergence(self, accumulation: Accumulation, backend: str | None) -> Divergent:
-        """The first call of a long run that a backend answers otherwise than the reference; the first call without."""
+    def first_divergence(self, accumulation: Accumulation, backend: str | None, call: int | None = None) -> Divergent:
+        """The first call of a long run that a backend answers otherwise than the reference; the first call without.
+
+        With `call`, counted from 0, that one. The frozen checkpoints say between which two powers of two the runs
+        part, so the reference is asked no call behind them.
+        """
+        if call is not None or backend is None:
+            return self._call(accumulation, call or 0)
         dialect = DIALECTS[_WIRE]
-        if backend is None:
-            one = replace(accumulation, count=1, checkpoints=())
-            first = self.hold(self.reference, accumulate(one, self.codebook, dialect, {0})).windows[0]
-            return Divergent(1, first.inputs)
-        found = self.hold(backend, accumulate(accumulation, self.codebook, dialect))
+        kept = range(accumulation.count) if accumulation.count <= _MOST_CALLS else ()
+        found = self.hold(backend, accumulate(accumulation, self.codebook, dialect, kept))
         if found.stop is not None:
             return Divergent(found.stop.call, found.stop.inputs)
         between = gap(accumulation.checkpoints, found.checkpoints)
@@ -118,31 +122,51 @@ class Interview:
             raise Complaint(f"--backend {backend!r}", "T008", f"{between}, too many to compare one by one")
         window = range(between.agreed, between.differs)
         short = replace(accumulation, count=between.differs, checkpoints=())
-        mine = self.hold(self.reference, accumulate(short, self.codebook, dialect, window))
-        theirs = self.hold(backend, accumulate(short, self.codebook, dialect, window))
-        for call in window:
-            if call not in theirs.windows or theirs.windows[call].sha256 != mine.windows[call].sha256:
-                return Divergent(call + 1, mine.windows[call].inputs)
+        mine = self.hold(self.reference, accumulate(short, self.codebook, dialect, window)).windows
+        theirs = found.windows
+        if not kept:
+            theirs = self.hold(backend, accumulate(short, self.codebook, dialect, window)).windows
+        asked = f"the checkpoint after {between.agreed} calls agrees" if between.agreed else "no checkpoint agrees"
+        for number in window:
+            if number not in theirs or theirs[number].sha256 != mine[number].sha256:
+                said = f"{asked}, that after {between.differs} differs"
+                return Divergent(number + 1, mine[number].inputs, said)
         raise Complaint(
             f"--backend {backend!r}", "T008", "it gave another answer when asked again: it is not pure", status=1
         )
 
-    def derivation(self, operator: str, inputs: Mapping[str, Any], path: str, index: int | None) -> list[str]:
-        """The lines in which the reference derives one output; a line that says so where it derives none."""
-        carrier, _ = driver_of(self.reference, self.codebook, self.timeout).start()
+    def _call(self, accumulation: Accumulation, number: int) -> Divergent:
+        """One call of a long run; each call of a chain needs the answers before it."""
+        if accumulation.generator != "chain":
+            contract = self.codebook[accumulation.operator].contract
+            return Divergent(number + 1, inputs_of(accumulation, contract, number))
+        run = replace(accumulation, count=number + 1, checkpoints=())
+        made = self.hold(self.reference, accumulate(run, self.codebook, DIALECTS[_WIRE], {number})).windows
+        return Divergent(number + 1, made[number].inputs)
+
+    def derivation(
+        self, backend: str, operator: str, inputs: Mapping[str, Any], path: str, index: int | None
+    ) -> list[str]:
+        """The lines in which a backend derives one output; none where it does not explain its answers."""
+        itself = frozenset(self.codebook.forms)  # no stand-in: it explains its own answers or none
+        carrier, hello = driver_of(backend, self.codebook, self.timeout, itself).start()
         try:
+            if not hello.explains:
+                return []
             params: dict[str, Any] = {"method": operator, "params": inputs, "path": path}
             if index is not None:
                 params["index"] = str(index)
             carrier.submit("tally.explain", params)
             ((_, outcome),) = carrier.wait()
         except LostBackend as error:
-            raise Complaint(self.reference, "T007", f"lost during the derivation: {describe(error.reason)}") from None
+            if backend != self.reference:
+                return []
+            raise Complaint(backend, "T007", f"lost during the derivation: {describe(error.reason)}") from None
         finally:
             carrier.kill()
         if isinstance(outcome, RawResult) and isinstance(outcome.value, dict):
             return list(map(str, outcome.value.get("lines", [])))
-        return [f"the reference derives no output of {operator}; read its contract"]
+        return []
 
     def hold(self, backend: str, talk: Talk[T]) -> T:
         """Hold one conversation; raises Complaint where the backend is not there, says no hello, or is lost."""

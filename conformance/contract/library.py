@@ -32,13 +32,14 @@ from conformance.contract.model import Contract
 from conformance.contract.parse import contract_from
 from conformance.contract.reader import Reader
 from conformance.contract.registry import ErrorCode, errors_from, registry_functions
+from conformance.contract.sequence import SequenceDeclaration, sequences_from
 from conformance.contract.shorthand import ENDING, SHARED
 from conformance.contract.source import MalformedContract, Position, Problem, Source
 from conformance.contract.suite import Suite
 from conformance.contract.types import Type, named_types
 
-_Entry = TypeVar("_Entry", Ruling, Mutant, FileFormat, LawDeclaration)
-_PARTS = ("requirements", "coverage", "rulings", "mutants", "formats", "laws")
+_Entry = TypeVar("_Entry", Ruling, Mutant, FileFormat, LawDeclaration, SequenceDeclaration)
+_PARTS = ("requirements", "coverage", "rulings", "mutants", "formats", "laws", "sequences")
 _FAMILY_FILES = (*(f"{name}.yaml" for name in _PARTS), SHARED)
 
 
@@ -66,6 +67,7 @@ class Library:
     mutants: Mapping[str, Mutant]
     formats: Mapping[str, FileFormat] = field(default_factory=dict)
     laws: Mapping[str, LawDeclaration] = field(default_factory=dict)
+    sequences: Mapping[str, SequenceDeclaration] = field(default_factory=dict)  # by operator
 
     def requirement(self, id_: str) -> Requirement | None:
         """The requirement with this id, in whichever family has it."""
@@ -128,14 +130,14 @@ class _Loader:
                     self.add_contract(contracts, places, file, folder.name, types, functions)
         requirements, coverage = self.requirements(folders), self.coverage(folders)
         rulings, mutants, formats = self.rulings(folders), self.mutants(folders), self.formats(folders)
-        laws = self.laws(folders)
+        laws, sequences = self.laws(folders), self.sequences(folders)
         if not contracts and not self.problems:
             place = Position(self.suite.shown(self.spec), 1, 1)
             self.problems.append(Problem(place, "C006", "no contract found", "is this a Tallystick checkout?"))
         if self.problems:
             raise MalformedContract(self.problems)
         contracts_by_name = LazyMapping(places, contracts.__getitem__, self.reader.digest)
-        shared = (types, errors, requirements, coverage, rulings, mutants, formats, laws)
+        shared = (types, errors, requirements, coverage, rulings, mutants, formats, laws, sequences)
         return Library(self.suite, contracts_by_name, *shared)
 
     def known(self, places: Mapping[str, Place]) -> Library:
@@ -175,6 +177,7 @@ class _Loader:
             DeferredMapping(lambda: self.mutants(folders)),
             DeferredMapping(lambda: self.formats(folders)),
             DeferredMapping(lambda: self.laws(folders)),
+            DeferredMapping(lambda: self.sequences(folders)),
         )
 
     def shared(self) -> tuple[dict[str, Type], dict[str, ErrorCode], tuple[Function, ...]]:
@@ -207,6 +210,10 @@ class _Loader:
 
     def laws(self, folders: list[FilePath]) -> dict[str, LawDeclaration]:
         return self.unique((one.name, one) for _, source in self.each(folders, "laws") for one in laws_from(source))
+
+    def sequences(self, folders: list[FilePath]) -> dict[str, SequenceDeclaration]:
+        files = self.each(folders, "sequences")
+        return self.unique((one.name, one) for _, source in files for one in sequences_from(source))
 
     def unique(self, entries: Iterable[tuple[str, _Entry]]) -> dict[str, _Entry]:
         """Entries by name; a problem where a name comes twice."""

@@ -5,11 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from conformance.lint import checks, coverage, determinism, governance, guards, names, postconditions, requirements
+from conformance.lint import (
+    checks,
+    coverage,
+    determinism,
+    governance,
+    guards,
+    names,
+    postconditions,
+    requirements,
+    sequences,
+)
 from conformance.lint.rule import Finding, Rule
 from conformance.lint.subject import Subject
 
-_MODULES: Final = (checks, coverage, determinism, governance, guards, names, postconditions, requirements)
+_MODULES: Final = (checks, coverage, determinism, governance, guards, names, postconditions, requirements, sequences)
 _OTHERS: Final = [rule for module in _MODULES for rule in vars(module).values() if isinstance(rule, Rule)]
 # Requirements may rest on any rule, the one that resolves their checks among them.
 _CODES: Final = frozenset({"L106", *(rule.code for rule in _OTHERS)})

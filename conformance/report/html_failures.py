@@ -54,9 +54,10 @@ class Apart:
 
 @dataclass(frozen=True, slots=True)
 class Parting:
-    """Where two sequences part: the elements before `agreed` are equal, one of those up to `until` is not.
+    """Where two sequences part: the elements from `begins` to `agreed` are equal, one of those up to `until` is not.
 
-    `around` holds the answered elements near that place, with their indices; `expected` is the right one at that place.
+    Of a single call of a declared sequence, `begins` is the position of its first value: what comes before was not
+    asked. `around` holds the answered elements near that place, with their indices; `expected` is the right one there.
     """
 
     unit: str
@@ -65,6 +66,8 @@ class Parting:
     count: int
     around: tuple[tuple[int, str], ...] = ()
     expected: str = ""
+    begins: int = 0
+    declared: bool = False  # whether the unit is that of a declared sequence
 
     @property
     def whole(self) -> bool:
@@ -172,7 +175,13 @@ def parting_of(entry: Entry) -> Parting | None:
     near = [(first + k, found[first + k]) for k in range(min(2 * _NEIGHBOURS + 1, len(found) - first))]
     scalars = all(isinstance(value, str | int | bool) for _, value in near)
     around = tuple((k, _element(value)) for k, value in near) if scalars else ()
-    return Parting("element", index, index + 1, len(found), around, _element(entry["difference"]["expected"]))
+    expected = _element(entry["difference"]["expected"])
+    place = entry.get("details", {}).get("sequence")
+    if place is not None and 0 <= place["begins"] <= place["position"] < place["length"]:
+        at, begins = place["position"], place["begins"]
+        around = tuple((begins + k, value) for k, value in around)
+        return Parting(place["unit"], at, at + 1, place["length"], around, expected, begins, True)
+    return Parting("element", index, index + 1, len(found), around, expected)
 
 
 def _element(value: Any) -> str:

@@ -259,8 +259,10 @@ def _shown(value: Any) -> str:
 
 def record_of(run: RunResult, library: Library) -> Record:
     """The record of a run; a function of what was judged alone, its observations left out."""
+    from conformance.report.sequence_place import with_places  # it compiles expressions; who reads a record does not
+
     excused = run.excused
-    entries = [entry_of(result, result.check.id in excused) for result in run.results]
+    entries = list(with_places((entry_of(result, result.check.id in excused) for result in run.results), library))
     entries.sort(key=lambda entry: str(entry["id"]))
     backend = {**asdict(run.backend), "operators": sorted(run.backend.operators)}
     diagnosis: dict[str, Any] | None = asdict(run.diagnosis) if run.diagnosis is not None else None

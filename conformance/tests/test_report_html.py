@@ -6,6 +6,7 @@ import base64
 import hashlib
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -164,6 +165,15 @@ def test_accumulated_calls_part_between_two_checkpoints() -> None:
     assert (found.unit, found.agreed, found.until, found.count) == ("call", 64, 128, 1000)
     said = " ".join(html_page([record(summed(64, 128, 1000))], [None], None).split())
     assert "The first 64 of 1000 calls agree. The first call that differs is one of 65 to 128." in said
+
+
+def test_a_value_of_a_declared_sequence_is_drawn_at_its_place_in_the_whole() -> None:
+    place = {"unit": "sample", "begins": 960, "position": 999, "length": 1000}
+    told = replace(sequence(39, 40), details={"sequence": place})
+    said = " ".join(html_page([record(told)], [None], None).split())
+    assert 'x="614.4" y="6" width="25.0"' in said
+    assert "Sample 999 of 1000 differs. The call gives the samples from 960 on; those before it agree." in said
+    assert '<th scope="row">sample</th>' in said
 
 
 def test_a_failure_has_its_facts_its_call_its_commands_and_those_alike() -> None:

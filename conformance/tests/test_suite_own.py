@@ -56,6 +56,34 @@ def test_a_new_suite_passes(own: Path, command: list[str], capsys: Capture) -> N
     assert status_of(command) == 0, "".join(capsys.readouterr())
 
 
+SEQUENCES = """\
+sequences:
+- operator: Bounds.Clamp_v1
+  case: Bounds.Clamp_v1::values::value=0,low=10,high=20
+  unit: number
+  position: value
+  length: high + 10u
+  values: clamped
+  derivation:
+  - {step: not_above, value: "min(value, high)"}
+  - {step: answer, told: clamped}
+"""
+
+
+def test_a_sequence_is_declared_beside_the_contracts(own: Path, capsys: Capture) -> None:
+    file = own / "spec/bounds/sequences.yaml"
+    file.write_text(SEQUENCES)
+    assert status_of(["lint"]) == 0
+    capsys.readouterr()
+    assert status_of(["explain", OPERATOR, "--position", "25"]) == 0
+    page = capsys.readouterr().out
+    assert "number 25 of 30: call 26 of 30" in " ".join(page.split())
+    assert page.rstrip().endswith("not_above  20\n    answer     20")
+    edit(file, "high + 10u", "hihg + 10u")
+    assert status_of(["explain", OPERATOR, "--position", "25"]) == 2
+    assert "sequences.yaml:6:11: C004" in capsys.readouterr().err
+
+
 def test_a_run_says_that_one_implementation_alone_made_the_vectors(own: Path, capsys: Capture) -> None:
     assert status_of(["run", "--output", "out"]) == 0
     said = "CONFORMANT: 1 of 1 operator, profile standard, crash safety not tried, warning: 46 vectors of one"

@@ -58,8 +58,50 @@ def plants(make: Callable[[Path], object]) -> Sin:
     return sin
 
 
+def parts(wrong: Callable[[int], bool]) -> Sin:
+    """The values of a sequence at some positions are others: of a batch, of a block, of a stream whose chunks count."""
+
+    def sin(request: Request, answer: Answer) -> Answer:
+        result, params = answer.get("result", {}), request["params"]
+        if "batch_sample_indices" in result:
+            begins, values = int(params["cursor_in"]["global_index"]), result["batch_sample_indices"]
+            result["batch_sample_indices"] = [
+                str(int(value) ^ 1) if wrong(begins + k) else value for k, value in enumerate(values)
+            ]
+        elif "chunk" in result and wrong(int(result["chunk"]["chunk_id"])):
+            result["chunk"]["tokens"][0] += 1
+        return answer
+
+    return sin
+
+
+def dies(place: int) -> Sin:
+    """It ends where a batch begins at a position or behind it."""
+
+    def sin(request: Request, answer: Answer) -> Answer:
+        if int(request["params"].get("cursor_in", {}).get("global_index", 0)) >= place:
+            os._exit(3)
+        return answer
+
+    return sin
+
+
+def rotates(request: Request, answer: Answer) -> Answer:
+    """The first block comes last."""
+    if "block_order" in answer.get("result", {}):
+        first, *rest = answer["result"]["block_order"]
+        answer["result"]["block_order"] = [*rest, first]
+    return answer
+
+
+AT_A_PLACE: dict[str, Callable[[int], Sin]] = {
+    "wrong-from": lambda place: parts(lambda position: position >= place),
+    "wrong-at": lambda place: parts(lambda position: position == place),
+    "dies-from": dies,
+}
 SINS: dict[str, Sin] = {
     "none": lambda request, answer: answer,
+    "rotates": rotates,
     "believes": believes,
     "rolls-back": rolls_back,
     "empties": plants(Path.touch),
@@ -70,7 +112,9 @@ SINS: dict[str, Sin] = {
 
 
 def main(sin: str, backend: str, declared: list[str]) -> None:
-    """Pass requests on, one at a time."""
+    """Pass requests on, one at a time; a sin may have a place: `wrong-from:700`."""
+    name, _, place = sin.partition(":")
+    sinful = AT_A_PLACE[name](int(place)) if place else SINS[name]
     command = resolve(backend, Suite(ROOT, backends={backend: f"python -P -m impl.serve {backend}"}))
     served = subprocess.Popen(
         command.arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=command.environment, bufsize=0
@@ -90,7 +134,7 @@ def main(sin: str, backend: str, declared: list[str]) -> None:
             answer["result"]["name"] = "partly"
             say(answer)
         else:
-            say(SINS[sin](request, answer))
+            say(sinful(request, answer))
     served.kill()
 
 

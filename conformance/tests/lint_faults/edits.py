@@ -14,6 +14,7 @@ from conformance.contract.library import Library
 from conformance.contract.model import Contract
 from conformance.contract.parse import contract_from
 from conformance.contract.registry import registry_functions
+from conformance.contract.sequence import SequenceDeclaration, sequences_from
 from conformance.contract.source import Path
 from conformance.lint.call import memory_of
 from conformance.lint.subject import Subject
@@ -134,6 +135,14 @@ def with_coverage(subject: Subject, family: str, edit: Edit) -> Subject:
     source = subject.library.coverage[family].source
     page = coverage_from(replace(source, value=edit(Tree(source.value)).value), family)
     return with_tables(subject, coverage={**subject.library.coverage, family: page})
+
+
+def with_sequences(subject: Subject, declaration: SequenceDeclaration, edit: Edit) -> Subject:
+    """The subject with the sequences.yaml of one declaration edited; its other sequences are left out."""
+    source = replace(declaration.source, value=edit(Tree(declaration.source.value)).value)
+    place = declaration.path[-1]
+    changed = next(one for one in sequences_from(source) if one.path[-1] == place)
+    return with_tables(subject, sequences={declaration.operator: changed})
 
 
 def with_tables(subject: Subject, **tables: Any) -> Subject:

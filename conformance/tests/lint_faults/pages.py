@@ -9,6 +9,7 @@ from functools import partial
 from conformance.contract.family import Passage, Requirement
 from conformance.contract.machine_file import OPEN_HANDLE
 from conformance.contract.model import Contract
+from conformance.contract.sequence import SequenceDeclaration
 from conformance.lint.checks import check_of, check_text, claimable, mentions
 from conformance.lint.subject import Subject
 from conformance.tests.lint_faults.edits import (
@@ -19,6 +20,7 @@ from conformance.tests.lint_faults.edits import (
     with_contract,
     with_coverage,
     with_requirements,
+    with_sequences,
     with_tables,
 )
 
@@ -49,6 +51,10 @@ def page_faults(subject: Subject) -> Iterator[Fault]:
         yield Fault("L105", f"{id_} removed", partial(with_tables, subject, rulings=rulings))
         more = {**subject.library.rulings, "ZA99": replace(ruling, id="ZA99", requirements=())}
         yield Fault("L105", f"{id_} under a number that nothing names", partial(with_tables, subject, rulings=more))
+    for declaration in subject.library.sequences.values():
+        for name, edit in _sequence_edits(declaration):
+            where = f"sequence of {declaration.operator}: {name}"
+            yield Fault("L205", where, partial(with_sequences, subject, declaration, edit))
     for code, error in subject.library.errors.items():
         errors = {**subject.library.errors, code: replace(error, message=error.message.rstrip("."))}
         yield Fault("L403", f"{code} without a full stop", partial(with_tables, subject, errors=errors))
@@ -70,6 +76,28 @@ def _row_edits(k: int, row: Requirement) -> Iterator[tuple[str, str, Edit]]:
             yield "L401", "excluded though it is tested", lambda tree: exclude(tree.drop(checks))
     yield "L401", "twice", lambda tree: tree.add(("requirements",), tree.at(("requirements", k)))
     yield "L403", "excluded in one word", put(("requirements", k, "excluded"), "untestable")
+
+
+def _sequence_edits(declaration: SequenceDeclaration) -> Iterator[tuple[str, Edit]]:
+    where = declaration.path
+    yield "an unknown operator", put((*where, "operator"), "No.Such.Operator")
+    yield "an unknown case", put((*where, "case"), f"{declaration.case}x")
+    if declaration.replay is not None:
+        yield "an unknown step", put((*where, "replay", "round", 0), "no-such-step")
+        return
+    yield "a case of another operator", put((*where, "case"), "UML_OS.Error.Emit_v1::no-such::case")
+    yield "an input that is not there", put((*where, "position"), f"{declaration.at}x")
+    yield "an output that is not there", put((*where, "values"), f"{declaration.values}x")
+    yield "a length that is no number", put((*where, "length"), "true")
+    for k, step in enumerate(declaration.steps):
+        here = (*where, "derivation", k)
+        if step.call:
+            yield f"{step.name}: an unknown helper", put((*here, "call"), f"{step.call}x")
+            yield f"{step.name}: an output that is not there", put((*here, "path"), f"{step.path}x")
+            yield f"{step.name}: a missing input", drop((*here, "use" if step.uses else "with"))
+        if step.value:
+            yield f"{step.name}: a name that is not there", put((*here, "value"), f"no_such_name + {step.value}")
+        yield f"{step.name}: a name that is taken", put((*here, "step"), "position")
 
 
 def _passage_edits(k: int, passage: Passage) -> Iterator[tuple[str, str, Edit]]:

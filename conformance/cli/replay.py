@@ -1,0 +1,166 @@
+"""A sequence without random access, replayed from its beginning by the backend and then by the reference."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from conformance.backend.driver import Call, Talk
+from conformance.backend.outcome import Lost, Observed, ProtocolError
+from conformance.cli.console import Complaint
+from conformance.cli.pair import Pair, expected_of
+from conformance.contract.sequence import SequenceDeclaration
+from conformance.vectors.case import CallStep, Case, FileStep, Step, label
+from conformance.vectors.difference import Difference, difference
+from conformance.vectors.exchange import Exchange, Stage
+from conformance.vectors.temp_roots import StepRefused
+
+BEFORE: Final = -1  # the round of the steps that are taken once
+Tell = Callable[[int, Exchange], bool]  # the round and what was answered; whether to stop
+
+
+@dataclass(frozen=True, slots=True)
+class Parted:
+    """One call of a replay: its round, what the reference and the backend made of it, and where they differ.
+
+    `rounds` are the rounds that the backend and the reference went through.
+    """
+
+    round: int
+    mine: Exchange
+    theirs: Observed | None
+    difference: Difference | None
+    rounds: tuple[int, int]
+    only: bool  # whether the rounds before were not compared
+    answers: tuple[Exchange, ...]  # of the reference in this round, this one included
+
+
+@dataclass(slots=True)
+class _Heard:
+    """What one side answered, in order; a conversation that is held again begins anew."""
+
+    answers: list[tuple[int, Exchange]] = field(default_factory=list)
+
+    @property
+    def rounds(self) -> int:
+        """How many rounds were begun."""
+        return self.answers[-1][0] + 1 if self.answers else 0
+
+
+def replayed(declaration: SequenceDeclaration, case: Case, pair: Pair, only: int | None) -> Parted | None:
+    """The first call that the backend answers otherwise than the reference; None where there is none.
+
+    With `only`, the rounds before are not compared, and the last call of that round is found where all are equal.
+    """
+    replay = declaration.replay
+    assert replay is not None
+    if only is not None and not 0 <= only < replay.times:
+        hint = f"the sequence has the positions 0 to {replay.times - 1}"
+        raise Complaint(f"--position {only}", "T003", f"there is no {declaration.unit} {only}", hint)
+    steps, rounds = steps_of(declaration, case), replay.times if only is None else only + 1
+    heard, lost = _Heard(), None
+    if pair.backend is not None:
+
+        def start() -> Talk[bool]:
+            heard.answers.clear()
+            return _talk(steps, rounds, pair, lambda number, one: _keep(heard, number, one))
+
+        lost = pair.backend.asker.hold(start)
+    found: list[Parted] = []
+    mine = _Heard()
+    answers: list[tuple[int, Exchange]] = []
+
+    def compare(number: int, one: Exchange) -> bool:
+        place = len(mine.answers)
+        mine.answers.append((number, one))
+        theirs: Observed | None = None
+        parted: Difference | None = None
+        if pair.backend is not None:
+            theirs = heard.answers[place][1].observed if place < len(heard.answers) else _end(lost)
+            contract = pair.codebook[one.operator].contract
+            parted = difference(
+                expected_of(pair.reference.name, one.observed), theirs, contract.outputs, contract.failure
+            )
+        if only is not None and number < only:
+            return False
+        if answers and answers[0][0] != number:
+            answers.clear()
+        answers.append((number, one))
+        if parted is not None or only is not None:
+            so_far = tuple(exchange for _, exchange in answers)
+            found[:] = [Parted(number, one, theirs, parted, (heard.rounds, number + 1), only is not None, so_far)]
+        return parted is not None
+
+    def again() -> Talk[bool]:
+        mine.answers.clear()
+        answers.clear()
+        found.clear()
+        return _talk(steps, rounds, pair, compare)
+
+    gone = pair.reference.asker.hold(again)
+    if isinstance(gone, Lost):
+        expected_of(pair.reference.name, gone)
+    return found[0] if found else None
+
+
+def _keep(heard: _Heard, number: int, one: Exchange) -> bool:
+    heard.answers.append((number, one))
+    return False
+
+
+def _end(lost: object) -> Lost:
+    """What takes the place of an answer that never came."""
+    return lost if isinstance(lost, Lost) else ProtocolError("the replay had ended before")
+
+
+def steps_of(declaration: SequenceDeclaration, case: Case) -> tuple[Sequence[Step], Sequence[Step]]:
+    """The steps of a case that are taken once, with the file steps before the last of them, and those of a round.
+
+    Raises Complaint where the case has no step of a name.
+    """
+    replay = declaration.replay
+    assert replay is not None
+    named = {step.name: place for place, step in enumerate(case.steps) if isinstance(step, CallStep)}
+    for name in (*replay.before, *replay.round):
+        if name not in named:
+            message = f"{case.id} has no step {name!r}"
+            raise Complaint(case.id, "T003", message, f"its steps are {', '.join(named)}")
+    last = max((named[name] for name in replay.before), default=0)
+    before = [
+        step
+        for place, step in enumerate(case.steps)
+        if (isinstance(step, CallStep) and step.name in replay.before) or (isinstance(step, FileStep) and place < last)
+    ]
+    return before, [case.steps[named[name]] for name in replay.round]
+
+
+def _talk(steps: tuple[Sequence[Step], Sequence[Step]], rounds: int, pair: Pair, tell: Tell) -> Talk[bool]:
+    """Take the steps before, then the rounds, until `tell` says to stop; whether all were taken.
+
+    A step that needs what was not answered ends it too.
+    """
+    with Stage(pair.codebook, pair.reference.asker.dialect) as stage:
+        for number in range(BEFORE, rounds):
+            for place, step in enumerate(steps[0] if number == BEFORE else steps[1], start=1):
+                try:
+                    made = yield from _take(stage, step)
+                except StepRefused as refused:
+                    assert isinstance(step, FileStep)
+                    raise Complaint(label(step, place), "T008", str(refused)) from None
+                except KeyError:
+                    return False
+                if made is not None and tell(number, made):
+                    return False
+    return True
+
+
+def _take(stage: Stage, step: Step) -> Generator[Sequence[Call], Any, Exchange | None]:
+    """Take one step; raises KeyError where it needs what an earlier one did not answer."""
+    if isinstance(step, FileStep):
+        stage.take(step)
+        return None
+    assert isinstance(step, CallStep)
+    inputs = stage.inputs(step)
+    (outcome,) = yield [stage.call(step.operator, inputs)]
+    return stage.note(step.name, step.operator, inputs, outcome)

@@ -1,0 +1,321 @@
+"""`tally explain` over a sequence: which call it is about, where two sequences part, and the steps behind one value."""
+
+from __future__ import annotations
+
+from base64 import b64decode
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from conformance.backend.outcome import Observed, ObservedResult
+from conformance.cli.console import Complaint, nearest
+from conformance.cli.pair import Pair
+from conformance.cli.replay import BEFORE, Parted
+from conformance.codec.form import array_of
+from conformance.contract.library import Library
+from conformance.contract.sequence import SequenceDeclaration
+from conformance.contract.types import ListOf
+from conformance.report.failure import Fact, cut, first_difference, json_text
+from conformance.trial.derivation import Derived, Side, Standing, derive
+from conformance.trial.divergence import Boundary, bisected, swept
+from conformance.vectors.call_sequence import CallSequence, Extent, Inputs, call_sequence
+from conformance.vectors.case import Case
+from conformance.vectors.compact import expanded
+from conformance.vectors.corpus import Corpus
+from conformance.vectors.difference import Difference
+from conformance.vectors.leaf import type_at, value_at
+
+_NEIGHBOURS: Final = 3  # values on each side of the one that is derived
+_WIDEST: Final = 24  # characters of a value in a column
+_NAMED: Final = 24  # calls that are named
+
+
+@dataclass(frozen=True, slots=True)
+class Located:
+    """One call of a sequence, and the place in its answer: the position, and the index of its value."""
+
+    inputs: Inputs
+    position: int
+    index: int
+    facts: Sequence[Fact]
+    parted: bool = False  # whether a search found it
+
+
+def declared_sequence(library: Library, operator: str) -> SequenceDeclaration:
+    """The sequence of an operator or of the machine of an operation; raises Complaint."""
+    contract = library.contracts[operator]
+    name = operator if contract.machine is None else contract.machine.name
+    found = library.sequences.get(name)
+    if found is None:
+        known = sorted(library.sequences)
+        hint = f"sequences are declared in sequences.yaml: {', '.join(known) or 'there is none'}"
+        raise Complaint(operator, "T008", "no sequence of it is declared", hint)
+    return found
+
+
+def case_of(declaration: SequenceDeclaration, corpus: Corpus) -> Case:
+    """The frozen case that a sequence begins with; raises Complaint."""
+    try:
+        return corpus.find(declaration.case)
+    except KeyError:
+        hint = nearest(declaration.case, [known.id for known in corpus])
+        raise Complaint(str(declaration.position), "T003", f"no vector has the id {declaration.case!r}", hint) from None
+
+
+def beginning(case: Case) -> Inputs:
+    """The inputs of a case with which a sequence begins; raises Complaint where it is a trace."""
+    if case.kind == "trace":
+        raise Complaint(case.id, "T008", "a trace begins no sequence", "name a case of one call, or a long run")
+    return case.accumulation.inputs if case.accumulation is not None else dict(expanded(case.calls[0].inputs))
+
+
+@dataclass(frozen=True, slots=True)
+class Searched:
+    """A sequence of calls over some inputs."""
+
+    sequence: CallSequence
+    base: Inputs
+    extent: Extent
+    pair: Pair
+
+    def native(self, inputs: Inputs) -> Inputs:
+        """Wire inputs as expressions read them."""
+        found: Inputs = self.pair.codebook[self.sequence.contract.operator].inputs.to_native(inputs)
+        return found
+
+    def call(self, number: int) -> tuple[int, Inputs]:
+        """Where a call begins, and its inputs."""
+        position = self.extent.start + number * self.extent.stride
+        return position, self.sequence.inputs(self.base, position)
+
+    @property
+    def told(self) -> str:
+        """What the sequence is, in words."""
+        unit, extent = self.sequence.declaration.unit, self.extent
+        return f"{unit}s {extent.start} to {extent.length - 1}, {extent.calls} calls of {extent.stride}"
+
+    def path(self, index: int) -> str:
+        """Where in an answer the value with an index is."""
+        values = self.sequence.declaration.values
+        return f"{values}[{index}]" if self.listed else values
+
+    @property
+    def listed(self) -> bool:
+        """Whether a call gives a list of values."""
+        return isinstance(type_at(self.sequence.contract.outputs, self.sequence.declaration.values), ListOf)
+
+    def at(self, position: int) -> Located:
+        """The call that gives the value of a position; raises Complaint where there is none."""
+        unit, extent = self.sequence.declaration.unit, self.extent
+        place = f"--position {position}"
+        if not extent.start <= position < extent.length:
+            hint = f"the sequence has the positions {extent.start} to {extent.length - 1}" if extent.calls else ""
+            raise Complaint(place, "T003", f"there is no {unit} {position}", hint or "the sequence is empty")
+        number = extent.call_of(position)
+        begin, inputs = self.call(number)
+        first = self.sequence.first(self.native(inputs), begin)
+        note = f"call {number + 1} of {extent.calls}, which begins at {begin}; its first {unit} is {first}"
+        index = position - first
+        if index < 0:
+            raise Complaint(place, "T003", f"the call for it begins behind it: {note}", "ask for another position")
+        return Located(inputs, position, index, [Fact("where", f"{unit} {position} of {extent.length}: {note}")])
+
+    def first_difference(self, every: bool) -> Located | Sequence[Fact]:
+        """The first call that is found to differ; the facts of the search alone where none is."""
+        parted: dict[int, Difference] = {}
+
+        def first_of(calls: range) -> int | None:
+            found = self.pair.first_apart(self.sequence.contract.operator, [self.call(one)[1] for one in calls])
+            if found is None:
+                return None
+            number = calls[found[0]]
+            parted[number] = found[1]
+            return number
+
+        def differs(call: int) -> bool:
+            return first_of(range(call, call + 1)) is not None
+
+        count = self.extent.calls
+        boundary = swept(count, first_of) if every else bisected(count, differs)
+        facts = [_asked(boundary, every)]
+        if boundary.differs is None:
+            said = f"all {len(boundary.asked)} calls that were asked agree"
+            return [*facts, Fact("found", said), *_unasked(boundary)]
+        begin, inputs = self.call(boundary.differs)
+        first = self.sequence.first(self.native(inputs), begin)
+        index = self.index_of(parted[boundary.differs])
+        position = begin if index is None else first + index
+        unit = self.sequence.declaration.unit
+        told = f"{unit} {position} of {self.extent.length}, in call {boundary.differs + 1}, which begins at {begin}"
+        before = "; the call before it agrees" if boundary.differs else ""
+        facts += [Fact("parts at", told + before), *_unasked(boundary)]
+        return Located(inputs, position, index or 0, facts, True)
+
+    def index_of(self, parted: Difference) -> int | None:
+        """Which of the values of a call a difference is about; None where it is about none."""
+        values = self.sequence.declaration.values
+        if parted.path == values:
+            return 0
+        number = parted.path.removeprefix(f"{values}[").removesuffix("]")
+        return int(number) if number.isdigit() and number != parted.path else None
+
+
+def _asked(boundary: Boundary, every: bool) -> Fact:
+    named = ", ".join(str(call + 1) for call in boundary.asked[:_NAMED])
+    more = ", ..." if len(boundary.asked) > _NAMED else ""
+    how = "in order" if every else "by bisection"
+    return Fact("searched", f"{len(boundary.asked)} of {boundary.count} calls, {how}: {named}{more}")
+
+
+def _unasked(boundary: Boundary) -> list[Fact]:
+    if boundary.certain:
+        return [Fact("certain", "every call before it was asked" if boundary.differs else "every call was asked")] * (
+            boundary.differs != 0
+        )
+    where = "before it" if boundary.differs is not None else "in all"
+    said = f"{boundary.unasked} calls {where} were not asked; a mistake that comes and goes may be there too"
+    return [Fact("uncertain", f"{said}: --every asks each")]
+
+
+def searched(library: Library, operator: str, base: Inputs, pair: Pair) -> Searched:
+    """The sequence of an operator over some inputs; raises Complaint, MalformedContract."""
+    sequence = call_sequence(declared_sequence(library, operator), library)
+    pair.required(operator)
+    native = pair.codebook[operator].inputs.to_native(base)
+    extent = sequence.extent(base, native)
+    refused = sequence.contract.refusal(native)
+    if extent is None or refused is not None:
+        why = "the inputs give the sequence no length" if refused is None else f"the call is refused: {refused.id}"
+        raise Complaint(operator, "T008", why, "begin with the inputs of another case")
+    return Searched(sequence, base, extent, pair)
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """One call, and what the reference and the backend made of it."""
+
+    operator: str
+    inputs: Inputs
+    mine: Observed
+    theirs: Observed | None
+
+
+def steps_behind(answers: Answers, library: Library, pair: Pair, index: int) -> list[str]:
+    """The lines of the derivation of one value of a call; none where its operator declares no steps."""
+    declaration = library.sequences.get(answers.operator)
+    if declaration is None or not declaration.steps:
+        return []
+    sequence = call_sequence(declaration, library)
+    native = pair.codebook[answers.operator].inputs.to_native(answers.inputs)
+    extent = sequence.extent(answers.inputs, native)
+    if extent is None:
+        return []
+    first = sequence.first(native, extent.start)
+    mine = Side(answers.mine, pair.reference.ask)
+    other = pair.backend
+    theirs = None if other is None or answers.theirs is None else Side(answers.theirs, other.ask, other.declared)
+    steps = derive(sequence, native, answers.inputs, (first + index, index), mine, theirs)
+    name = None if other is None else other.name
+    lines = [f"    of {declaration.unit} {first + index}, which is value {index} of the answer", *table(steps, name)]
+    for side, answer in (("reference", answers.mine), ("backend", answers.theirs)):
+        near = around(answer, declaration.values, index, first)
+        lines += [f"    {side:<9}  {near}"] if near else []
+    return [*lines, ""]
+
+
+def side_by_side(mine: Sequence[str], theirs: Sequence[str]) -> Iterator[str]:
+    """The words in which the reference derives a value, with the backend's where they differ; the first has a mark."""
+    marked = False
+    for number, line in enumerate(mine):
+        other = theirs[number] if number < len(theirs) else line
+        if other == line:
+            yield f"    {line}"
+            continue
+        yield f"  {' ' if marked else '>'} reference: {line}"
+        yield f"    backend:   {other}"
+        marked = True
+    yield from (f"    backend:   {line}" for line in theirs[len(mine) :] if mine)
+
+
+def told(declaration: SequenceDeclaration) -> str:
+    """What a replay is, in words."""
+    replay = declaration.replay
+    assert replay is not None
+    return f"{replay.times} rounds of {', '.join(replay.round)}, replayed: no call goes to a position"
+
+
+def replay_facts(found: Parted, declaration: SequenceDeclaration, pair: Pair) -> Iterator[Fact]:
+    """Which call of a replay it is about, and what was asked."""
+    backend, reference = found.rounds
+    if pair.backend is not None:
+        yield Fact("searched", f"{backend} rounds of the backend, {reference} of the reference")
+    if found.round == BEFORE:
+        yield Fact("parts at" if found.difference else "where", "a step before the first round")
+        return
+    assert declaration.replay is not None
+    where = f"{declaration.unit} {found.round} of {declaration.replay.times}"
+    if found.difference is None:
+        yield Fact("where", where)
+    else:
+        yield Fact("parts at", where if found.only else f"{where}; all calls before are answered alike")
+    for one in found.answers[:-1]:
+        said = json_text(one.observed.fields) if isinstance(one.observed, ObservedResult) else str(one.observed)
+        yield Fact("before", cut(f"{one.step}: {said}"))
+
+
+def table(steps: Sequence[Derived], backend: str | None) -> Iterator[str]:
+    """A derivation as lines of at most 80 columns; the first step that differs has a mark."""
+    if not steps:
+        return
+    width = max(len("step"), *(len(one.step) for one in steps))
+    room = 80 - 4 - width - 2
+    column = room if backend is None else min(_WIDEST, (room - 2) // 2)
+    if backend is not None:
+        yield f"    {'step':<{width}}  {'reference':<{column}}  backend"
+    marked = False
+    for one in steps:
+        left, right = _columns(one, column)
+        mark = " "
+        if one.standing is Standing.DIFFERS and not marked:
+            mark, marked = ">", True
+        line = f"  {mark} {one.step:<{width}}  {left:<{column}}"
+        yield line.rstrip() if backend is None else f"{line}  {right}"
+
+
+def _columns(one: Derived, column: int) -> tuple[str, str]:
+    left = _text(one.reference)
+    if one.standing in (Standing.GIVEN, Standing.UNDECLARED, Standing.UNASKED):
+        return _cut(left, column, 0), f"({one.standing.value})"
+    right = _text(one.backend)
+    at = first_difference(left, right) if left != right else 0
+    return _cut(left, column, at), _cut(right, column, at)
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, dict) and value.keys() == {"dtype", "shape", "data"}:
+        return str(array_of(value["dtype"], value["shape"], b64decode(value["data"])).tolist())
+    return value if isinstance(value, str) else json_text(value)
+
+
+def _cut(text: str, column: int, at: int) -> str:
+    """A text that fits a column and shows the character at `at`."""
+    if len(text) <= column:
+        return text
+    if at < column - 3:
+        return f"{text[: column - 3]}..."
+    start = min(at - 4, len(text) - column + 3)
+    rest = text[start : start + column - 3]
+    return f"...{rest}" if start + column - 3 >= len(text) else f"...{rest[:-3]}..."
+
+
+def around(answer: Observed | None, values: str, index: int, first: int) -> str:
+    """The values near one, with the position of the first of them; empty where there is no list."""
+    try:
+        found = value_at(answer.fields, values) if isinstance(answer, ObservedResult) else None
+    except KeyError:
+        return ""
+    if not isinstance(found, list) or index >= len(found) + _NEIGHBOURS:
+        return ""
+    start = max(index - _NEIGHBOURS, 0)
+    near = found[start : index + _NEIGHBOURS + 1]
+    return f"from {first + start}: {', '.join(_cut(_text(one), _WIDEST, 0) for one in near)}"
