@@ -14,6 +14,7 @@ from conformance.backend.resolve import BackendNotFound
 from conformance.cli.console import Complaint, nearest, parted, say, shown_progress
 from conformance.cli.specification import specification
 from conformance.contract.source import Problem
+from conformance.lint.call import agreement
 from conformance.vectors.build import build
 from conformance.vectors.check import Change, check, compare
 from conformance.vectors.corpus import CorruptedCorpus
@@ -97,22 +98,29 @@ def _shared(function: Callable[..., Any]) -> Callable[..., Any]:
     "--only",
     multiple=True,
     metavar="OPERATOR",
-    help="Derive this operator again, and of the others only new questions; repeatable.",
+    help="Derive every case of this operator again, changed or not; repeatable.",
 )
-@click.option("--changed", is_flag=True, help="Derive only the cases whose question is new or changed.")
+@click.option("--changed/--all", default=True, show_default=True, help="Derive what changed, or every case again.")
 def build_command(jobs: int, profile: str, only: tuple[str, ...], changed: bool) -> int:
-    """Derive every case and write what changed. If there is any problem, nothing is written.
+    """Derive the cases that changed, and write them. If there is any problem, nothing is written.
 
-    `--only` and `--changed` keep the frozen answers of all other cases; `tally vectors check` derives them all.
+    A case is derived if its question is new, if its frozen answer contradicts the contract as it now is, or if other
+    backends confirm it. An answer stays frozen if only the reference changed: `tally run` shows what it now answers,
+    `--only OPERATOR` or `--all` freezes its new answers, and `tally vectors check` derives every case and compares.
+
+    \b
+    Examples:
+      tally vectors build
+      tally vectors build --only Bounds.Clamp_v1
     """
     library = specification()
     operators = sorted(name for name, contract in library.contracts.items() if contract.method is None)
     for name in only:
         if name not in operators:
             raise Complaint(f"--only {name!r}", "T003", "no contract has this operator", nearest(name, operators))
-    wanted = frozenset(only) if only or changed else None
+    wanted = frozenset(only) if only or (changed and profile != _FULL) else None
     with _named_failures(), _meter() as progress:
-        built, touched = build(library, jobs, profile == _FULL, progress, only=wanted)
+        built, touched = build(library, jobs, profile == _FULL, progress, only=wanted, agrees=agreement(library))
     if built.problems:
         _tell(built.problems)
         say(f"{len(built.problems)} problems: nothing was written", err=True)
