@@ -194,9 +194,10 @@ class Contract:
 
     def of_one(self, suite: Suite) -> bool:
         """Whether the contract, or the suite, declares that one implementation alone derives the values."""
-        if self.confirmed_by is None:
-            return suite.confirm == ()
-        return not self.confirmed_by and bool(suite.reference)
+        if not self.confirmed_by and suite.confirm == ():
+            return True
+        # Of a machine an empty list says that pins and the machine itself confirm all.
+        return self.confirmed_by == () and self.machine is None and bool(suite.reference)
 
     @property
     def major(self) -> int:
