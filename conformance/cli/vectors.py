@@ -12,12 +12,13 @@ from conformance.backend.hello import BadHello
 from conformance.backend.outcome import LostBackend, describe
 from conformance.backend.resolve import BackendNotFound
 from conformance.cli.console import Complaint, nearest, parted, say, shown_progress
-from conformance.cli.specification import specification
+from conformance.cli.specification import contract_named, specification
+from conformance.codec.codebook import codebook_of
 from conformance.contract.source import Problem
 from conformance.lint.call import agreement
 from conformance.vectors.build import build
 from conformance.vectors.check import Change, check, compare
-from conformance.vectors.corpus import CorruptedCorpus
+from conformance.vectors.corpus import CorruptedCorpus, load_corpus
 from conformance.vectors.lock import BadLock
 
 FINE, BAD = 0, 1
@@ -130,6 +131,37 @@ def build_command(jobs: int, profile: str, only: tuple[str, ...], changed: bool)
     kept = f", {len(built.reused)} kept as frozen" if built.reused else ""
     say(f"{len(built.corpus)} cases{kept}; {len(touched)} files changed")
     return FINE
+
+
+@command.command("suggest")
+@click.argument("operator")
+def suggest_command(operator: str) -> int:
+    """Print the cases that OPERATOR lacks, ready to paste into its contract.
+
+    Both sides of every guard, right beside its boundaries, pairs of neighbouring faults, edge cases, failures that no
+    guard foresees, groups along an axis and beside a limit: found by solving the comparisons of the guards and by
+    fuzzing, and answered by the reference as the contract says. What was not found is said with a reason. Exit status:
+    0 all that is missing was found, 1 not all, 2 no judgement.
+
+    \b
+    Examples:
+      tally vectors suggest Bounds.Clamp_v1
+      tally vectors suggest Queue --suite contracts
+    """
+    from conformance.cli.suggest import page_of, shown
+    from conformance.lint.subject import subject_of
+
+    library = specification()
+    contract = contract_named(library, operator)
+    try:
+        cases = tuple(load_corpus(library.suite))
+    except CorruptedCorpus:
+        cases = ()  # nothing is frozen yet
+    with _named_failures():
+        page = page_of(contract, library, codebook_of(library), subject_of(library, cases).calls(contract.operator))
+    lines = shown(page, contract.operator)
+    say("\n".join(lines) if lines else f"# {contract.operator} lacks no case")
+    return BAD if page.left else FINE
 
 
 @command.command("check")

@@ -215,6 +215,12 @@ class Evaluator:
         self._compiled: dict[str, Expression | None] = {}
         self._values: dict[str, dict[FrozenCall, Any]] = {}
 
+    def forgetful(self) -> Evaluator:
+        """An evaluator that has compiled the same expressions and knows no call."""
+        fresh = Evaluator(self.contract)
+        fresh._compiled = self._compiled
+        return fresh
+
     def serves(self, contract: Contract) -> bool:
         """Whether the contract's expressions see the same variables as those of this evaluator."""
         mine = self.contract
