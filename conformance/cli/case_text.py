@@ -11,8 +11,9 @@ from conformance.contract.types import Struct
 from conformance.trial.fuzz.program import natural
 
 WIDTH: Final = 120
-_PIECE: Final = 80  # letters of a piece of a long text
+_PIECE: Final = 80  # letters of a piece of a long text, as YAML
 _LONG: Final = 60  # letters, or items, that are not written in full where they repeat
+_PLAIN: Final = re.compile(r"(?!(true|false)\Z)[A-Za-z_][\w.-]*\Z", re.ASCII)
 _ODD: Final = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff\ud800-\udfff]")
 
 
@@ -43,7 +44,7 @@ def _words(value: Any) -> Iterator[str]:
             yield "{"
             for k, (key, part) in enumerate(short.items()):
                 first, *rest = _words(part)
-                name = key if re.fullmatch(r"[A-Za-z_][\w.-]*", key) else yaml_text(key)
+                name = key if _PLAIN.match(key) else yaml_text(key)
                 yield from [","] if k else []
                 yield f"{name}: {first}"
                 yield from rest
@@ -73,9 +74,20 @@ def _shortened(value: Any) -> Any:
         return repeated
     if unit * count > _LONG:
         return {"join": [value[: len(value) - unit * count], repeated]}
-    if isinstance(value, str) and len(value) > _PIECE:
-        return {"join": [value[k : k + _PIECE] for k in range(0, len(value), _PIECE)]}
+    if isinstance(value, str) and len(yaml_text(value)) - 2 > _PIECE:
+        return {"join": list(_pieces(value))}
     return value
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """The text in pieces that are short as YAML."""
+    start, length = 0, 0
+    for k, letter in enumerate(text):
+        length += len(yaml_text(letter)) - 2
+        if length > _PIECE:
+            yield text[start:k]
+            start, length = k, len(yaml_text(letter)) - 2
+    yield text[start:]
 
 
 def natural_inputs(type_: Struct, wire: Mapping[str, Any], roots: Sequence[str]) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,18 +10,25 @@ from typing import Any, Final
 
 from conformance.cli.case_text import difference_from, natural_inputs, yaml_lines
 from conformance.codec.codebook import Codebook, OperatorForms
+from conformance.codec.form import form_of
 from conformance.contract.library import Library
 from conformance.contract.model import Contract
 from conformance.contract.syntax import size_limits
-from conformance.contract.types import walk
+from conformance.contract.types import ListOf, Type, walk
 from conformance.lint.call import FrozenCall
+from conformance.trial.fuzz.program import Program, natural, steps_of, trace_lines
 from conformance.trial.generator import Native
 from conformance.trial.suggestion import Suggestion, suggestions
+from conformance.trial.suggestion_machine import machine_suggestions
 from conformance.trial.wanted import Wanted
-from conformance.vectors.case import Asked, Case, ExpectedFailure, Question
+from conformance.vectors.case import Asked, Case, ExpectedFailure, HarnessStep, Question
+from conformance.vectors.degenerate import empty
+from conformance.vectors.derived import given_steps, kebab
 from conformance.vectors.draft import Draft, Place, Unusable
 from conformance.vectors.expand import expand
+from conformance.vectors.filedraft import roots_of
 from conformance.vectors.freeze import freeze
+from conformance.vectors.group import Expansion
 from conformance.vectors.notable import axes_of
 
 BASE: Final = "plain"  # the base that is suggested where the contract has none
@@ -42,6 +50,8 @@ def page_of(contract: Contract, library: Library, codebook: Codebook, frozen: Se
 
     Raises MalformedContract, BackendNotFound, BadHello or LostBackend.
     """
+    if contract.machine is not None:
+        return _machine_page(contract, library, codebook, frozen)
     forms = codebook[contract.operator]
     roots = dict.fromkeys(forms.roots, "a")
     questions = expand(contract, codebook)
@@ -67,6 +77,44 @@ def page_of(contract: Contract, library: Library, codebook: Codebook, frozen: Se
         writer.group(part, [(one, naturals[k]) for k, one in good.items() if one.shows[0].part == part])
     writer.whole_groups()
     return page
+
+
+def _machine_page(contract: Contract, library: Library, codebook: Codebook, frozen: Sequence[FrozenCall]) -> Page:
+    """The traces that a machine lacks, or one of its operations: a group each."""
+    assert contract.machine is not None
+    whole = library.contracts[contract.machine.name]
+    wanted = [contract.operator] if contract.method is not None else list(contract.machine.methods)
+    ids = {question.id for question in expand(whole, codebook)}
+    cases = tuple({call.case.id: call.case for call in frozen if call.case.id in ids}.values())
+    calls = [call for call in frozen if call.case.operator != whole.operator or call.case.id in ids]
+    known = {name: [call for call in calls if call.operator == name] for name in wanted}
+    found, missing = machine_suggestions(whole, codebook, cases, known)
+    page = Page()
+    writer = _Writer(whole, {}, page)
+    steps = [trace_of(one.program, whole, codebook) for one in found]
+    asked = [_question(whole, str(k), *some) for k, some in enumerate(steps)]
+    for one, some, said in zip(found, steps, _said(asked, codebook), strict=True):
+        short = one.operator.removeprefix(f"{whole.operator}.")
+        if said:
+            page.left.append(f"{short}: {one.shows[0].what}: {said}")
+        else:
+            writer.trace(short, one.shows, trace_lines(some, codebook, whole))
+    page.left += [f"{name}: {one.what}: {_UNSEEN}" for name, one in missing]
+    walked = {group.body["axis"] for group in whole.groups if "axis" in group.body}
+    inputs = [codebook[name].contract.inputs for name in contract.machine.methods]
+    lacking = sorted(axes_of(*inputs) - walked - whole.axes.keys()) if contract.method is None else ()
+    page.left += [f"a group along the axis {axis}: say which trace of yours it varies, see Axes" for axis in lacking]
+    return page
+
+
+_UNSEEN: Final = "no drawn sequence has such a call; it may need another example, or be implied by an earlier guard"
+
+
+def trace_of(program: Program, whole: Contract, codebook: Codebook) -> tuple[Asked | HarnessStep, ...]:
+    """A program behind the file steps that its machine is given."""
+    calls = steps_of(program, codebook)
+    expansion = Expansion(whole, whole.groups[0], codebook)
+    return (*given_steps(expansion, roots_of(expansion, {call.name: call for call in calls})), *calls)
 
 
 def _calls(forms: OperatorForms, asked: Sequence[Asked]) -> Iterator[FrozenCall]:
@@ -103,20 +151,29 @@ def _that_freeze(
     page: Page,
 ) -> Iterator[tuple[int, Suggestion]]:
     """The suggestions that a build would freeze: the reference answers them as the contract says."""
-    questions = [_question(contract, str(k), wires[k]) for k in range(len(found))]
-    problems = freeze(questions, codebook).problems if questions else ()
-    for k, one in enumerate(found):
-        id_ = questions[k].id
-        about = [one for one in problems if one.code != _UNCONFIRMED and re.match(rf"{id_}[:,]", one.message)]
-        if about:
-            page.left.append(f"{one.shows[0].what}: {about[0].message.removeprefix(id_).lstrip(':, ')}")
+    questions = [_question(contract, str(k), _call(contract, wires[k])) for k in range(len(found))]
+    for k, (one, said) in enumerate(zip(found, _said(questions, codebook), strict=True)):
+        if said:
+            page.left.append(f"{one.shows[0].what}: {said}")
         else:
             yield k, one
 
 
-def _question(contract: Contract, name: str, wire: Mapping[str, Any]) -> Question:
-    asked, operator = Asked("call", contract.operator, wire), contract.operator
-    return Question(f"{operator}::suggested::{name}", operator, "", "", (), (), "quick", contract.position, (asked,))
+def _said(questions: Sequence[Question], codebook: Codebook) -> Iterator[str]:
+    """Why a build would not freeze each of these questions; empty where it would."""
+    problems = freeze(questions, codebook).problems if questions else ()
+    for id_ in [question.id for question in questions]:
+        about = [one for one in problems if one.code != _UNCONFIRMED and re.match(rf"{id_}[:,]", one.message)]
+        yield about[0].message.removeprefix(id_).lstrip(":, ") if about else ""
+
+
+def _question(contract: Contract, name: str, *steps: Asked | HarnessStep) -> Question:
+    operator = contract.operator
+    return Question(f"{operator}::suggested::{name}", operator, "", "", (), (), "quick", contract.position, steps)
+
+
+def _call(contract: Contract, wire: Mapping[str, Any]) -> Asked:
+    return Asked("call", contract.operator, wire)
 
 
 def _refused_later(
@@ -129,7 +186,7 @@ def _refused_later(
         return
     places = _places(dict.fromkeys(forms.roots, "a"))
     wires = [{**forms.inputs.from_native(native), **places} for native in accepted]
-    cases = freeze([_question(contract, str(k), wire) for k, wire in enumerate(wires)], codebook).cases
+    cases = freeze([_question(contract, str(k), _call(contract, wire)) for k, wire in enumerate(wires)], codebook).cases
     for code in missing:
         part, needs = f"refusal {code}", next(one.requirements for one in contract.refuses if one.code == code)
         one = Wanted(part, "refused", f"the call fails with {code}", needs, lambda *_: False)
@@ -175,17 +232,27 @@ class _Writer:
             lines += yaml_lines("unset", gone, f"{self.indent}    ") if gone else []
         self.page.lines += lines
 
+    def trace(self, operation: str, shows: Sequence[Wanted], lines: Sequence[str]) -> None:
+        """One group with a trace."""
+        part = shows[0].part.rpartition(" ")[2]
+        name = self.named(f"suggested-{kebab(operation)}-{part}-{shows[0].name}")
+        why = f"{operation}: {'; '.join(one.what for one in shows)}."
+        needs = tuple(dict.fromkeys(one for shown in shows for one in shown.requirements))
+        self.page.lines += self.head(name, json.dumps(why, ensure_ascii=False), needs, "")
+        self.page.lines += [f"{self.indent}  trace:", *(f"{self.indent}  {line}" for line in lines)]
+
     def whole_groups(self) -> None:
         """The groups that lint asks for as a whole: along an axis, and beside the limit of a size."""
         contract = self.contract
-        needs = next((one.requirements for one in (*contract.ensures, *contract.requires) if one.requirements), ())
+        named = [*(one.requirements for one in contract.ensures), *(one.requirements for one in contract.requires)]
+        needs = next(filter(None, named), ())
         base = next(iter(self.bases), "")
         walked = {group.body["axis"] for group in contract.groups if "axis" in group.body}
         for axis in sorted(axes_of(contract.inputs) - walked - contract.axes.keys()):
             self.page.lines += self.head(self.named(axis), _AXES[axis], needs, base)
             self.page.lines.append(f"{self.indent}  axis: {axis}")
         limited = {group.body.get("limit") for group in contract.groups}
-        paths = {path for path, _ in walk(contract.inputs)}
+        paths = dict(reversed([*walk(contract.inputs)]))
         for guard in contract.requires:
             for limit in size_limits(guard.expression.text):
                 subject = limit.subject.removeprefix("bytes(").removesuffix(")")
@@ -194,6 +261,17 @@ class _Writer:
                     why = f"The longest value that {guard.id} lets through, and one more."
                     self.page.lines += self.head(name, why, guard.requirements, base)
                     self.page.lines += [f"{self.indent}  limit: {guard.id}", f"{self.indent}  grow: {subject}"]
+                    self.page.lines += self.one_item(subject, paths[subject], base)
+
+    def one_item(self, path: str, type_: Type, base: str) -> list[str]:
+        """What gives the list at a path an item to repeat, where the base has none."""
+        value: Any = self.bases.get(base, {})
+        for step in path.split("."):
+            value = value.get(step) if isinstance(value, Mapping) else None
+        if value or not isinstance(type_, ListOf):
+            return []
+        item = natural(type_.item, form_of(type_.item).from_native(empty(type_.item)))
+        return yaml_lines("set", {path: [item]}, f"{self.indent}  ")
 
     def head(self, name: str, why: str, requirements: Sequence[str], base: str) -> list[str]:
         """The first lines of a group."""

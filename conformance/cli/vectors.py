@@ -158,7 +158,10 @@ def suggest_command(operator: str) -> int:
     except CorruptedCorpus:
         cases = ()  # nothing is frozen yet
     with _named_failures():
-        page = page_of(contract, library, codebook_of(library), subject_of(library, cases).calls(contract.operator))
+        subject = subject_of(library, cases)
+        methods = contract.machine.methods if contract.own_machine is not None and contract.machine else ()
+        frozen = [call for name in (contract.operator, *methods) for call in subject.calls(name)]
+        page = page_of(contract, library, codebook_of(library), frozen)
     lines = shown(page, contract.operator)
     say("\n".join(lines) if lines else f"# {contract.operator} lacks no case")
     return BAD if page.left else FINE

@@ -213,7 +213,8 @@ def _in_range(place: Place, number: int) -> bool:
 
 def _shifted(native: Native, place: Place, by: int) -> Native | None:
     """The input with a number moved, or a text, bytes or list made longer or shorter; None where it cannot be."""
-    value, made = place.value, None
+    value: Any = place.value
+    made: Any = None
     if type(value) is int and _in_range(place, value + by):
         made = value + by
     elif isinstance(value, str | bytes | list) and 0 <= len(value) + by <= _LONGEST and _has_size(place):
