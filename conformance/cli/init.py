@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
@@ -16,29 +17,45 @@ from conformance.contract.finder import bundled_suite, find_suite
 from conformance.contract.suite import Suite
 from conformance.contract.suite_file import read_suite
 
-_FOLDER: Final = Path(__file__).with_name("skeletons") / "suite"
+_SKELETONS: Final = Path(__file__).with_name("skeletons")
+_REFERENCES: Final[Mapping[str, str]] = {  # how the reference of each language starts
+    "python": "python:reference.operators:backend",
+    "javascript": "node reference/backend.js",
+}
 _ENDING: Final = ".txt"
 CI: Final = "ci"
 
 
-def suite_files(name: str) -> Mapping[str, str]:
-    """The text of every file of a new suite, by its path."""
-    found = {}
-    for file in sorted(_FOLDER.rglob(f"*{_ENDING}")):
-        path = file.relative_to(_FOLDER).as_posix().removesuffix(_ENDING)
-        found[path] = file.read_text(encoding="utf-8").replace("@NAME@", name)
-    return found
+def suite_files(name: str, language: str = "python") -> Mapping[str, str]:
+    """The text of every file of a new suite with a reference in some language, by its path."""
+    texts = _below(_SKELETONS / "suite")
+    if language != "python":
+        texts = {path: text for path, text in texts.items() if not path.startswith("reference/")}
+        texts["tally.toml"] = texts["tally.toml"].replace(_REFERENCES["python"], _REFERENCES[language])
+        texts["reference/backend.js"] = (_SKELETONS / language / f"backend.js{_ENDING}").read_text(encoding="utf-8")
+        texts |= _below(_SKELETONS / f"suite-{language}")
+    return {path: text.replace("@NAME@", name) for path, text in sorted(texts.items())}
+
+
+def _below(folder: Path) -> dict[str, str]:
+    files = sorted(folder.rglob(f"*{_ENDING}"))
+    return {
+        file.relative_to(folder).as_posix().removesuffix(_ENDING): file.read_text(encoding="utf-8") for file in files
+    }
 
 
 @click.command("init")
 @click.argument("folder", metavar="DIR|ci")
+@click.option(
+    "--language", type=click.Choice([*_REFERENCES]), help="The language of the reference.  [default: python]"
+)
 @click.option("--provider", type=click.Choice([*PROVIDERS]), help="With `ci`: the service to write the files for.")
 @click.option("--suite", metavar="DIR", default="", help="With `ci`: the suite; the default is that of the folder.")
 @click.option("--force", is_flag=True, help="With `ci`: overwrite a file that is there.")
-def command(folder: str, provider: str | None, suite: str, force: bool) -> int:
+def command(folder: str, language: str | None, provider: str | None, suite: str, force: bool) -> int:
     """Write a new suite into DIR, or with `ci` the CI files of a suite.
 
-    A suite gets contracts, a reference in Python, a law, mutants, the vectors and CI files. Inside DIR, `tally lint`,
+    A suite gets contracts, a reference, a law, mutants, the vectors and CI files. Inside DIR, `tally lint`,
     `tally vectors check` and `tally run` succeed at once. `ci` writes files for one service at the top of the
     repository: they lint, check the vectors, test the backend, upload JUnit and SARIF, publish the page and the badge,
     and verify the suite's certificates. Existing files are never overwritten without --force. Exit status: 0 written,
@@ -47,17 +64,20 @@ def command(folder: str, provider: str | None, suite: str, force: bool) -> int:
     \b
     Examples:
       tally init contracts
+      tally init contracts --language javascript
       tally init ci --provider github --suite contracts
     """
     if folder == CI and not provider:
         hint = f"add --provider {'|'.join(PROVIDERS)}; a new suite in a folder of this name is `tally init ./ci`"
         raise Complaint("tally init ci", "T006", "for which service?", hint)
+    if folder == CI and language:
+        raise Complaint("--language", "T006", "it goes with a new suite", "leave it out")
     if folder == CI:
         return _ci(str(provider), find_suite(suite or os.environ.get("TALLY_SUITE", ""), Path.cwd()), force)
     if provider or suite or force:
         option = next(f"--{name}" for name in ("provider", "suite", "force") if locals()[name])
         raise Complaint(option, "T006", "it goes with `tally init ci`", "a new suite gets the files of all services")
-    return _suite(Path(folder))
+    return _suite(Path(folder), language or "python")
 
 
 def _ci(provider: str, suite: Suite, force: bool) -> int:
@@ -83,14 +103,18 @@ def _write(file: Path, text: str) -> None:
     say(f"wrote {file}")
 
 
-def _suite(folder: Path) -> int:
+def _suite(folder: Path, language: str) -> int:
     from conformance.contract.library import load_library
     from conformance.vectors.build import build
 
-    files = suite_files(re.sub(r"[^\w.-]", "-", folder.resolve().name) or "suite")
+    files = suite_files(re.sub(r"[^\w.-]", "-", folder.resolve().name) or "suite", language)
     if in_the_way := [name for name in files if (folder / name).exists()]:
         hint = "nothing was written; name a new folder"
         raise Complaint(str(folder / in_the_way[0]), "T005", "this file exists already", hint)
+    program = _REFERENCES[language].partition(" ")
+    if program[1] and shutil.which(program[0]) is None:
+        hint = f"nothing was written; install {program[0]}, or leave out --language"
+        raise Complaint(f"--language {language}", "T001", f"there is no program {program[0]!r}", hint)
     for name, text in files.items():
         _write(folder / name, text)
     suite = read_suite(folder)
