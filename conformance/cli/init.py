@@ -13,6 +13,7 @@ import click
 
 from conformance.cli.ci_files import PROVIDERS, ci_files, repository_of
 from conformance.cli.console import Complaint, say, writing
+from conformance.cli.suite_option import work_on
 from conformance.contract.finder import bundled_suite, find_suite
 from conformance.contract.suite import Suite
 from conformance.contract.suite_file import read_suite
@@ -104,6 +105,7 @@ def _write(file: Path, text: str) -> None:
 
 
 def _suite(folder: Path, language: str) -> int:
+    from conformance.cli.mutants import KINDS, judge_mutants
     from conformance.contract.library import load_library
     from conformance.vectors.build import build
 
@@ -123,8 +125,10 @@ def _suite(folder: Path, language: str) -> int:
     for name in touched:
         say(f"wrote {folder / name}")
     _ci_files_of(suite)
-    say(f"\nnext, in {folder}: `tally run`, and `tally mutants --write` for what the mutants break; see docs/suites.md")
-    return 0
+    work_on(suite)
+    status = judge_mutants((), KINDS, 2, changed=False, write=True)
+    say(f"\nnext, in {folder}: `tally run`; then `tally new-operator NAME`; see docs/suites.md")
+    return status
 
 
 def _ci_files_of(suite: Suite) -> None:

@@ -193,7 +193,7 @@ def judge_wire(operators: Sequence[str], write: bool) -> int:
     return BAD if stale else FINE
 
 
-_KINDS = ("vectors", "laws", "fuzz", "crash")
+KINDS = ("vectors", "laws", "fuzz", "crash")
 
 
 @click.command("mutants")
@@ -205,7 +205,7 @@ _KINDS = ("vectors", "laws", "fuzz", "crash")
 @click.option(
     "--by",
     "kinds",
-    type=click.Choice(_KINDS),
+    type=click.Choice(KINDS),
     multiple=True,
     help="What to run besides the vectors; repeatable. The default is nothing with IDS, and everything without.",
 )
@@ -234,5 +234,5 @@ def command(ids: tuple[str, ...], kinds: tuple[str, ...], jobs: int, **flags: bo
         return judge_solos(ids)
     if flags["wire"]:
         return judge_wire(ids, flags["write"])
-    chosen = ("vectors", *kinds) if kinds or ids else _KINDS
+    chosen = ("vectors", *kinds) if kinds or ids else KINDS
     return judge_mutants(ids, chosen, jobs, flags["changed"], flags["write"])
