@@ -221,8 +221,8 @@ def command(ids: tuple[str, ...], kinds: tuple[str, ...], jobs: int, **flags: bo
 
     Each kind runs alone. Without IDS the trivial backends run as well, and the matrix and the floor are compared
     with the committed ones. Exit status 1: a mutant survives, a control dies, a patch does not apply, a mutant does
-    not break what it declares, a trivial backend passes 5 %, or a committed report is stale. With --solo: a mutant
-    survives whichever operator is declared alone, and its entry does not say why (`solo`).
+    not break what it declares, a trivial backend passes 5 % (25 % of fewer than 100 cases), or a committed report is
+    stale. With --solo: a mutant survives whichever operator is declared alone, and its entry does not say why (`solo`).
 
     With --wire: which leaves of inputs and answers show that a value was rounded, cut or narrowed on the wire;
     exit status 1 if this differs from reports/distortions.json.
