@@ -21,6 +21,7 @@ class Reader:
 
     folder: Path
     environment: Mapping[str, str]
+    path: str = ""  # the file that was named last
     differences: list[str] = field(default_factory=list)
     told: list[str] = field(default_factory=list)  # what was run, and what it printed
 
@@ -31,7 +32,6 @@ class Reader:
             if token.type == "inline":
                 before = token.content
             elif token.type == "fence" and not self.differences:
-                kind = re.search(r"(\w+)\s*`?[^`]*`?\s*:?\s*\Z", before)
                 if token.info == "console":
                     self.differences += self.commands(token.content)
                 elif re.search(r"\breplace\Z", before):
@@ -42,9 +42,7 @@ class Reader:
                 elif (verb := re.search(r"(Write|Append to) `([^`]+)`:\Z", before)) is not None:
                     self.write(verb[2], token.content, append=verb[1] != "Write")
                 else:
-                    self.differences.append(f"a block that nothing introduces: {before!r} {kind}")
-
-    path: str = ""
+                    self.differences.append(f"a block that nothing introduces: {before!r}")
 
     def write(self, name: str, text: str, append: bool) -> None:
         """Write or lengthen a file."""
@@ -91,7 +89,7 @@ def matches(shown: str, printed: str) -> bool:
     return re.fullmatch(wanted, printed, re.DOTALL) is not None
 
 
-def environment(programs: Path) -> dict[str, str]:
+def environment_of(programs: Path) -> dict[str, str]:
     """The environment of the reader, whose `tally` is in a folder of programs; nothing of this checkout."""
     kept = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "TALLY_SUITE")}
     return {**kept, "PATH": f"{programs}{os.pathsep}{kept['PATH']}", "COLUMNS": "200", "NO_COLOR": "1"}
