@@ -56,6 +56,20 @@ def test_a_new_suite_passes(own: Path, command: list[str], capsys: Capture) -> N
     assert status_of(command) == 0, "".join(capsys.readouterr())
 
 
+def test_lint_of_a_new_suite_warns_of_nothing(own: Path, capsys: Capture) -> None:
+    assert status_of(["lint"]) == 0
+    assert "warning" not in "".join(capsys.readouterr())
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="not run: node not found")
+def test_a_new_suite_can_have_its_reference_in_javascript(tmp_path: Path, capsys: Capture) -> None:
+    assert status_of(["init", str(tmp_path / "js"), "--language", "javascript"]) == 0  # and every mutant is killed
+    assert "3 mutants: 1 control alive, 2 killed" in capsys.readouterr().out
+    for command in ("lint", "run"):
+        assert status_of([command, "--suite", str(tmp_path / "js")]) == 0, "".join(capsys.readouterr())
+    assert not list((tmp_path / "js" / "reference").glob("*.py"))
+
+
 def test_a_run_says_that_one_implementation_alone_made_the_vectors(own: Path, capsys: Capture) -> None:
     assert status_of(["run", "--output", "out"]) == 0
     said = "CONFORMANT: 1 of 1 operator, profile standard, crash safety not tried, warning: 46 vectors of one"
