@@ -1,59 +1,147 @@
-"""`tally init`: a new suite with one operator, whose contract, reference, law and mutants work at once."""
+"""`tally init`: a new suite whose operator, reference, law, mutants and CI files work at once; CI files of another."""
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
 import click
 
+from conformance.cli.ci_files import PROVIDERS, ci_files, repository_of
 from conformance.cli.console import Complaint, say, writing
+from conformance.cli.suite_option import work_on
+from conformance.contract.finder import bundled_suite, find_suite
+from conformance.contract.suite import Suite
+from conformance.contract.suite_file import read_suite
 
-_FOLDER: Final = Path(__file__).with_name("skeletons") / "suite"
+_SKELETONS: Final = Path(__file__).with_name("skeletons")
+_REFERENCES: Final[Mapping[str, str]] = {  # how the reference of each language starts
+    "python": "python:reference.operators:backend",
+    "javascript": "node reference/backend.js",
+}
 _ENDING: Final = ".txt"
+CI: Final = "ci"
 
 
-def suite_files(name: str) -> Mapping[str, str]:
-    """The text of every file of a new suite, by its path."""
-    found = {}
-    for file in sorted(_FOLDER.rglob(f"*{_ENDING}")):
-        path = file.relative_to(_FOLDER).as_posix().removesuffix(_ENDING)
-        found[path] = file.read_text(encoding="utf-8").replace("@NAME@", name)
-    return found
+def suite_files(name: str, language: str = "python") -> Mapping[str, str]:
+    """The text of every file of a new suite with a reference in some language, by its path."""
+    texts = _below(_SKELETONS / "suite")
+    if language != "python":
+        texts = {path: text for path, text in texts.items() if not path.startswith("reference/")}
+        texts["tally.toml"] = texts["tally.toml"].replace(_REFERENCES["python"], _REFERENCES[language])
+        texts["reference/backend.js"] = (_SKELETONS / language / f"backend.js{_ENDING}").read_text(encoding="utf-8")
+        texts |= _below(_SKELETONS / f"suite-{language}")
+    return {path: text.replace("@NAME@", name) for path, text in sorted(texts.items())}
+
+
+def _below(folder: Path) -> dict[str, str]:
+    files = sorted(folder.rglob(f"*{_ENDING}"))
+    return {
+        file.relative_to(folder).as_posix().removesuffix(_ENDING): file.read_text(encoding="utf-8") for file in files
+    }
 
 
 @click.command("init")
-@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path, file_okay=False))
-def command(folder: Path) -> int:
-    """Write a new suite into DIR: contracts, a reference in Python, a law, mutants, and the vectors.
+@click.argument("folder", metavar="DIR|ci")
+@click.option(
+    "--language", type=click.Choice([*_REFERENCES]), help="The language of the reference.  [default: python]"
+)
+@click.option("--provider", type=click.Choice([*PROVIDERS]), help="With `ci`: the service to write the files for.")
+@click.option("--suite", metavar="DIR", default="", help="With `ci`: the suite; the default is that of the folder.")
+@click.option("--force", is_flag=True, help="With `ci`: overwrite a file that is there.")
+def command(folder: str, language: str | None, provider: str | None, suite: str, force: bool) -> int:
+    """Write a new suite into DIR, or with `ci` the CI files of a suite.
 
-    Existing files are never overwritten. Inside DIR, `tally lint`, `tally vectors check` and `tally run` succeed at
-    once. Exit status: 0 written, 2 a file is in the way or cannot be written.
+    A suite gets contracts, a reference, a law, mutants, the vectors and CI files. Inside DIR, `tally lint`,
+    `tally vectors check` and `tally run` succeed at once. `ci` writes files for one service at the top of the
+    repository: they lint, check the vectors, test the backend, upload JUnit and SARIF, publish the page and the badge,
+    and verify the suite's certificates. Existing files are never overwritten without --force. Exit status: 0 written,
+    2 a file is in the way or cannot be written.
 
     \b
     Examples:
       tally init contracts
-      tally init . && tally run
+      tally init contracts --language javascript
+      tally init ci --provider github --suite contracts
     """
-    from conformance.contract.library import load_library
-    from conformance.contract.suite_file import read_suite
-    from conformance.vectors.build import build
+    if folder == CI and not provider:
+        hint = f"add --provider {'|'.join(PROVIDERS)}; a new suite in a folder of this name is `tally init ./ci`"
+        raise Complaint("tally init ci", "T006", "for which service?", hint)
+    if folder == CI and language:
+        raise Complaint("--language", "T006", "it goes with a new suite", "leave it out")
+    if folder == CI:
+        return _ci(str(provider), find_suite(suite or os.environ.get("TALLY_SUITE", ""), Path.cwd()), force)
+    if provider or suite or force:
+        option = next(f"--{name}" for name in ("provider", "suite", "force") if locals()[name])
+        raise Complaint(option, "T006", "it goes with `tally init ci`", "a new suite gets the files of all services")
+    return _suite(Path(folder), language or "python")
+
+
+def _ci(provider: str, suite: Suite, force: bool) -> int:
+    if suite.root == bundled_suite().root:
+        hint = "name one with --suite DIR; `tally init DIR` makes one"
+        raise Complaint("tally init ci", "T003", "there is no suite of your own here", hint)
+    files = ci_files(provider, repository_of(suite.root), suite.root)
+    for file in files if not force else ():
+        if os.path.lexists(file):
+            hint = "nothing was written; --force overwrites it, or move your file away and merge the two"
+            raise Complaint(str(file), "T005", "this file exists already", hint)
+    for file, text in files.items():
+        _write(file, text)
+    return 0
+
+
+def _write(file: Path, text: str) -> None:
     from conformance.vectors.jsontext import write_whole
 
-    files = suite_files(re.sub(r"[^\w.-]", "-", folder.resolve().name) or "suite")
+    with writing(str(file), "make the folder writable, or name another"):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(file, text)
+    say(f"wrote {file}")
+
+
+def _suite(folder: Path, language: str) -> int:
+    from conformance.cli.mutants import KINDS, judge_mutants
+    from conformance.contract.library import load_library
+    from conformance.vectors.build import build
+
+    files = suite_files(re.sub(r"[^\w.-]", "-", folder.resolve().name) or "suite", language)
     if in_the_way := [name for name in files if (folder / name).exists()]:
         hint = "nothing was written; name a new folder"
         raise Complaint(str(folder / in_the_way[0]), "T005", "this file exists already", hint)
+    program = _REFERENCES[language].partition(" ")
+    if program[1] and shutil.which(program[0]) is None:
+        hint = f"nothing was written; install {program[0]}, or leave out --language"
+        raise Complaint(f"--language {language}", "T001", f"there is no program {program[0]!r}", hint)
     for name, text in files.items():
-        with writing(str(folder), "name a new folder"):
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            write_whole(folder / name, text)
-        say(f"wrote {folder / name}")
-    built, touched = build(load_library(read_suite(folder)))
+        _write(folder / name, text)
+    suite = read_suite(folder)
+    built, touched = build(load_library(suite))
     assert not built.problems, built.problems
     for name in touched:
         say(f"wrote {folder / name}")
-    say(f"\nnext, in {folder}: `tally run`, and `tally mutants --write` for what the mutants break; see docs/suites.md")
-    return 0
+    _ci_files_of(suite)
+    work_on(suite)
+    status = judge_mutants((), KINDS, 2, changed=False, write=True)
+    say(f"\nnext, in {folder}: `tally run`; then `tally new-operator NAME`; see docs/suites.md")
+    return status
+
+
+def _ci_files_of(suite: Suite) -> None:
+    """Write the CI files of a new suite, those that are not there; a path that cannot be in them leaves them out."""
+    repository = repository_of(suite.root)
+    for provider in PROVIDERS:
+        try:
+            files = ci_files(provider, repository, suite.root)
+        except Complaint as complaint:
+            say(f"no CI files: {complaint}", err=True)
+            return
+        for file, text in files.items():
+            if os.path.lexists(file):
+                say(f"left as it is: {file}; see `tally init ci --help`")
+            else:
+                _write(file, text)

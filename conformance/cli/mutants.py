@@ -193,7 +193,7 @@ def judge_wire(operators: Sequence[str], write: bool) -> int:
     return BAD if stale else FINE
 
 
-_KINDS = ("vectors", "laws", "fuzz", "crash")
+KINDS = ("vectors", "laws", "fuzz", "crash")
 
 
 @click.command("mutants")
@@ -205,7 +205,7 @@ _KINDS = ("vectors", "laws", "fuzz", "crash")
 @click.option(
     "--by",
     "kinds",
-    type=click.Choice(_KINDS),
+    type=click.Choice(KINDS),
     multiple=True,
     help="What to run besides the vectors; repeatable. The default is nothing with IDS, and everything without.",
 )
@@ -221,8 +221,8 @@ def command(ids: tuple[str, ...], kinds: tuple[str, ...], jobs: int, **flags: bo
 
     Each kind runs alone. Without IDS the trivial backends run as well, and the matrix and the floor are compared
     with the committed ones. Exit status 1: a mutant survives, a control dies, a patch does not apply, a mutant does
-    not break what it declares, a trivial backend passes 5 %, or a committed report is stale. With --solo: a mutant
-    survives whichever operator is declared alone, and its entry does not say why (`solo`).
+    not break what it declares, a trivial backend passes 5 % (25 % of fewer than 100 cases), or a committed report is
+    stale. With --solo: a mutant survives whichever operator is declared alone, and its entry does not say why (`solo`).
 
     With --wire: which leaves of inputs and answers show that a value was rounded, cut or narrowed on the wire;
     exit status 1 if this differs from reports/distortions.json.
@@ -234,5 +234,5 @@ def command(ids: tuple[str, ...], kinds: tuple[str, ...], jobs: int, **flags: bo
         return judge_solos(ids)
     if flags["wire"]:
         return judge_wire(ids, flags["write"])
-    chosen = ("vectors", *kinds) if kinds or ids else _KINDS
+    chosen = ("vectors", *kinds) if kinds or ids else KINDS
     return judge_mutants(ids, chosen, jobs, flags["changed"], flags["write"])

@@ -55,6 +55,11 @@ def current_suite(context: click.Context | None = None) -> Suite:
     return found
 
 
+def work_on(suite: Suite) -> None:
+    """Let the rest of the command work on this suite."""
+    click.get_current_context().meta[_FOUND] = suite
+
+
 def _defaults(context: click.Context, suite: Suite) -> dict[str, object]:
     """The values of [run] by the names of the parameters; raises Complaint for one that the option refuses."""
     by_option = {option: one for one in context.command.params for option in one.opts}

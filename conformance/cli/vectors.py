@@ -12,11 +12,13 @@ from conformance.backend.hello import BadHello
 from conformance.backend.outcome import LostBackend, describe
 from conformance.backend.resolve import BackendNotFound
 from conformance.cli.console import Complaint, nearest, parted, say, shown_progress
-from conformance.cli.specification import frozen_vectors, specification
+from conformance.cli.specification import contract_named, frozen_vectors, specification
+from conformance.codec.codebook import codebook_of
 from conformance.contract.source import Problem
+from conformance.lint.call import agreement
 from conformance.vectors.build import build
 from conformance.vectors.check import Change, check, compare
-from conformance.vectors.corpus import CorruptedCorpus
+from conformance.vectors.corpus import CorruptedCorpus, load_corpus
 from conformance.vectors.lock import BadLock
 
 FINE, BAD = 0, 1
@@ -97,22 +99,29 @@ def _shared(function: Callable[..., Any]) -> Callable[..., Any]:
     "--only",
     multiple=True,
     metavar="OPERATOR",
-    help="Derive this operator again, and of the others only new questions; repeatable.",
+    help="Derive every case of this operator again, changed or not; repeatable.",
 )
-@click.option("--changed", is_flag=True, help="Derive only the cases whose question is new or changed.")
+@click.option("--changed/--all", default=True, show_default=True, help="Derive what changed, or every case again.")
 def build_command(jobs: int, profile: str, only: tuple[str, ...], changed: bool) -> int:
-    """Derive every case and write what changed. If there is any problem, nothing is written.
+    """Derive the cases that changed, and write them. If there is any problem, nothing is written.
 
-    `--only` and `--changed` keep the frozen answers of all other cases; `tally vectors check` derives them all.
+    A case is derived if its question is new, if its frozen answer contradicts the contract as it now is, or if other
+    backends confirm it. An answer stays frozen if only the reference changed: `tally run` shows what it now answers,
+    `--only OPERATOR` or `--all` freezes its new answers, and `tally vectors check` derives every case and compares.
+
+    \b
+    Examples:
+      tally vectors build
+      tally vectors build --only Bounds.Clamp_v1
     """
     library = specification()
     operators = sorted(name for name, contract in library.contracts.items() if contract.method is None)
     for name in only:
         if name not in operators:
             raise Complaint(f"--only {name!r}", "T003", "no contract has this operator", nearest(name, operators))
-    wanted = frozenset(only) if only or changed else None
+    wanted = frozenset(only) if only or (changed and profile != _FULL) else None
     with _named_failures(), _meter() as progress:
-        built, touched = build(library, jobs, profile == _FULL, progress, only=wanted)
+        built, touched = build(library, jobs, profile == _FULL, progress, only=wanted, agrees=agreement(library))
     if built.problems:
         _tell(built.problems)
         say(f"{len(built.problems)} problems: nothing was written", err=True)
@@ -122,6 +131,40 @@ def build_command(jobs: int, profile: str, only: tuple[str, ...], changed: bool)
     kept = f", {len(built.reused)} kept as frozen" if built.reused else ""
     say(f"{len(built.corpus)} cases{kept}; {len(touched)} files changed")
     return FINE
+
+
+@command.command("suggest")
+@click.argument("operator")
+def suggest_command(operator: str) -> int:
+    """Print the cases that OPERATOR lacks, ready to paste into its contract.
+
+    Both sides of every guard, right beside its boundaries, pairs of neighbouring faults, edge cases, failures that no
+    guard foresees, groups along an axis and beside a limit: found by solving the comparisons of the guards and by
+    fuzzing, and answered by the reference as the contract says. What was not found is said with a reason. Exit status:
+    0 all that is missing was found, 1 not all, 2 no judgement.
+
+    \b
+    Examples:
+      tally vectors suggest Bounds.Clamp_v1
+      tally vectors suggest Queue --suite contracts
+    """
+    from conformance.cli.suggest import page_of, shown
+    from conformance.lint.subject import subject_of
+
+    library = specification()
+    contract = contract_named(library, operator)
+    try:
+        cases = tuple(load_corpus(library.suite))
+    except CorruptedCorpus:
+        cases = ()  # nothing is frozen yet
+    with _named_failures():
+        subject = subject_of(library, cases)
+        methods = contract.machine.methods if contract.own_machine is not None and contract.machine else ()
+        frozen = [call for name in (contract.operator, *methods) for call in subject.calls(name)]
+        page = page_of(contract, library, codebook_of(library), frozen)
+    lines = shown(page, contract.operator)
+    say("\n".join(lines) if lines else f"# {contract.operator} lacks no case")
+    return BAD if page.left else FINE
 
 
 @command.command("check")

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from conformance.contract.expression import Environment, Expression
 from conformance.contract.machine import Machine, Method, State, known, next_state
 from conformance.contract.source import Path, Position, Source
 from conformance.contract.types import Struct
+
+if TYPE_CHECKING:
+    from conformance.contract.suite import Suite
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,6 +191,13 @@ class Contract:
         """Whether an operator is this one, or, of a machine's own contract, one of its methods."""
         machine = self.own_machine
         return operator == self.operator or (machine is not None and operator in machine.methods)
+
+    def of_one(self, suite: Suite) -> bool:
+        """Whether the contract, or the suite, declares that one implementation alone derives the values."""
+        if not self.confirmed_by and suite.confirm == ():
+            return True
+        # Of a machine an empty list says that pins and the machine itself confirm all.
+        return self.confirmed_by == () and self.machine is None and bool(suite.reference)
 
     @property
     def major(self) -> int:

@@ -5,16 +5,17 @@ from __future__ import annotations
 import base64
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final
 
 import numpy as np
 
-from conformance.codec.codebook import Codebook, OperatorForms
+from conformance.codec.codebook import Codebook, OperatorForms, codebook_of
 from conformance.codec.scalar import IllTyped
 from conformance.contract.expression import BadExpression, Expression
+from conformance.contract.library import Library
 from conformance.contract.machine import State
 from conformance.contract.model import Contract, Guard, first_false
 from conformance.contract.types import ListOf, MapOf, Scalar, Struct, Tensor, Type, Value
@@ -77,6 +78,32 @@ def calls_of(case: Case, codebook: Codebook) -> Iterator[FrozenCall]:
             yield from _stepped(case, codebook)
     except (IllTyped, KeyError, ValueError, TypeError) as error:
         raise UnreadableCase(case, str(error)) from error
+
+
+def agreement(library: Library) -> Callable[[Case], bool]:
+    """What says whether the contracts allow every frozen answer of a case; of a long run, that it succeeds.
+
+    Of a machine it is not known.
+    """
+    codebook, evaluators = codebook_of(library), dict[str, Evaluator]()
+
+    def agrees(case: Case) -> bool:
+        try:
+            calls = list(calls_of(case, codebook))
+        except UnreadableCase:
+            return False
+        contracts = [codebook[call.operator].contract for call in calls]
+        whole = case.accumulation is not None or len(calls) == len(case.calls)
+        if not whole or any(one.method is not None for one in contracts):
+            return False
+        for call, contract in zip(calls, contracts, strict=True):
+            evaluator = evaluators.setdefault(call.operator, Evaluator(contract))
+            found = evaluator.contradiction(contract, call)
+            if found.decision or found.domain or found.broken:
+                return False
+        return True
+
+    return agrees
 
 
 def _accumulated(case: Case, run: Accumulation, codebook: Codebook) -> Iterator[FrozenCall]:
@@ -187,6 +214,12 @@ class Evaluator:
         self._activations: dict[FrozenCall, Any] = {}
         self._compiled: dict[str, Expression | None] = {}
         self._values: dict[str, dict[FrozenCall, Any]] = {}
+
+    def forgetful(self) -> Evaluator:
+        """An evaluator that has compiled the same expressions and knows no call."""
+        fresh = Evaluator(self.contract)
+        fresh._compiled = self._compiled
+        return fresh
 
     def serves(self, contract: Contract) -> bool:
         """Whether the contract's expressions see the same variables as those of this evaluator."""

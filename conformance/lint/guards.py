@@ -81,7 +81,8 @@ def _wrong_record(contract: Contract, call: FrozenCall) -> Iterator[str]:
             yield f"{call} is frozen with {name} {call.record[name]!r}, not {value!r}"
 
 
-_WORDS: Final[Mapping[int, str]] = {-1: "one below the boundary", 0: "on the boundary", 1: "one above the boundary"}
+TRUE, FALSE = "when it is true", "when it is false"
+WORDS: Final[Mapping[int, str]] = {-1: "one below the boundary", 0: "on the boundary", 1: "one above the boundary"}
 
 
 @contract_rule("L303", "boundaries-crossed")
@@ -117,16 +118,16 @@ def sides(evaluator: Evaluator, comparison: Comparison, calls: Iterable[FrozenCa
     integers = all(type(left) is type(right) is int for _, left, right in pairs if None not in (left, right))
     if comparison.sign not in NEIGHBOURS or not integers:
         return {
-            "when it is true": [call for call in decided if evaluator.holds(comparison.text, call)],
-            "when it is false": [call for call in decided if not evaluator.holds(comparison.text, call)],
+            TRUE: [call for call in decided if evaluator.holds(comparison.text, call)],
+            FALSE: [call for call in decided if not evaluator.holds(comparison.text, call)],
         }
     true, false = NEIGHBOURS[comparison.sign]
-    touching: dict[str, list[FrozenCall]] = {_WORDS[true]: [], _WORDS[false]: []}
+    touching: dict[str, list[FrozenCall]] = {WORDS[true]: [], WORDS[false]: []}
     for call, left, right in pairs:
         # A side that overflows counts as the far side of the boundary.
         difference = false if None in (left, right) else left - right
         if difference in (true, false):
-            touching[_WORDS[difference]].append(call)
+            touching[WORDS[difference]].append(call)
     return touching
 
 

@@ -54,11 +54,22 @@ def merged(names: Sequence[str], records: Sequence[Record]) -> Record:
             "fuzz": _united("fuzzing of", names, [record["fuzz"] for record in records]),
             "prose": prose,
             "results": results,
-            "scope": {"operators": sorted({entry["operator"] for entry in ran}), "of": first["scope"]["of"]},
+            "scope": {
+                "operators": sorted({entry["operator"] for entry in ran}),
+                "of": first["scope"]["of"],
+                **_of_one(records, len(results)),
+            },
             "selection": "" if whole or "" in selections else " | ".join(selections),
             "unattributed": sorted(loss for record in records for loss in record["unattributed"]),
         }
     )
+
+
+def _of_one(records: Sequence[Record], checks: int) -> dict[str, int]:
+    """The vectors of one implementation alone in all parts; where parts share checks, those of the part with most."""
+    total = sum if sum(len(record["results"]) for record in records) == checks else max
+    counts = {name: total(record["scope"].get(name, 0) for record in records) for name in ("unconfirmed", "determined")}
+    return {name: count for name, count in counts.items() if count}
 
 
 def _common(one: Record, other: Record) -> Iterator[tuple[str, Any, Any]]:

@@ -294,8 +294,8 @@ def record_of(run: RunResult, library: Library) -> Record:
 
 
 def _scope_of(run: RunResult) -> dict[str, Any]:
-    unconfirmed = {"unconfirmed": run.unconfirmed} if run.unconfirmed else {}
-    return {"operators": list(run.tried), "of": run.declarable, **unconfirmed}
+    counts = zip(("unconfirmed", "determined"), run.unconfirmed, strict=True)
+    return {"operators": list(run.tried), "of": run.declarable, **{name: count for name, count in counts if count}}
 
 
 def judged(members: Mapping[str, Any]) -> Record:

@@ -56,6 +56,8 @@ def sentence_of(members: Mapping[str, Any]) -> str:
     tried.append(f"crash safety {crash_words(members['crash'])}")
     if unconfirmed := scope.get("unconfirmed", 0):
         tried.append(f"warning: {counted(unconfirmed, 'vector')} of one implementation, with no second derivation")
+        if determined := scope.get("determined", 0):
+            tried[-1] += f" but the contract, which determines {'them' if determined == unconfirmed else determined}"
     red = "; ".join(_red(members))
     return f"{verdict}{part}: {red + '; ' if red else ''}{', '.join(tried)}"
 

@@ -64,6 +64,6 @@ def test_only_an_operator_that_is_there(house: Path, capsys: Capture) -> None:
     assert frozen(house) == before
 
 
-def test_without_either_everything_is_derived(house: Path, capsys: Capture) -> None:
-    status_of(["vectors", "build"])
+def test_all_derives_everything(house: Path, capsys: Capture) -> None:
+    status_of(["vectors", "build", "--all"])
     assert "kept as frozen" not in capsys.readouterr().out

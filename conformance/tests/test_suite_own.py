@@ -84,6 +84,20 @@ def test_a_sequence_is_declared_beside_the_contracts(own: Path, capsys: Capture)
     assert "sequences.yaml:6:11: C004" in capsys.readouterr().err
 
 
+def test_lint_of_a_new_suite_warns_of_nothing(own: Path, capsys: Capture) -> None:
+    assert status_of(["lint"]) == 0
+    assert "warning" not in "".join(capsys.readouterr())
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="not run: node not found")
+def test_a_new_suite_can_have_its_reference_in_javascript(tmp_path: Path, capsys: Capture) -> None:
+    assert status_of(["init", str(tmp_path / "js"), "--language", "javascript"]) == 0  # and every mutant is killed
+    assert "3 mutants: 1 control alive, 2 killed" in capsys.readouterr().out
+    for command in ("lint", "run"):
+        assert status_of([command, "--suite", str(tmp_path / "js")]) == 0, "".join(capsys.readouterr())
+    assert not list((tmp_path / "js" / "reference").glob("*.py"))
+
+
 def test_a_run_says_that_one_implementation_alone_made_the_vectors(own: Path, capsys: Capture) -> None:
     assert status_of(["run", "--output", "out"]) == 0
     said = "CONFORMANT: 1 of 1 operator, profile standard, crash safety not tried, warning: 46 vectors of one"
@@ -106,6 +120,61 @@ def test_a_second_derivation_that_answers_otherwise_is_red(own: Path, capsys: Ca
     edit(own / "tally.toml", "[derive]", 'other = "python:other.operators:backend"\n\n[derive]')
     assert status_of(["vectors", "build"]) == 1
     assert "reference and other disagree: step" in capsys.readouterr().err
+
+
+def asked(own: Path, *options: str) -> int:
+    """How many calls the reference gets while the vectors are built."""
+    log = own / "asked.txt"
+    if not log.exists():
+        answer = "        return OPERATORS[method]"
+        noted = f"        open({str(log)!r}, 'a').write(method + chr(10))\n{answer}"
+        edit(own / "reference" / "operators.py", answer, noted)
+    log.write_text("")
+    assert status_of(["vectors", "build", *options]) == 0
+    return len(log.read_text().splitlines())
+
+
+def test_building_derives_only_what_changed(own: Path, capsys: Capture) -> None:
+    contract = own / "spec" / "bounds" / "Bounds.Clamp_v1.yaml"
+    assert asked(own) == 0
+    assert asked(own, "--all") > 60
+    edit(contract, "low: [20, 21, 30]", "low: [20, 21, 30, 31]")
+    assert asked(own) == 1  # the new question alone
+    assert status_of(["new-operator", "Bounds.Twice_v1"]) == 0
+    assert asked(own) < asked(own, "--only", "Bounds.Twice_v1") + 1
+    assert status_of(["vectors", "check"]) == 0, capsys.readouterr().out
+
+
+def test_a_frozen_answer_that_contradicts_the_changed_contract_is_derived_again(own: Path, capsys: Capture) -> None:
+    """A value above the upper bound becomes the lower one: the frozen answers of those calls alone are wrong."""
+    contract = own / "spec" / "bounds" / "Bounds.Clamp_v1.yaml"
+    edit(contract, "low : min(value, high))", "low : value > high ? low : value)")
+    assert status_of(["vectors", "build"]) == 1
+    assert "breaks the postcondition nearest" in capsys.readouterr().err
+    edit(own / "reference" / "operators.py", "min(max(value, low), high)", "value if low <= value <= high else low")
+    assert 0 < asked(own) < asked(own, "--all") / 2
+    assert status_of(["vectors", "check"]) == 0, capsys.readouterr().out
+
+
+def test_the_contract_freezes_what_it_determines_and_nothing_else(own: Path, capsys: Capture) -> None:
+    """Without `confirm` a value needs a second derivation, which an equation of the contract is."""
+    edit(own / "tally.toml", "confirm = []", "")
+    assert status_of(["vectors", "build", "--all"]) == 0
+    by = load_corpus(read_suite(own)).index.operators[OPERATOR].confirmed_by
+    assert set(by.values()) == {("contract",)}
+    assert status_of(["run", "--profile", "quick"]) == 0
+    assert "warning" not in capsys.readouterr().out
+    contract = own / "spec" / "bounds" / "Bounds.Clamp_v1.yaml"
+    edit(contract, "result.clamped == (value < low ? low : min(value, high))", "result.clamped <= high")
+    assert status_of(["vectors", "build", "--all"]) == 1
+    said = capsys.readouterr().err
+    assert "Bounds.Clamp_v1::values::value=0,low=0,high=10: no second derivation confirms it" in said
+    assert "wrong-bounds::low=21" not in said  # a guard decides it
+    edit(contract, "purity: pure", "purity: pure\nconfirmed_by: []")
+    assert status_of(["vectors", "build", "--all"]) == 0
+    assert status_of(["run", "--profile", "quick", "--output", "out"]) == 0
+    scope = read_record((own / "out" / "record.json").read_bytes()).members["scope"]
+    assert 0 < scope["determined"] < scope["unconfirmed"]
 
 
 def test_init_overwrites_nothing(own: Path, capsys: Capture) -> None:

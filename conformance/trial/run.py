@@ -29,7 +29,7 @@ from conformance.trial.options import Progress, RunOptions, Selection, Silence
 from conformance.trial.plan import Plan, Trial
 from conformance.trial.run_result import BackendIdentity, Counts, Diagnosis, RunResult
 from conformance.trial.runner import TrialResults, run_trials, unasked
-from conformance.vectors.corpus import Corpus
+from conformance.vectors.corpus import CONTRACT, Corpus
 from conformance.vectors.lock import contract_digests
 from conformance.vectors.temp_roots import run_folder
 
@@ -150,11 +150,15 @@ class _Run:
             return run
         return replace(run, diagnosis=self.diagnosis(results))
 
-    def unconfirmed(self, results: Sequence[Result]) -> int:
-        """How many of the vectors that ran have a value that no second derivation confirms."""
-        known = self.corpus.index.operators
-        ran = (r.check for r in results if r.check.kind is Kind.VECTOR and r.verdict is not Verdict.NOT_APPLICABLE)
-        return sum(one.operator in known and known[one.operator].confirmed_by.get(one.id) == () for one in ran)
+    def unconfirmed(self, results: Sequence[Result]) -> tuple[int, int]:
+        """How many of the vectors that ran have a value of one implementation alone, and how many of these values the
+        contract determines; where it does, they count only if the suite declares that it has one implementation."""
+        known, contracts = self.corpus.index.operators, self.library.contracts
+        ran = [r.check for r in results if r.check.kind is Kind.VECTOR and r.verdict is not Verdict.NOT_APPLICABLE]
+        found = [(one.operator, known[one.operator].confirmed_by.get(one.id)) for one in ran if one.operator in known]
+        of_one = {name for name, contract in contracts.items() if contract.of_one(self.library.suite)}
+        determined = sum(by == (CONTRACT,) and name in of_one for name, by in found)
+        return sum(by == () for _, by in found) + determined, determined
 
     def diagnosis(self, results: Sequence[Result]) -> Diagnosis | None:
         """The known mistake behind the failures; None where no kill matrix is committed to look it up in."""

@@ -78,7 +78,7 @@ class RunResult:
     missing: tuple[str, ...] = ()  # required, but not declared
     crash: Mapping[str, Mapping[str, Any]] | None = None  # workload -> level reached; None where it was not tried
     obstacles: tuple[str, ...] = ()  # why nothing can be judged: the stand-in was wrong or lost
-    unconfirmed: int = 0  # vectors that ran and that no second derivation confirms
+    unconfirmed: tuple[int, int] = (0, 0)  # vectors that ran, of one implementation alone; of these, by the contract
     observations: Mapping[str, Any] = field(default_factory=dict, compare=False)  # never in the record
 
     @property

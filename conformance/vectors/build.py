@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -10,12 +10,14 @@ from conformance.codec.codebook import Codebook, codebook_of
 from conformance.contract.library import Library
 from conformance.contract.source import Problem
 from conformance.vectors.case import Case, Question, asked_of
-from conformance.vectors.corpus import Corpus, CorruptedCorpus, load_corpus
+from conformance.vectors.corpus import CONTRACT, PIN, Corpus, CorruptedCorpus, load_corpus
 from conformance.vectors.expand import expand_all
-from conformance.vectors.freeze import Frozen, Progress, freeze, silent
+from conformance.vectors.freeze import Frozen, Progress, freeze, second_derivations, silent
 from conformance.vectors.jsontext import write_whole
-from conformance.vectors.lock import LOCK_FILE, Lock, lock_of, lock_text, read_lock
+from conformance.vectors.lock import LOCK_FILE, Lock, contract_digests, lock_of, lock_text, read_lock
 from conformance.vectors.vector_file import corpus_texts, index_of, vector_file
+
+Agrees = Callable[[Case], bool]  # whether the frozen answers of a case contradict no contract
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,30 +38,54 @@ def regenerate(
     progress: Progress = silent,
     reference: str = "",
     only: frozenset[str] | None = None,
+    agrees: Agrees = lambda _: True,
 ) -> Built:
     """Derive the whole corpus. A golden case whose question is frozen already is taken over unless `golden` is true.
 
-    With `only`, so is every case of other operators than these. Raises MalformedContract where a contract does not
-    expand, BackendNotFound, BadHello or LostBackend where a backend cannot start, BadLock.
+    With `only`, so is every case of other operators than these that backends confirm as before, where also the
+    contracts of all that it calls are as they were, or its answers agree with what they now say.
+    Raises MalformedContract where a contract does not expand, BackendNotFound, BadHello or LostBackend where a backend
+    cannot start, BadLock.
     """
     codebook = codebook_of(library)
     questions = expand_all(codebook)
     every = [question for some in questions.values() for question in some]
     old = {} if golden and only is None else _frozen(library)
+    unchanged = _unchanged(library) if only is not None else frozenset()
     reused = {
         question.id: old[question.id]
         for question in every
-        if _may_stay(question, golden, only) and question.id in old and asks_the_same(question, old[question.id][0])
+        if question.id in old
+        and (
+            _may_stay(question, golden, only)
+            or (only is not None and question.operator not in only and _is_confirmed(*old[question.id], codebook))
+        )
+        and asks_the_same(question, old[question.id][0])
+        and (only is None or question.operators <= unchanged or agrees(old[question.id][0]))
     }
     frozen = freeze([one for one in every if one.id not in reused], codebook, jobs, progress, reference)
     return _built(library, codebook, questions, frozen, reused)
 
 
 def _may_stay(question: Question, golden: bool, only: frozenset[str] | None) -> bool:
-    """Whether a case need not be derived again where its question is the frozen one."""
-    if only is not None and question.operator not in only:
-        return True
-    return question.profile == "golden" and not golden
+    """Whether a case is too long to be derived again, where its question is the frozen one."""
+    return question.profile == "golden" and not golden and (only is None or question.operator not in only)
+
+
+def _is_confirmed(case: Case, by: Sequence[str], codebook: Codebook) -> bool:
+    """Whether only backends that now confirm its operator confirmed a case, and one of them if there is any."""
+    named, were = set(second_derivations(case.operator, codebook)), set(by) - {PIN, CONTRACT}
+    if not named:
+        return not were and (bool(by) or codebook[case.operator].contract.of_one(codebook.suite))
+    return bool(were) and were <= named
+
+
+def _unchanged(library: Library) -> frozenset[str]:
+    """The operators whose contracts are, but for prose, those of the lock."""
+    suite = library.suite
+    locked = read_lock(suite.spec / LOCK_FILE, suite.shown(suite.spec / LOCK_FILE)).contracts
+    now = contract_digests(library)
+    return frozenset(name for name, one in locked.items() if now.get(name) == f"{one.version} {one.digest}")
 
 
 def _frozen(library: Library) -> dict[str, tuple[Case, tuple[str, ...]]]:
@@ -149,7 +175,8 @@ def build(
     progress: Progress = silent,
     reference: str = "",
     only: frozenset[str] | None = None,
+    agrees: Agrees = lambda _: True,
 ) -> tuple[Built, tuple[str, ...]]:
     """Derive the corpus and write what changed (see `regenerate`); nothing is written where anything is wrong."""
-    built = regenerate(library, jobs, golden, progress, reference, only)
+    built = regenerate(library, jobs, golden, progress, reference, only, agrees)
     return built, write(library, built)

@@ -15,7 +15,7 @@ from conformance.contract.expression import Expression
 from conformance.contract.machine import known
 from conformance.contract.model import Clause, Contract, Guard, first_false
 from conformance.contract.syntax import conjuncts, dotted_names, equation
-from conformance.contract.types import Struct, Type, lasting
+from conformance.contract.types import Scalar, Struct, Type, lasting
 from conformance.vectors.case import Question, TreeStep
 from conformance.vectors.exchange import Transcript
 from conformance.vectors.state_tracking import Situation
@@ -86,10 +86,11 @@ def follows(
     contradictions: Sequence[Contradiction | None],
     codebook: Codebook,
 ) -> bool:
-    """Whether a machine's contract leaves no other answer to any call: the contract itself is a second derivation.
+    """Whether the contracts leave no other answer to any call: the contract itself is a second derivation.
 
     A failure follows where a guard decides it and its record says no more than that; a result where every output
-    is one side of an equation and nothing else can refuse. The content of files follows from nothing.
+    is one side of an equation and nothing else can refuse. The content of files follows from nothing, and so does a
+    float, since equal floats may have different bits.
     """
     if transcript.fault or any(isinstance(step, TreeStep) for step in question.steps):
         return False
@@ -99,7 +100,7 @@ def follows(
 def _follows(situation: Situation, found: Contradiction | None, codebook: Codebook) -> bool:
     exchange = situation.exchange
     contract = codebook[exchange.operator].contract
-    if contract.method is None or found is None or found.decision:
+    if (contract.method is None and contract.purity != "pure") or found is None or found.decision:
         return False
     if isinstance(exchange.observed, ObservedFailure):
         record = {"failure_code": exchange.observed.code, "failure_operator": contract.operator}
@@ -109,8 +110,8 @@ def _follows(situation: Situation, found: Contradiction | None, codebook: Codebo
 
 def _equated(contract: Contract, situation: Situation) -> set[str]:
     """The outputs that some postcondition equates with what does not depend on the result."""
-    method, found = contract.method, set[str]()
-    for clause in contract.ensures if method is not None else ():
+    found = set[str]()
+    for clause in contract.ensures:
         if not known(clause.needs, situation.inputs.get("state")):
             continue
         found |= {path for path, source in equations_of(clause.expression.text) if not _of_result(source, contract)}
@@ -143,5 +144,7 @@ def _leaves(type_: Type, path: str = "") -> Iterator[str]:
             # Whether an optional output is there is an output too, and no equation says it.
             yield from [f"{path}?"] if member.optional else ()
             yield from _leaves(member.type, f"{path}.{member.name}" if path else member.name)
+    elif isinstance(type_, Scalar) and type_.name.startswith("float"):
+        yield f"{path}?"
     else:
         yield path

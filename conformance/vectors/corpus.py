@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from conformance.contract.cache import MISSING, Cache, digest_of_texts, open_cache
 from conformance.contract.lazy import LazyMapping
@@ -25,6 +25,10 @@ from conformance.vectors.vector_file import (
 )
 
 Outline = tuple[str, str]  # of a case: its id and its profile
+
+PIN: Final = "pin"  # what index.json names where a pinned value is the second derivation
+CONTRACT: Final = "contract"  # the same where every answer follows from the contract
+
 
 
 class CorruptedCorpus(Exception):

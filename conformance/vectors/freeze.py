@@ -9,7 +9,6 @@ import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Final
 
 from conformance.backend.hello import Hello
 from conformance.backend.scheduler import workers
@@ -26,12 +25,11 @@ from conformance.vectors.confirm import (
     tree_complaints,
 )
 from conformance.vectors.contradiction import contradiction, follows
+from conformance.vectors.corpus import CONTRACT, PIN
 from conformance.vectors.derive import Answers, Derivation, confirm_windows, derive, introduce
 from conformance.vectors.exchange import Transcript
 from conformance.vectors.state_tracking import situations
 
-PIN: Final = "pin"  # what index.json names where a pinned value is the second derivation
-CONTRACT: Final = "contract"  # the same where every answer follows from the contract of a machine
 Progress = Callable[[str, int, int], None]  # backend, questions done, questions in all
 
 
@@ -187,7 +185,9 @@ class _Freezer:
                 confirmed.append(other.backend)
         pinned = pinned_whole(question, answers)
         confirmed += [PIN] if pinned else []
-        confirmed += [CONTRACT] if question.id in self.sure else []
+        methods = all(self.codebook[one].contract.method is not None for one in question.operators)
+        # Of a pure operator it is named only where nothing else confirms the value.
+        confirmed += [CONTRACT] if question.id in self.sure and (methods or not confirmed) else []
         self.note(question, frozen_case(question, answers, None, pinned), confirmed, disputed)
 
     def accumulated(self, question: Question) -> None:
@@ -245,8 +245,7 @@ class _Freezer:
     def note(self, question: Question, case: Case, confirmed: Sequence[str], disputed: bool) -> None:
         contract = self.codebook[question.operator].contract
         # Every report of a run says of such cases that nothing confirms them.
-        declared = contract.confirmed_by is None and self.codebook.suite.confirm == ()
-        if not confirmed and not disputed and not declared:
+        if not confirmed and not disputed and not contract.of_one(self.codebook.suite):
             named = ", ".join(second_derivations(question.operator, self.codebook)) or "no backend"
             hint = "name a backend in confirmed_by that declares the operator, or pin every output of every step"
             if contract.machine is not None:

@@ -180,6 +180,10 @@ def _items(expansion: Expansion, letters: int, short: int) -> Any:
     count = letters + short
     draft = expansion.draft()
     whole = value_at(draft.wire(expansion.place), expansion.body["grow"])
+    if not whole:
+        path = expansion.body["grow"]
+        hint = f"add `set: {{{path}: ...}}` to the group, with one item, which is then repeated"
+        raise (expansion.place / "grow").problem("C015", f"{path} is empty: no item of it can be repeated", hint)
     if isinstance(whole, dict):
         item = next(iter(whole.values()))
         return {f"k{k}": item for k in range(count)}

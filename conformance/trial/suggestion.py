@@ -1,0 +1,233 @@
+"""Calls that a contract's cases lack, found: by solving the comparisons of its guards, and by fuzzing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain, islice
+from random import Random
+from typing import Any, Final
+
+from conformance.codec.codebook import OperatorForms
+from conformance.contract.engine_value import Unjudgeable
+from conformance.contract.syntax import Comparison
+from conformance.contract.types import INTEGER_RANGES, ListOf, Scalar
+from conformance.lint.call import Evaluator, FrozenCall
+from conformance.trial.fuzz.draw import drawn_calls
+from conformance.trial.fuzz.mutation import mutated
+from conformance.trial.fuzz.seed import Seeds, printed, vocabulary_of
+from conformance.trial.generator import Native
+from conformance.trial.wanted import Wanted, wanted
+from conformance.vectors.case import Case
+from conformance.vectors.degenerate import empty
+from conformance.vectors.place import Place, distinct_places, put
+
+_NO_CASE: Final = Case("a suggestion", "", "", "", (), (), "quick", ())
+_ROUNDS: Final = 3  # comparisons that are solved one after the other in one input
+_STARTS: Final = 24  # inputs that a round starts from
+_DRAWN: Final = 600  # calls of the fuzzer
+_MUTATED: Final = 2500
+_CHUNK: Final = 200  # calls that one evaluator remembers
+_ACCEPTED: Final = 200  # calls that no guard refuses, for the failures that only the reference knows
+_LONGEST: Final = 70_000  # items of a text, of bytes or of a list
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """Inputs that a contract's cases lack, and all that they are an example of."""
+
+    native: Native
+    shows: tuple[Wanted, ...]
+
+
+def suggestions(
+    forms: OperatorForms, known: Sequence[FrozenCall], starts: Iterable[Native]
+) -> tuple[tuple[Suggestion, ...], tuple[Wanted, ...], tuple[Native, ...]]:
+    """What `known` calls lack and calls for it; what no call was found for; and calls that no guard refuses.
+
+    `starts` are complete inputs to begin with. No answer of a backend is needed: guards and edge cases depend on the
+    inputs alone. Nothing of a suite runs: its generators are not used.
+    """
+    contract = forms.contract
+    evaluator = Evaluator(contract)
+    search = _Search(forms, evaluator, list(wanted(contract, evaluator, known)))
+    natives = [dict(call.inputs) for call in known]
+    search.known.update(map(printed, natives))
+    begun = [*_distinct([*starts, *natives])] or [empty(contract.inputs)]
+    search.take(begun)
+    for _ in range(_ROUNDS):
+        search.take(chain.from_iterable(_solved(search, native) for native in search.promising(begun)))
+    search.take(_fuzzed(forms, [*begun, *search.passed]))
+    for _ in range(_ROUNDS - 1):
+        search.take(chain.from_iterable(_solved(search, native) for native in search.promising(begun)))
+    return tuple(search.fewest()), tuple(dict.fromkeys(search.missing)), tuple(search.accepted)
+
+
+class _Search:
+    """What is still missing, and what was found; a candidate is judged once."""
+
+    def __init__(self, forms: OperatorForms, evaluator: Evaluator, missing: list[Wanted]) -> None:
+        self.forms, self.contract, self.evaluator, self.missing = forms, forms.contract, evaluator, missing
+        self.found: list[tuple[Native, list[Wanted]]] = []
+        self.passed: list[Native] = []  # candidates that pass more guards than those before, the best last
+        self.known: set[str] = set()
+        self.accepted: list[Native] = []
+        self._most = -1
+        self._judged = 0
+
+    def take(self, natives: Iterable[Native]) -> None:
+        """Judge candidates until nothing is missing."""
+        for native in natives:
+            if not self.missing and (not self.contract.refuses or len(self.accepted) == _ACCEPTED):
+                return
+            told = printed(native)
+            if told in self.known:
+                continue
+            self.known.add(told)
+            self._judged += 1
+            if self._judged % _CHUNK == 0:
+                self.evaluator = self.evaluator.forgetful()
+            try:
+                self._judge(native)
+            except Unjudgeable:
+                continue
+
+    def _judge(self, native: Native) -> None:
+        call = FrozenCall(_NO_CASE, "", self.contract.operator, native)
+        guard = self.evaluator.refusal(self.contract.requires, call)
+        inside = guard is not None or all(self.evaluator.holds(one.text, call) for one in self.contract.domain)
+        passed = len(self.contract.requires) if guard is None else self.contract.requires.index(guard)
+        if inside and passed > self._most:
+            self._most = passed
+            self.passed.append(native)
+        if not inside:
+            return
+        if guard is None and len(self.accepted) < _ACCEPTED:
+            self.accepted.append(native)
+        shows: list[Wanted] = []
+        for one in self.missing:
+            if one not in shows and one.meets(self.evaluator, call):
+                shows.append(one)
+        for one in shows:
+            self.missing.remove(one)
+        if shows:
+            self.found.append((native, shows))
+
+    def promising(self, begun: Sequence[Native]) -> list[Native]:
+        """Inputs to change next: those that pass most guards, those that were found, and those to begin with."""
+        found = [native for native, _ in self.found]
+        return [*_distinct([*self.passed[::-1], *found[::-1], *begun])][:_STARTS]
+
+    def fewest(self) -> Iterator[Suggestion]:
+        for native, shows in self.found:
+            yield Suggestion(native, tuple(shows))
+
+
+def _distinct(natives: Iterable[Native]) -> Iterator[Native]:
+    seen: set[str] = set()
+    for native in sorted(natives, key=lambda one: len(printed(one))):
+        if (told := printed(native)) not in seen:
+            seen.add(told)
+            yield native
+
+
+def _fuzzed(forms: OperatorForms, natives: Sequence[Native]) -> Iterator[Native]:
+    """Calls as the fuzzer draws them from these inputs, then inputs changed at random, the same every time."""
+    contract = replace(forms.contract, fuzz_generator="")  # it would be code of the suite
+    plain = replace(forms, contract=contract)
+    by_side: dict[str, list[Native]] = {}
+    for native in natives:
+        try:
+            guard = contract.refusal(native)
+        except Unjudgeable:
+            continue
+        by_side.setdefault(guard.id if guard else "", []).append(native)
+    seeds = Seeds({side: tuple(some) for side, some in sorted(by_side.items())})
+    yield from (call.native for call in drawn_calls(plain, seeds, _DRAWN, 0))
+    random, words = Random(contract.operator), vocabulary_of(contract, natives)  # noqa: S311
+    for _ in range(_MUTATED):
+        native = random.choice(natives)
+        for _ in range(random.choice((1, 1, 2, 3))):
+            native = mutated(native, contract.inputs, random, words)
+        yield native
+
+
+# -- inputs that lie beside a comparison
+
+
+def _solved(search: _Search, native: Native) -> Iterator[Native]:
+    """The input with one leaf changed so that a comparison that is missing is just true, or just not."""
+    aims = dict.fromkeys(aim for one in search.missing for aim in one.aims)
+    for aim in aims:
+        yield from islice(_beside(search, native, aim), 60)
+
+
+def _beside(search: _Search, native: Native, aim: Comparison) -> Iterator[Native]:
+    def of(one: Native) -> tuple[Any, Any]:
+        call = FrozenCall(_NO_CASE, "", search.contract.operator, one)
+        try:
+            return search.evaluator.value(aim.left, call), search.evaluator.value(aim.right, call)
+        except Unjudgeable:
+            return None, None
+
+    left, right = of(native)
+    for place in distinct_places(search.contract.inputs, native):
+        if not place.is_there:
+            continue
+        if type(left) is type(right) is int:
+            yield from _moved(native, place, left - right, of)
+        for value in (left, right):
+            alike = type(value) is type(place.value) and value != place.value and isinstance(place.type, Scalar)
+            if alike and (not isinstance(value, int) or _in_range(place, value)):
+                yield put(native, place.path, value)
+
+
+def _moved(native: Native, place: Place, apart: int, of: Any) -> Iterator[Native]:
+    """The input with a leaf moved so that two numbers, `apart` now, are equal, or one apart."""
+    if (one_more := _shifted(native, place, 1) or _shifted(native, place, -1)) is None:
+        return
+    step = 1 if _size(one_more, place) > _size(native, place) else -1
+    left, right = of(one_more)
+    slope = (left - right - apart) * step if type(left) is type(right) is int else 0
+    for change in {1, -1, slope} - {0}:
+        for goal in (0, 1, -1):
+            for rounding in (0, 1):
+                by = (goal - apart) // change + rounding
+                if by and (moved := _shifted(native, place, by)) is not None:
+                    yield moved
+
+
+def _size(native: Native, place: Place) -> int:
+    value: Any = native
+    for step in place.path:
+        value = value[step]
+    return value if isinstance(value, int) else len(value)
+
+
+def _in_range(place: Place, number: int) -> bool:
+    if not isinstance(place.type, Scalar) or place.type.name not in INTEGER_RANGES:
+        return False
+    low, high = INTEGER_RANGES[place.type.name]
+    return low <= number <= high
+
+
+def _shifted(native: Native, place: Place, by: int) -> Native | None:
+    """The input with a number moved, or a text, bytes or list made longer or shorter; None where it cannot be."""
+    value: Any = place.value
+    made: Any = None
+    if type(value) is int and _in_range(place, value + by):
+        made = value + by
+    elif isinstance(value, str | bytes | list) and 0 <= len(value) + by <= _LONGEST and _has_size(place):
+        made = value[: len(value) + by] if by < 0 else value + _more(place) * by
+    changed: Native | None = None if made is None else put(native, place.path, made)
+    return changed
+
+
+def _has_size(place: Place) -> bool:
+    return isinstance(place.type, ListOf) or (isinstance(place.type, Scalar) and place.type.name in ("string", "bytes"))
+
+
+def _more(place: Place) -> Any:
+    if isinstance(place.type, ListOf):
+        return [place.value[-1] if place.value else empty(place.type.item)]
+    return place.value[-1:] or ("a" if isinstance(place.value, str) else b"a")
