@@ -14,7 +14,7 @@ def specification() -> Library:
     """Every contract, type, error, requirement and ruling; raises MalformedContract, Complaint."""
     from conformance.cli.console import Complaint
     from conformance.cli.suite_option import current_suite
-    from conformance.contract.cache import open_cache
+    from conformance.contract.cache import digest_of_texts, open_cache
     from conformance.contract.lazy import files_digest
     from conformance.contract.library import load_library
 
@@ -24,10 +24,21 @@ def specification() -> Library:
         raise Complaint(str(suite.spec), "T009", "the specification is missing", hint)
     library = load_library(suite)
     digest = files_digest(library.contracts)
-    if open_cache().get("codes", digest) is not True:
+    checked = digest_of_texts([digest, *suite.backends]) if digest else ""
+    if open_cache().get("usable", checked) is not True:
         _known_codes(library)
-        open_cache().put("codes", digest, True)
+        _usable_words(library)
+        open_cache().put("usable", checked, True)
     return library
+
+
+def _usable_words(library: Library) -> None:
+    """Raise MalformedContract where the words of a contract name or hold what no case can be made of."""
+    from conformance.contract.source import MalformedContract
+    from conformance.vectors.preflight import preflight
+
+    if problems := preflight(library):
+        raise MalformedContract(problems)
 
 
 def _known_codes(library: Library) -> None:

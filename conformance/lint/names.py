@@ -10,6 +10,7 @@ from typing import Any, Final
 from conformance.contract.family import Mutant, Ruling
 from conformance.contract.model import Contract
 from conformance.contract.source import Path, Position
+from conformance.contract.suggest import nearest
 from conformance.contract.syntax import dotted_names
 from conformance.lint.call import FrozenCall
 from conformance.lint.checks import check_of, mentions, requirement_ids, rows
@@ -23,7 +24,7 @@ def operators_resolve(subject: Subject, contract: Contract) -> Iterator[FoundIn]
     known = subject.library.contracts
     for path, operator in _operators(contract):
         if operator not in known:
-            hint = _nearest(operator, known) or "write its contract, or correct the name"
+            hint = nearest(operator, sorted(known), "write its contract, or correct the name")
             yield contract.source.at(path), f"no contract for {operator}", hint
     if contract.operator in _reached(subject, contract):
         message = f"{contract.operator} calls itself, directly or through another"
@@ -57,12 +58,6 @@ def _reached(subject: Subject, contract: Contract) -> set[str]:
             reached.add(operator)
             waiting += known[operator].calls if operator in known else ()
     return reached
-
-
-def _nearest(name: str, known: Any) -> str:
-    last = name.rsplit(".", 1)[-1].rsplit("_v", 1)[0].lower()
-    alike = sorted(other for other in known if last and last in other.lower())
-    return f"did you mean {alike[0]}?" if alike else ""
 
 
 @contract_rule("L102", "codes-registered")
