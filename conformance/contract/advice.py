@@ -70,7 +70,7 @@ def advice_on(text: str, error: str, names: Collection[str], functions: Collecti
     if found := re.search(r"expression of type '([^']*)' cannot be the operand of a select", said):
         member = re.match(r"\.?\s*(\w+)", text[at:])
         near = _FUNCTIONS.get(member[1], "") if member else ""
-        hint = f"write {near}(x)" if near else "a list, map or scalar has no members; see Expressions in docs/language.md"
+        hint = f"write {near}(x)" if near else "only a struct has members; see docs/language.md, Expressions"
         return Advice(f"a {found[1]} has no member", line, column, hint)
     return Advice(said, line, column)
 

@@ -37,6 +37,8 @@ def close_to(word: str, known: Collection[str], cutoff: float = 0.4, most: int =
     from difflib import get_close_matches
 
     containing = [name for name in known if word and word.lower() in name.lower()]
+    if word.lower() in (low := [name.lower() for name in containing]):
+        return [containing[low.index(word.lower())]]
     same = {name.lower(): name for name in known}
     return containing[:most] or [same[one] for one in get_close_matches(word.lower(), list(same), most, cutoff)]
 
@@ -46,7 +48,8 @@ def type_meant(text: str, known: Collection[str]) -> str:
     word = text.strip().lower()
     if word in _TYPES:
         return f"did you mean {_TYPES[word]}?"
-    outer = re.fullmatch(r"(?:list|array|vector|vec)\s*[\[<(]\s*(.+?)\s*[\])>]", word) or re.fullmatch(r"(.+)\[\]", word)
+    outer = re.fullmatch(r"(?:list|array|vector|vec)\s*[\[<(]\s*(.+?)\s*[\])>]", word)
+    outer = outer or re.fullmatch(r"(.+)\[\]", word)
     if outer:
         return f"did you mean list<{_TYPES.get(outer[1], outer[1])}>?"
     if pair := re.fullmatch(r"(?:map|dict)\s*[\[<(]\s*\w+\s*,\s*(.+?)\s*[\])>]", word):

@@ -34,7 +34,7 @@ def problems_of(source: Source, errors: list[ValidationError]) -> Iterator[Probl
 
 
 def _told(source: Source, error: ValidationError, misspelt: set[tuple[Path, str]]) -> Iterator[Problem]:
-    path: Path = tuple(error.absolute_path)
+    path: Path = tuple(map(_step, error.absolute_path))
     where = ".".join(map(str, path)) or "the file"
     if error.validator == "required" and isinstance(error.instance, dict):
         wanted: Any = error.validator_value
@@ -53,6 +53,10 @@ def _told(source: Source, error: ValidationError, misspelt: set[tuple[Path, str]
         yield Problem(place, "C002", message, hint)
 
 
+def _step(step: Any) -> str | int:
+    return step if isinstance(step, int) else str(step)
+
+
 def _unknown_keys(error: ValidationError) -> Iterator[tuple[Path, str, str]]:
     """The keys that a violation is about: the path of their map, the key, and the key that it probably means."""
     if error.validator != "additionalProperties" or not isinstance(error.instance, dict):
@@ -61,7 +65,8 @@ def _unknown_keys(error: ValidationError) -> Iterator[tuple[Path, str, str]]:
     for key in error.instance:
         if key not in known:
             free = [name for name in known if name not in error.instance]
-            yield tuple(error.absolute_path), key, next(iter(_alike(key, free)), "")
+            path: Path = tuple(map(_step, error.absolute_path))
+            yield path, key, next(iter(_alike(key, free)), "")
 
 
 def _alike(key: str, known: list[str]) -> list[str]:
@@ -109,7 +114,7 @@ def _to_paste(source: Source, path: Path, schema: Any, missing: list[str]) -> st
 
 
 def _example(schema: Any) -> str:
-    """A value that fits a schema, in YAML: its first example, its constant or first choice, else a word for its type."""
+    """A value that fits a schema, in YAML: its first example, its constant or first choice, else one of its type."""
     if not isinstance(schema, dict):
         return "..."
     if "examples" in schema:
@@ -128,7 +133,7 @@ def _yaml(value: Any) -> str:
     if isinstance(value, list):
         return "[" + ", ".join(map(_yaml, value)) + "]"
     plain = isinstance(value, str) and value and not set(value) & set(":#{}[],\"'&*!|>%@`<=")
-    return value if plain and not value[0].isdigit() or value == "1.0.0" else json.dumps(value, ensure_ascii=False)
+    return value if (plain and not value[0].isdigit()) or value == "1.0.0" else json.dumps(value, ensure_ascii=False)
 
 
 def _shown(value: Any) -> str:
@@ -137,7 +142,13 @@ def _shown(value: Any) -> str:
     return f"{kind} {text}" if len(text) <= 60 else kind
 
 
-_PYTHON: Final = (("true or false,", bool), ("the number", int | float), ("the text", str), ("a list", list), ("a map", dict))  # fmt: skip
+_PYTHON: Final[tuple[tuple[str, Any], ...]] = (
+    ("the truth value", bool),
+    ("the number", int | float),
+    ("the text", str),
+    ("a list", list),
+    ("a map", dict),
+)
 
 
 def _sentence(where: str, error: ValidationError) -> tuple[str, str]:
@@ -206,8 +217,8 @@ def _retyped(value: Any, kind: str, schema: Any) -> str:
 
 def _forms(where: str, value: Any, branches: Any) -> tuple[str, str]:
     """What to say if a value has none of several forms, or more than one: the keys that decide between them."""
-    needs = [tuple(one.get("required", ())) for one in branches if isinstance(one, dict)]
-    needs = [keys for keys in needs if keys]
+    asked: list[list[str]] = [list(one.get("required", ())) for one in branches if isinstance(one, dict)]
+    needs = [keys for keys in asked if keys]
     ways = ", ".join(" with ".join(keys) for keys in needs)
     if isinstance(value, dict) and needs:
         there = [keys for keys in needs if value.keys() >= set(keys)]

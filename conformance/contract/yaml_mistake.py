@@ -16,7 +16,8 @@ def yaml_mistake(text: str, problem: str, context: str, at: Mark, began: Mark) -
     if tab := _tab(lines, at):
         return tab, "a tab, and YAML is indented with spaces", "replace the tab by spaces"
     if "quoted scalar" in context:
-        return began, "this quote is never closed", f"add {_row(lines, began[0])[began[1] : began[1] + 1]} behind the text"
+        quote = _row(lines, began[0])[began[1] : began[1] + 1]
+        return began, "this quote is never closed", f"add {quote} behind the text"
     if "':'" in problem:
         return _without_colon(lines, at, began)
     if mark := re.search(r": (!)", row[: at[1]]):

@@ -70,10 +70,10 @@ def _with_short_recipes(value: Any) -> Any:
     """Words whose recipes make at most as many items as tell whether they are of the right type."""
     if isinstance(value, list):
         return [_with_short_recipes(part) for part in value]
-    if not isinstance(value, dict):
+    if not isinstance(value, dict) or "shape" in value:  # a tensor's shape says how much data there is
         return value
     recipe = value.get(MARK) if len(value) == 1 else None
-    if isinstance(recipe, dict) and type(recipe.get("count")) is int:
+    if isinstance(recipe, dict) and type(recipe.get("count")) is int and "shape" not in recipe:
         return {MARK: {**recipe, "count": min(recipe["count"], _ENOUGH)}}
     return {key: _with_short_recipes(part) for key, part in value.items()}
 
