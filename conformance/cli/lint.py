@@ -160,7 +160,7 @@ FORMATS = ("text", "json", "sarif")
     "--format", "format_", type=click.Choice(FORMATS), default="text", show_default=True, help="How to print findings."
 )
 def command(coverage: bool, sources: tuple[str, ...], update: bool, format_: str) -> int:
-    """Check the contracts, their requirements and their vectors against the rules in spec/README.md.
+    """Check the contracts, their requirements and their vectors against the rules in docs/lint-rules.md.
 
     Exit status: 0 nothing found, 1 a finding, a line that is not covered or a source that changed, 2 a contract or
     source that cannot be read.
