@@ -186,7 +186,9 @@ def _sentence(where: str, error: ValidationError) -> tuple[str, str]:
         case "oneOf" | "anyOf":
             return _forms(where, value, wanted)
         case "not":
-            return f"{where} has keys that cannot be together", _PAGE
+            if isinstance(value, dict):
+                return f"{where} has keys that cannot be together", _PAGE
+            return f"{where} is {_shown(value)}, which says nothing", "write what is meant"
     return f"{where}: {error.message[:160]}", _PAGE
 
 
