@@ -47,13 +47,16 @@ def _known_codes(library: Library) -> None:
     Here and not where contracts are loaded, so that lint can check faulty copies with such codes by its rule L102.
     """
     from conformance.cli.console import nearest
-    from conformance.contract.source import MalformedContract, Problem
+    from conformance.contract.source import MalformedContract, Path, Problem
 
     problems = []
     for _, contract in sorted(library.contracts.items()):
-        refused = [(guard.position, guard.code) for guard in contract.requires]
-        for position, code in [*refused, *((one.position, one.code) for one in contract.refuses)]:
+        guards = enumerate(contract.source.value["requires"])
+        refused: list[tuple[Path, str]] = [(("requires", k, "else"), guard["else"]) for k, guard in guards]
+        refused += [(("refuses", k, "code"), one.code) for k, one in enumerate(contract.refuses)]
+        for path, code in refused:
             if code not in library.errors:
+                position = contract.source.at(path)
                 hint = nearest(code, sorted(library.errors), "the codes are in spec/errors.yaml")
                 problems.append(Problem(position, "C003", f"unknown failure code {code!r}", hint))
     if problems:

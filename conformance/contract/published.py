@@ -44,7 +44,8 @@ def published_schemas(folder: Path) -> dict[str, Schema]:
         {"if": {"required": ["machine"]}, "then": _inner("machine"), "else": _inner("contract")},
         both,
     )
-    groups = {"type": "array", "items": {"anyOf": [_inner("contract", "$defs/group"), _inner("machine", "$defs/group")]}}
+    either = [_inner("contract", "$defs/group"), _inner("machine", "$defs/group")]
+    groups = {"type": "array", "items": {"anyOf": either}}
     members = {
         "values": _NAMED,
         "bases": contract["properties"]["bases"],

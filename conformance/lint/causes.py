@@ -8,7 +8,7 @@ from typing import Final
 
 from conformance.contract.library import Library
 from conformance.contract.source import Position
-from conformance.lint.checks import check_of, claimable, meant, requirement_ids, rows, unresolved
+from conformance.lint.checks import check_of, claimable, meant, requirement_ids, rows, rows_to_paste, unresolved
 from conformance.lint.rule import Finding
 from conformance.lint.subject import Subject
 
@@ -46,7 +46,7 @@ def told_once(subject: Subject, findings: Iterable[Finding]) -> tuple[Finding, .
         kept.append(one)
     never_built = {subject.library.contracts[name].position: name for name in unbuilt}
     found = [_never_built(one, never_built) if one.code == "V010" else one for one in kept]
-    return tuple(sorted(_first_of_each(found)))
+    return tuple(sorted(_first_of_each(found, subject.library)))
 
 
 def _unbuilt(subject: Subject) -> frozenset[str]:
@@ -117,14 +117,37 @@ def _check_of_law(library: Library, operator: str, law: str, requirements: tuple
     return None
 
 
-def _first_of_each(findings: list[Finding]) -> Iterator[Finding]:
-    """The findings, but only the first place of an unknown requirement or ruling, with the number of the others."""
-    names: dict[tuple[str, str], list[Finding]] = {}
+def _first_of_each(findings: list[Finding], library: Library) -> Iterator[Finding]:
+    """The findings, but one for all unknown requirements of a file, and one for each unknown ruling."""
+    requirements: dict[str, list[Finding]] = {}
+    rulings: dict[str, list[Finding]] = {}
     for one in sorted(findings):
-        if one.code in ("L104", "L105") and one.message.startswith("unknown "):
-            names.setdefault((one.code, one.message), []).append(one)
+        if one.code == "L104" and one.message.startswith(_UNKNOWN):
+            requirements.setdefault(one.position.file, []).append(one)
+        elif one.code == "L105" and one.message.startswith("unknown ruling "):
+            rulings.setdefault(one.message, []).append(one)
         else:
             yield one
-    for same in names.values():
+    for same in rulings.values():
         more = f", named in {len(same)} places" if len(same) > 1 else ""
         yield replace(same[0], message=f"{same[0].message}{more}")
+    for same in requirements.values():
+        yield _all_unknown(same, library)
+
+
+_UNKNOWN: Final = "unknown requirement "
+
+
+def _all_unknown(same: list[Finding], library: Library) -> Finding:
+    """One finding for the unknown requirements of a file, with their rows to paste."""
+    first, lines = same[0], dict[str, list[int]]()
+    for one in same:
+        lines.setdefault(one.message.removeprefix(_UNKNOWN), []).append(one.position.line)
+    if len(lines) == 1:
+        more = f", named in {len(same)} places" if len(same) > 1 else ""
+        return replace(first, message=f"{first.message}{more}")
+    names = ", ".join(f"{name} (line {numbers[0]})" for name, numbers in lines.items())
+    family = library.contracts[first.about].family
+    block = rows_to_paste(library, family, list(lines))
+    hint = f"correct the ids, or add their rows to {family}/requirements.yaml:\n{block}"
+    return replace(first, message=f"unknown requirements {names}", hint=hint)

@@ -168,6 +168,12 @@ def row_to_paste(library: Library, id_: str) -> str:
     return "\n".join([*head, *(f"  - {text}" for text in named)])
 
 
+def rows_to_paste(library: Library, family: str, ids: list[str]) -> str:
+    """The rows of requirements.yaml for unknown ids; the whole file where the family has none."""
+    head = [] if family in library.requirements else [f"seed: {family}", "requirements:"]
+    return "\n".join([*head, *(row_to_paste(library, id_) for id_ in ids)])
+
+
 def unknown_requirement_hint(library: Library, id_: str, family: str) -> str:
     """What to do about an unknown requirement: the id that is meant, or the row to add."""
     known = sorted(requirement_ids(library))
@@ -175,7 +181,7 @@ def unknown_requirement_hint(library: Library, id_: str, family: str) -> str:
     twisted = [name for name in known if sorted(name) == sorted(id_) and name != id_]
     near = f"did you mean {twisted[0]}? Else add" if twisted else "correct the id" + (
         f" ({same[0]} to {same[-1]} have rows)" if same else "") + ", or add"  # fmt: skip
-    return f"{near} its row to {family}/requirements.yaml:\n{row_to_paste(library, id_)}"
+    return f"{near} its row to {family}/requirements.yaml:\n{rows_to_paste(library, family, [id_])}"
 
 
 def checks_resolve(codes: frozenset[str]) -> Rule:

@@ -52,7 +52,8 @@ def tables() -> str:
     lines: list[str] = []
     for name in FILES:
         schema = schema_of(name)
-        lines += ["", f"### {name}.schema.json", "", f"{schema['title']}.", "", "| in | key | what it is |", "|---|---|---|"]
+        head = ["| in | key | what it is |", "|---|---|---|"]
+        lines += ["", f"### {name}.schema.json", "", f"{schema['title']}.", "", *head]
         told: set[str] = set()
         for place, key, one in keys_in(schema):
             where = ".".join(place) or "the file"

@@ -144,11 +144,14 @@ class Draft:
                 place = Place(origin_place.source, (*origin_place.path, *error.path[len(origin) :]))
                 break
         hint = "write it as the contract's `inputs` declare it"
-        if limits := self._limits(steps):
-            hint = f"it is declared as {limits}"
+        limits, wanted = self._limits(steps), error.expected
+        if error.found == "nothing":
+            hint = "the contract's `inputs` declare it: give it a value in the base, or under `set`"
+        elif limits:
+            hint, wanted = f"it is declared as {limits}", limits.split(",")[0]
         elif type(error.found) in (int, float) and ("hex" in error.expected or "string" in error.expected):
             hint = "put it in quotes; without them YAML reads a number"
-        expected = f"expected {error.expected}"
+        expected = f"expected {wanted}"
         if error.found != "nothing":
             expected += f", found {error.found!r:.80}"
         return place.problem("C009", f"ill-typed input {show_path(error.path)}: {expected}", hint)
