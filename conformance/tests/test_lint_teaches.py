@@ -66,7 +66,11 @@ state: none
 edge_cases: [{id: whole, when: "uint(size(text)) == limit", requirement: T03}]
 bases: {abc: {text: abc, limit: 2}}
 vectors:
-- {group: values, why: A text is longer than the limit and as long., requirement: T03, base: abc, cases: [{id: cut}, {id: whole, set: {limit: 3}}]}
+- group: values
+  why: A text is longer than the limit and as long.
+  requirement: T03
+  base: abc
+  cases: [{id: cut}, {id: whole, set: {limit: 3}}]
 - group: refused
   why: A limit of zero and an empty text are refused.
   requirement: [T01, T02]
