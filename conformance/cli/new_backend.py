@@ -196,7 +196,7 @@ def command(folder: Path, language: str, operator: str | None) -> int:
     \b
     Examples:
       tally new-backend --language python my-backend
-      tally new-backend --language any --operator UML_OS.Data.SeededIntraBlockMap_v1 my-backend
+      tally new-backend --language any --operator Bounds.Clamp_v1 my-backend
     """
     from conformance.cli.console import Complaint, writing
     from conformance.cli.specification import contract_named, specification

@@ -48,7 +48,7 @@ def _told(source: Source, error: ValidationError, misspelt: set[tuple[Path, str]
         hint = f"did you mean {meant}?" if meant else _elsewhere(source, key, path, error)
         yield Problem(source.key_at((*path, key)), "C002", f"unknown key {key!r} in {where}", hint)
     if not unknown:
-        place = source.key_at((*path, error.instance)) if error.validator == "propertyNames" else source.at(path)
+        place = source.key_at((*path, str(error.instance))) if error.validator == "propertyNames" else source.at(path)
         message, hint = _sentence(where, error)
         yield Problem(place, "C002", message, hint)
 
@@ -204,7 +204,7 @@ def _retyped(value: Any, kind: str, schema: Any) -> str:
             return "begin each entry of the list with `- `"
         return f"write it as a list: [{_yaml(value)}]"
     if kind == "object":
-        required = schema.get("required", ()) if isinstance(schema, dict) else ()
+        required: list[str] = list(schema.get("required", ())) if isinstance(schema, dict) else []
         if isinstance(value, list):
             return "write `name: value` lines, without the `- ` of a list"
         if len(required) == 1 and isinstance(value, str):
