@@ -206,7 +206,7 @@ def _operands(text: str, at: int, sign: str) -> tuple[str, ...]:
     """The texts of the operands whose operator is at an offset; none where the text cannot be taken apart."""
     try:
         nodes = list(_nodes(parse(text)))
-    except (ValueError, IndexError):
+    except (ValueError, IndexError, RecursionError):
         return ()
     for node in nodes:
         if len(node.parts) == 2 and node.parts[0].end <= at < node.parts[1].start + (not sign):
