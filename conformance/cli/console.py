@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from conformance.contract.suggest import nearest as nearest
 from conformance.report.printable import one_line, printable
 
 if TYPE_CHECKING:
@@ -80,15 +81,6 @@ def parted(text: str) -> tuple[str, str, str]:
     said, _, hint = text.partition("\n    hint: ")
     place, _, message = said.partition(": ")
     return place, message, hint
-
-
-def nearest(word: str, known: list[str], otherwise: str = "") -> str:
-    """A hint that names what the user may have meant, else the given one."""
-    from difflib import get_close_matches
-
-    containing = [name for name in known if word.lower() in name.lower()]
-    close = containing[:3] or get_close_matches(word, known, 3, 0.4)
-    return f"did you mean {' or '.join(close)}?" if close else otherwise
 
 
 class Outlet(io.FileIO):

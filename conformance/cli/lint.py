@@ -15,6 +15,7 @@ from conformance.contract.family import Coverage
 from conformance.contract.library import Library
 from conformance.contract.source import MalformedContract
 from conformance.lint.catalogue import lint
+from conformance.lint.causes import told_once
 from conformance.lint.coverage import Text, coverage_findings, coverage_lines, drift, text_of, updated
 from conformance.lint.governance import lock_current
 from conformance.lint.output import as_json, as_sarif, as_text, findings_of
@@ -97,7 +98,7 @@ def judged(library: Library, corpus: Corpus, with_evidence: bool) -> Outcome:
         found = _found(subject, corpus)
         if with_evidence:  # `tally run` also accepts contracts that were edited and not built yet
             current = lock_current.check(replace(subject, lock=read_locked(library.suite)))
-            found = tuple(sorted({*found, *current}))
+            found = told_once(subject, {*found, *current})
     return Outcome(found, len(subject.contracts), sum(map(len, subject.cases.values())), evidence is not None)
 
 
@@ -149,7 +150,7 @@ FORMATS = ("text", "json", "sarif")
     "--format", "format_", type=click.Choice(FORMATS), default="text", show_default=True, help="How to print findings."
 )
 def command(coverage: bool, sources: tuple[str, ...], update: bool, format_: str) -> int:
-    """Check the contracts, their requirements and their vectors against the rules in spec/README.md.
+    """Check the contracts, their requirements and their vectors against the rules in docs/lint-rules.md.
 
     Exit status: 0 nothing found, 1 a finding, a line that is not covered or a source that changed, 2 a contract or
     source that cannot be read.

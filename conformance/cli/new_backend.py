@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 import textwrap
@@ -12,11 +13,13 @@ from typing import Final
 import click
 
 from conformance.cli.console import say
+from conformance.cli.transcript import can_be_transcribed, transcript
 from conformance.contract.library import Library
 from conformance.contract.machine_file import OPEN_HANDLE
 from conformance.contract.model import Contract
 from conformance.contract.registry import ErrorCode
 from conformance.contract.types import Field, Scalar, Struct
+from conformance.vectors.corpus import Corpus
 
 _FOLDER: Final = Path(__file__).with_name("skeletons")
 _FILES: Final = {"python": ("backend.py", "operators.py"), "javascript": ("backend.js", "operators.js")}
@@ -141,7 +144,43 @@ def _number(code: str, errors: Mapping[str, ErrorCode]) -> str:
     return str(errors[code].number) if code in errors else "not registered"
 
 
-LANGUAGES: Final = ("python", "javascript")
+ANY: Final = "any"
+LANGUAGES: Final = ("python", "javascript", ANY)
+
+
+def neutral_files(name: str, folder: str, contract: Contract, library: Library, corpus: Corpus) -> dict[str, str]:
+    """The files for a backend in any other language: requests, their answers, the schema, and a page that says how."""
+    from conformance.contract.jsonschema import schema_of
+
+    requests, answers = transcript(contract, library, corpus)
+    filled = {
+        "NAME": re.sub(r"[^\w.-]", "-", name),
+        "OPERATOR": contract.operator,
+        "CALLS": str(answers.count("\n")),
+        "RUN": shlex.join(["tally", "run", "--backend", "./program", "--profile", "quick", "-k", contract.operator]),
+    }
+    schema = json.dumps(schema_of(contract, library.errors), indent=2, ensure_ascii=False)
+    return {
+        "requests.jsonl": requests,
+        "answers.jsonl": answers,
+        "schema.json": f"{schema}\n",
+        "README.md": _filled(_FOLDER / "any" / "README.md.txt", filled),
+    }
+
+
+def _neutral(folder: Path, contract: Contract, library: Library) -> dict[str, str]:
+    from conformance.cli.console import Complaint
+    from conformance.cli.specification import frozen_vectors
+
+    if not can_be_transcribed(contract):
+        able = min(filter(can_be_transcribed, library.contracts.values()), key=_effort, default=None)
+        hint = f"begin with --operator {able.operator}" if able else "use --language python or javascript"
+        message = "its calls need folders or handles, which a file of requests cannot have"
+        raise Complaint(contract.operator, "T006", message, hint)
+    files = neutral_files(folder.resolve().name, str(folder), contract, library, frozen_vectors(library))
+    if not files["answers.jsonl"]:
+        raise Complaint(contract.operator, "T006", "it has no short frozen case", "run `tally vectors build` first")
+    return files
 
 
 @click.command("new-backend")
@@ -149,14 +188,26 @@ LANGUAGES: Final = ("python", "javascript")
 @click.option("--language", type=click.Choice(LANGUAGES), required=True, help="The language of the skeleton.")
 @click.option("--operator", default=None, help="The first operator or machine; the default is an easy operator.")
 def command(folder: Path, language: str, operator: str | None) -> int:
-    """Write the skeleton of a backend into FOLDER; existing files are never overwritten."""
+    """Write the skeleton of a backend into FOLDER; existing files are never overwritten.
+
+    With `--language any`: requests and their answers as lines of JSON, to pipe through a program in any language, and
+    the schema to generate types from.
+
+    \b
+    Examples:
+      tally new-backend --language python my-backend
+      tally new-backend --language any --operator Bounds.Clamp_v1 my-backend
+    """
     from conformance.cli.console import Complaint, writing
     from conformance.cli.specification import contract_named, specification
     from conformance.vectors.jsontext import write_whole
 
     library = specification()
     contract = contract_named(library, operator) if operator else smallest(library)
-    files = skeleton(language, folder.resolve().name, str(folder), contract, library)
+    if language == ANY:
+        files = _neutral(folder, contract, library)
+    else:
+        files = skeleton(language, folder.resolve().name, str(folder), contract, library)
     in_the_way = [name for name in files if (folder / name).exists()]
     if in_the_way:
         hint = "nothing was written; name a new folder"
@@ -166,6 +217,9 @@ def command(folder: Path, language: str, operator: str | None) -> int:
             folder.mkdir(parents=True, exist_ok=True)
             write_whole(folder / name, text)
         say(f"wrote {folder / name}")
+    if language == ANY:
+        say(f"\nnext: read {folder / 'README.md'}")
+        return 0
     say(
         f"\nnext: {run_line(language, str(folder), contract)}\nthen: edit {folder / workplace(language)}; see README.md"
     )

@@ -16,7 +16,7 @@ def specification() -> Library:
     """Every contract, type, error, requirement and ruling; raises MalformedContract, Complaint."""
     from conformance.cli.console import Complaint
     from conformance.cli.suite_option import current_suite
-    from conformance.contract.cache import open_cache
+    from conformance.contract.cache import digest_of_texts, open_cache
     from conformance.contract.lazy import files_digest
     from conformance.contract.library import load_library
 
@@ -26,10 +26,21 @@ def specification() -> Library:
         raise Complaint(str(suite.spec), "T009", "the specification is missing", hint)
     library = load_library(suite)
     digest = files_digest(library.contracts)
-    if open_cache().get("codes", digest) is not True:
+    checked = digest_of_texts([digest, *suite.backends]) if digest else ""
+    if open_cache().get("usable", checked) is not True:
         _known_codes(library)
-        open_cache().put("codes", digest, True)
+        _usable_words(library)
+        open_cache().put("usable", checked, True)
     return library
+
+
+def _usable_words(library: Library) -> None:
+    """Raise MalformedContract where the words of a contract name or hold what no case can be made of."""
+    from conformance.contract.source import MalformedContract
+    from conformance.vectors.preflight import preflight
+
+    if problems := preflight(library):
+        raise MalformedContract(problems)
 
 
 def _known_codes(library: Library) -> None:
@@ -38,13 +49,16 @@ def _known_codes(library: Library) -> None:
     Here and not where contracts are loaded, so that lint can check faulty copies with such codes by its rule L102.
     """
     from conformance.cli.console import nearest
-    from conformance.contract.source import MalformedContract, Problem
+    from conformance.contract.source import MalformedContract, Path, Problem
 
     problems = []
     for _, contract in sorted(library.contracts.items()):
-        refused = [(guard.position, guard.code) for guard in contract.requires]
-        for position, code in [*refused, *((one.position, one.code) for one in contract.refuses)]:
+        guards = enumerate(contract.source.value["requires"])
+        refused: list[tuple[Path, str]] = [(("requires", k, "else"), guard["else"]) for k, guard in guards]
+        refused += [(("refuses", k, "code"), one.code) for k, one in enumerate(contract.refuses)]
+        for path, code in refused:
             if code not in library.errors:
+                position = contract.source.at(path)
                 hint = nearest(code, sorted(library.errors), "the codes are in spec/errors.yaml")
                 problems.append(Problem(position, "C003", f"unknown failure code {code!r}", hint))
     if problems:

@@ -13,6 +13,7 @@ from typing import Any
 
 from cel_expr_python import cel
 
+from conformance.contract.advice import advice_on, comment_in
 from conformance.contract.checked_tree import variables_of
 from conformance.contract.engine_value import cel_type, conversion, given_text, held_text, little_endian
 from conformance.contract.functions import FUNCTIONS, Function
@@ -28,7 +29,6 @@ from conformance.contract.types import (
 )
 
 Activation = Mapping[str, Any]
-_PLACE = re.compile(r"<input>:(\d+):(\d+): (.*)")
 _MACRO = re.compile(r"\.(?:all|exists|exists_one|map|filter)\(")
 _NAMES = frozenset(function.name for function in FUNCTIONS)
 _HAS_MACRO = re.compile(r"(?<![\w.])has\s*\(")
@@ -111,9 +111,12 @@ class Environment:
     lets: tuple[Let, ...] = ()
     silent: Mapping[str, str] = field(default_factory=dict)  # what has a name and no value here, and why
     after: tuple[Let, ...] = ()  # what follows from inputs and result: the state of a machine after the call
+    named: tuple[str, ...] = ()  # what else has a value while the contract is read: the lets so far
 
     def compile(self, text: str, expected: Any = cel.Type.BOOL) -> Expression:
         """Compile an expression of type `expected` (None: any); raises BadExpression."""
+        if (comment := comment_in(text)) >= 0:
+            raise BadExpression("`//` begins a comment", column=comment + 1, hint="write / to divide")
         if match := _HAS_MACRO.search(text):
             raise BadExpression(
                 "has() on a dotted variable does not test presence",
@@ -123,7 +126,7 @@ class Environment:
         try:
             compiled = self.engine.compile(text)
         except RuntimeError as error:
-            raise self._unspoken(text) or _bad_expression(str(error)) from None
+            raise self._unspoken(text) or self._advised(text, str(error)) from None
         if expected is not None and not compiled.return_type() == expected:
             raise BadExpression(
                 f"the expression is of type {compiled.return_type().name()}, not {expected.name()}",
@@ -159,6 +162,12 @@ class Environment:
                 line, start = text.count("\n", 0, match.start()) + 1, text.rfind("\n", 0, match.start()) + 1
                 return BadExpression(f"{name} has no value", line, match.start() - start + 1, reason)
         return None
+
+    def _advised(self, text: str, error: str) -> BadExpression:
+        """What is wrong with text that does not compile, and the fix."""
+        names = [*(one.name for one in self.variables), *(one.name for one in self.lets), *self.named]
+        found = advice_on(text, error, names, _NAMES)
+        return BadExpression(found.message, found.line, found.column, found.hint)
 
     def bind(self, values: Any, result: Any = None) -> Any:
         """The activation for native inputs and, for postconditions, the native result.
@@ -229,7 +238,8 @@ def environment(
         if any(other in text for other in unknown):
             engine, unknown = _engine(types, declared), set()
         try:
-            expression = Environment(tuple(variables), engine, silent=silent).compile(text, expected=None)
+            known = Environment(tuple(variables), engine, silent=silent, named=tuple(types))
+            expression = known.compile(text, expected=None)
         except BadExpression as error:
             raise BadLet(name, error) from None
         types[name] = expression.compiled.return_type()
@@ -278,18 +288,6 @@ def _with_texts(call: Callable[..., Any]) -> Callable[..., Any]:
 
 def _engine(types: Mapping[str, Any], declared: Sequence[Any]) -> Any:
     return cel.NewEnv(variables=dict(types), functions=list(declared))
-
-
-def _bad_expression(text: str) -> BadExpression:
-    if match := _PLACE.search(text):
-        message = match[3]
-        hint = ""
-        if "no matching overload" in message:
-            hint = "unsigned inputs need unsigned literals: write 3u, not 3"
-        elif "undeclared reference" in message:
-            hint = "use a declared input by its dotted path, a let name, or result.<output> in a postcondition"
-        return BadExpression(message, int(match[1]), int(match[2]), hint)
-    return BadExpression(text)
 
 
 _Read = Callable[[Any], Any]

@@ -1,4 +1,4 @@
-"""The named functions that expressions may call for what CEL's own comprehensions cannot bound (spec/README.md)."""
+"""The named functions that expressions may call for what CEL's own comprehensions cannot bound (docs/language.md)."""
 
 from __future__ import annotations
 

@@ -62,14 +62,28 @@ def schema_of(contract: Contract, errors: Mapping[str, ErrorCode]) -> Schema:
 
 def machine_schema(machine: Contract, methods: Sequence[Contract], errors: Mapping[str, ErrorCode]) -> Schema:
     """The schema of a machine: in `$defs` the whole schema of each method, by its name, of which a message fits one."""
+    whole = {method.operator: schema_of(method, errors) for method in methods}
     return {
         "$schema": _DIALECT,
         "$id": _id(machine),
         "title": machine.operator,
         "description": machine.purpose,
-        "anyOf": [{"$ref": _id(method)} for method in methods],
-        "$defs": {method.operator: schema_of(method, errors) for method in methods},
+        "anyOf": [{"$ref": f"#/$defs/{name}"} for name in whole],
+        "$defs": {name: _inside(schema, f"#/$defs/{name}/") for name, schema in whole.items()},
     }
+
+
+def _inside(schema: Any, place: str) -> Any:
+    """A whole schema as a part of another: without an `$id`, which generators of code cannot follow, its references
+    lead to its new place."""
+    if isinstance(schema, list):
+        return [_inside(one, place) for one in schema]
+    if not isinstance(schema, dict):
+        return schema
+    found = {key: _inside(one, place) for key, one in schema.items() if key not in ("$id", "$schema")}
+    if isinstance(target := schema.get("$ref"), str):
+        found["$ref"] = place + target.removeprefix("#/")
+    return found
 
 
 def _id(contract: Contract) -> str:

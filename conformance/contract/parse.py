@@ -214,7 +214,8 @@ class _Parser:
     def unique(self, key: str, ids: Sequence[str]) -> None:
         for k, name in enumerate(ids):
             if name in ids[:k]:
-                self.problems.append(self.source.problem((key, k), "C005", f"{key} has {name!r} twice", "rename one"))
+                hint = f"rename one; the first is at {self.source.at((key, ids.index(name)))}"
+                self.problems.append(self.source.problem((key, k), "C005", f"{key} has {name!r} twice", hint))
 
     def guard(self, index: int, env: Environment) -> Guard:
         clause = self.clause(("requires", index), env)

@@ -12,7 +12,8 @@ import jsonschema
 from jsonschema.exceptions import ValidationError, best_match
 from referencing import Registry, Resource
 
-from conformance.contract.source import Path, Problem, Source
+from conformance.contract.source import Problem, Source
+from conformance.contract.violation import problems_of
 
 
 def _one_of(validator: Any, branches: Sequence[Any], instance: Any, schema: Any) -> Iterator[ValidationError]:
@@ -33,8 +34,8 @@ _Validator = _extend(jsonschema.Draft202012Validator, {"oneOf": _one_of})
 def violations(source: Source, schema: FilePath) -> Iterator[Problem]:
     """What in `source` does not fit the schema file, the most telling violation of each place."""
     texts = tuple(one.read_text(encoding="utf-8") for one in sorted(schema.parent.glob("*.schema.json")))
-    for error in _validator(schema.read_text(encoding="utf-8"), texts).iter_errors(source.value):
-        yield _problem(source, _telling(error))
+    errors = _validator(schema.read_text(encoding="utf-8"), texts).iter_errors(source.value)
+    yield from problems_of(source, [_telling(error) for error in errors])
 
 
 @lru_cache(32)
@@ -56,23 +57,3 @@ def _telling(error: ValidationError) -> ValidationError:
             break
         error = deeper
     return error
-
-
-def _problem(source: Source, error: ValidationError) -> Problem:
-    path: Path = tuple(error.absolute_path)
-    position = source.at(path)
-    where = ".".join(map(str, path)) or "the file"
-    if error.validator == "additionalProperties" and isinstance(error.instance, dict):
-        allowed = error.schema.get("properties", {}) if isinstance(error.schema, dict) else {}
-        unknown = [key for key in error.instance if key not in allowed]
-        if unknown:
-            position = source.key_at((*path, unknown[0]))
-            hint = f"allowed here: {', '.join(sorted(allowed))}"
-            return Problem(position, "C002", f"unknown key {unknown[0]!r} in {where}", hint)
-    if error.validator == "required" and isinstance(error.instance, dict):
-        required: Any = error.validator_value
-        missing = [key for key in required if key not in error.instance]
-        return Problem(position, "C002", f"{where} lacks {', '.join(map(repr, missing))}", "add it; spec/README.md")
-    if error.validator in ("oneOf", "anyOf"):
-        return Problem(position, "C002", f"{where} fits none of the allowed shapes", "see spec/README.md")
-    return Problem(position, "C002", f"{where}: {error.message[:200]}", "see spec/README.md")

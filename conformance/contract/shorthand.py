@@ -144,7 +144,7 @@ class _Writer:
             message, hint = error.args
             raise MalformedContract([self.source.problem(at, "C018", f"{form}: {message}", hint)]) from None
         except (AttributeError, TypeError, ValueError, OverflowError) as error:
-            message, hint = f"{form}: a part is of the wrong kind ({error!s:.80})", "spec/README.md, Long values"
+            message, hint = f"{form}: a part is of the wrong kind ({error!s:.80})", "docs/language.md, Long values"
             raise MalformedContract([self.source.problem(at, "C018", message, hint)]) from None
 
     def _repeat(self, body: Mapping[str, Any], at: Path, _: Path | None) -> Any:

@@ -11,6 +11,8 @@ from typing import Any, Final
 
 import yaml
 
+from conformance.contract.yaml_mistake import yaml_mistake
+
 Path = tuple[str | int, ...]
 
 
@@ -107,11 +109,9 @@ def parse(text: str, name: str) -> Source:
         events = iter(yaml.parse(text, Loader=yaml.CSafeLoader))
         value = builder.document(events)
     except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        place = Position(name, mark.line + 1, mark.column + 1) if mark else Position(name, 1, 1)
-        problem = error.problem or "the text is not YAML"
-        hint = "quote text that holds ': ', '#', '{' or '['; indent with spaces"
-        raise _malformed(place, f"bad YAML: {problem}", hint) from error
+        marks = [(mark.line, mark.column) if mark else (0, 0) for mark in (error.problem_mark, error.context_mark)]
+        (line, column), message, hint = yaml_mistake(text, error.problem or "", error.context or "", *marks)
+        raise _malformed(Position(name, line + 1, column + 1), f"bad YAML: {message}", hint) from error
     except yaml.reader.ReaderError as error:
         line = text[: error.position].count("\n") + 1
         raise _malformed(Position(name, line, 1), f"bad YAML: {error.reason}") from error
@@ -165,7 +165,8 @@ class _Builder:
         if event.style:
             return text
         if text == "":
-            raise _malformed(position, "a key without a value", 'write the value, or "" for empty text')
+            hint = 'write the value, or "" for empty text, [] for an empty list, {} for an empty map'
+            raise _malformed(position, "a key without a value", hint)
         if text == "<<":
             raise _malformed(position, "merge keys are refused", "write the value out")
         if text in ("true", "false"):

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from conformance.contract.source import MalformedContract, Position, Problem
+from conformance.contract.suggest import close_to
 from conformance.contract.suite import FILE, MutantWays, Setting, Suite
 
 _LIST: Final = "a list of texts"
@@ -234,7 +235,5 @@ def _links_below(folder: Path) -> Iterator[Path]:
 
 
 def _hint(word: str, known: Mapping[str, Any]) -> str:
-    from difflib import get_close_matches
-
-    close = get_close_matches(word, list(known), 1, 0.5)
+    close = close_to(word, list(known), 0.5, 1)
     return f"did you mean {close[0]}?" if close else f"known are {', '.join(known)}" if known else ""

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from conformance.contract.source import MalformedContract, Path, Problem, Source
+from conformance.contract.suggest import type_meant
 
 INTEGER_RANGES: Final[Mapping[str, tuple[int, int]]] = {
     **{f"uint{bits}": (0, 2**bits - 1) for bits in (8, 16, 32, 64)},
@@ -212,7 +213,9 @@ def parse_type(text: str, source: Source, path: Path, named: NamedTypes) -> Type
     if (match := _TENSOR.match(text)) and match[1] in TENSOR_DTYPES:
         return Tensor(match[1])
     known = ", ".join(sorted(named))
-    hint = f"a scalar, root, handle, enum, struct, list<T>, map<string, T>, tensor<dtype>, value, or {known}"
+    hint = type_meant(text, [*sorted(SCALARS), *PLACES, "value", "tensor", "enum", "struct", *named]) or (
+        f"a scalar, root, handle, enum, struct, list<T>, map<string, T>, tensor<dtype>, value, or {known}"
+    )
     raise _unknown(source, path, f"unknown type {text!r}", hint)
 
 

@@ -1,1 +1,1 @@
-"""Rules over contracts, their requirements and their frozen cases; one class per rule (spec/README.md)."""
+"""Rules over contracts, their requirements and their frozen cases; one class per rule (docs/lint-rules.md)."""

@@ -15,6 +15,7 @@ from conformance.contract.machine_file import OPEN_HANDLE
 from conformance.contract.model import Contract
 from conformance.contract.parse import names
 from conformance.contract.source import Path, Position
+from conformance.contract.suggest import close_to
 from conformance.lint.rule import Found, Rule, rule
 from conformance.lint.subject import Subject
 
@@ -136,6 +137,53 @@ def requirement_ids(library: Library) -> frozenset[str]:
     return frozenset(row.id for row in rows(library))
 
 
+def unresolved(library: Library) -> Iterator[tuple[Check, str]]:
+    """The checks of requirements that name no part of their contract, each with the requirement."""
+    existing = {
+        check_text(contract, kind, name)
+        for contract in library.contracts.values()
+        for kind, name, _, _ in claimable(contract)
+    }
+    for row in rows(library):
+        for check in map(check_of, row.checks):
+            if check.operator in library.contracts and check.text not in existing:
+                yield check, row.id
+
+
+def meant(check: Check, library: Library) -> list[str]:
+    """The names of parts of the same kind that a check may mean, the nearest first."""
+    names = [name for kind, name, _, _ in claimable(library.contracts[check.operator]) if kind == check.kind]
+    return close_to(check.name, names, 0.6, 1)
+
+
+def row_to_paste(library: Library, id_: str) -> str:
+    """The row of requirements.yaml for an unknown id: the parts of contracts that name it are its checks."""
+    named = [
+        check_text(contract, kind, name)
+        for contract in library.contracts.values()
+        for kind, name, requirements, _ in claimable(contract)
+        if id_ in (requirements or ())
+    ]
+    head = [f"- id: {id_}", "  kind: P", '  section: "1"', "  text: ...", "  checks:"]
+    return "\n".join([*head, *(f"  - {text}" for text in named)])
+
+
+def rows_to_paste(library: Library, family: str, ids: list[str]) -> str:
+    """The rows of requirements.yaml for unknown ids; the whole file where the family has none."""
+    head = [] if family in library.requirements else [f"seed: {family}", "requirements:"]
+    return "\n".join([*head, *(row_to_paste(library, id_) for id_ in ids)])
+
+
+def unknown_requirement_hint(library: Library, id_: str, family: str) -> str:
+    """What to do about an unknown requirement: the id that is meant, or the row to add."""
+    known = sorted(requirement_ids(library))
+    same = [name for name in known if name.strip("0123456789") == id_.strip("0123456789")]
+    twisted = [name for name in known if sorted(name) == sorted(id_) and name != id_]
+    near = f"did you mean {twisted[0]}? Else add" if twisted else "correct the id" + (
+        f" ({same[0]} to {same[-1]} have rows)" if same else "") + ", or add"  # fmt: skip
+    return f"{near} its row to {family}/requirements.yaml:\n{rows_to_paste(library, family, [id_])}"
+
+
 def checks_resolve(codes: frozenset[str]) -> Rule:
     """L106; `codes` are those of all rules, on which requirements may rest."""
 
@@ -154,11 +202,19 @@ def checks_resolve(codes: frozenset[str]) -> Rule:
                     reason = _missing(check_of(text), existing, codes, subject)
                     if reason:
                         message = f"{row.id} rests on {text!r}: {reason}"
-                        yield where, message, row.id, "correct the check, or bring back what it names"
+                        yield where, message, row.id, _meant_hint(check_of(text), subject.library)
                     elif text in row.checks[:n]:
                         yield where, f"{row.id} names {text!r} twice", row.id, "remove one"
 
     return resolve
+
+
+def _meant_hint(check: Check, library: Library) -> str:
+    if check.operator not in library.contracts:
+        near = close_to(check.operator, sorted(library.contracts), 0.6, 1)
+    else:
+        near = [check_text(library.contracts[check.operator], check.kind, name) for name in meant(check, library)]
+    return f"did you mean {near[0]}?" if near else "correct the check, or bring back what it names"
 
 
 def _missing(check: Check, existing: set[str], codes: frozenset[str], subject: Subject) -> str:
@@ -213,17 +269,32 @@ def _defined(text: str) -> frozenset[str]:
 @rule("L107", "checks-mutual")
 def checks_mutual(subject: Subject) -> Iterator[Found]:
     """A check and its requirement name each other, and every part of a contract has a requirement."""
-    claims = requirement_checks(subject.library)
+    claims, unnamed = requirement_checks(subject.library), dict[str, list[tuple[Position, str, str, str]]]()
     for contract in subject.contracts:
+        alone: list[tuple[Position, str, str, str]] = []
         for kind, name, requirements, position in claimable(contract):
             text = check_text(contract, kind, name)
+            part = (position, f"{kind} {name!r}", text, contract.operator)
             claimed = claims.get(text, set())
             for id_ in sorted(set(requirements or ()) - claimed):
-                message = f"{kind} {name!r} names {id_}, whose row does not name it"
-                yield position, message, contract.operator, f"add {text!r} to the checks of {id_}"
+                unnamed.setdefault(id_, []).append(part)
             for id_ in sorted(claimed - set(claimed if requirements is None else requirements)):
                 message = f"{id_} rests on {kind} {name!r}, which does not name {id_}"
                 yield position, message, contract.operator, f"add {id_} to its `requirement`"
             if not claimed and not requirements:
-                message = f"no requirement rests on {kind} {name!r}"
-                yield position, message, contract.operator, f"name {text!r} in requirements.yaml"
+                alone.append(part)
+        if alone:
+            yield _together(alone, "no requirement rests on {}", "name {} in requirements.yaml", "requirements.yaml")
+    for id_, parts in unnamed.items():
+        said = "{} " + f"names {id_}, whose row does not name it"
+        yield _together(parts, said, "add {} to the checks of " + id_, id_)
+
+
+def _together(parts: list[tuple[Position, str, str, str]], said: str, fix: str, where: str) -> Found:
+    """One finding about parts that lack the same, at the first, with the lines to paste where there are several."""
+    position, first, text, about = parts[0]
+    if len(parts) == 1:
+        return position, said.format(first), about, fix.format(repr(text))
+    lines = "\n".join(f"  - {text}" for _, _, text, _ in parts)
+    message = f"{said.format(first)}; the same of {', '.join(name for _, name, _, _ in parts[1:])}"
+    return position, message, about, f"add these lines to the checks of {where}:\n{lines}"

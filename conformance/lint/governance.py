@@ -46,8 +46,9 @@ def lock_current(subject: Subject) -> Iterator[Found]:
     current = lock_of(judged, Corpus(_only(subject, subject.cases), Index({})), None).contracts
     for contract in subject.contracts:
         locked, now = lock.contracts.get(contract.operator), current[contract.operator]
-        for message in ("the lock does not list this contract",) if locked is None else _differences(locked, now):
-            yield contract.position, message, contract.operator, hint
+        said = ["the lock does not list this contract"] if locked is None else list(_differences(locked, now))
+        if said:
+            yield contract.position, "; ".join(said), contract.operator, hint
     for operator in sorted(lock.contracts.keys() - current.keys()) if subject.only is None else ():
         place = Position(f"spec/{LOCK_FILE}", 1, 1)
         yield place, f"the lock lists {operator}, which has no contract", operator, hint
@@ -57,7 +58,7 @@ def _differences(locked: LockedContract, now: LockedContract) -> Iterator[str]:
     if now.version != locked.version:
         yield f"version {now.version} where the lock has {locked.version}"
     if now.digest != locked.digest:
-        yield "the digest in the lock is of another text of this contract"
+        yield "the contract was changed after its vectors were built: the lock has the digest of another text"
     for name in sorted(locked.groups.keys() | now.groups.keys()):
         if locked.groups.get(name) != now.groups.get(name):
             yield f"the cases of group {name!r} differ from the lock"

@@ -10,9 +10,10 @@ from typing import Any, Final
 from conformance.contract.family import Mutant, Ruling
 from conformance.contract.model import Contract
 from conformance.contract.source import Path, Position
+from conformance.contract.suggest import nearest
 from conformance.contract.syntax import dotted_names
 from conformance.lint.call import FrozenCall
-from conformance.lint.checks import check_of, mentions, requirement_ids, rows
+from conformance.lint.checks import check_of, mentions, requirement_ids, rows, unknown_requirement_hint
 from conformance.lint.rule import Found, FoundIn, contract_rule, rule
 from conformance.lint.subject import Subject
 
@@ -23,7 +24,7 @@ def operators_resolve(subject: Subject, contract: Contract) -> Iterator[FoundIn]
     known = subject.library.contracts
     for path, operator in _operators(contract):
         if operator not in known:
-            hint = _nearest(operator, known) or "write its contract, or correct the name"
+            hint = nearest(operator, sorted(known), "write its contract, or correct the name")
             yield contract.source.at(path), f"no contract for {operator}", hint
     if contract.operator in _reached(subject, contract):
         message = f"{contract.operator} calls itself, directly or through another"
@@ -59,19 +60,13 @@ def _reached(subject: Subject, contract: Contract) -> set[str]:
     return reached
 
 
-def _nearest(name: str, known: Any) -> str:
-    last = name.rsplit(".", 1)[-1].rsplit("_v", 1)[0].lower()
-    alike = sorted(other for other in known if last and last in other.lower())
-    return f"did you mean {alike[0]}?" if alike else ""
-
-
 @contract_rule("L102", "codes-registered")
 def codes_registered(subject: Subject, contract: Contract) -> Iterator[FoundIn]:
     """Every failure code that a guard, pin or frozen case names is in errors.yaml, and a guard or refusal has it."""
     registry, declared = subject.library.errors, contract.codes
     for path, code in _codes(contract):
         if code not in registry:
-            hint = "register it with a number of its range, or use a registered one"
+            hint = nearest(code, sorted(registry), "register it with a number of its range, or use a registered one")
             yield contract.source.at(path), f"failure code {code} is not in errors.yaml", hint
         elif code not in declared:
             yield contract.source.at(path), f"nothing in {contract.operator} fails with {code}", _DECLARED
@@ -112,11 +107,12 @@ def _pins(body: Any, path: Path) -> Iterator[tuple[Path, Any, Any]]:
 @rule("L103", "laws-known")
 def laws_known(subject: Subject) -> Iterator[Found]:
     """Every law that a contract or a requirement names exists, and every parameter that a contract sets."""
-    hint = f"known laws: {', '.join(sorted(subject.known_laws)) or 'none'}"
+    laws = sorted(subject.known_laws)
+    every = f"known laws: {', '.join(laws) or 'none'}; a law is declared in laws.yaml of its family"
     for contract in subject.contracts:
         for k, use in enumerate(contract.laws):
             if use.law not in subject.known_laws:
-                where = contract.source.at(("laws", k, "law"))
+                where, hint = contract.source.at(("laws", k, "law")), nearest(use.law, laws, every)
                 yield where, f"unknown law {use.law!r}", contract.operator, hint
             known = subject.library.laws[use.law].parameters if use.law in subject.library.laws else use.over
             for name in use.over:
@@ -128,6 +124,7 @@ def laws_known(subject: Subject) -> Iterator[Found]:
         for text in row.checks:
             check = check_of(text)
             if check.kind == "law" and check.name not in subject.known_laws:
+                hint = nearest(check.name, laws, every)
                 yield row.position, f"{row.id} rests on {text!r}, an unknown law", row.id, hint
 
 
@@ -135,20 +132,22 @@ def laws_known(subject: Subject) -> Iterator[Found]:
 def requirements_resolve(subject: Subject) -> Iterator[Found]:
     """Every requirement that a clause, group, law, mutant, passage or ruling names has a row in requirements.yaml."""
     known = requirement_ids(subject.library)
-    hint = "add its row to requirements.yaml, or correct the id"
     for contract in subject.contracts:
         for mention in mentions(contract, "requirement"):
             if mention.name not in known:
+                hint = unknown_requirement_hint(subject.library, mention.name, contract.family)
                 yield mention.position, f"unknown requirement {mention.name}", contract.operator, hint
     for coverage in subject.library.coverage.values():
         for passage in coverage.passages:
             for id_ in passage.requirements:
                 if id_ not in known:
+                    hint = unknown_requirement_hint(subject.library, id_, coverage.family)
                     yield passage.position, f"{passage} names unknown requirement {id_}", id_, hint
     entries: list[Ruling | Mutant] = [*subject.library.rulings.values(), *subject.library.mutants.values()]
     for entry in entries:
         for id_ in entry.requirements:
             if id_ not in known:
+                hint = "add its row to requirements.yaml, or correct the id"
                 yield entry.position, f"{entry.id} names unknown requirement {id_}", entry.id, hint
 
 

@@ -51,7 +51,7 @@ def as_sarif(findings: Iterable[Finding]) -> str:
     index = {rule.code: k for k, rule in enumerate(RULES)}
     rules = [
         rule_of(rule.code, rule.name, rule.sentence, rule.level)
-        | {"help": {"text": f"{rule.code} in spec/README.md says how to mend it."}}
+        | {"help": {"text": f"{rule.code} in docs/lint-rules.md says how to mend it."}}
         for rule in RULES
     ]
     for code in sorted({finding.code for finding in known} - index.keys()):

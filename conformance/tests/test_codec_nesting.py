@@ -53,4 +53,4 @@ def test_the_laws_and_the_page_state_the_limit_of_the_wires() -> None:
     assert max(use.over["levels"]) == MAX_DEPTH
     page = " ".join((ROOT / "docs" / "writing-a-backend.md").read_text(encoding="utf-8").split())
     assert f"nests at most {MAX_DEPTH} arrays and maps, and a whole message at most {MAX_NESTING:,}" in page
-    assert f"at most {MAX_DEPTH} arrays and maps in one another" in (ROOT / "spec" / "README.md").read_text()
+    assert f"at most {MAX_DEPTH} arrays and maps in one another" in (ROOT / "docs" / "language.md").read_text()

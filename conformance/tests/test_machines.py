@@ -344,7 +344,7 @@ def test_lint_sees_what_is_wrong_with_a_machine(code: str, old: str, new: str, s
 
 
 def test_the_machine_on_the_page_of_the_language_can_be_read(tmp_path: Path) -> None:
-    page = (SHIPPED.spec / "README.md").read_text(encoding="utf-8")
+    page = (SHIPPED.root / "docs" / "language.md").read_text(encoding="utf-8")
     (text,) = [block for block in re.findall(r"```yaml\n(.*?)```", page, re.DOTALL) if block.startswith("machine: ")]
     found = {one.id.split("::")[2] for one in questions(text, tmp_path)}
     assert {"increment-refused-no-overflow", "unknown-handle", "two-handles"} <= found

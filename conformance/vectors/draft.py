@@ -10,7 +10,8 @@ from typing import Any, Final
 from conformance.codec.scalar import IllTyped, Path, show_path
 from conformance.contract.model import Contract
 from conformance.contract.source import Position, Problem, Source
-from conformance.contract.types import ListOf, Type
+from conformance.contract.suggest import nearest
+from conformance.contract.types import INTEGER_RANGES, ListOf, Scalar, Type
 from conformance.vectors.case import Pin
 from conformance.vectors.leaf import UnknownPath, type_at
 from conformance.vectors.natural import Reference, to_wire
@@ -66,8 +67,9 @@ class Draft:
     def base(self, name: str, named_at: Place) -> None:
         """Start from a named base of the contract."""
         if name not in self.contract.bases:
-            known = ", ".join(sorted(self.contract.bases)) or "none"
-            raise named_at.problem("C007", f"unknown base {name!r}", f"bases of {self.contract.operator}: {known}")
+            known = sorted(self.contract.bases)
+            hint = nearest(name, known, f"bases of {self.contract.operator}: {', '.join(known) or 'none'}")
+            raise named_at.problem("C007", f"unknown base {name!r}", hint)
         self._tree = copy.deepcopy(dict(self.contract.bases[name]))
         self._origins = [((), Place(self.contract.source, ("bases", name)))]
 
@@ -124,6 +126,17 @@ class Draft:
             raise place.key_problem("C008", f"index {step} of a list of {len(holder)}", "set the list as a whole")
         return int(step)
 
+    def _limits(self, steps: tuple[str, ...]) -> str:
+        """The type at a path and its bounds, where it is an integer."""
+        try:
+            type_ = type_at(self.contract.inputs, ".".join(steps))
+        except UnknownPath:
+            return ""
+        if not isinstance(type_, Scalar) or type_.name not in INTEGER_RANGES:
+            return ""
+        low, high = INTEGER_RANGES[type_.name]
+        return f"{type_}, a whole number from {low} to {high}"
+
     def _ill_typed(self, error: IllTyped, place: Place) -> Unusable:
         steps = tuple(map(str, error.path))
         for origin, origin_place in reversed(self._origins):
@@ -131,9 +144,14 @@ class Draft:
                 place = Place(origin_place.source, (*origin_place.path, *error.path[len(origin) :]))
                 break
         hint = "write it as the contract's `inputs` declare it"
-        if type(error.found) in (int, float) and ("hex" in error.expected or "string" in error.expected):
+        limits, wanted = self._limits(steps), error.expected
+        if error.found == "nothing":
+            hint = "the contract's `inputs` declare it: give it a value in the base, or under `set`"
+        elif limits:
+            hint, wanted = f"it is declared as {limits}", limits.split(",")[0]
+        elif type(error.found) in (int, float) and ("hex" in error.expected or "string" in error.expected):
             hint = "put it in quotes; without them YAML reads a number"
-        expected = f"expected {error.expected}"
+        expected = f"expected {wanted}"
         if error.found != "nothing":
             expected += f", found {error.found!r:.80}"
         return place.problem("C009", f"ill-typed input {show_path(error.path)}: {expected}", hint)
@@ -149,7 +167,7 @@ def pin_of(body: Mapping[str, Any], place: Place, contract: Contract) -> Pin:
         raisable = contract.codes
         if code not in raisable:
             known = ", ".join(sorted(raisable)) or "no code"
-            hint = f"`requires` and `refuses` declare: {known}"
+            hint = nearest(code, sorted(raisable), f"`requires` and `refuses` declare: {known}")
             raise (place / "failure").problem("C008", f"the operator never fails with {code!r}", hint)
         return Pin({}, code, place.position)
     values = {}

@@ -12,7 +12,9 @@ from conformance.contract.model import Contract
 from conformance.contract.source import MalformedContract, Problem
 from conformance.vectors.axis import along_axis
 from conformance.vectors.case import Asked, Question
+from conformance.vectors.compact import MARK
 from conformance.vectors.derived import derived
+from conformance.vectors.draft import Unusable
 from conformance.vectors.group import Combination, Expansion, substituted
 from conformance.vectors.limit import beside_limit
 from conformance.vectors.series import accumulations
@@ -28,10 +30,8 @@ def expand(contract: Contract, codebook: Codebook) -> tuple[Question, ...]:
         expansion = Expansion(contract, group, codebook)
         found = list(_questions(expansion))
         for question in found:
-            if question.id in seen:
-                hint = f"the other is at {seen[question.id].position}; give the value or the case another name"
-                problems.append(Problem(question.position, "C011", f"two cases have the id {question.id}", hint))
-            seen[question.id] = question
+            if (problem := _twice(question, seen)) is not None:
+                problems.append(problem)
         problems += expansion.problems
         if not found and not expansion.problems:
             hint = "`where` keeps no combination"
@@ -40,6 +40,54 @@ def expand(contract: Contract, codebook: Codebook) -> tuple[Question, ...]:
     if problems:
         raise MalformedContract(problems)
     return tuple(questions)
+
+
+def expand_words(contract: Contract, codebook: Codebook) -> None:
+    """Check the words of every group: raises MalformedContract as `expand` does, without what follows from them.
+
+    Each value of a matrix is tried once, recipes make short values, no axis is walked and no trace is derived.
+    """
+    problems: list[Problem] = []
+    seen: dict[str, Question] = {}
+    groups = tuple(replace(group, body=_with_short_recipes(group.body)) for group in contract.groups)
+    contract = replace(contract, bases=_with_short_recipes(contract.bases), groups=groups)
+    for group in contract.groups:
+        expansion = Expansion(contract, group, codebook, each_once=True)
+        if "derive" in expansion.body:
+            continue
+        try:
+            found = list(_made(expansion))
+        except Unusable as error:
+            found = []
+            problems.append(error.problem)
+        problems += [problem for one in found if (problem := _twice(one, seen)) is not None]
+        problems += expansion.problems
+    if problems:
+        raise MalformedContract(problems)
+
+
+def _with_short_recipes(value: Any) -> Any:
+    """Words whose recipes make at most as many items as tell whether they are of the right type."""
+    if isinstance(value, list):
+        return [_with_short_recipes(part) for part in value]
+    if not isinstance(value, dict) or "shape" in value:  # a tensor's shape says how much data there is
+        return value
+    recipe = value.get(MARK) if len(value) == 1 else None
+    if isinstance(recipe, dict) and type(recipe.get("count")) is int and "shape" not in recipe:
+        return {MARK: {**recipe, "count": min(recipe["count"], _ENOUGH)}}
+    return {key: _with_short_recipes(part) for key, part in value.items()}
+
+
+_ENOUGH: Final = 8
+
+
+def _twice(question: Question, seen: dict[str, Question]) -> Problem | None:
+    """The problem that a question has the id of an earlier one; `seen` are those so far."""
+    earlier = seen.setdefault(question.id, question)
+    if earlier is question:
+        return None
+    hint = f"the other is at {earlier.position}; give the value or the case another name"
+    return Problem(question.position, "C011", f"two cases have the id {question.id}", hint)
 
 
 def expand_all(codebook: Codebook) -> dict[str, tuple[Question, ...]]:
@@ -65,9 +113,13 @@ _MAKERS: Final[Mapping[str, Callable[[Expansion], Iterator[Question]]]] = {
 }
 
 
-def _questions(expansion: Expansion) -> Iterator[Question]:
+def _made(expansion: Expansion) -> Iterator[Question]:
     make = next((make for key, make in _MAKERS.items() if key in expansion.body), _explicit)
-    found = make(expansion)
+    return make(expansion)
+
+
+def _questions(expansion: Expansion) -> Iterator[Question]:
+    found = _made(expansion)
     return along_axis(expansion, found) if "axis" in expansion.body else found
 
 

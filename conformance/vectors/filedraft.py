@@ -69,7 +69,7 @@ class FileDraft:
                     entry = {"decoded": _content(codec, entry["decoded"])}
                 except IllTyped as error:
                     here = self.place / "pin" / path
-                    raise here.problem("C009", f"ill-typed content: {error}", "see spec/README.md") from None
+                    raise here.problem("C009", f"ill-typed content: {error}", "see docs/language.md") from None
             entries[path] = entry
         return entries
 
@@ -125,9 +125,9 @@ class FileDraft:
             value = _content(codec, body[codec])
             encode_file(codec, value)
         except IllTyped as error:
-            raise (self.place / codec).problem("C009", f"ill-typed content: {error}", "see spec/README.md") from None
+            raise (self.place / codec).problem("C009", f"ill-typed content: {error}", "see docs/language.md") from None
         except Unencodable as error:
-            raise (self.place / codec).problem("C009", str(error), "see spec/README.md") from None
+            raise (self.place / codec).problem("C009", str(error), "see docs/language.md") from None
         return {"path": self.path(body, "path"), codec: value}
 
     def _flip(self, body: Mapping[str, Any]) -> dict[str, Any]:

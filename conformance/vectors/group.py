@@ -62,6 +62,16 @@ def combinations(axes: Mapping[str, Sequence[Any]], place: Place) -> Iterator[Co
     return (Combination(choices) for choices in itertools.product(*rows))
 
 
+def each_once(axes: Mapping[str, Sequence[Any]], place: Place) -> Iterator[Combination]:
+    """Combinations in which every value of every axis comes up, as few as there are values on the longest axis."""
+    longest = max(map(len, axes.values()), default=0)
+    columns = [list(combinations({path: values}, place)) for path, values in axes.items()]
+    for k in range(longest):
+        yield Combination(tuple(choice for column in columns for choice in column[k % len(column)].choices))
+    if not axes:
+        yield Combination()
+
+
 def _choice(path: str, name: str, value: Any, place: Place) -> Choice:
     if isinstance(value, dict) and value.keys() == {"name", "value"}:
         return Choice(path, f"{name}={slug(value['name'])}", value["value"], place / "value")
@@ -105,6 +115,7 @@ class Expansion:
     group: Group
     codebook: Codebook
     problems: list[Problem] = field(default_factory=list)
+    each_once: bool = False  # every value of an axis in one combination, not in all
 
     @property
     def place(self) -> Place:
@@ -120,7 +131,7 @@ class Expansion:
         """The combinations of the group's own axes."""
         place = self.place / "matrix"
         axes = {path: self._values(values, place / path) for path, values in self.body.get("matrix", {}).items()}
-        return combinations(axes, place)
+        return each_once(axes, place) if self.each_once else combinations(axes, place)
 
     def _values(self, values: Any, place: Place) -> Any:
         """The values of an axis; `{damages: FORMAT}` means every damage that the format declares."""

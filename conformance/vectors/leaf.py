@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from conformance.contract.suggest import nearest
 from conformance.contract.types import ListOf, MapOf, Scalar, Struct, Type, Value
 from conformance.vectors.compact import is_marker
 
@@ -63,8 +64,8 @@ def type_at(type_: Type, path: str) -> Type:
                 found = next((member.type for member in type_.fields if member.name == step), None)
                 if found is None:
                     place = ".".join(steps[:depth]) or "the top"
-                    known = ", ".join(member.name for member in type_.fields)
-                    raise UnknownPath(path, f"at {place} there are: {known}")
+                    known = [member.name for member in type_.fields]
+                    raise UnknownPath(path, nearest(step, known, f"at {place} there are: {', '.join(known)}"))
                 type_ = found
             case MapOf(item):
                 type_ = item

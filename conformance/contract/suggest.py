@@ -1,0 +1,76 @@
+"""What a misspelt word probably means: the nearest of the known words, and the words of other languages."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any, Final
+
+# Types as other languages call them, and the type here; `{}` stands for the item of a list.
+_TYPES: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("str", "text", "char", "varchar", "utf8", "unicode"), "string"),
+    **dict.fromkeys(("int", "integer", "long", "number", "i64", "bigint"), "int64 or uint64"),
+    **dict.fromkeys(("uint", "unsigned", "u64", "size_t", "usize", "natural", "nat"), "uint64"),
+    **dict.fromkeys(("float", "double", "f64", "real", "decimal"), "float64"),
+    **dict.fromkeys(("boolean", "flag"), "bool"),
+    **dict.fromkeys(("binary", "blob", "bytestring", "bytearray", "buffer", "hex"), "bytes"),
+    **dict.fromkeys(("any", "json", "cbor", "object", "variant"), "value"),
+    **dict.fromkeys(("list", "array", "vector", "tuple", "sequence", "set"), "list<uint64>, with the type of an item"),
+    **dict.fromkeys(("dict", "map", "hash", "mapping", "table"), "map<string, uint64>, with the type of a value"),
+    **dict.fromkeys(("record", "class", "dataclass", "message"), "struct, with `fields`"),
+    **dict.fromkeys(("ndarray", "matrix", "numpy"), "tensor"),
+    **dict.fromkeys(("path", "file", "dir", "directory", "folder"), "root"),
+    **{f"u{bits}": f"uint{bits}" for bits in (8, 16, 32)},
+    **{f"i{bits}": f"int{bits}" for bits in (8, 16, 32)},
+    **{f"f{bits}": f"float{bits}" for bits in (16, 32)},
+}
+
+
+def nearest(word: str, known: Collection[str], otherwise: str = "") -> str:
+    """A hint that names what the user may have meant, else the given one."""
+    close = close_to(word, known)
+    return f"did you mean {' or '.join(close)}?" if close else otherwise
+
+
+def close_to(word: str, known: Collection[str], cutoff: float = 0.4, most: int = 3) -> list[str]:
+    """The known words that contain a word, or else those most like it."""
+    from difflib import get_close_matches
+
+    containing = [name for name in known if word and word.lower() in name.lower()]
+    if word.lower() in (low := [name.lower() for name in containing]):
+        return [containing[low.index(word.lower())]]
+    same = {name.lower(): name for name in known}
+    return containing[:most] or [same[one] for one in get_close_matches(word.lower(), list(same), most, cutoff)]
+
+
+def type_meant(text: str, known: Collection[str]) -> str:
+    """The type that an unknown type name probably means, worded for a hint; empty if nothing is like it."""
+    word = text.strip().lower()
+    if word in _TYPES:
+        return f"did you mean {_TYPES[word]}?"
+    outer = re.fullmatch(r"(?:list|array|vector|vec)\s*[\[<(]\s*(.+?)\s*[\])>]", word)
+    outer = outer or re.fullmatch(r"(.+)\[\]", word)
+    if outer:
+        return f"did you mean list<{_TYPES.get(outer[1], outer[1])}>?"
+    if pair := re.fullmatch(r"(?:map|dict)\s*[\[<(]\s*\w+\s*,\s*(.+?)\s*[\])>]", word):
+        return f"did you mean map<string, {_TYPES.get(pair[1], pair[1])}>? the key of a map is a string"
+    close = close_to(text, known, 0.6, 2)
+    return f"did you mean {' or '.join(close)}?" if close else ""
+
+
+def fitting(value: Any, pattern: str) -> str:
+    """A text like `value` that matches a pattern; empty if no usual change of it does."""
+    return next((one for one in _changed(str(value)) if re.search(pattern, one)), "")
+
+
+def _changed(text: str) -> Iterator[str]:
+    """A text as other conventions write it."""
+    words = [word for word in re.split(r"[^A-Za-z0-9]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", text)) if word]
+    yield text.strip()
+    yield "-".join(words).lower()
+    yield "_".join(words).lower()
+    yield "_".join(words).upper()
+    yield "".join(words).upper()
+    yield ".".join(word[:1].upper() + word[1:] for word in words)
+    if re.fullmatch(r"v?\d+(\.\d+)*", text.strip()):
+        yield ".".join([*text.strip().lstrip("v").split("."), "0", "0"][:3])

@@ -1,0 +1,283 @@
+"""The measured table: ordinary mistakes in the contract that `tally init` writes, and what lint says of each."""
+
+from __future__ import annotations
+
+C = "spec/bounds/Bounds.Clamp_v1.yaml"
+R = "spec/bounds/requirements.yaml"
+
+# The mistake, the file, what is written right and wrong there, and all that lint says. `C:` and `R:` are the files.
+TABLE = [
+    (
+        "key-misspelt", C, "ensures:", "ensure:",
+        "C:18:1: C002 unknown key 'ensure' in the file\n"
+        "    hint: did you mean ensures?",
+    ),
+    (
+        "type-of-another-language", C, "value: {type: uint64}", "value: {type: str}",
+        "C:11:17: C003 unknown type 'str'\n"
+        "    hint: did you mean string?",
+    ),
+    (
+        "type-without-a-width", C, "value: {type: uint64}", "value: {type: int}",
+        "C:11:17: C003 unknown type 'int'\n"
+        "    hint: did you mean int64 or uint64?",
+    ),
+    (
+        "item-type-of-another-language", C, "value: {type: uint64}", "value: {type: \"list<str>\"}",
+        "C:11:17: C003 unknown type 'str'\n"
+        "    hint: did you mean string?",
+    ),
+    (
+        "uint-missing", C, "\"low <= high\"", "\"size(\\\"abc\\\") <= high\"",
+        "C:16:36: C004 <= cannot be applied to int and uint in 'size(\"abc\") <= high'\n"
+        "    hint: convert it: uint(size(\"abc\"))",
+    ),
+    (
+        "single-eq", C, "\"low <= high\"", "\"low = high\"",
+        "C:16:28: C004 `=` is no operator in 'low = high'\n"
+        "    hint: write == to compare",
+    ),
+    (
+        "version", C, "version: 1.0.0", "version: 1.0",
+        "C:2:10: C002 version is the number 1.0, but a version of three numbers is expected\n"
+        "    hint: write 1.0.0",
+    ),
+    (
+        "space-id", C, "id: ordered", "id: is ordered",
+        "C:16:8: C002 requires.0.id is 'is ordered', but an id of lower-case words joined by - is expect"
+        "ed\n"
+        "    hint: write is-ordered",
+    ),
+    (
+        "lower-code", C, "else: CONTRACT_VIOLATION", "else: contract_violation",
+        "C:16:44: C002 requires.0.else is 'contract_violation', but a failure code in capitals is expect"
+        "ed\n"
+        "    hint: write CONTRACT_VIOLATION",
+    ),
+    (
+        "tab", C, "  low:   {", "\tlow:   {",
+        "C:9:1: C001 bad YAML: a tab, and YAML is indented with spaces\n"
+        "    hint: replace the tab by spaces",
+    ),
+    (
+        "base-misspelt", C, "  base: tens\n  matrix: {low: [20", "  base: ten\n  matrix: {low: [20",
+        "C:42:9: C007 unknown base 'ten'\n"
+        "    hint: did you mean tens?",
+    ),
+    (
+        "set-unknown", C, "matrix: {low: [20, 21, 30]}", "cases:\n  - {id: a, set: {lo: 20}}",
+        "C:44:19: C008 unknown path 'lo' among the inputs of Bounds.Clamp_v1\n"
+        "    hint: did you mean low?",
+    ),
+    (
+        "negative-unsigned", C, "matrix: {low: [20, 21, 30]}", "cases:\n  - {id: a, set: {low: -1}}",
+        "C:44:24: C009 ill-typed input low: expected uint64, found '-1'\n"
+        "    hint: it is declared as uint64, a whole number from 0 to 18446744073709551615",
+    ),
+    (
+        "unknown-second-derivation", C, "purity: pure", "purity: pure\nconfirmed_by: [refrence]",
+        "C:7:16: C019 'refrence' is no backend of this suite\n"
+        "    hint: did you mean reference?",
+    ),
+    (
+        "pin-of-no-output", C, "matrix: {low: [20, 21, 30]}",
+        "cases:\n  - {id: a, set: {low: 5}, pin: {result: {clampd: 15}}}",
+        "C:44:43: C008 unknown path 'clampd' among the outputs of Bounds.Clamp_v1\n"
+        "    hint: did you mean clamped?",
+    ),
+    (
+        "colon", C, "purity: pure", "purity pure",
+        "C:6:1: C001 bad YAML: no ': ' behind 'purity'\n"
+        "    hint: write `purity: pure`",
+    ),
+    (
+        "nospace", C, "purity: pure", "purity:pure",
+        "C:6:1: C001 bad YAML: no blank behind the ':'\n"
+        "    hint: write `purity: pure`",
+    ),
+    (
+        "indent", C, "  high:  {type: uint64}", "   high:  {type: uint64}",
+        "C:10:4: C001 bad YAML: this line begins in column 4, and its map at line 9 in column 3\n"
+        "    hint: indent it with 2 spaces, like the lines that it belongs to",
+    ),
+    (
+        "duplicate-key", C, "purity: pure", "purity: pure\nversion: 1.0.0",
+        "C:7:1: C001 duplicate key 'version'\n"
+        "    hint: it is at C:2:1 already; remove one",
+    ),
+    (
+        "calls-text", C, "purity: pure", "purity: pure\ncalls: Bounds.Other",
+        "C:7:8: C002 calls is the text \"Bounds.Other\", but a list is expected\n"
+        "    hint: write it as a list: [Bounds.Other]",
+    ),
+    (
+        "function-misspelt", C, "min(value, high)", "minimum(value, high)",
+        "C:19:63: C004 undeclared function 'minimum' in 'result.clamped == (value < low ? low : minimum("
+        "value, high))'\n"
+        "    hint: did you mean min?",
+    ),
+    (
+        "unknown-variable", C, "\"low <= high\"", "\"lo <= high\"",
+        "C:16:24: C004 undeclared name 'lo' in 'lo <= high'\n"
+        "    hint: did you mean low?",
+    ),
+    (
+        "result-missing", C, "result.clamped ==", "clamped ==",
+        "C:19:24: C004 undeclared name 'clamped' in 'clamped == (value < low ? low : min(value, high))'\n"
+        "    hint: did you mean result.clamped?",
+    ),
+    (
+        "literal", C, "\"low <= high\"", "\"low <= high && low < 100\"",
+        "C:16:43: C004 < cannot be applied to uint and int in 'low <= high && low < 100'\n"
+        "    hint: unsigned inputs need unsigned literals: write 100u, not 100",
+    ),
+    (
+        "and-for-signs", C, "\"low <= high\"", "\"low <= high and low < 5u\"",
+        "C:16:36: C004 'and' is no operator in 'low <= high and low < 5u'\n"
+        "    hint: write &&",
+    ),
+    (
+        "requirement-without-a-row", C, "requirement: B01, source", "requirement: B07, source",
+        "C:16:77: L104 unknown requirement B07\n"
+        "    hint: correct the id (B01 to B02 have rows), or add its row to bounds/requirements.yaml:\n"
+        "- id: B07\n"
+        "  kind: P\n"
+        "  section: \"1\"\n"
+        "  text: ...\n"
+        "  checks:\n"
+        "  - guard:Bounds.Clamp_v1#ordered",
+    ),
+    (
+        "guard-twice", C, "ensures:\n",
+        "- {id: ordered, that: \"low <= 9u\", else: CONTRACT_VIOLATION, requirement: B01}\n\nensures:\n",
+        "C:18:3: C005 requires has 'ordered' twice\n"
+        "    hint: rename one; the first is at C:16:3",
+    ),
+    (
+        "failure-code-misspelt", C, "else: CONTRACT_VIOLATION", "else: CONTRACT_VOILATION",
+        "C:16:44: C003 unknown failure code 'CONTRACT_VOILATION'\n"
+        "    hint: did you mean CONTRACT_VIOLATION?",
+    ),
+    (
+        "unit", C, "else: CONTRACT_VIOLATION, ", "else: CONTRACT_VIOLATION, unit: chars, ",
+        "C:16:70: C002 requires.0.unit is the text \"chars\", but one of bytes, characters, items is expec"
+        "ted\n"
+        "    hint: write one of bytes, characters, items",
+    ),
+    (
+        "edge-case-with-then", C, "when: \"low == high\"", "then: \"low == high\"",
+        "C:25:19: C002 unknown key 'then' in edge_cases.0\n"
+        "    hint: did you mean when?",
+    ),
+    (
+        "missing-keys", C, "ordering: {}\nstate: none\n", "",
+        "C:1:1: C002 the file lacks 'ordering', 'state'\n"
+        "    hint: add these lines, with your own values:\n"
+        "ordering: {}\n"
+        "state: none",
+    ),
+    (
+        "missing-why", C, "  why: Bounds that are not in order are refused, and just barely too.\n", "",
+        "C:39:3: C002 vectors.1 lacks 'why'\n"
+        "    hint: add this line:\n"
+        "  why: Say in one sentence why these cases are needed.",
+    ),
+    (
+        "missing-guard-else", C, "else: CONTRACT_VIOLATION, ", "",
+        "C:16:3: C002 requires.0 lacks 'else'\n"
+        "    hint: add else: CONTRACT_VIOLATION inside the braces",
+    ),
+    (
+        "purity", C, "purity: pure", "purity: Pure",
+        "C:6:9: C002 purity is the text \"Pure\", but one of pure, stateful, io is expected\n"
+        "    hint: did you mean pure?",
+    ),
+    (
+        "key-without-a-value", C, "ordering: {}", "ordering:",
+        "C:21:10: C001 a key without a value\n"
+        "    hint: write the value, or \"\" for empty text, [] for an empty list, {} for an empty map",
+    ),
+    (
+        "colon-in-text", C, "purpose: Bring a number", "purpose: Bring: a number",
+        "C:3:15: C001 bad YAML: a second ': ' in one line\n"
+        "    hint: put the text in quotes: \"...\"",
+    ),
+    (
+        "brace", C, "matrix: {low: [20, 21, 30]}", "matrix: {low: [20, 21, 30}",
+        "C:43:28: C001 bad YAML: expected ',' or ']' in what begins at line 43, column 17\n"
+        "    hint: close the bracket or the quote, or put text with ': ', '#', ',', '{' or '[' in it in "
+        "quotes",
+    ),
+    (
+        "unquoted-not", C, "\"low <= high\"", "!(low > high)",
+        "C:16:23: C001 bad YAML: text cannot begin with '!' here\n"
+        "    hint: put the text in quotes: \"...\"",
+    ),
+    (
+        "case-id-twice", C, "matrix: {low: [20, 21, 30]}",
+        "cases:\n  - {id: a, set: {low: 25}}\n  - {id: a, set: {low: 26}}",
+        "C:45:5: C011 two cases have the id Bounds.Clamp_v1::wrong-bounds::a\n"
+        "    hint: the other is at C:44:5; give the value or the case another name",
+    ),
+    (
+        "missing-input", C, "bases:\n  tens: {low: 10, high: 20, value: 15}", "bases:\n  tens: {low: 10, high: 20}",
+        "C:31:9: C009 ill-typed input value: expected this field, which is missing\n"
+        "    hint: the contract's `inputs` declare it: give it a value in the base, or under `set`",
+    ),
+    (
+        "requires-map", C,
+        "- {id: ordered, that: \"low <= high\", else: CONTRACT_VIOLATION, requirement: B01, source: \"1\"}",
+        "  {id: ordered, that: \"low <= high\", else: CONTRACT_VIOLATION, requirement: B01, source: \"1\"}",
+        "C:16:3: C002 requires is a map, but a list is expected\n"
+        "    hint: begin each entry of the list with `- `",
+    ),
+    (
+        "type-short", C, "value: {type: uint64}", "value: uint64",
+        "C:11:10: C002 inputs.value is the text \"uint64\", but a map is expected\n"
+        "    hint: write {type: uint64}",
+    ),
+    (
+        "law-misspelt", C, "law: clamping-twice", "law: clamping-twise",
+        "C:28:9: L103 unknown law 'clamping-twise'\n"
+        "    hint: did you mean clamping-twice?",
+    ),
+    (
+        "check-misspelt", R, "guard:Bounds.Clamp_v1#ordered", "guard:Bounds.Clamp_v1#orderd",
+        "R:9:5: L106 B01 rests on 'guard:Bounds.Clamp_v1#orderd': the contract has no such guard\n"
+        "    hint: did you mean guard:Bounds.Clamp_v1#ordered?",
+    ),
+    (
+        "optional", C, "value: {type: uint64}", "value: {type: uint64, optional: yes}",
+        "C:11:35: C002 inputs.value.optional is the text \"yes\", but true or false is expected\n"
+        "    hint: write true",
+    ),
+    (
+        "pin-code", C, "matrix: {low: [20, 21, 30]}",
+        "cases:\n  - {id: a, set: {low: 25}, fails: CONTRACT_VOILATION}",
+        "C:44:36: C008 the operator never fails with 'CONTRACT_VOILATION'\n"
+        "    hint: did you mean CONTRACT_VIOLATION?",
+    ),
+    (
+        "nogroup", C, "- group: wrong-bounds", "- grup: wrong-bounds",
+        "C:39:3: C002 unknown key 'grup' in vectors.1\n"
+        "    hint: did you mean group?",
+    ),
+    (
+        "reqid", C, "requirement: B01, source", "requirement: b-1, source",
+        "C:16:77: C002 requires.0.requirement is 'b-1', but a requirement's id: capitals and a number is"
+        " expected\n"
+        "    hint: write B1",
+    ),
+    (
+        "contractname", C, "contract: Bounds.Clamp_v1", "contract: bounds clamp",
+        "C:1:11: C002 contract is 'bounds clamp', but an operator's name: words with capitals, joined by"
+        " dots is expected\n"
+        "    hint: write Bounds.Clamp",
+    ),
+    (
+        "group-without-cases", C, "  base: tens\n  matrix: {low: [20, 21, 30]}\n", "  base: tens\n",
+        "C:39:3: C002 vectors.1 has none of limit with grow, cases, trace, chain, accumulate, axis, matr"
+        "ix\n"
+        "    hint: add one of limit with grow, cases, trace, chain, accumulate, axis, matrix",
+    ),
+]  # fmt: skip

@@ -1,0 +1,117 @@
+"""Lint teaches: each ordinary mistake of a first-time author has one message, with its place, its cause and the fix."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from conformance.cli.main import status_of
+from conformance.tests.lint_mistakes import TABLE, C, R
+
+
+@pytest.fixture(scope="module")
+def suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("suite") / "base"
+    assert status_of(["init", str(folder)]) == 0
+    return folder
+
+
+@pytest.fixture
+def linted(suite: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
+    """What lint says of the suite with other text in one file; that of the edit itself is left out."""
+
+    def lint(file: str, old: str, new: str) -> str:
+        folder = tmp_path / "edited"
+        shutil.copytree(suite, folder, dirs_exist_ok=True)
+        text = (folder / file).read_text("utf-8")
+        assert old in text
+        (folder / file).write_text(text.replace(old, new, 1), "utf-8")
+        capsys.readouterr()
+        assert status_of(["lint", "--suite", str(folder)]) in (1, 2)
+        said = capsys.readouterr().out.replace(C, "C").replace(R, "R").rstrip("\n")
+        lines = [line for line in said.split("\n") if " findings in " not in line]
+        changed = [k for k, line in enumerate(lines) if " L502 " in line]
+        for k in changed:
+            del lines[k : k + 2]
+        return "\n".join(lines)
+
+    return lint
+
+
+@pytest.mark.parametrize(("file", "old", "new", "said"), [row[1:] for row in TABLE], ids=[row[0] for row in TABLE])
+def test_a_mistake_has_one_message_with_the_fix(
+    file: str, old: str, new: str, said: str, linted: Callable[..., str]
+) -> None:
+    assert linted(file, old, new) == said
+
+
+NEW = """contract: Text.Cut_v1
+version: 1.0.0
+purpose: Cut a text at a limit.
+source: {seed: text, section: "1"}
+equivalence: E0
+purity: pure
+inputs: {text: {type: string}, limit: {type: uint64}}
+outputs: {cut: {type: string}}
+requires:
+- {id: limit-positive, that: "limit > 0u", else: CONTRACT_VIOLATION, requirement: T01}
+- {id: not-empty, that: "size(text) > 0", else: CONTRACT_VIOLATION, requirement: T02}
+ensures:
+- {id: short, that: "uint(size(result.cut)) <= limit", requirement: T03}
+ordering: {}
+state: none
+edge_cases: [{id: whole, when: "uint(size(text)) == limit", requirement: T03}]
+bases: {abc: {text: abc, limit: 2}}
+vectors:
+- group: values
+  why: A text is longer than the limit and as long.
+  requirement: T03
+  base: abc
+  cases: [{id: cut}, {id: whole, set: {limit: 3}}]
+- group: refused
+  why: A limit of zero and an empty text are refused.
+  requirement: [T01, T02]
+  base: abc
+  cases: [{id: zero, set: {limit: 0}}, {id: empty, set: {text: ""}}]
+"""
+
+
+def test_a_new_operator_of_four_cases_has_one_finding_for_each_of_its_two_causes(
+    suite: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = shutil.copytree(suite, tmp_path / "new")
+    (folder / "spec" / "text").mkdir()
+    (folder / "spec" / "text" / "Text.Cut_v1.yaml").write_text(NEW, "utf-8")
+    capsys.readouterr()
+    assert status_of(["lint", "--suite", str(folder)]) == 1
+    lines = [line for line in capsys.readouterr().out.splitlines() if " V010 " in line or " L" in line]
+    assert [line.split(": ", 1)[1] for line in lines] == [
+        "V010 Text.Cut_v1 was never built: it has no frozen case",
+        "L104 unknown requirements T01 (line 10), T02 (line 11), T03 (line 13)",
+    ]
+
+
+def test_a_corpus_that_lost_its_cases_is_not_told_that_it_was_never_built(
+    suite: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = shutil.copytree(suite, tmp_path / "lost")
+    shutil.rmtree(folder / "vectors")
+    capsys.readouterr()
+    assert status_of(["lint", "--suite", str(folder)]) == 1
+    said = capsys.readouterr().out
+    assert "V010 Bounds.Clamp_v1 has 0 cases, contracts.lock asks for at least 46" in said
+    assert "never built" not in said
+
+
+@pytest.mark.parametrize("command", ["run", "schema"])
+def test_every_command_refuses_what_only_building_found(
+    command: str, suite: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = shutil.copytree(suite, tmp_path / "late")
+    text = (folder / C).read_text("utf-8")
+    (folder / C).write_text(text.replace("base: tens", "base: ten", 1), "utf-8")
+    assert status_of([command, "--suite", str(folder)]) == 2
+    assert "C007 unknown base 'ten'\n    hint: did you mean tens?" in capsys.readouterr().err
