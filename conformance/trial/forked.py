@@ -11,7 +11,7 @@ import os
 import signal
 import threading
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import partial
@@ -116,6 +116,12 @@ class _Relayed:
     """Progress of a child, told to its parent."""
 
     tell: Tell
+
+    def plan(self, checks: int, stages: Mapping[str, int]) -> None:
+        self.tell(("plan", (checks, dict(stages))))
+
+    def judged(self, check_id: str, verdict: str) -> None:
+        self.tell(("judged", (check_id, verdict)))
 
     def stage(self, name: str, total: int) -> None:
         self.tell(("stage", (name, total)))
