@@ -14,7 +14,8 @@ import click
 
 from conformance.cli.console import Complaint, say, tell, writing
 from conformance.cli.lint_outcome import require_clean_contracts
-from conformance.cli.run import Seconds, _required, _startable, _tried
+from conformance.cli.run import _required, _startable, _tried
+from conformance.cli.run_options import Seconds
 from conformance.cli.specification import frozen_vectors, specification
 from conformance.contract.library import Library
 from conformance.report.certificate.artifact import Artifact, NoArtifact, artifact_of

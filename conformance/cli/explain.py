@@ -22,7 +22,7 @@ from conformance.cli.rules import (
     decision_facts,
     workload_facts,
 )
-from conformance.cli.run import Seconds
+from conformance.cli.run_options import Seconds
 from conformance.cli.specification import contract_named, frozen_vectors, specification
 from conformance.codec.codebook import codebook_of
 from conformance.codec.scalar import IllTyped

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
 import click
 
-from conformance.cli.console import Complaint, parted, say, shown_progress, writing
+from conformance.cli.console import Complaint, parted, say, writing
 from conformance.cli.lint_outcome import Outcome, outcome_of
+from conformance.cli.progress import shown_progress
 from conformance.cli.specification import frozen_vectors, specification
 from conformance.contract.family import Coverage
 from conformance.contract.library import Library
 from conformance.contract.source import MalformedContract
-from conformance.lint.catalogue import lint
+from conformance.lint.catalogue import RULES, lint
 from conformance.lint.coverage import Text, coverage_findings, coverage_lines, drift, text_of, updated
 from conformance.lint.governance import lock_current
 from conformance.lint.output import as_json, as_sarif, as_text, findings_of
@@ -93,16 +94,16 @@ def judged(library: Library, corpus: Corpus, with_evidence: bool) -> Outcome:
     evidence = _evidence(library) if with_evidence else None
     subject = _subject(library, corpus, evidence)
     with shown_progress("lint") as progress:
-        progress.stage("contracts", len(subject.contracts))
-        found = _found(subject, corpus)
+        progress.stage("rules", len(RULES))
+        found = _found(subject, corpus, progress.step)
         if with_evidence:  # `tally run` also accepts contracts that were edited and not built yet
             current = lock_current.check(replace(subject, lock=_lock(library)))
             found = tuple(sorted({*found, *current}))
     return Outcome(found, len(subject.contracts), sum(map(len, subject.cases.values())), evidence is not None)
 
 
-def _found(subject: Subject, corpus: Corpus) -> tuple[Finding, ...]:
-    return tuple(sorted({*lint(subject), *_governed(subject.library, corpus)}))
+def _found(subject: Subject, corpus: Corpus, step: Callable[[], None]) -> tuple[Finding, ...]:
+    return tuple(sorted({*lint(subject, step=step), *_governed(subject.library, corpus)}))
 
 
 def _subject(library: Library, corpus: Corpus, evidence: Mapping[str, frozenset[str]] | None = None) -> Subject:

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import click
 
-from conformance.cli.console import Complaint, nearest, parted, say, shown_progress
+from conformance.cli.console import Complaint, nearest, parted, say
+from conformance.cli.progress import shown_progress
 from conformance.cli.specification import frozen_vectors, specification
 from conformance.codec.codebook import codebook_of
 from conformance.contract.library import Library

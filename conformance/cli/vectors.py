@@ -11,7 +11,8 @@ import click
 from conformance.backend.hello import BadHello
 from conformance.backend.outcome import LostBackend, describe
 from conformance.backend.resolve import BackendNotFound
-from conformance.cli.console import Complaint, nearest, parted, say, shown_progress
+from conformance.cli.console import Complaint, nearest, parted, say
+from conformance.cli.progress import shown_progress
 from conformance.cli.specification import specification
 from conformance.contract.source import Problem
 from conformance.vectors.build import build

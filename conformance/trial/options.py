@@ -18,8 +18,8 @@ START_TIMEOUT: Final = 10.0  # seconds until hello, at least: starting takes lon
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """One run's choices; only `backend`, `wire`, `sandbox`, `profile`, `select`, `last_failed`, `most_failures`, `seed`,
-    `require`, `crash` and `challenge` of them can reach the record."""
+    """One run's choices; only `backend`, `wire`, `sandbox`, `profile`, `select`, `last_failed`, `most_failures`,
+    `seed`, `require`, `crash` and `challenge` of them can reach the record."""
 
     backend: str = ""  # empty: the suite's reference
     wire: str = "json"
