@@ -53,9 +53,10 @@ def sentence_of(members: Mapping[str, Any]) -> str:
     tried = [f"{len(scope['operators'])} of {counted(scope['of'], 'operator')}", f"profile {members['profile']}"]
     stopped = members.get("stopped", 0)
     if part or stopped:
-        tried.insert(0, counted(counts["run"], "check"))
+        failed_last = " that failed last" if "--last-failed" in members["selection"].split() else ""
+        tried.insert(0, counted(counts["run"], "check") + failed_last)
     if stopped:
-        tried[0] = f"{counts['run']} of {counted(counts['selected'] - counts['not_applicable'], 'check')} tried"
+        tried[0] = f"{counts['run']} of {counted(counts['selected'] - counts['not_applicable'], 'check')}{failed_last} tried"
     tried.append(f"crash safety {crash_words(members['crash'])}")
     if unconfirmed := scope.get("unconfirmed", 0):
         tried.append(f"warning: {counted(unconfirmed, 'vector')} of one implementation, with no second derivation")
