@@ -56,7 +56,8 @@ def sentence_of(members: Mapping[str, Any]) -> str:
         failed_last = " that failed last" if "--last-failed" in members["selection"].split() else ""
         tried.insert(0, counted(counts["run"], "check") + failed_last)
     if stopped:
-        tried[0] = f"{counts['run']} of {counted(counts['selected'] - counts['not_applicable'], 'check')}{failed_last} tried"
+        planned = counts["selected"] - counts["not_applicable"]
+        tried[0] = f"{counts['run']} of {counted(planned, 'check')}{failed_last} tried"
     tried.append(f"crash safety {crash_words(members['crash'])}")
     if unconfirmed := scope.get("unconfirmed", 0):
         tried.append(f"warning: {counted(unconfirmed, 'vector')} of one implementation, with no second derivation")
