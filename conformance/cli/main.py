@@ -184,6 +184,8 @@ def main() -> None:
     out, _ = opened_outlets()
     _end_on_signals()
     status = status_of()
+    if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second Ctrl-C does not change how this process ends
     sys.stdout.flush()
     if out.failure is not None:
         hint = "the output is incomplete; redirect it to another place"

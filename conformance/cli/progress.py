@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from conformance.trial.options import Progress
 
 QUIET: Final = "tally.quiet"  # a key of the context: no stages are shown, notes are
+_WIDEST: Final = 16  # characters of a title before a bar, so that all fits into 80
 _PAUSE: Final = 10.0  # seconds between two lines of a log
 
 
@@ -75,7 +76,7 @@ class Watched:
     """A bar per stage, for a terminal, with the time that is left of all."""
 
     def __init__(self, title: str, bars: Bars) -> None:
-        self._title, self._bars = title, bars
+        self._title, self._bars = title if len(title) <= _WIDEST else f"...{title[-_WIDEST:]}", bars
         self.name, self.checks, self.verdicts = "", 0, dict[str, str]()
         self._task: TaskID | None = None
         self.rest = RestTime()
@@ -91,11 +92,13 @@ class Watched:
 
     def stage(self, name: str, total: int) -> None:
         """A new bar; the one before keeps what it shows."""
+        from rich.markup import escape
+
         self.name = name
         self.rest.stage(name, total, time.monotonic())
         if self._task is not None:
             self._bars.stop_task(self._task)
-        self._task = self._bars.add_task(f"{self._title}: {name}", total=total)
+        self._task = self._bars.add_task(escape(f"{self._title}: {name}"), total=total)
 
     def step(self, count: int = 1) -> None:
         """Move the bar."""
@@ -114,7 +117,7 @@ def rest_words(rest: RestTime, now: float) -> str:
     if seconds is None:
         return ""
     minutes, left = divmod(round(seconds), 60)
-    return f", about {minutes} min {left} s left" if minutes else f", about {left} s left"
+    return f", about {f'{minutes} min ' if minutes else ''}{left} s left"
 
 
 @contextmanager
@@ -128,9 +131,9 @@ def shown_progress(title: str) -> Iterator[Progress]:
             yield lines
         return
     from rich.console import Console
-    from rich.markup import escape
     from rich.progress import BarColumn, MofNCompleteColumn, ProgressColumn, Task, TextColumn
     from rich.progress import Progress as Shown
+    from rich.table import Column
     from rich.text import Text
 
     class Left(ProgressColumn):
@@ -141,11 +144,13 @@ def shown_progress(title: str) -> Iterator[Progress]:
         def render(self, task: Task) -> Text:
             """Nothing beside a bar that is finished."""
             running = task.stop_time is None and task.id == bars.task_ids[-1]
-            return Text(rest_words(watched.rest, time.monotonic()).removeprefix(", ") if running else "")
+            return Text(rest_words(watched.rest, time.monotonic()).removeprefix(", about ") if running else "")
 
-    columns = (TextColumn("{task.description}"), BarColumn(15), MofNCompleteColumn(), Left())
+    whole = Column(no_wrap=True)
+    said = TextColumn("{task.description}", table_column=Column(no_wrap=True, overflow="ellipsis"))
+    columns = (said, BarColumn(8), MofNCompleteColumn(table_column=whole), Left(table_column=whole))
     with Shown(*columns, console=Console(stderr=True), transient=True) as bars:
-        watched = Watched(escape(one_line(title)), bars)
+        watched = Watched(one_line(title), bars)
         with _interruptible(watched):
             yield watched
 

@@ -8,7 +8,7 @@ from typing import Final
 
 # Seconds for a step of a stage before one was measured: the bundled reference on two cores.
 _USUAL: Final = {"cases, laws and behaviour": 0.004, "differential fuzzing": 0.6}
-_WORTH: Final = 5  # steps that the usual time counts for, so that the first ones do not make the estimate jump
+_WORTH: Final = 1  # steps that the usual time counts for
 _WEIGHT: Final = 0.2  # of a new estimate against the one before
 
 
