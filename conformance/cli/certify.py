@@ -170,6 +170,11 @@ def command(
 
     All checks of the profile are made of all operators that the backend declares. Exit status: 0 certified, 1 refused,
     2 no judgement.
+
+    \b
+    Examples:
+      tally certify --backend ./b --artifact ./b --key me.key --output b.intoto.json
+      tally certify --backend ./b --artifact b --key k.key --output c.json --jobs 2
     """
     if crash and sandbox != "none":
         raise click.UsageError("--crash traces system calls, which no sandbox allows: it needs --sandbox none")

@@ -214,6 +214,11 @@ def command(
 
     Exit status: 0 no bad state at or below the level that the workload asks for, 1 there is one, 2 no judgement:
     strace is missing or may not trace, or the backend makes calls that cannot be traced.
+
+    \b
+    Examples:
+      tally crash --list
+      tally crash --backend "python my-backend/backend.py" --model ext4
     """
     if full and states is not None:
         raise click.UsageError("--full tries every state; leave out --states")

@@ -164,6 +164,11 @@ def command(coverage: bool, sources: tuple[str, ...], update: bool, format_: str
 
     Exit status: 0 nothing found, 1 a finding, a line that is not covered or a source that changed, 2 a contract or
     source that cannot be read.
+
+    \b
+    Examples:
+      tally lint
+      tally lint --format sarif > lint.sarif
     """
 
     if coverage or sources or update:

@@ -83,7 +83,7 @@ def tally() -> None:
     \b
     Examples:
       tally run --backend "python my-backend/backend.py"
-      tally explain NextBatch_v2
+      tally explain Bounds.Clamp_v1
     """
 
 

@@ -227,6 +227,11 @@ def command(ids: tuple[str, ...], kinds: tuple[str, ...], jobs: int, **flags: bo
 
     With --wire: which leaves of inputs and answers show that a value was rounded, cut or narrowed on the wire;
     exit status 1 if this differs from reports/distortions.json.
+
+    \b
+    Examples:
+      tally mutants --changed
+      tally mutants no-upper-bound --by laws
     """
 
     if flags["solo"]:

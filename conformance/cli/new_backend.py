@@ -149,7 +149,13 @@ LANGUAGES: Final = ("python", "javascript")
 @click.option("--language", type=click.Choice(LANGUAGES), required=True, help="The language of the skeleton.")
 @click.option("--operator", default=None, help="The first operator or machine; the default is an easy operator.")
 def command(folder: Path, language: str, operator: str | None) -> int:
-    """Write the skeleton of a backend into FOLDER; existing files are never overwritten."""
+    """Write the skeleton of a backend into FOLDER; existing files are never overwritten.
+
+    \b
+    Examples:
+      tally new-backend --language python my-backend
+      tally new-backend --language javascript --operator Bounds.Clamp_v1 mine
+    """
     from conformance.cli.console import Complaint, writing
     from conformance.cli.specification import contract_named, specification
     from conformance.vectors.jsontext import write_whole

@@ -47,7 +47,10 @@ class RestTime:
 
     def seconds(self, now: float) -> float | None:
         """What is left; None while nothing can be said. What is overdue takes half as long again."""
-        return None if self._end is None else max(self._end - now, 1 + (now - self._end) / 2)
+        if self._end is None:
+            return None
+        left = self._end - now
+        return left if left >= 1 else 1 + (1 - left) / 2
 
     def _estimate(self, now: float) -> None:
         left = 0.0

@@ -225,7 +225,7 @@ def command(
     \b
     Examples:
       tally run --backend "python my-backend/backend.py" -x
-      tally run -k Stream --profile quick --format json=-
+      tally run -k Clamp --profile quick --format json=-
     """
     level = verbosity(context)
     context.meta[QUIET] = level < 0

@@ -16,6 +16,11 @@ def command(operator: str | None) -> int:
 
     `$defs` has `params`, `result` and `failure`; for a machine, the schema of each of its methods. Without OPERATOR
     the operators are listed.
+
+    \b
+    Examples:
+      tally schema
+      tally schema Bounds.Clamp_v1 > clamp.schema.json
     """
     from conformance.cli.specification import contract_named, specification
     from conformance.contract.jsonschema import machine_schema, schema_of

@@ -77,6 +77,11 @@ def command() -> None:
 
     Exit status: 0 unchanged or written, 1 drift or a value without a second derivation, 2 a contract or backend that
     cannot be used.
+
+    \b
+    Examples:
+      tally vectors build --changed
+      tally vectors check --jobs 2
     """
 
 
@@ -105,6 +110,11 @@ def build_command(jobs: int, profile: str, only: tuple[str, ...], changed: bool)
     """Derive every case and write what changed. If there is any problem, nothing is written.
 
     `--only` and `--changed` keep the frozen answers of all other cases; `tally vectors check` derives them all.
+
+    \b
+    Examples:
+      tally vectors build
+      tally vectors build --only Bounds.Clamp_v1 --jobs 2
     """
     library = specification()
     operators = sorted(name for name, contract in library.contracts.items() if contract.method is None)
@@ -128,7 +138,13 @@ def build_command(jobs: int, profile: str, only: tuple[str, ...], changed: bool)
 @command.command("check")
 @_shared
 def check_command(jobs: int, profile: str) -> int:
-    """Derive every case, compare every byte with the files, and compare the corpus with contracts.lock."""
+    """Derive every case, compare every byte with the files, and compare the corpus with contracts.lock.
+
+    \b
+    Examples:
+      tally vectors check
+      tally vectors check --jobs 2 --profile golden
+    """
     library = specification()
     with _named_failures(), _meter() as progress:
         checked = check(library, jobs, profile == _FULL, progress)
@@ -143,7 +159,13 @@ def check_command(jobs: int, profile: str) -> int:
 @click.option("--cases", is_flag=True, help="List every case.")
 @_shared
 def diff_command(jobs: int, profile: str, cases: bool) -> int:
-    """Show what a build would change, by operator and requirement; exit status 1 if it would change anything."""
+    """Show what a build would change, by operator and requirement; exit status 1 if it would change anything.
+
+    \b
+    Examples:
+      tally vectors diff
+      tally vectors diff --cases --jobs 2
+    """
     library = specification()
     with _named_failures(), _meter() as progress:
         changes, built = compare(library, jobs, profile == _FULL, progress)

@@ -90,7 +90,7 @@ def test_a_suite_that_does_not_speak_of_second_derivations_has_not_renounced_the
         ('reference = "mine"', 'reference = "mime"', "tally.toml:10:1: C018 there is no backend 'mime'"),
         ('reference = "mine"\n', "", "tally.toml:9:1: C018 no backend is the reference"),
         ('["other"]', '"other"', "tally.toml:11:1: C018 confirm is 'other', not a list of texts"),
-        ("jobs = 2", "jobs = true", "tally.toml:17:1: C018 jobs is True, not a number"),
+        ("jobs = 2", "jobs = true", "tally.toml:17:1: C018 jobs is True, not a whole number"),
         ("mine = ", '"my own" = ', "C018 'my own' cannot name a backend"),
         ('name = "text"', 'name = "text"\nlaws = ["a/b"]', "tally.toml:3:1: C018 'a/b' is no module"),
     ],
