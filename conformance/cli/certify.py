@@ -173,7 +173,7 @@ def command(
 
     \b
     Examples:
-      tally certify --backend ./b --artifact ./b --key me.key --output b.intoto.json
+      tally certify --backend ./b --artifact ./b --key k.key --output c.json
       tally certify --backend ./b --artifact b --key k.key --output c.json --jobs 2
     """
     if crash and sandbox != "none":

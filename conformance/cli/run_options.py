@@ -8,9 +8,12 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import click
+from click.shell_completion import CompletionItem
 
 from conformance.cli.console import nearest
 from conformance.cli.outputs import LAST, Output
+from conformance.cli.suite_option import current_suite
+from conformance.contract.source import MalformedContract
 from conformance.report.writer import FORMATS
 from conformance.trial.options import DEFAULT_TIMEOUT, PROFILES
 
@@ -47,6 +50,18 @@ class Report(click.ParamType):  # type: ignore[type-arg] # it takes no arguments
             self.fail(f"{value!r} has no path; - is stdout", param, ctx)
         return Output(name, Path(path) if equals else None)
 
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """The formats that begin so."""
+        return [CompletionItem(name) for name in sorted(FORMATS) if name.startswith(incomplete)]
+
+
+def _backends(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """The backends of the suite that begin so; none where there is no suite that can be read."""
+    try:
+        return [name for name in current_suite(ctx).backends if name.startswith(incomplete)]
+    except MalformedContract:
+        return []
+
 
 _BACKEND: Final = (
     "A name of the suite, mutant:ID, python:module[:object], or a command line; the default is the suite's reference. "
@@ -63,7 +78,9 @@ _FORMAT: Final = (
 
 
 _OPTIONS: Final = (
-    click.option("--backend", "backends", multiple=True, metavar="TEXT", help=_BACKEND),
+    click.option(
+        "--backend", "backends", multiple=True, metavar="TEXT", help=_BACKEND, shell_complete=_backends
+    ),
     click.option(
         "--wire",
         type=click.Choice(["json", "cbor"]),

@@ -17,7 +17,7 @@ from conformance.cli.last_failed import known_failures, remember
 from conformance.cli.main import status_of
 from conformance.contract.cache import Cache
 from conformance.report.record import read_record
-from conformance.tests.processes import ROOT, environment
+from conformance.tests.processes import environment
 from conformance.tests.small_house import BAD, OPERATOR
 from conformance.tests.small_spec import suite_at
 
@@ -186,20 +186,6 @@ def test_a_report_is_alone_on_stdout(format_: str, capsys: Capture) -> None:
     printed = capsys.readouterr()
     assert json.loads(printed.out)
     assert "NOT CONFORMANT" in printed.err
-
-
-def test_operators_that_are_not_declared_are_one_line(
-    tmp_path: Path, look_at: Callable[[Path], None], capsys: Capture
-) -> None:
-    look_at(ROOT)
-    assert status_of(["new-backend", "--language", "python", "--operator", "EncodeCursors_v1", str(tmp_path)]) == 0
-    backend = shlex.join([sys.executable, str(tmp_path / "backend.py")])
-    status_of(["run", "--profile", "quick", "--backend", backend, "-k", "Cursors", "-k", "pinned-orders"])
-    lines = capsys.readouterr().out.splitlines()
-    assert [line for line in lines if line.startswith("not declared")] == [
-        f"not declared: 2 operators (UML_OS.Data.DecodeCursors_v1, {OPERATOR})"
-    ]
-    assert not any("n/a" in line for line in lines)
 
 
 SLOW = """\

@@ -186,7 +186,8 @@ def test_the_ini_file_can_name_the_backend(setting: str, pytester: pytest.Pytest
 
 
 def test_a_setting_that_is_wrong_is_a_usage_error(pytester: pytest.Pytester) -> None:
-    for option, said in (("--tally-profile=quik", "did you mean quick?"), ("--tally-timeout=soon", "number of seconds")):
+    wrong = {"--tally-profile=quik": "did you mean quick?", "--tally-timeout=soon": "is not a number of seconds"}
+    for option, said in wrong.items():
         done = run(pytester, option)
         assert done.ret == pytest.ExitCode.USAGE_ERROR
         assert said in done.stderr.str()
