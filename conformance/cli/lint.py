@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -94,16 +94,16 @@ def judged(library: Library, corpus: Corpus, with_evidence: bool) -> Outcome:
     evidence = _evidence(library) if with_evidence else None
     subject = _subject(library, corpus, evidence)
     with shown_progress("lint") as progress:
-        progress.stage("rules", len(RULES))
-        found = _found(subject, corpus, progress.step)
+        progress.stage("contracts by rules", len(subject.contracts) * sum(rule.each_contract for rule in RULES))
+        found = _found(replace(subject, step=progress.step), corpus)
         if with_evidence:  # `tally run` also accepts contracts that were edited and not built yet
             current = lock_current.check(replace(subject, lock=_lock(library)))
             found = tuple(sorted({*found, *current}))
     return Outcome(found, len(subject.contracts), sum(map(len, subject.cases.values())), evidence is not None)
 
 
-def _found(subject: Subject, corpus: Corpus, step: Callable[[], None]) -> tuple[Finding, ...]:
-    return tuple(sorted({*lint(subject, step=step), *_governed(subject.library, corpus)}))
+def _found(subject: Subject, corpus: Corpus) -> tuple[Finding, ...]:
+    return tuple(sorted({*lint(subject), *_governed(subject.library, corpus)}))
 
 
 def _subject(library: Library, corpus: Corpus, evidence: Mapping[str, frozenset[str]] | None = None) -> Subject:

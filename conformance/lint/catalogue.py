@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Final
 
 from conformance.lint import checks, coverage, determinism, governance, guards, names, postconditions, requirements
@@ -24,12 +24,6 @@ def rule_with(code: str) -> Rule:
     raise KeyError(code)
 
 
-def lint(
-    subject: Subject, rules: Iterable[Rule] = RULES, step: Callable[[], None] = lambda: None
-) -> tuple[Finding, ...]:
-    """Every finding of every rule, once, by file, line, column and code; `step` is called after each rule."""
-    found: set[Finding] = set()
-    for rule in rules:
-        found.update(rule.check(subject))
-        step()
-    return tuple(sorted(found))
+def lint(subject: Subject, rules: Iterable[Rule] = RULES) -> tuple[Finding, ...]:
+    """Every finding of every rule, once, by file, line, column and code."""
+    return tuple(sorted({finding for rule in rules for finding in rule.check(subject)}))
