@@ -174,7 +174,7 @@ def command(
     \b
     Examples:
       tally certify --backend ./b --artifact ./b --key k.key --output c.json
-      tally certify --backend ./b --artifact b --key k.key --output c.json --jobs 2
+      tally certify --backend ./b --artifact b --key k --output c.json --jobs 2
     """
     if crash and sandbox != "none":
         raise click.UsageError("--crash traces system calls, which no sandbox allows: it needs --sandbox none")
