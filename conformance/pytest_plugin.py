@@ -73,17 +73,20 @@ def pytest_report_header(config: pytest.Config) -> list[str]:
     return [f"tally backend: {backend}{left_out}"]
 
 
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """With pytest-xdist, look for what the user did wrong before the workers do: what they say of it is lost."""
+    config = session.config
+    if _setting(config, _BACKEND) and _wanted(config) and config.pluginmanager.hasplugin("dsession"):
+        _collected(config)[0].close()
+        del config.stash[_BENCH]
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config, items: list[pytest.Item]) -> None:
     """Add an item for every check of the profile that is declared, before -k chooses among them."""
     if not _setting(config, _BACKEND) or not _wanted(config):
         return
-    suite = _in_use(config, _suite)
-    options = _in_use(config, lambda config: _options(config, suite))
-    config.stash[_BENCH] = bench = _in_use(config, lambda _: _bench(suite, options))
-    found = _in_use(config, lambda _: bench.collect())
-    if found.unmatched:
-        raise pytest.UsageError(f"listed as an expected failure, but no check has this id: {found.unmatched[0]}")
+    bench, options, found = _collected(config)
     chosen = _named_checks(config.stash.get(_NAMED, ()), found)
     checks = Checks.from_parent(session, name="", nodeid="tally", bench=bench, checks=chosen, options=options)
     # As pytest collects a file, so that it counts them.
@@ -102,6 +105,18 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     """End the backend."""
     if (bench := config.stash.get(_BENCH, None)) is not None:
         bench.close()
+
+
+def _collected(config: pytest.Config) -> tuple[Bench, RunOptions, Collected]:
+    """The checks, and what tries them until pytest ends; raises pytest.UsageError."""
+    suite = _in_use(config, _suite)
+    options = _in_use(config, lambda config: _options(config, suite))
+    config.stash[_BENCH] = bench = _in_use(config, lambda _: _bench(suite, options))
+    found = _in_use(config, lambda _: bench.collect())
+    if found.unmatched:
+        raise pytest.UsageError(f"listed as an expected failure, but no check has this id: {found.unmatched[0]}")
+    _named_checks(config.stash.get(_NAMED, ()), found)
+    return bench, options, found
 
 
 def _setting(config: pytest.Config, name: str) -> str:

@@ -213,6 +213,13 @@ def test_a_node_id_that_no_check_has_is_a_usage_error(pytester: pytest.Pytester)
     assert f"no check has this id: {OPERATOR}::pinned-orders::eigth; did you mean {EIGHT}" in done.stderr.str()
 
 
+def test_a_usage_error_is_told_with_xdist_as_well(pytester: pytest.Pytester) -> None:
+    for backend, argument in (("no-such-program", OPERATOR), ("reference", f"{OPERATOR}::gone")):
+        done = run(pytester, argument, "-n", "2", backend=backend)
+        assert done.ret == pytest.ExitCode.USAGE_ERROR
+        assert "ERROR: " in done.stderr.str()
+
+
 def test_a_reason_is_one_line(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "200")
     done = run(pytester, EIGHT, backend=NINE)
