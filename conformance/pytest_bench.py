@@ -1,9 +1,12 @@
-"""The checks of one pytest worker, judged in one lasting backend process."""
+"""The checks of one pytest worker, judged in a child process with one lasting backend process."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from functools import cached_property, partial
+from typing import Final
 
 from conformance.backend.carrier import stand_in_for
 from conformance.backend.driver import Driver
@@ -13,23 +16,76 @@ from conformance.backend.scheduler import Finished
 from conformance.codec.codebook import codebook_of
 from conformance.codec.framing import DIALECTS
 from conformance.contract.library import Library
-from conformance.report.failure import Tried, facts_of, plain
+from conformance.report.failure import Tried, facts_of, headline, plain
+from conformance.report.printable import one_line
 from conformance.report.record import entry_of, prose_of
 from conformance.trial.cases import blamed
 from conformance.trial.check import Check, Result, Verdict, outcome_name
 from conformance.trial.client import Asker
-from conformance.trial.forked import apart
+from conformance.trial.forked import Partner
 from conformance.trial.fuzz import Fuzzing
-from conformance.trial.options import RunOptions, Silence
+from conformance.trial.options import RunOptions
 from conformance.trial.plan import Plan, Trial
 from conformance.trial.run import reference, started_as
 from conformance.vectors.corpus import Corpus
 
 Judge = Callable[[Hello], Sequence[Result]]
+_COLLECT: Final = ""  # the question for all checks; any other question is the id of one
+
+
+@dataclass(frozen=True, slots=True)
+class Collected:
+    """Every check of the profile, sorted by id; what the backend declares, None where it says no valid hello; and the
+    expected failures that match no check of any profile."""
+
+    checks: tuple[Check, ...]
+    declared: frozenset[str] | None
+    unmatched: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """The verdict on one check; of a failure one line, and the account that the terminal gives of it."""
+
+    verdict: str
+    line: str = ""
+    account: str = ""
 
 
 class Bench:
-    """Tries checks one at a time, in any order; a backend that is lost is started again."""
+    """Collects checks and tries them one at a time, in any order, in a child process.
+
+    The suite's own Python is imported there, and the backend belongs to it. A backend that is lost is started again.
+    """
+
+    def __init__(self, library: Library, corpus: Corpus, options: RunOptions) -> None:
+        self._partner = Partner(lambda questions: _answers(_Trials(library, corpus, options), questions))
+
+    def collect(self) -> Collected:
+        """The checks; raises BackendNotFound, NoSandbox, MalformedContract."""
+        found: Collected = self._partner.ask(_COLLECT)
+        return found
+
+    def judge(self, id_: str) -> Judged:
+        """The verdict on one check."""
+        found: Judged = self._partner.ask(id_)
+        return found
+
+    def close(self) -> None:
+        """End the backend and the child process."""
+        self._partner.close()
+
+
+def _answers(trials: _Trials, questions: Iterator[str]) -> Iterator[Collected | Judged]:
+    try:
+        for question in questions:
+            yield trials.collected() if question == _COLLECT else trials.judged(question)
+    finally:
+        trials.close()
+
+
+class _Trials:
+    """The checks and the backend, in the child process."""
 
     def __init__(self, library: Library, corpus: Corpus, options: RunOptions) -> None:
         options = options.within(library.suite)
@@ -41,10 +97,15 @@ class Bench:
         self._plan = Plan(library, corpus, options, self._codebook)
         self._results: dict[str, Result] = {}
 
-    @cached_property
-    def checks(self) -> Mapping[str, Check]:
-        """Every check of the profile by its id, sorted; the suite's own modules are not imported for this."""
-        return apart(lambda _: {id_: check for id_, (check, _) in self._judges.items()}, Silence())
+    def collected(self) -> Collected:
+        """What there is to collect; the backend is started to ask what it declares."""
+        checks = tuple(check for check, _ in self._judges.values())
+        declared = None if isinstance(self._hello, BadHello) else self._hello.operators
+        unmatched = [one.check for one in self._options.expected_failures if not _matches(one.check, self._judges)]
+        if unmatched:
+            known = list(self._plan.whole().ids)
+            unmatched = [pattern for pattern in unmatched if not _matches(pattern, known)]
+        return Collected(checks, declared, tuple(unmatched))
 
     @cached_property
     def _judges(self) -> Mapping[str, tuple[Check, Judge]]:
@@ -64,20 +125,22 @@ class Bench:
         except BadHello as error:
             return error
 
-    def judge(self, id_: str) -> Result:
+    def judged(self, id_: str) -> Judged:
         """The verdict on one check; a trial of several checks runs once."""
         if id_ not in self._results:
             check, tried = self._judges[id_]
             hello = self._hello
             results = [self._unfit(check, hello)] if isinstance(hello, BadHello) else tried(hello)
             self._results |= {result.check.id: result for result in results}
-        return self._results[id_]
-
-    def told(self, result: Result) -> str:
-        """A failure as the terminal report tells it."""
+        result = self._results[id_]
+        if result.verdict in (Verdict.PASS, Verdict.NOT_APPLICABLE):
+            return Judged(result.verdict.value)
         entry, options = entry_of(result), self._options
-        tried = Tried(options.backend, options.profile, options.wire, options.seed)
-        return plain(facts_of(entry, prose_of([entry], self._library), tried))
+        tried_as = Tried(options.backend, options.profile, options.wire, options.seed)
+        account = plain(facts_of(entry, prose_of([entry], self._library), tried_as))
+        # Where answers differ, the place says more than the rule that found it.
+        line = headline({**entry, "message": ""} if "difference" in entry else entry).partition("\n")[0]
+        return Judged(result.verdict.value, one_line(line), account)
 
     def close(self) -> None:
         """End the backend."""
@@ -106,3 +169,7 @@ class Bench:
         with Asker(self._driver) as backend, reference(options, self._codebook) as right:
             result, _ = fuzzing.fuzz(contract, cases, backend, right, self._codebook, options.examples, options.seed)
         return [result]
+
+
+def _matches(pattern: str, ids: Iterable[str]) -> bool:
+    return any(fnmatchcase(id_, pattern) for id_ in ids)

@@ -1,54 +1,104 @@
-"""Vectors, laws, behaviour rules and fuzzed operators as pytest items with stable ids.
+"""Vectors, laws, behaviour rules and fuzzed operators as pytest items; their node ids are the ids of the checks.
 
-`pytest -p conformance.pytest_plugin --tally-backend "..."` needs no test files. Without paths on the command line only
-the checks are collected; `-k`, `-n` and `--junitxml` work as for any test. A wrong answer fails in the call; a crash, a
-timeout or a broken protocol is an error of the setup, as JUnit has it.
+`pytest --tally-backend "..."`, or `tally_backend = ...` in pytest's ini file, collects them beside the user's own
+tests; without a backend the plugin does nothing. A wrong answer fails in the call; a crash, a timeout or a broken
+protocol is an error of the setup, as JUnit has it. Checks of operators that the backend does not declare are
+deselected.
 """
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
 if TYPE_CHECKING:
-    from conformance.pytest_bench import Bench
-    from conformance.trial.check import Check, Result
+    from conformance.contract.suite import Suite
+    from conformance.pytest_bench import Bench, Collected, Judged
+    from conformance.trial.check import Check
+    from conformance.trial.options import RunOptions
+    from conformance.trial.run_result import ExpectedFailure
 
-_WIRES: Final = ("json", "cbor")
-_SANDBOXES: Final = ("none", "bwrap")
-_PROFILES: Final = ("quick", "standard", "golden")
+# Each is an option --tally-NAME and a key tally_NAME of the ini file; a suite's [run] has defaults of some.
+_BACKEND, _SUITE = "backend", "suite"
+_SETTINGS: Final = {
+    _BACKEND: "name of the suite, python:module[:object] or command line; collect the checks and try it",
+    _SUITE: "the folder of the suite; found as `tally run` finds it",
+    "wire": "json (default) or cbor",
+    "sandbox": "none (default) or bwrap",
+    "profile": "quick, standard (default) or golden",
+    "timeout": "seconds without an answer (30)",
+    "expected-failures": "the list that `tally run --expected-failures` reads; its checks are xfail, strictly",
+}
+_CHOICES: Final = {
+    "wire": ("json", "cbor"),
+    "sandbox": ("none", "bwrap"),
+    "profile": ("quick", "standard", "golden"),
+}
 _BENCH: Final = pytest.StashKey["Bench"]()
+_NAMED: Final = pytest.StashKey[Sequence[str]]()  # the arguments that name checks
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Offer the options of the trial."""
+    """Offer the options of the trial, and the keys of the ini file."""
     group = parser.getgroup("tallystick", "a backend on trial (tallystick)")
-    group.addoption("--tally-backend", metavar="TEXT", help="name of the suite, python:module[:object] or command line")
-    group.addoption("--tally-suite", metavar="DIR", help="the folder of the suite; found as `tally run` finds it")
-    group.addoption("--tally-wire", choices=_WIRES, default="json", help="json (default) or cbor")
-    group.addoption("--tally-sandbox", choices=_SANDBOXES, default="none", help="none (default) or bwrap")
-    group.addoption("--tally-profile", choices=_PROFILES, default="standard", help="standard unless told otherwise")
-    group.addoption("--tally-timeout", type=float, default=30.0, help="seconds without an answer (30)")
+    for name, said in _SETTINGS.items():
+        metavar = {_SUITE: "DIR", "timeout": "SECONDS", "expected-failures": "FILE"}.get(name, "TEXT")
+        group.addoption(f"--tally-{name}", metavar=metavar, help=said)
+        parser.addini(f"tally_{name.replace('-', '_')}", said, default="")
+    group.addoption("--tally-only", action="store_true", help="collect the checks and no other tests")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Collect other tests only where the command line names a path."""
-    if config.getoption("tally_backend") and config.args_source is not pytest.Config.ArgsSource.ARGS:
+    """Take the arguments that name checks out of those that name files."""
+    if not _setting(config, _BACKEND):
+        return
+    if config.args_source is pytest.Config.ArgsSource.ARGS:
+        named = tuple(one for one in config.args if not _is_path(one, config))
+        config.stash[_NAMED] = named
+        config.args = [one for one in config.args if one not in named]
+    if config.getoption("tally_only"):
         config.args = []
+
+
+def pytest_report_header(config: pytest.Config) -> list[str]:
+    """Say which backend is tried."""
+    backend = _setting(config, _BACKEND)
+    if not backend:
+        return []
+    left_out = "" if _wanted(config) else "; no check is collected beside the files that are named"
+    return [f"tally backend: {backend}{left_out}"]
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """With pytest-xdist, look for what the user did wrong before the workers do: what they say of it is lost."""
+    config = session.config
+    if _setting(config, _BACKEND) and _wanted(config) and config.pluginmanager.hasplugin("dsession"):
+        _collected(config)[0].close()
+        del config.stash[_BENCH]
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Add an item for every check of the profile, before -k chooses among them."""
-    if config.getoption("tally_backend"):
-        bench = config.stash[_BENCH] = _bench(config)
-        items += [
-            CheckItem.from_parent(session, name=id_, nodeid=id_, bench=bench, check=check)
-            for id_, check in bench.checks.items()
-        ]
+    """Add an item for every check of the profile that is declared, before -k chooses among them."""
+    if not _setting(config, _BACKEND) or not _wanted(config):
+        return
+    bench, options, found = _collected(config)
+    chosen = _named_checks(config.stash.get(_NAMED, ()), found)
+    checks = Checks.from_parent(session, name="", nodeid="tally", bench=bench, checks=chosen, options=options)
+    # As pytest collects a file, so that it counts them.
+    checks.ihook.pytest_collectstart(collector=checks)
+    report = checks.ihook.pytest_make_collect_report(collector=checks)
+    checks.ihook.pytest_collectreport(report=report)
+    undeclared: list[pytest.Item] = []
+    for item in report.result:
+        known = found.declared is None or item.check.operator in found.declared
+        (items if known else undeclared).append(item)
+    if undeclared:
+        config.hook.pytest_deselected(items=undeclared)
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -57,54 +107,178 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         bench.close()
 
 
-def _bench(config: pytest.Config) -> Bench:
-    # The contract language costs 200 ms, which a pytest without --tally-backend should not pay.
+def _collected(config: pytest.Config) -> tuple[Bench, RunOptions, Collected]:
+    """The checks, and what tries them until pytest ends; raises pytest.UsageError."""
+    suite = _in_use(config, _suite)
+    options = _in_use(config, lambda config: _options(config, suite))
+    config.stash[_BENCH] = bench = _in_use(config, lambda _: _bench(suite, options))
+    found = _in_use(config, lambda _: bench.collect())
+    if found.unmatched:
+        raise pytest.UsageError(f"listed as an expected failure, but no check has this id: {found.unmatched[0]}")
+    _named_checks(config.stash.get(_NAMED, ()), found)
+    return bench, options, found
+
+
+def _setting(config: pytest.Config, name: str) -> str:
+    """What the command line says, else the ini file; empty where neither does."""
+    key = f"tally_{name.replace('-', '_')}"
+    given = config.getoption(key)
+    return str(config.getini(key) if given is None else given)
+
+
+def _is_path(argument: str, config: pytest.Config) -> bool:
+    """Whether an argument names a file, a folder or a package; everything else is for us."""
+    place = config.invocation_params.dir / argument.split("::")[0].split("[")[0]
+    return bool(config.getoption("pyargs")) or os.path.lexists(place)
+
+
+def _wanted(config: pytest.Config) -> bool:
+    """Whether checks are collected: not where only files are named, unless the command line names the backend too."""
+    if config.args_source is not pytest.Config.ArgsSource.ARGS or config.stash.get(_NAMED, ()):
+        return True
+    files = [config.invocation_params.dir / one.split("::")[0] for one in config.args]
+    typed = any(str(one).startswith(f"--tally-{_BACKEND}") for one in config.invocation_params.args)
+    return typed or any(file.is_dir() for file in files) or not files
+
+
+def _in_use(config: pytest.Config, make: Callable[[pytest.Config], Any]) -> Any:
+    """What is made; what a user can have done wrong is a usage error."""
+    # The contract language costs 200 ms, which a pytest without a backend should not pay.
     from conformance.backend.resolve import BackendNotFound
     from conformance.backend.sandbox import NoSandbox
-    from conformance.contract.finder import find_suite
-    from conformance.contract.library import load_library
     from conformance.contract.source import MalformedContract
-    from conformance.pytest_bench import Bench
-    from conformance.trial.options import RunOptions
-    from conformance.vectors.corpus import CorruptedCorpus, load_corpus
+    from conformance.vectors.corpus import CorruptedCorpus
 
-    options = RunOptions(
-        backend=config.getoption("tally_backend"),
-        wire=config.getoption("tally_wire"),
-        profile=config.getoption("tally_profile"),
-        timeout=config.getoption("tally_timeout"),
-        sandbox=config.getoption("tally_sandbox"),
-    )
     try:
-        suite = find_suite(config.getoption("tally_suite") or os.environ.get("TALLY_SUITE", ""), Path.cwd())
-        return Bench(load_library(suite), load_corpus(suite), options)
+        return make(config)
     except (BackendNotFound, NoSandbox, MalformedContract, CorruptedCorpus) as error:
         raise pytest.UsageError(str(error)) from None
+
+
+def _suite(config: pytest.Config) -> Suite:
+    from conformance.contract.finder import find_suite
+
+    return find_suite(_setting(config, _SUITE) or os.environ.get("TALLY_SUITE", ""), Path.cwd())
+
+
+def _options(config: pytest.Config, suite: Suite) -> RunOptions:
+    """The options: of the command line, else of the ini file, else of [run] in the suite's tally.toml."""
+    from conformance.trial.options import DEFAULT_TIMEOUT, RunOptions
+
+    def chosen(name: str, default: Any) -> Any:
+        said = _setting(config, name)
+        value = said or (suite.run[name].value if name in suite.run else default)
+        if name in _CHOICES and value not in _CHOICES[name]:
+            known = _CHOICES[name]
+            raise pytest.UsageError(f"tally {name}: {value!r} is not one of {', '.join(known)}{_meant(value, known)}")
+        return value
+
+    try:
+        timeout = float(chosen("timeout", DEFAULT_TIMEOUT))
+    except ValueError:
+        timeout = -1
+    if not 0 < timeout < float("inf"):
+        raise pytest.UsageError(f"tally timeout: {chosen('timeout', '')!r} is not a number of seconds")
+    return RunOptions(
+        backend=_setting(config, _BACKEND),
+        wire=chosen("wire", "json"),
+        profile=chosen("profile", "standard"),
+        timeout=timeout,
+        sandbox=chosen("sandbox", "none"),
+        expected_failures=_expected(chosen("expected-failures", ""), config, suite),
+    )
+
+
+def _expected(file: str, config: pytest.Config, suite: Suite) -> tuple[ExpectedFailure, ...]:
+    from conformance.cli.expected_failures import load_expected_failures
+    from conformance.contract.finder import schema_folder
+
+    if not file:
+        return ()
+    # A path of the ini file is relative to that file, one of the command line to the current folder.
+    typed = config.getoption("tally_expected_failures") is not None
+    place = (config.invocation_params.dir if typed or config.inipath is None else config.inipath.parent) / file
+    return load_expected_failures(place, schema_folder(suite) / "expected-failures.schema.json")
+
+
+def _bench(suite: Suite, options: RunOptions) -> Bench:
+    from conformance.contract.library import load_library
+    from conformance.pytest_bench import Bench
+    from conformance.vectors.corpus import load_corpus
+
+    return Bench(load_library(suite), load_corpus(suite), options)
+
+
+def _named_checks(named: Sequence[str], found: Collected) -> list[Check]:
+    """The checks with these ids, operators or groups, all where none is named; raises pytest.UsageError."""
+    if not named:
+        return list(found.checks)
+    chosen = set()
+    for name in named:
+        below = (f"{name}::", f"{name}!", f"{name}#", f"{name}?")
+        matching = {one.id for one in found.checks if one.id == name} or {
+            one.id for one in found.checks if one.id.startswith(below)
+        }
+        if not matching:
+            hint = _meant(name, [one.id for one in found.checks])
+            raise pytest.UsageError(f"file or directory not found, and no check has this id: {name}{hint}")
+        chosen |= matching
+    return [one for one in found.checks if one.id in chosen]
+
+
+def _meant(name: str, known: Sequence[str]) -> str:
+    from conformance.cli.console import nearest  # it brings click along
+
+    hint = nearest(name, list(known))
+    return f"; {hint}" if hint else ""
+
+
+class Checks(pytest.Collector):
+    """All checks; it has no name, which -k would look at."""
+
+    def __init__(self, *, bench: Bench, checks: Sequence[Check], options: RunOptions, **given: object) -> None:
+        super().__init__(**given)  # type: ignore[arg-type]
+        self._bench, self._checks, self._expected = bench, checks, options.expected_failures
+
+    def collect(self) -> list[CheckItem]:
+        """An item for each."""
+        given = {"bench": self._bench, "expected": self._expected}
+        return [CheckItem.from_parent(self, name=one.id, nodeid=one.id, check=one, **given) for one in self._checks]
+
+    def __repr__(self) -> str:
+        return "<Checks>"
 
 
 class CheckItem(pytest.Item):
     """One check; its node id is its check id."""
 
-    def __init__(self, *, bench: Bench, check: Check, **given: object) -> None:
+    def __init__(self, *, bench: Bench, check: Check, expected: Sequence[ExpectedFailure], **given: object) -> None:
+        from fnmatch import fnmatchcase
+
         super().__init__(**given)  # type: ignore[arg-type]
-        self._bench, self._check = bench, check
-        self._result: Result | None = None
+        self._bench, self.check = bench, check
+        self._judged: Judged | None = None
         self.user_properties += [("requirement", id_) for id_ in check.requirements]
+        for entry in expected:
+            if fnmatchcase(check.id, entry.check):
+                self.add_marker(pytest.mark.xfail(reason=f"{entry.reason} ({entry.issue})", strict=True))
 
     def setup(self) -> None:
         """Try the check; what could not be judged is an error here."""
-        self._result = self._bench.judge(self._check.id)
-        if self._result.verdict == "error":
-            pytest.fail(self._bench.told(self._result), pytrace=False)
+        self._judged = self._bench.judge(self.check.id)
+        if self._judged.verdict == "error":
+            self._fail(self._judged)
 
     def runtest(self) -> None:
         """Judge what the check came to."""
-        assert self._result is not None
-        if self._result.verdict == "not_applicable":
-            pytest.skip("the backend does not declare this operator")
-        if self._result.verdict == "fail":
-            pytest.fail(self._bench.told(self._result), pytrace=False)
+        assert self._judged is not None
+        if self._judged.verdict == "fail":
+            self._fail(self._judged)
 
     def reportinfo(self) -> tuple[str, None, str]:
         """What the progress output calls it."""
-        return self._check.operator, None, self.name
+        return self.check.operator, None, self.name
+
+    def _fail(self, judged: Judged) -> None:
+        # The first line is what the summary of pytest shows.
+        pytest.fail(f"{judged.line}\n\n{judged.account}", pytrace=False)

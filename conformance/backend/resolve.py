@@ -8,6 +8,7 @@ import shutil
 import site
 import sys
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Final
 
@@ -49,7 +50,10 @@ def resolve(text: str, suite: Suite, wire: str = "json", same_process: bool = Fa
         if Path(arguments[0]).is_file():
             raise BackendNotFound(f"{arguments[0]!r} is a file that cannot be executed; name the interpreter before it")
         known = ", ".join([*suite.backends, "python:module"])
-        raise BackendNotFound(f"command not found: {arguments[0]!r}; a backend is one of {known}, or a command line")
+        close = get_close_matches(text, suite.backends, 1)
+        meant = f"did you mean {close[0]}? " if close else ""
+        said = f"{meant}a backend is one of {known}, or a command line"
+        raise BackendNotFound(f"command not found: {arguments[0]!r}; {said}")
     return BackendCommand(text, arguments, {**os.environ, "TALLY_WIRE": wire})
 
 

@@ -14,7 +14,8 @@ import click
 
 from conformance.cli.console import Complaint, say, tell, writing
 from conformance.cli.lint_outcome import require_clean_contracts
-from conformance.cli.run import Seconds, _required, _startable, _tried
+from conformance.cli.run import _required, _startable, _tried
+from conformance.cli.run_options import Seconds
 from conformance.cli.specification import frozen_vectors, specification
 from conformance.contract.library import Library
 from conformance.report.certificate.artifact import Artifact, NoArtifact, artifact_of
@@ -169,6 +170,11 @@ def command(
 
     All checks of the profile are made of all operators that the backend declares. Exit status: 0 certified, 1 refused,
     2 no judgement.
+
+    \b
+    Examples:
+      tally certify --backend ./b --artifact ./b --key k.key --output c.json
+      tally certify --backend ./b --artifact b --key k --output c.json --jobs 2
     """
     if crash and sandbox != "none":
         raise click.UsageError("--crash traces system calls, which no sandbox allows: it needs --sandbox none")

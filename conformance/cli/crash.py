@@ -12,8 +12,9 @@ from typing import Any
 import click
 
 from conformance.backend.resolve import BackendNotFound
-from conformance.cli.console import Complaint, nearest, say, shown_progress, tell, writing
-from conformance.cli.run import Seconds
+from conformance.cli.console import Complaint, nearest, say, tell, writing
+from conformance.cli.progress import shown_progress
+from conformance.cli.run_options import Seconds
 from conformance.cli.specification import specification
 from conformance.codec.codebook import Codebook, codebook_of
 from conformance.trial.crash.reconstruction import Untraceable
@@ -213,6 +214,11 @@ def command(
 
     Exit status: 0 no bad state at or below the level that the workload asks for, 1 there is one, 2 no judgement:
     strace is missing or may not trace, or the backend makes calls that cannot be traced.
+
+    \b
+    Examples:
+      tally crash --list
+      tally crash --backend "python my-backend/backend.py" --model ext4
     """
     if full and states is not None:
         raise click.UsageError("--full tries every state; leave out --states")

@@ -22,7 +22,7 @@ from conformance.cli.rules import (
     contract_facts,
     workload_facts,
 )
-from conformance.cli.run import Seconds
+from conformance.cli.run_options import Seconds
 from conformance.cli.sequence import (
     Located,
     beginning,
@@ -269,6 +269,11 @@ def command(
 
     CHECK_OR_OPERATOR is a check id as `tally run` prints it, or an operator. With --backend the exit status is 1 if the
     backend's answer differs from the reference's.
+
+    \b
+    Examples:
+      tally explain Bounds.Clamp_v1
+      tally explain "$CHECK" --backend "python my-backend/backend.py"
     """
 
     given = None if inputs is None else inputs.read()

@@ -11,7 +11,13 @@ from conformance.cli.console import Complaint, say, writing
 
 @click.group("keys")
 def command() -> None:
-    """Make keys to sign certificates with."""
+    """Make keys to sign certificates with.
+
+    \b
+    Examples:
+      tally keys new me
+      tally keys new keys/release
+    """
 
 
 @command.command("new")
@@ -20,6 +26,11 @@ def new(prefix: Path) -> int:
     """Write a private key to PREFIX.key, which only you can read, and the public key to PREFIX.pub.
 
     No file is ever overwritten. Give PREFIX.pub to those who verify; keep PREFIX.key to yourself.
+
+    \b
+    Examples:
+      tally keys new me
+      tally keys new keys/release
     """
     from conformance.report.certificate.keys import new_pair
 

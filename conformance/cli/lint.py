@@ -8,13 +8,14 @@ from pathlib import Path
 
 import click
 
-from conformance.cli.console import Complaint, say, shown_progress, writing
+from conformance.cli.console import Complaint, say, writing
 from conformance.cli.lint_outcome import Outcome, outcome_of
+from conformance.cli.progress import shown_progress
 from conformance.cli.specification import frozen_vectors, read_locked, specification
 from conformance.contract.family import Coverage
 from conformance.contract.library import Library
 from conformance.contract.source import MalformedContract
-from conformance.lint.catalogue import lint
+from conformance.lint.catalogue import RULES, lint
 from conformance.lint.causes import told_once
 from conformance.lint.coverage import Text, coverage_findings, coverage_lines, drift, text_of, updated
 from conformance.lint.governance import lock_current
@@ -94,8 +95,8 @@ def judged(library: Library, corpus: Corpus, with_evidence: bool) -> Outcome:
     evidence = _evidence(library) if with_evidence else None
     subject = _subject(library, corpus, evidence)
     with shown_progress("lint") as progress:
-        progress.stage("contracts", len(subject.contracts))
-        found = _found(subject, corpus)
+        progress.stage("contracts by rules", len(subject.contracts) * sum(rule.each_contract for rule in RULES))
+        found = _found(replace(subject, step=progress.step), corpus)
         if with_evidence:  # `tally run` also accepts contracts that were edited and not built yet
             current = lock_current.check(replace(subject, lock=read_locked(library.suite)))
             found = told_once(subject, {*found, *current})
@@ -154,6 +155,11 @@ def command(coverage: bool, sources: tuple[str, ...], update: bool, format_: str
 
     Exit status: 0 nothing found, 1 a finding, a line that is not covered or a source that changed, 2 a contract or
     source that cannot be read.
+
+    \b
+    Examples:
+      tally lint
+      tally lint --format sarif > lint.sarif
     """
 
     if coverage or sources or update:

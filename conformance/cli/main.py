@@ -8,18 +8,23 @@ import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Sequence
+from functools import partial
 from importlib import import_module
 from typing import Any, Final
 
 import click
 
 from conformance import __version__
-from conformance.cli.console import Complaint, opened_outlets, say, tell
+from conformance.cli.console import Complaint, nearest, opened_outlets, say, tell
+from conformance.cli.help import prepared
+from conformance.cli.progress import Interrupted
 from conformance.cli.suite_option import with_suite
 
 FINE: Final = 0
 NO_JUDGEMENT: Final = 2
+_PATIENCE: Final = 1.0  # seconds after the first Ctrl-C; the next one then ends this process at once
 SCARCE: Final = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN)
 # Imported on demand: the contract language alone costs 200 ms, `tally --version` may take 150.
 COMMANDS: Final = {
@@ -53,7 +58,15 @@ class Commands(click.Group):
         if cmd_name not in COMMANDS:
             return None
         command: click.Command = import_module(f"conformance.cli.{cmd_name.replace('-', '_')}").command
-        return with_suite(command)
+        return prepared(with_suite(command))
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that the arguments name; fails with the names that are nearly the same."""
+        if args and args[0] not in COMMANDS and (hint := nearest(args[0], list(COMMANDS))):
+            ctx.fail(f"there is no command {args[0]!r}; {hint}")
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands without importing any."""
@@ -67,7 +80,15 @@ def tally() -> None:
     """Compare an implementation with a machine-readable contract, bit for bit.
 
     Exit status: 0 conformant or fine, 1 the thing judged is bad, 2 no judgement, 128 + n ended by signal n.
+
+    \b
+    Examples:
+      tally run --backend "python my-backend/backend.py"
+      tally explain Bounds.Clamp_v1
     """
+
+
+prepared(tally, inner=False)
 
 
 class Ended(BaseException):
@@ -91,8 +112,9 @@ def status_of(arguments: Sequence[str] | None = None) -> int:
     except Complaint as complaint:
         tell(complaint)
         return complaint.status
-    except (click.Abort, KeyboardInterrupt):
-        say("interrupted: no judgement", err=True)
+    except (click.Abort, KeyboardInterrupt) as interrupt:
+        stage = interrupt.stage if isinstance(interrupt, Interrupted) else ""
+        say(f"interrupted{f' in the stage {stage!r}' if stage else ''}: no judgement", err=True)
         return NO_JUDGEMENT
     except Ended as ended:
         say(f"ended by {ended}: no judgement", err=True)
@@ -140,6 +162,17 @@ def _end_on_signals() -> None:
         signal.signal(number, signal.SIG_IGN)
         raise Ended(number)
 
+    def interrupted(number: int, _: object) -> None:
+        signal.signal(number, partial(again, time.monotonic()))
+        raise KeyboardInterrupt
+
+    def again(since: float, *_: object) -> None:
+        # Whoever presses twice at once still sees what was found; whoever waited in vain gets out.
+        if time.monotonic() - since > _PATIENCE:
+            os._exit(NO_JUDGEMENT)
+
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, interrupted)
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is signal.SIG_DFL:  # under nohup SIGHUP is ignored
             signal.signal(number, ended)
@@ -152,6 +185,8 @@ def main() -> None:
     out, _ = opened_outlets()
     _end_on_signals()
     status = status_of()
+    if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second Ctrl-C does not change how this process ends
     sys.stdout.flush()
     if out.failure is not None:
         hint = "the output is incomplete; redirect it to another place"

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import click
 
-from conformance.cli.console import Complaint, nearest, parted, say, shown_progress
+from conformance.cli.console import Complaint, nearest, parted, say
+from conformance.cli.progress import shown_progress
 from conformance.cli.specification import frozen_vectors, specification
 from conformance.codec.codebook import codebook_of
 from conformance.contract.library import Library
@@ -226,6 +227,11 @@ def command(ids: tuple[str, ...], kinds: tuple[str, ...], jobs: int, **flags: bo
 
     With --wire: which leaves of inputs and answers show that a value was rounded, cut or narrowed on the wire;
     exit status 1 if this differs from reports/distortions.json.
+
+    \b
+    Examples:
+      tally mutants --changed
+      tally mutants no-upper-bound --by laws
     """
 
     if flags["solo"]:

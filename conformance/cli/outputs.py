@@ -34,20 +34,6 @@ class Output:
         return self.format if self.path is None else f"{self.format}={self.path}"
 
 
-def parsed(ctx: click.Context, param: click.Parameter, values: Sequence[str]) -> tuple[Output, ...]:
-    """The outputs of --format NAME or NAME=PATH; raises click.BadParameter."""
-    return tuple(map(_output, values))
-
-
-def _output(value: str) -> Output:
-    name, equals, path = value.partition("=")
-    if name not in FORMATS:
-        raise click.BadParameter(f"{name!r} is not one of {', '.join(sorted(FORMATS))}")
-    if equals and not path:
-        raise click.BadParameter(f"{value!r} has no path; - is stdout")
-    return Output(name, Path(path) if equals else None)
-
-
 @dataclass(frozen=True, slots=True)
 class Outputs:
     """All reports of a run: a folder for each backend, formats for these folders, and files for the run as a whole."""

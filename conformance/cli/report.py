@@ -33,6 +33,11 @@ def command() -> None:
 
     Exit status: 0 fine, 1 what `compare` compares is not comparable or what `merge` merges is not conformant, 2 a file
     that cannot be used, or parts that contradict each other.
+
+    \b
+    Examples:
+      tally report show reports/last/record.json
+      tally report compare old/record.json new/record.json
     """
 
 
@@ -58,7 +63,13 @@ def _format(names: Sequence[str], default: str) -> Callable[[F], F]:
 @_format(list(FORMATS), "text")
 @_output
 def show(files: Sequence[Path], format_: str, output: Path) -> int:
-    """Show records, several side by side. What was observed is read from observations.json beside each record."""
+    """Show records, several side by side. What was observed is read from observations.json beside each record.
+
+    \b
+    Examples:
+      tally report show reports/last/record.json
+      tally report show a.json b.json --format html --output both.html
+    """
     records = _records(files)
     if len(records) > 1 and not FORMATS[format_].several:
         raise click.UsageError(f"--format {format_} shows one record; give one, or merge them first")
@@ -74,7 +85,13 @@ def show(files: Sequence[Path], format_: str, output: Path) -> int:
 @_format([name for name in (*_COMPARED, "html") if name in FORMATS], "text")
 @_output
 def compare(files: Sequence[Path], format_: str, output: Path) -> int:
-    """Say whether records, or run manifests, are comparable, and in what they differ. docs/reports.md has the rules."""
+    """Say whether records, or run manifests, are comparable, and in what they differ. docs/reports.md has the rules.
+
+    \b
+    Examples:
+      tally report compare old/record.json new/record.json
+      tally report compare a.json b.json --format markdown
+    """
     if len(files) < 2:
         raise click.UsageError("compare needs two files or more")
     found = [_loaded(file) for file in files]
@@ -98,6 +115,11 @@ def merge(files: Sequence[Path], format_: str, output: Path) -> int:
     """Join the records of parts of one run: the same backend and suite, other operators or checks.
 
     The exit status is that of the whole, as with `tally run`.
+
+    \b
+    Examples:
+      tally report merge part1.json part2.json --output record.json
+      tally report merge parts/*.json --format junit --output junit.xml
     """
     parts = _records(files)
     try:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from importlib.machinery import PathFinder
@@ -16,37 +15,29 @@ import click
 
 from conformance.backend.resolve import BackendNotFound, resolve
 from conformance.backend.sandbox import NoSandbox
-from conformance.cli.console import Complaint, nearest, say, shown_progress, tell, writing
+from conformance.cli.console import Complaint, nearest, say, tell, writing
 from conformance.cli.expected_failures import dump_expected_failures, load_expected_failures, updated
+from conformance.cli.last_failed import known_failures, remember
 from conformance.cli.lint_outcome import require_clean_contracts
-from conformance.cli.outputs import LAST, Output, outputs_of, parsed
+from conformance.cli.outputs import Output, Outputs, outputs_of
+from conformance.cli.progress import QUIET, Interrupted, shown_progress
+from conformance.cli.run_options import failures_allowed, run_options, verbosity
 from conformance.cli.specification import frozen_vectors, specification
 from conformance.cli.suite_option import current_suite
 from conformance.contract.finder import schema_folder
 from conformance.contract.library import Library
 from conformance.contract.suite import MUTANT, Suite
+from conformance.report.printable import one_line
 from conformance.report.record import Record, encode_record, observations_of, read_record, record_of
-from conformance.report.verdict import NO_JUDGEMENT, NOT_CONFORMANT, exit_status, status_of
-from conformance.report.writer import FORMATS
+from conformance.report.verdict import CONFORMANT, NO_JUDGEMENT, NOT_CONFORMANT, counted, exit_status, status_of
+from conformance.report.writer import Observations
 from conformance.trial.check import Verdict
-from conformance.trial.options import DEFAULT_TIMEOUT, PROFILES, RunOptions
-from conformance.trial.run import UnfitBackend, run_trial
+from conformance.trial.failure_limit import is_red
+from conformance.trial.options import RunOptions, Silence
+from conformance.trial.run import UnfitBackend, run_trial, selected_checks
 from conformance.trial.run_result import ExpectedFailure, RunResult
 from conformance.vectors.corpus import Corpus
 from conformance.vectors.jsontext import write_whole
-
-
-class Seconds(click.FloatRange):
-    """Seconds to wait; `nan`, which no clock reaches and every range lets through, is refused."""
-
-    name = "seconds"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The number; fails as click's own types do."""
-        seconds = super().convert(value, param, ctx)
-        if math.isnan(seconds):
-            self.fail(f"{value} is not a number of seconds", param, ctx)
-        return seconds
 
 
 def _reference(suite: Suite) -> str:
@@ -136,112 +127,76 @@ def _record(run: RunResult, library: Library) -> Record:
     return read_record(encode_record(record_of(run, library)))
 
 
-def _print(records: Sequence[Record], observed: Sequence[Mapping[str, Any]], most: int, err: bool) -> None:
+def _of_backend(options: RunOptions, backend: str, suite: Suite, last_failed: bool) -> RunOptions:
+    """The options of one backend's run, with the checks of it that failed last where they are asked for."""
+    failed = known_failures(suite, backend) if last_failed else frozenset()
+    if last_failed and not failed:
+        say(f"{one_line(backend)}: --last-failed: no check is known to have failed, so all are selected", err=True)
+    return replace(options, backend=backend, last_failed=failed)
+
+
+def _print_checks(library: Library, corpus: Corpus, runs: Sequence[RunOptions]) -> int:
+    """Print the ids of the selected checks; raises Complaint where there are none."""
+    found = sorted({id_ for options in runs for id_ in selected_checks(library, corpus, options, Silence())})
+    if not found:
+        hint = _meant(library, corpus, runs[0]) or "`tally run --list` prints the ids of all"
+        raise Complaint(f"-k {' -k '.join(runs[0].select)}", "T003", "no check is selected", hint)
+    say("\n".join(found))
+    return status_of(CONFORMANT)
+
+
+def _meant(library: Library, corpus: Corpus, options: RunOptions) -> str:
+    """A hint that names groups of checks that the patterns may mean."""
+    whole = replace(options, select=(), last_failed=frozenset())
+    # Of the groups: to compare a word with each of ten thousand checks takes seconds.
+    groups = {id_.rpartition("::")[0] or id_ for id_ in selected_checks(library, corpus, whole, Silence())}
+    return next((hint for one in options.select if (hint := nearest(one, sorted(groups)))), "")
+
+
+def _tell_interrupted(ended: Interrupted, options: RunOptions, suite: Suite) -> None:
+    """Say what was found until the user ended the run, and remember it."""
+    red = {id_: is_red(Verdict(verdict), id_, options) for id_, verdict in ended.verdicts.items()}
+    remember(suite, options.backend, red)
+    failed = sorted(id_ for id_, is_one in red.items() if is_one)
+    judged = f"{len(red)} of {max(ended.checks, len(red))}" if ended.checks else "before the first check"
+    failures = counted(len(failed), "failure") if failed else "no failure"
+    say(f"interrupted: {judged}, {failures} so far, no verdict", err=True)
+    for id_ in failed[:_SHOWN]:
+        say(f"    failed: {one_line(id_)}", err=True)
+
+
+_SHOWN: Final = 3  # failures of an interrupted run
+
+
+def _print(
+    records: Sequence[Record],
+    observed: Sequence[Observations],
+    most: int,
+    outputs: Outputs,
+    level: int,
+    durations: int | None,
+) -> None:
     from rich.console import Console
 
-    from conformance.report.terminal import show
+    from conformance.report.terminal import Detail, show
 
-    show(records, Console(highlight=False, stderr=err), most, observed)
-
-
-_BACKEND: Final = (
-    "A name of the suite, mutant:ID, python:module[:object], or a command line; the default is the suite's reference. "
-    "Repeatable: one column for each."
-)
-_SANDBOX: Final = (
-    "bwrap: run the backend under bubblewrap, without network and without access to contracts, vectors and harness."
-)
-
-_FORMAT: Final = (
-    f"Also write this report: {', '.join(sorted(FORMATS))}. It goes to PATH, and with - to stdout; without a path into "
-    f"DIR ({LAST} without --output). Repeatable."
-)
+    detail = Detail(level, durations)
+    show(records, Console(highlight=False, stderr=outputs.on_stdout), most, observed, detail)
 
 
 @click.command("run")
-@click.option("--backend", "backends", multiple=True, metavar="TEXT", help=_BACKEND)
-@click.option(
-    "--wire", type=click.Choice(["json", "cbor"]), default="json", show_default=True, help="The encoding of messages."
-)
-@click.option(
-    "--profile",
-    type=click.Choice(PROFILES),
-    default="standard",
-    show_default=True,
-    help="quick: vectors; standard: also laws, behaviour and fuzzing; golden: also N = 10^9 and up.",
-)
-@click.option(
-    "-k",
-    "--select",
-    multiple=True,
-    metavar="PATTERN",
-    help="Run only the checks whose id contains or matches this; repeatable.",
-)
-@click.option("--sandbox", type=click.Choice(["none", "bwrap"]), default="none", show_default=True, help=_SANDBOX)
-@click.option(
-    "--sandbox-read",
-    "readable",
-    multiple=True,
-    type=click.Path(path_type=Path, exists=True, resolve_path=True),
-    metavar="PATH",
-    help="Another file or folder that the sandboxed backend may read; repeatable.",
-)
-@click.option(
-    "--jobs", type=click.IntRange(1, 64), default=1, show_default=True, help="Number of backend processes at a time."
-)
-@click.option(
-    "--timeout",
-    type=Seconds(0.01),
-    default=DEFAULT_TIMEOUT,
-    show_default=True,
-    help="Seconds without an answer before a backend counts as hung.",
-)
-@click.option(
-    "--expected-failures",
-    "expected",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="A list of checks that are known to fail, with reason and issue. A listed check that passes fails the run.",
-)
-@click.option("--update-expected", is_flag=True, help="Rewrite FILE so that it lists the checks that fail now.")
-@click.option("--reason", default="", help="The reason for the checks that --update-expected adds.")
-@click.option("--issue", default="", metavar="URL", help="The issue of the checks that --update-expected adds.")
-@click.option("--fuzz-examples", type=click.IntRange(1), metavar="N", help="Number of fuzzed calls per operator.")
-@click.option(
-    "--seed", default="", metavar="TEXT", help="Fuzz with this seed; without it the calls are always the same."
-)
-@click.option("--shuffle", default="", metavar="TEXT", help="Run the checks in a random order from this seed.")
-@click.option(
-    "--require",
-    multiple=True,
-    metavar="OPERATOR",
-    help="Fail if the backend does not declare this operator or machine; repeatable, or `all`.",
-)
-@click.option("--crash", is_flag=True, help="Also crash the backend in the workloads of its operators.")
-@click.option("--same-process", is_flag=True, help="Run a python: backend in this process, for a debugger.")
-@click.option(
-    "--output",
-    type=click.Path(path_type=Path, file_okay=False),
-    metavar="DIR",
-    help="Write record.json and observations.json there.",
-)
-@click.option(
-    "--format",
-    "formats",
-    multiple=True,
-    callback=parsed,
-    metavar="NAME[=PATH]",
-    help=_FORMAT,
-)
-@click.option(
-    "--show", type=click.IntRange(0), default=8, show_default=True, help="Number of distinct failures to print."
-)
+@run_options
+@click.pass_context
 def command(
+    context: click.Context,
+    /,
     *,
     backends: Sequence[str],
     wire: str,
     profile: str,
     select: Sequence[str],
+    last_failed: bool,
+    listed: bool,
     jobs: int,
     timeout: float,
     expected: Path | None,
@@ -259,12 +214,21 @@ def command(
     output: Path | None,
     formats: Sequence[Output],
     show: int,
+    durations: int | None,
+    **_: Any,
 ) -> int:
     """Test a backend against the contracts and print the verdict.
 
     Without --backend the reference of the suite is tested. Exit status: 0 conformant, or passed with expected failures,
-    1 not conformant or no valid hello, 2 no judgement.
+    1 not conformant or no valid hello, 2 no judgement. A suite's tally.toml may have defaults of these options.
+
+    \b
+    Examples:
+      tally run --backend "python my-backend/backend.py" -x
+      tally run -k Clamp --profile quick --format json=-
     """
+    level = verbosity(context)
+    context.meta[QUIET] = level < 0
     reference = _reference(current_suite())
     backends = list(dict.fromkeys(backends)) or [reference]
     if update_expected and (expected is None or len(backends) > 1):
@@ -279,13 +243,16 @@ def command(
         raise click.UsageError("--same-process has no sandbox: the backend runs in this process")
     if any(not pattern.strip() for pattern in select):
         raise click.UsageError("-k needs a pattern: an empty one selects everything")
+    if listed and (output or formats):
+        raise click.UsageError("--list runs nothing, so there is no report to write")
     outputs = outputs_of(output, formats, backends)
-    outputs.clear()
+    if not listed:
+        outputs.clear()
     library = specification()
     corpus = frozen_vectors(library, least=1)
     for backend in backends:
         _startable(backend, wire, library)
-    if profile != "quick" and not select:
+    if profile != "quick" and not (select or last_failed or listed):
         require_clean_contracts(library, corpus)
     options = RunOptions(
         wire=wire,
@@ -293,6 +260,7 @@ def command(
         jobs=jobs,
         timeout=timeout,
         select=tuple(select),
+        most_failures=failures_allowed(context),
         seed=seed,
         examples=fuzz_examples,
         expected_failures=_listed(expected, library, update_expected),
@@ -303,22 +271,43 @@ def command(
         sandbox=sandbox,
         readable=tuple(readable),
     )
+    suite = library.suite
+    runs = [_of_backend(options, backend, suite, last_failed) for backend in backends]
+    if listed:
+        return _print_checks(library, corpus, runs)
     outputs.require_writable()
+    interrupted = False
     records: list[Record] = []
     observed = []
     unfit = []
-    for backend in backends:
-        run = _tried(library, corpus, replace(options, backend=backend))
+    for options in runs:
+        try:
+            run = _tried(library, corpus, options)
+        except Interrupted as ended:
+            _tell_interrupted(ended, options, suite)
+            interrupted = True
+            break
         if isinstance(run, str):
             unfit.append(run)
             continue
+        if select and not run.counts.selected and (hint := _meant(library, corpus, options)):
+            say(f"-k {' -k '.join(select)}: no check has this in its id; {hint}", err=True)
         if update_expected and expected is not None:
             run = _rewritten(run, expected, reason, issue)
         records.append(record := _record(run, library))
         observed.append(observations_of(run.observations, record))
-        outputs.keep(backend, record, observed[-1])
+        outputs.keep(options.backend, record, observed[-1])
+        if not run.empty:
+            judged = replace(options, expected_failures=run.expected_failures)
+            remember(
+                suite,
+                options.backend,
+                {one.check.id: is_red(one.verdict, one.check.id, judged) for one in run.results},
+            )
+    if interrupted:
+        unfit.append(NO_JUDGEMENT)
     status = exit_status([*unfit, *(record.verdict for record in records)])
     if records:
-        _print(records, observed, show, err=outputs.on_stdout)
+        _print(records, observed, show, outputs, level, durations)
     outputs.finish(records, observed)
     return status

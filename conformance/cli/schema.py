@@ -26,7 +26,7 @@ def command(operator: str | None, folder: Path | None) -> int:
 
     \b
     Examples:
-      tally schema Clamp_v1
+      tally schema Bounds.Clamp_v1 > clamp.schema.json
       tally schema --files .schemas
     """
     if folder is not None:

@@ -11,7 +11,8 @@ import click
 from conformance.backend.hello import BadHello
 from conformance.backend.outcome import LostBackend, describe
 from conformance.backend.resolve import BackendNotFound
-from conformance.cli.console import Complaint, nearest, parted, say, shown_progress
+from conformance.cli.console import Complaint, nearest, parted, say
+from conformance.cli.progress import shown_progress
 from conformance.cli.specification import contract_named, frozen_vectors, specification
 from conformance.codec.codebook import codebook_of
 from conformance.contract.source import Problem
@@ -78,6 +79,11 @@ def command() -> None:
 
     Exit status: 0 unchanged or written, 1 drift, a value without a second derivation or a refused release, 2 a contract
     or backend that cannot be used.
+
+    \b
+    Examples:
+      tally vectors build
+      tally vectors check --jobs 2
     """
 
 
@@ -112,7 +118,7 @@ def build_command(jobs: int, profile: str, only: tuple[str, ...], changed: bool)
     \b
     Examples:
       tally vectors build
-      tally vectors build --only Bounds.Clamp_v1
+      tally vectors build --only Bounds.Clamp_v1 --jobs 2
     """
     library = specification()
     operators = sorted(name for name, contract in library.contracts.items() if contract.method is None)
@@ -170,7 +176,13 @@ def suggest_command(operator: str) -> int:
 @command.command("check")
 @_shared
 def check_command(jobs: int, profile: str) -> int:
-    """Derive every case, compare every byte with the files, and compare the corpus with contracts.lock."""
+    """Derive every case, compare every byte with the files, and compare the corpus with contracts.lock.
+
+    \b
+    Examples:
+      tally vectors check
+      tally vectors check --jobs 2 --profile golden
+    """
     library = specification()
     with _named_failures(), _meter() as progress:
         checked = check(library, jobs, profile == _FULL, progress)
@@ -185,7 +197,13 @@ def check_command(jobs: int, profile: str) -> int:
 @click.option("--cases", is_flag=True, help="List every case.")
 @_shared
 def diff_command(jobs: int, profile: str, cases: bool) -> int:
-    """Show what a build would change, by operator and requirement; exit status 1 if it would change anything."""
+    """Show what a build would change, by operator and requirement; exit status 1 if it would change anything.
+
+    \b
+    Examples:
+      tally vectors diff
+      tally vectors diff --cases --jobs 2
+    """
     library = specification()
     with _named_failures(), _meter() as progress:
         changes, built = compare(library, jobs, profile == _FULL, progress)

@@ -68,6 +68,11 @@ def command(
     """Check the certificate or the evidence bundle in FILE, offline.
 
     Exit status: 0 valid, 1 not valid or lapsed, 2 unreadable.
+
+    \b
+    Examples:
+      tally verify b.intoto.json --key me.pub --artifact b.py
+      tally verify b.zip --policy policy.yaml
     """
     if not key_files and policy_file is None:
         raise click.UsageError("whom do you trust? Give --key FILE.pub, or --policy FILE")

@@ -14,6 +14,7 @@ from conformance.contract.suite import FILE, MutantWays, Setting, Suite
 
 _LIST: Final = "a list of texts"
 _TEXTS: Final = "texts"
+_REPORTS: Final = "reports"  # NAME or NAME=PATH
 # What each table may have. The commands know what the values of [run] mean; they are defaults of its options.
 _KEYS: Final[Mapping[str, Mapping[str, str]]] = {
     "suite": {"name": "text", "spec": "path", "vectors": "path", "reports": "path", "laws": _LIST, "generators": _LIST},
@@ -25,31 +26,50 @@ _KEYS: Final[Mapping[str, Mapping[str, str]]] = {
         "backend": _TEXTS,
         "profile": "text",
         "wire": "text",
-        "jobs": "number",
+        "select": _TEXTS,
+        "exitfirst": "true or false",
+        "maxfail": "whole number",
+        "last-failed": "true or false",
+        "jobs": "whole number",
         "timeout": "number",
         "require": _TEXTS,
         "expected-failures": "path",
         "sandbox": "text",
+        "sandbox-read": "paths",
         "crash": "true or false",
-        "fuzz-examples": "number",
-        "show": "number",
+        "same-process": "true or false",
+        "fuzz-examples": "whole number",
+        "seed": "text",
+        "shuffle": "text",
+        "output": "path",
+        "format": _REPORTS,
+        "show": "whole number",
+        "quiet": "true or false",
+        "verbose": "true or false",
+        "durations": "whole number",
     },
 }
+# Options that do something else than `tally run`: a suite cannot turn a verdict off.
+_NO_DEFAULTS: Final = ("list", "update-expected", "reason", "issue", "suite")
 _FITS: Final[Mapping[str, Any]] = {
     "text": lambda value: isinstance(value, str),
     "path": lambda value: isinstance(value, str),
     "number": lambda value: isinstance(value, int | float) and not isinstance(value, bool),
+    "whole number": lambda value: isinstance(value, int) and not isinstance(value, bool),
     "true or false": lambda value: isinstance(value, bool),
     _LIST: lambda value: isinstance(value, list) and all(isinstance(one, str) for one in value),
     "paths": lambda value: isinstance(value, list) and all(isinstance(one, str) for one in value),
     _TEXTS: lambda value: isinstance(value, str) or _FITS[_LIST](value),
+    _REPORTS: lambda value: _FITS[_TEXTS](value),
 }
 _WORDS: Final = {
     "text": "a text",
     "number": "a number",
+    "whole number": "a whole number",
     "path": "a path below this file, as text",
     "paths": "a list of paths below this file",
     _TEXTS: "a text or a list of texts",
+    _REPORTS: "a text or a list of texts",
 }
 _MODULE: Final = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*\Z")
 _NAME: Final = re.compile(r"[A-Za-z][\w.-]*\Z")
@@ -128,7 +148,9 @@ class _Reading:
         found: dict[str, Any] = {}
         for key, value in self.body.get(name, {}).items():
             kind = _KEYS[name].get(key)
-            if kind is None:
+            if name == "run" and key in _NO_DEFAULTS:
+                self._add(name, key, f"--{key} has no default", "give it on the command line")
+            elif kind is None:
                 self._add(name, key, f"unknown key {key!r} in [{name}]", _hint(key, _KEYS[name]))
             elif not _FITS[kind](value):
                 self._add(name, key, f"{key} is {value!r:.60}, not {_WORDS.get(kind, kind)}", "see docs/suites.md")
@@ -163,12 +185,24 @@ class _Reading:
     def _run(self) -> dict[str, Setting]:
         found: dict[str, Setting] = {}
         for key, value in self._table("run").items():
-            if _KEYS["run"][key] == "path":
-                value = str(self.root / value)
-            elif _KEYS["run"][key] == _TEXTS and isinstance(value, str):
+            kind = _KEYS["run"][key]
+            if kind in (_TEXTS, _REPORTS) and isinstance(value, str):
                 value = [value]
+            if kind == "path":
+                value = str(self.root / value)
+            elif kind == "paths":
+                value = [str(self.root / place) for place in value]
+            elif kind == _REPORTS:
+                value = [self._report(one) for one in value]
             found[key] = Setting(value, self._place("run", key))
         return found
+
+    def _report(self, value: str) -> str:
+        """NAME=PATH with the path below the suite; NAME, and NAME=- for stdout, as they are."""
+        name, equals, path = value.partition("=")
+        if not path or path == "-" or not self._contained("run", "format", path):
+            return value
+        return f"{name}{equals}{self.root / path}"
 
     def _consistent(self, suite: Suite) -> None:
         known = ", ".join(suite.backends) or "none"

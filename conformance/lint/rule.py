@@ -39,6 +39,7 @@ class Rule:
     level: str
     sentence: str
     find: Callable[[Subject], Iterator[Found]]
+    each_contract: bool = False  # it judges contract after contract
 
     def check(self, subject: Subject) -> Iterator[Finding]:
         """Every place that breaks the rule."""
@@ -61,8 +62,9 @@ def contract_rule(
             for contract in subject.contracts:
                 for place, message, hint in find(subject, contract):
                     yield place, message, contract.operator, hint
+                subject.step()
 
-        return Rule(code, name, level, _sentence(find), each)
+        return Rule(code, name, level, _sentence(find), each, each_contract=True)
 
     return made
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from conformance.codec.codebook import Codebook, codebook_of
@@ -61,7 +61,8 @@ class Subject:
 
     The caller gives what lint cannot import: `known_laws`; `documents`, the text by path of the tests and benchmarks
     that requirements name (None outside a checkout); and `evidence`, by mutant the check strings of what notices it
-    (None without a kill matrix). `only` limits the judgement to these contracts.
+    (None without a kill matrix). `only` limits the judgement to these contracts. `step` is called by the rules that
+    judge contract after contract, once for each.
     """
 
     library: Library
@@ -73,6 +74,7 @@ class Subject:
     cache: Cache = field(repr=False)
     only: frozenset[str] | None = None
     evidence: Mapping[str, frozenset[str]] | None = None
+    step: Callable[[], None] = field(default=lambda: None, repr=False, compare=False)
 
     @property
     def contracts(self) -> tuple[Contract, ...]:

@@ -14,7 +14,7 @@ from conformance.report.printable import one_line
 from conformance.report.record import Record
 from conformance.report.stored import Manifest
 from conformance.report.verdict import NOT_TRIED, counted
-from conformance.vectors.jsontext import document_text
+from conformance.vectors.jsontext import digest_of, document_text
 
 # Two records are comparable where these are the same: then the same checks were made in the same way.
 _DECIDING: Final = ("harness", "vectors", "profile", "selection", "seed")
@@ -61,12 +61,21 @@ def compare_records(names: Sequence[str], records: Sequence[Record]) -> Comparis
     examples = [{op: figures.get("examples") for op, figures in record["fuzz"].items()} for record in records]
     shared = {operator for operator in examples[0] if all(operator in one for one in examples)}
     found += _of_each("fuzzed calls of", [{operator: one[operator] for operator in shared} for one in examples])
+    found.append(_differing("checks that were made", [_part(record) for record in records], True))
     tried = ["no" if record["crash"] == NOT_TRIED else "yes" for record in records]
     found.append(_differing("crash workloads tried", tried, True))
     found += [_differing(f"backend {name}", [record["backend"][name] for record in records], False) for name in _TOLD]
     for name in ("expected_failures", "crash", "verdict"):
         found.append(_differing(name.replace("_", " "), [record[name] for record in records], False))
     return Comparison(tuple(names), tuple(filter(None, found)), tuple(_verdicts(records)))
+
+
+def _part(record: Record) -> str:
+    """Which checks a run made whose other members do not say it: it ended early, or chose what had failed."""
+    if not record.members.get("stopped", 0) and "--last-failed" not in record["selection"].split():
+        return "all that were selected"
+    ids = [entry["id"] for entry in record.entries]
+    return f"{counted(len(ids), 'check')}, digest {digest_of(ids)[:16]}"
 
 
 def compare_manifests(manifests: Sequence[Manifest]) -> Comparison:

@@ -12,7 +12,17 @@ from conformance.report.failure import facts_of, failures_of, group_alike, plain
 from conformance.report.mistake_shapes import looks_like
 from conformance.report.printable import one_line
 from conformance.report.record import Record, by_operator
-from conformance.report.summary import KINDS, MOST_FAILURES, banner, group_title, others_of, remarks, score_of
+from conformance.report.summary import (
+    KINDS,
+    MOST_FAILURES,
+    banner,
+    group_title,
+    others_of,
+    remarks,
+    score_of,
+    undeclared,
+    undeclared_line,
+)
 from conformance.report.writer import Observations
 
 _TICKS = re.compile("`+")
@@ -45,11 +55,14 @@ def _verdicts(records: Sequence[Record]) -> str:
 
 def _by_kind(record: Record) -> str:
     kinds = [kind for kind in KINDS if any(entry["kind"] == kind for entry in record.entries)]
+    folded = undeclared([record])
     rows = []
     for operator, entries in by_operator(record.entries).items():
-        cells = [score_of(entry for entry in entries if entry["kind"] == kind).text for kind in kinds]
-        rows.append([code(operator), *cells, score_of(entries).word])
-    return table(["operator", *(KINDS[kind] for kind in kinds), "verdict"], rows)
+        if operator not in folded:
+            cells = [score_of(entry for entry in entries if entry["kind"] == kind).text for kind in kinds]
+            rows.append([code(operator), *cells, score_of(entries).word])
+    shown = table(["operator", *(KINDS[kind] for kind in kinds), "verdict"], rows)
+    return f"{shown}\n\n{code(undeclared_line(folded))}" if folded else shown
 
 
 def _by_backend(records: Sequence[Record]) -> str:

@@ -14,6 +14,7 @@ from conformance.trial.run_result import Diagnosis
 
 # What must be the same in every part: then one run could have tried all of it.
 _COMMON: Final = ("format", "harness", "contracts", "vectors", "profile", "seed", "backend", "expected_failures")
+_MADE: Final = ("verdict", "verdicts", "sentence", "stopped")  # anew, of the whole
 _UNITED: Final = ("missing", "obstacles", "unexpected_passes", "unmatched_expectations")
 
 
@@ -34,13 +35,14 @@ def merged(names: Sequence[str], records: Sequence[Record]) -> Record:
     results = [entries[id_] for id_ in sorted(entries)]
     ran = [entry for entry in results if entry["verdict"] != "not_applicable"]
     whole = len(results) == first["counts"]["loaded"]
+    stopped = max(record.members.get("stopped", 0) for record in records)
     selections = sorted({record["selection"] for record in records})
     prose = {
         member: _united(member, names, [record["prose"][member] for record in records]) for member in first["prose"]
     }
     return judged(
         {
-            **{name: value for name, value in first.members.items() if name not in ("verdict", "verdicts", "sentence")},
+            **{name: value for name, value in first.members.items() if name not in _MADE},
             **{name: sorted({one for record in records for one in record[name]}) for name in _UNITED},
             "counts": {
                 "loaded": first["counts"]["loaded"],
@@ -61,6 +63,7 @@ def merged(names: Sequence[str], records: Sequence[Record]) -> Record:
             },
             "selection": "" if whole or "" in selections else " | ".join(selections),
             "unattributed": sorted(loss for record in records for loss in record["unattributed"]),
+            **({"stopped": stopped} if stopped and not whole else {}),
         }
     )
 

@@ -290,7 +290,7 @@ def record_of(run: RunResult, library: Library) -> Record:
         "unmatched_expectations": sorted(run.unmatched_expectations),
         "vectors": run.vectors,
     }
-    return judged(members)
+    return judged({**members, "stopped": run.stopped} if run.stopped else members)
 
 
 def _scope_of(run: RunResult) -> dict[str, Any]:

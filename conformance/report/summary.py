@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from conformance.report.failure import LABEL, Alike, Fact, failures_of
-from conformance.report.record import Entry, Record
+from conformance.report.record import Entry, Record, by_operator
 from conformance.report.verdict import counted
 
 # The kinds of checks in the order of the columns, with their titles.
@@ -78,6 +78,21 @@ def banner(record: Record) -> Iterator[tuple[str, str]]:
     judged = f"{counts['loaded']} loaded, {counts['selected']} selected"
     yield "checks", f"{judged}, {counts['not_applicable']} not applicable,"
     yield "", f"{' ' * LABEL}{counts['expected_to_fail']} expected to fail, {counts['run']} run"
+
+
+def undeclared(records: Iterable[Record]) -> list[str]:
+    """The operators of these records that none of their backends declares, sorted."""
+    words: dict[str, set[str]] = {}
+    for record in records:
+        for operator, entries in by_operator(record.entries).items():
+            words.setdefault(operator, set()).add(score_of(entries).word)
+    return sorted(operator for operator, found in words.items() if found == {"n/a"})
+
+
+def undeclared_line(names: Sequence[str], most: int = 3) -> str:
+    """One line about the operators that are not declared, with so many of their names."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return f"not declared: {counted(len(names), 'operator')} ({', '.join(names[:most])}{more})"
 
 
 def others_of(alike: Alike) -> Fact:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
+from dataclasses import dataclass
 from io import StringIO
 from typing import Any, Final
 
@@ -16,10 +17,23 @@ from conformance.report.failure import LABEL, Fact, facts_of, failures_of, group
 from conformance.report.mistake_shapes import looks_like
 from conformance.report.printable import one_line
 from conformance.report.record import Record, by_operator
-from conformance.report.summary import KINDS, MOST_FAILURES, Score, banner, group_title, others_of, remarks, score_of
-from conformance.report.verdict import CONFORMANT, PASSED
+from conformance.report.summary import (
+    KINDS,
+    MOST_FAILURES,
+    Score,
+    banner,
+    group_title,
+    others_of,
+    remarks,
+    score_of,
+    undeclared,
+    undeclared_line,
+)
+from conformance.report.verdict import CONFORMANT, PASSED, counted
 from conformance.report.writer import Observations
 
+_UNDECLARED: Final = "n/a"
+_NAMES: Final = 3  # of the operators that are not declared
 _STYLES: Final = {"FAIL": "bold red", "pass": "green", "excused": "yellow", "n/a": "dim", "not run": "dim"}
 
 
@@ -40,7 +54,10 @@ def _by_kind(table: Table, record: Record) -> None:
     for kind in kinds:
         table.add_column(KINDS[kind], justify="right")
     table.add_column("verdict")
+    folded = undeclared([record])
     for operator, entries in by_operator(record.entries).items():
+        if operator in folded:
+            continue
         cells = [_cell(score_of(entry for entry in entries if entry["kind"] == kind)) for kind in kinds]
         word = score_of(entries).word
         table.add_row(Text(one_line(operator)), *cells, Text(word, style=_STYLES[word]))
@@ -50,7 +67,7 @@ def _by_backend(table: Table, records: Sequence[Record]) -> None:
     columns = [{name: score_of(some) for name, some in by_operator(record.entries).items()} for record in records]
     for record in records:
         table.add_column(Text(one_line(record["backend"]["text"])), overflow="fold", justify="right")
-    for operator in sorted({operator for column in columns for operator in column}):
+    for operator in sorted({operator for column in columns for operator in column} - {*undeclared(records)}):
         cells = [_cell(column[operator], named=True) if operator in column else Text() for column in columns]
         table.add_row(Text(one_line(operator)), *cells)
 
@@ -58,6 +75,15 @@ def _by_backend(table: Table, records: Sequence[Record]) -> None:
 def _cell(score: Score, named: bool = False) -> Text:
     text = f"{score.text} {score.word}".strip() if named else score.text
     return Text(text, style=_STYLES[score.word])
+
+
+@dataclass(frozen=True, slots=True)
+class Detail:
+    """How much to print: `level` is -1 for the verdict alone and 1 for a line per check, `durations` the number of
+    slowest checks (0: all of them, None: none)."""
+
+    level: int = 0
+    durations: int | None = None
 
 
 _PAGE: Final = 80  # columns of a page without a terminal
@@ -76,21 +102,35 @@ def show(
     console: Console,
     most: int = MOST_FAILURES,
     observed: Sequence[Observations] = (),
+    detail: Detail = Detail(),
 ) -> None:
     """Print the report of one run, of one backend or several side by side; `observed` has one member per record."""
+
     def line(text: str = "", style: str = "", label: str = "") -> None:
         shown = Text().append(f"{label:<{LABEL}}" if label else "", style="bold")
         console.print(shown.append(one_line(text), style=style), soft_wrap=True)
 
+    observed = observed or [{}] * len(records)
+    if detail.level < 0:
+        for record, observations in zip(records, observed, strict=True):
+            _slowest(observations, detail.durations, line)
+            said = f"{record['backend']['text']}: " if len(records) > 1 else ""
+            line(f"{said}{record.sentence}", _style(record.verdict))
+        return
     for record in records:
         for label, text in banner(record):
             line(text, label=label)
         line()
+        if detail.level > 0:
+            _each_check(record, line)
     table = verdict_table(records)
     if table.row_count:
         console.print(table)
         line()
-    for record, observations in zip(records, observed or [{}] * len(records), strict=True):
+    if names := undeclared(records):
+        line(undeclared_line(names, most=len(names) if detail.level > 0 else _NAMES), "dim")
+        line()
+    for record, observations in zip(records, observed, strict=True):
         if len(records) > 1:
             line()
             line(f"{record['backend']['text']}", style="bold underline")
@@ -99,7 +139,28 @@ def show(
         for text, style in remarks(record):
             for piece in _wrapped(text, width):
                 line(piece, style)
+        _slowest(observations, detail.durations, line)
         line(record.sentence, _style(record.verdict))
+
+
+def _each_check(record: Record, line: Any) -> None:
+    for entry in record.entries:
+        word = score_of([entry]).word
+        if word != _UNDECLARED:
+            line(f"{word:<8}{entry['id']}", _STYLES[word])
+    line()
+
+
+def _slowest(observations: Observations, number: int | None, line: Any) -> None:
+    """The slowest checks; a conversation of several checks counts for the first of them."""
+    if number is None:
+        return
+    durations = dict(observations.get("durations", {}))
+    slowest = sorted(durations, key=lambda id_: (-durations[id_], id_))[: number or None]
+    line(f"slowest {len(slowest)} of {counted(len(durations), 'timed check')}:")
+    for id_ in slowest:
+        line(f"{durations[id_]:9.3f} s  {id_}")
+    line()
 
 
 def _style(verdict: str) -> str:

@@ -28,7 +28,7 @@ def verdict_of(members: Mapping[str, Any]) -> str:
         return NO_JUDGEMENT
     bad = [entry for entry in members["results"] if entry["verdict"] in (Verdict.FAIL, Verdict.ERROR)]
     excused = sum(entry.get("excused", False) for entry in bad)
-    if excused < len(bad) or any(members[name] for name in _RED):
+    if excused < len(bad) or any(members[name] for name in _RED) or members.get("stopped"):
         return NOT_CONFORMANT
     return f"{PASSED} {counted(excused, 'EXPECTED FAILURE')}" if excused else CONFORMANT
 
@@ -51,8 +51,13 @@ def sentence_of(members: Mapping[str, Any]) -> str:
     part = " in the selected checks" if members["selection"] else ""
     scope = members["scope"]
     tried = [f"{len(scope['operators'])} of {counted(scope['of'], 'operator')}", f"profile {members['profile']}"]
-    if part:
-        tried.insert(0, counted(counts["run"], "check"))
+    stopped = members.get("stopped", 0)
+    if part or stopped:
+        failed_last = " that failed last" if "--last-failed" in members["selection"].split() else ""
+        tried.insert(0, counted(counts["run"], "check") + failed_last)
+    if stopped:
+        planned = counts["selected"] - counts["not_applicable"]
+        tried[0] = f"{counts['run']} of {counted(planned, 'check')}{failed_last} tried"
     tried.append(f"crash safety {crash_words(members['crash'])}")
     if unconfirmed := scope.get("unconfirmed", 0):
         tried.append(f"warning: {counted(unconfirmed, 'vector')} of one implementation, with no second derivation")
@@ -87,6 +92,8 @@ def _hindrance(members: Mapping[str, Any]) -> str:
 
 def _red(members: Mapping[str, Any]) -> Iterator[str]:
     ran = members["counts"]["run"]
+    if stopped := members.get("stopped", 0):
+        yield f"stopped after {counted(stopped, 'failure')}"
     bad = [entry for entry in members["results"] if not entry.get("excused", False)]
     failed = sum(entry["verdict"] == Verdict.FAIL for entry in bad)
     errors = [entry for entry in bad if entry["verdict"] == Verdict.ERROR]

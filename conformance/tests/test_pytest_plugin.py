@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from xml.etree import ElementTree as ET
@@ -49,7 +50,7 @@ def run(pytester: pytest.Pytester, *arguments: str, backend: str | None = "refer
 
 
 def test_items_have_their_check_ids_and_need_no_test_file(pytester: pytest.Pytester) -> None:
-    done = run(pytester, "--collect-only", "-q", "-k", OPERATOR)
+    done = run(pytester, "--collect-only", "-q", OPERATOR)
     ids = [line for line in done.outlines if line.startswith("UML_OS")]
     assert EIGHT in ids
     assert f"{OPERATOR}!pure" in ids
@@ -99,7 +100,7 @@ def test_a_backend_without_a_hello_is_an_error_and_no_failure(pytester: pytest.P
     assert (suite.get("failures"), suite.get("errors")) == ("0", suite.get("tests"))
 
 
-def test_an_operator_that_is_not_declared_is_skipped(
+def test_checks_of_an_operator_that_is_not_declared_are_deselected(
     pytester: pytest.Pytester, built_once: Path, look_at: Callable[[Path], None]
 ) -> None:
     look_at(ROOT)
@@ -107,9 +108,9 @@ def test_an_operator_that_is_not_declared_is_skipped(
     assert status_of(["new-backend", *mine]) == 0
     look_at(built_once)
     backend = shlex.join([sys.executable, str(pytester.path / "mine" / "backend.py")])
-    done = run(pytester, "-k", "pinned-orders", "-rs", backend=backend)
-    assert "skipped" in done.stdout.str()
-    assert "the backend does not declare this operator" in done.stdout.str()
+    done = run(pytester, OPERATOR, "--tally-profile", "quick", backend=backend)
+    assert done.ret == pytest.ExitCode.NO_TESTS_COLLECTED
+    done.assert_outcomes(deselected=74)
 
 
 CRASHES_ON_EIGHT = """\
@@ -148,9 +149,111 @@ def test_a_backend_that_is_not_there_is_a_usage_error(pytester: pytest.Pytester)
     assert "command not found" in done.stderr.str()
 
 
-def test_the_folders_own_tests_run_only_where_a_path_asks_for_them(pytester: pytest.Pytester) -> None:
-    (pytester.path / "test_own.py").write_text("def test_own():\n    pass\n")
-    few = ("-k", "test_own or (pinned-orders and thirteen)")
-    assert "1 passed" in run(pytester, *few).stdout.str()
-    assert "2 passed" in run(pytester, "test_own.py", *few).stdout.str()
-    assert "1 passed" in run(pytester, backend=None).stdout.str()
+@pytest.fixture
+def own(pytester: pytest.Pytester) -> Path:
+    """A test of the user's own."""
+    file = pytester.path / "test_own.py"
+    file.write_text("def test_own():\n    pass\n")
+    return file
+
+
+FEW = ("-k", "test_own or (pinned-orders and thirteen)")
+
+
+@pytest.mark.usefixtures("own")
+def test_own_tests_stay_beside_the_checks(pytester: pytest.Pytester) -> None:
+    run(pytester, *FEW).assert_outcomes(passed=2, deselected=84)
+    run(pytester, "test_own.py", *FEW).assert_outcomes(passed=2, deselected=84)
+    run(pytester, *FEW, "--tally-only").assert_outcomes(passed=1, deselected=84)
+
+
+@pytest.mark.usefixtures("own")
+def test_without_a_backend_nothing_happens(pytester: pytest.Pytester) -> None:
+    done = run(pytester, backend=None)
+    done.assert_outcomes(passed=1)
+    assert "tally" not in done.stdout.str()
+
+
+@pytest.mark.usefixtures("own")
+@pytest.mark.parametrize("setting", ["addopts = --tally-backend=reference", "tally_backend = reference"])
+def test_the_ini_file_can_name_the_backend(setting: str, pytester: pytest.Pytester) -> None:
+    pytester.makeini(f"[pytest]\n{setting}\ntally_profile = quick\n")
+    run(pytester, *FEW, backend=None).assert_outcomes(passed=2, deselected=73)
+    run(pytester, ".", *FEW, backend=None).assert_outcomes(passed=2, deselected=73)
+    done = run(pytester, "test_own.py", backend=None)  # who names a file there wants that file
+    done.assert_outcomes(passed=1)
+    assert "no check is collected beside the files that are named" in done.stdout.str()
+
+
+def test_a_setting_that_is_wrong_is_a_usage_error(pytester: pytest.Pytester) -> None:
+    wrong = {"--tally-profile=quik": "did you mean quick?", "--tally-timeout=soon": "is not a number of seconds"}
+    for option, said in wrong.items():
+        done = run(pytester, option)
+        assert done.ret == pytest.ExitCode.USAGE_ERROR
+        assert said in done.stderr.str()
+
+
+@pytest.mark.usefixtures("own")
+@pytest.mark.parametrize(
+    ("given", "number"),
+    [
+        ([EIGHT], 1),
+        ([f"{OPERATOR}!shape", f"{OPERATOR}?fuzz"], 2),
+        ([f"{OPERATOR}::pinned-orders"], 4),
+        ([EIGHT, "test_own.py::test_own"], 2),
+    ],
+)
+def test_node_ids_can_be_given_back(given: list[str], number: int, pytester: pytest.Pytester) -> None:
+    run(pytester, *given).assert_outcomes(passed=number)
+
+
+def test_a_node_id_that_no_check_has_is_a_usage_error(pytester: pytest.Pytester) -> None:
+    done = run(pytester, f"{OPERATOR}::pinned-orders::eigth")
+    assert done.ret == pytest.ExitCode.USAGE_ERROR
+    assert f"no check has this id: {OPERATOR}::pinned-orders::eigth; did you mean {EIGHT}" in done.stderr.str()
+
+
+def test_a_usage_error_is_told_with_xdist_as_well(pytester: pytest.Pytester) -> None:
+    for backend, argument in (("no-such-program", OPERATOR), ("reference", f"{OPERATOR}::gone")):
+        done = run(pytester, argument, "-n", "2", backend=backend)
+        assert done.ret == pytest.ExitCode.USAGE_ERROR
+        assert "ERROR: " in done.stderr.str()
+
+
+def test_a_reason_is_one_line(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    done = run(pytester, EIGHT, backend=NINE)
+    done.stdout.re_match_lines([rf"FAILED {EIGHT} - Failed: block_order\[\d\]: expected '\d', found '\d'$"])
+
+
+KNOWN = """\
+- {{check: '{eight}', reason: nine rounds are known, issue: 'https://example.org/1'}}
+- {{check: '{one}', reason: nine rounds are known, issue: 'https://example.org/1'}}
+"""
+
+
+def test_expected_failures_are_strict(pytester: pytest.Pytester) -> None:
+    (pytester.path / "known.yaml").write_text(KNOWN.format(eight=EIGHT, one=EIGHT.replace("eight", "one")))
+    listed = ("--tally-profile", "quick", "--tally-expected-failures", "known.yaml")
+    done = run(pytester, f"{OPERATOR}::pinned-orders", *listed, backend=NINE)
+    done.assert_outcomes(xfailed=1, failed=3)
+    assert "[XPASS(strict)] nine rounds are known (https://example.org/1)" in done.stdout.str()
+
+
+def test_an_expected_failure_that_no_check_has_is_a_usage_error(pytester: pytest.Pytester) -> None:
+    (pytester.path / "known.yaml").write_text(KNOWN.format(eight=EIGHT, one="no-such-check"))
+    done = run(pytester, "--tally-profile", "quick", "--tally-expected-failures", "known.yaml")
+    assert done.ret == pytest.ExitCode.USAGE_ERROR
+    assert "no check has this id: no-such-check" in done.stderr.str()
+
+
+def test_the_failures_of_the_last_time_are_selected(pytester: pytest.Pytester) -> None:
+    options = ("-p", "conformance.pytest_plugin", "--tally-backend", NINE, "--tally-profile", "quick")
+    pytester.runpytest_inprocess(*options, f"{OPERATOR}::pinned-orders").assert_outcomes(failed=3, passed=1)
+    pytester.runpytest_inprocess(*options, "--lf").assert_outcomes(failed=3, deselected=71)
+
+
+def test_the_plugin_is_registered_by_its_own_name() -> None:
+    """So that -p and the entry point do not load it twice."""
+    points = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["entry-points"]["pytest11"]
+    assert points == {"conformance.pytest_plugin": "conformance.pytest_plugin"}

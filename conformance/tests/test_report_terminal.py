@@ -112,6 +112,13 @@ def test_the_table_has_a_row_per_operator_and_a_column_per_kind() -> None:
     assert rows[MAP] == ["1/1", "pass"]
 
 
+def test_operators_that_are_not_declared_are_one_line() -> None:
+    absent = [Result(check(operator, "one"), Verdict.NOT_APPLICABLE) for operator in (BATCH, ORDER)]
+    lines = page(record(passed(MAP, "one"), *absent)).splitlines()
+    assert f"not declared: 2 operators ({BATCH}, {ORDER})" in lines
+    assert not any(line.startswith((BATCH, ORDER)) for line in lines)
+
+
 def test_an_operator_with_a_long_name_keeps_to_its_line_in_80_columns() -> None:
     name = "UML_OS.Serialization.ValidateCanonical_v1"
     kinds = {Kind.VECTOR: 100, Kind.LAW: 100, Kind.BEHAVIOUR: 2, Kind.FUZZ: 1}

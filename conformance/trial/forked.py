@@ -11,8 +11,9 @@ import os
 import signal
 import threading
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from multiprocessing.connection import Connection, wait
@@ -111,11 +112,67 @@ def apart(work: Callable[[Progress], T], progress: Progress) -> T:
     return made[0]
 
 
+class Partner:
+    """A child process that answers questions one after the other; a context of its own for what it imports.
+
+    `serve` gets the questions and yields an answer to each. On a system without fork it works in this process.
+    """
+
+    def __init__(self, serve: Callable[[Iterator[Any]], Iterator[Any]]) -> None:
+        self._open = False
+        self._children = _Children()
+        self._question: Any = None
+        if "fork" not in multiprocessing.get_all_start_methods():
+            self._answers: Iterator[Any] | None = serve(iter(lambda: self._question, None))
+            return
+        self._answers = None
+        questions, self._asking = multiprocessing.get_context("fork").Pipe(duplex=False)
+
+        def work(tell: Tell) -> None:
+            self._asking.close()
+            for answer in serve(iter(questions.recv, None)):
+                tell(answer)
+
+        self._receiving = self._children.start(work)
+        questions.close()
+
+    def ask(self, question: Any) -> Any:
+        """The answer to a question that is not None; raises what the work raises, and LostWorker."""
+        if self._answers is not None:
+            self._question = question
+            return next(self._answers)
+        self._open = True
+        try:
+            self._asking.send(question)
+        except BrokenPipeError:
+            raise LostWorker("a worker process ended without a result") from None
+        _, answer = _received(self._receiving)
+        self._open = False
+        return answer
+
+    def close(self) -> None:
+        """End the process; one that still works on a question is killed."""
+        if self._answers is not None:
+            self._question = None
+            next(self._answers, None)
+            return
+        with suppress(OSError):
+            self._asking.send(None)
+        self._asking.close()
+        self._children.__exit__(LostWorker if self._open else None)
+
+
 @dataclass(frozen=True, slots=True)
 class _Relayed:
     """Progress of a child, told to its parent."""
 
     tell: Tell
+
+    def plan(self, checks: int, stages: Mapping[str, int]) -> None:
+        self.tell(("plan", (checks, dict(stages))))
+
+    def judged(self, check_id: str, verdict: str) -> None:
+        self.tell(("judged", (check_id, verdict)))
 
     def stage(self, name: str, total: int) -> None:
         self.tell(("stage", (name, total)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -17,8 +18,8 @@ START_TIMEOUT: Final = 10.0  # seconds until hello, at least: starting takes lon
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """One run's choices; only `backend`, `wire`, `sandbox`, `profile`, `select`, `seed`, `require`, `crash` and
-    `challenge` of them can reach the record."""
+    """One run's choices; only `backend`, `wire`, `sandbox`, `profile`, `select`, `last_failed`, `most_failures`,
+    `seed`, `require`, `crash` and `challenge` of them can reach the record."""
 
     backend: str = ""  # empty: the suite's reference
     wire: str = "json"
@@ -26,6 +27,8 @@ class RunOptions:
     jobs: int = 1
     timeout: float = DEFAULT_TIMEOUT
     select: tuple[str, ...] = ()
+    last_failed: frozenset[str] = frozenset()  # ids of checks; of those that there are, only these are run
+    most_failures: int = 0  # the run ends after so many; 0: after the last check
     seed: str = ""
     examples: int | None = None
     expected_failures: tuple[ExpectedFailure, ...] = ()
@@ -57,6 +60,10 @@ class RunOptions:
         """Whether checks of `profile` belong to this run."""
         return PROFILES.index(profile) <= PROFILES.index(self.profile)
 
+    def expects(self, check_id: str) -> bool:
+        """Whether this check is listed as an expected failure."""
+        return any(fnmatchcase(check_id, entry.check) for entry in self.expected_failures)
+
 
 @dataclass(frozen=True, slots=True)
 class Selection:
@@ -67,9 +74,20 @@ class Selection:
 
     patterns: tuple[str, ...]
     known: frozenset[str]
+    last_failed: frozenset[str] = frozenset()
 
     def __contains__(self, check_id: str) -> bool:
+        if self.among_failed and check_id not in self.last_failed:
+            return False
         return not self.patterns or any(self._names(pattern, check_id) for pattern in self.patterns)
+
+    def __str__(self) -> str:
+        return " ".join([*self.patterns, *(["--last-failed"] if self.among_failed else [])])
+
+    @property
+    def among_failed(self) -> bool:
+        """Whether only checks are made that failed last; not where none of those is known here."""
+        return not self.known.isdisjoint(self.last_failed)
 
     def _names(self, pattern: str, check_id: str) -> bool:
         if pattern in self.known:
@@ -79,6 +97,12 @@ class Selection:
 
 class Progress(Protocol):
     """Where a run reports how far it is; it cannot influence a verdict."""
+
+    def plan(self, checks: int, stages: Mapping[str, int]) -> None:
+        """So many checks will be judged; the stages to come, with their steps."""
+
+    def judged(self, check_id: str, verdict: str) -> None:
+        """One check has its verdict."""
 
     def stage(self, name: str, total: int) -> None:
         """A new stage of `total` steps begins."""
@@ -92,6 +116,12 @@ class Progress(Protocol):
 
 class Silence:
     """Progress that is not shown."""
+
+    def plan(self, checks: int, stages: Mapping[str, int]) -> None:
+        """Nothing."""
+
+    def judged(self, check_id: str, verdict: str) -> None:
+        """Nothing."""
 
     def stage(self, name: str, total: int) -> None:
         """Nothing."""

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from conformance import __version__
 from conformance.backend.carrier import stand_in_for
@@ -24,11 +24,12 @@ from conformance.contract.library import Library
 from conformance.contract.suite import Suite
 from conformance.trial.check import Kind, Result, Verdict
 from conformance.trial.client import Asker
+from conformance.trial.failure_limit import FailureLimit
 from conformance.trial.forked import apart, share_out
 from conformance.trial.options import Progress, RunOptions, Selection, Silence
 from conformance.trial.plan import Plan, Trial
 from conformance.trial.run_result import BackendIdentity, Counts, Diagnosis, RunResult
-from conformance.trial.runner import TrialResults, run_trials, unasked
+from conformance.trial.runner import TrialResults, run_trials, shuffled, unasked
 from conformance.vectors.corpus import CONTRACT, Corpus
 from conformance.vectors.lock import contract_digests
 from conformance.vectors.temp_roots import run_folder
@@ -64,6 +65,25 @@ def run_trial(library: Library, corpus: Corpus, options: RunOptions, progress: P
     return tried(progress or Silence())
 
 
+def selected_checks(library: Library, corpus: Corpus, options: RunOptions, progress: Progress) -> tuple[str, ...]:
+    """The ids of the checks that a run with these options would make of a backend that declares everything, sorted.
+
+    No backend is started. The suite's own Python is imported in a child process.
+    """
+
+    def listed(progress: Progress) -> tuple[str, ...]:
+        run = _Run(library, corpus, options, progress)
+        return tuple(sorted(id_ for id_ in run.plan.ids if id_ in run.selection))
+
+    if library.suite.has_code and options.includes("standard"):
+        return apart(listed, progress)
+    return listed(progress)
+
+
+CONVERSATIONS: Final = "cases, laws and behaviour"  # stages
+FUZZING: Final = "differential fuzzing"
+
+
 @dataclass(slots=True)
 class _Run:
     library: Library
@@ -73,6 +93,7 @@ class _Run:
     codebook: Codebook = field(init=False)
     plan: Plan = field(init=False)
     selection: Selection = field(init=False)
+    limit: FailureLimit = field(init=False)
     results: list[Result] = field(default_factory=list)
     unattributed: list[str] = field(default_factory=list)
     obstacles: list[str] = field(default_factory=list)
@@ -84,7 +105,11 @@ class _Run:
         self.codebook = codebook_of(self.library)
         self.options = self.options.within(self.library.suite)
         self.plan = Plan(self.library, self.corpus, self.options, self.codebook)
-        self.selection = Selection(self.options.select, frozenset(self.plan.ids))
+        self.selection = Selection(self.options.select, frozenset(self.plan.ids), self.options.last_failed)
+        self.limit = FailureLimit(self.options)
+        if self.options.last_failed and not self.selection.among_failed:
+            known = f"none of the {len(self.options.last_failed)} checks that failed last is among the checks"
+            self.progress.note(f"--last-failed: {known} of this profile, so all are selected")
 
     def result(self) -> RunResult:
         started = time.perf_counter()
@@ -92,13 +117,17 @@ class _Run:
         self.declared = hello.operators
         selected = list(self.plan.case_trials([id_ for id_ in self.plan.case_ids if id_ in self.selection]))
         selected += (trial for trial in self.plan.rule_trials if any(id_ in self.selection for id_ in trial.ids))
-        found = self.run_trials([trial for trial in selected if trial.operator in hello.operators])
+        asked = [trial for trial in selected if trial.operator in hello.operators]
+        planned = self.planned(asked, hello)
+        found = self.run_trials(asked)
         undeclared = (trial for trial in selected if trial.operator not in hello.operators)
-        self.results += (Result(check, Verdict.NOT_APPLICABLE) for trial in undeclared for check in trial.checks)
+        checks = (check for trial in undeclared for check in trial.checks if check.id in self.selection)
+        self.results += (Result(check, Verdict.NOT_APPLICABLE) for check in checks)
         fuzz = self.fuzz(hello, found.hopeless)
-        crash = self.crash(hello) if self.options.crash else None
+        crash = self.crash(hello) if self.options.crash and not self.limit.reached else None
         results = tuple(sorted(self.results, key=lambda result: result.check.id))
         options, ran = self.options, sum(result.verdict is not Verdict.NOT_APPLICABLE for result in results)
+        stopped = self.limit.found if self.limit.reached else 0
         unmatched, passing = expectations(options, results, self.plan)
         run = RunResult(
             backend=BackendIdentity(
@@ -111,11 +140,11 @@ class _Run:
                 options.sandbox,
             ),
             profile=options.profile,
-            selection=" ".join(options.select),
+            selection=str(self.selection),
             seed=options.seed,
             counts=Counts(
                 loaded=sum(1 for _ in self.plan.ids),
-                selected=len(results),
+                selected=len(results) - ran + planned if stopped else len(results),
                 not_applicable=len(results) - ran,
                 expected_to_fail=len(options.expected_failures),
                 run=ran,
@@ -125,6 +154,7 @@ class _Run:
             declarable=len(self.library.declarable),
             unconfirmed=self.unconfirmed(results),
             missing=tuple(sorted({*options.require} - hello.operators)),
+            stopped=stopped,
             crash=crash,
             obstacles=tuple(sorted(set(self.obstacles))),
             fuzz=fuzz,
@@ -186,6 +216,20 @@ class _Run:
 
     # -- the run
 
+    def planned(self, asked: Sequence[Trial], hello: Hello) -> int:
+        """How many checks will be judged; the user is told of the stages to come."""
+        fuzzed = [
+            one
+            for one in self.plan.fuzzed
+            if one.check.id in self.selection and one.contract.operator in hello.operators
+        ]
+        crashed = [
+            one for one in self.plan.workloads if one.id in self.selection and one.operators <= hello.operators
+        ]
+        checks = sum(id_ in self.selection for trial in asked for id_ in trial.ids) + len(fuzzed) + len(crashed)
+        self.progress.plan(checks, {CONVERSATIONS: len(asked), FUZZING: len(fuzzed)})
+        return checks
+
     def driver(self) -> Driver:
         options = self.options
         command = started_as(options, self.library.suite)
@@ -206,28 +250,54 @@ class _Run:
 
     def run_trials(self, trials: Sequence[Trial]) -> TrialResults:
         """Vectors, laws and behaviour."""
-        self.progress.stage("cases, laws and behaviour", len(trials))
-        found = run_trials(trials, self.driver, self.options.jobs, self.options.shuffle, self.progress)
-        self.results += found.results
+        self.progress.stage(CONVERSATIONS, len(trials))
+        if self.options.most_failures:
+            trials = sorted(trials, key=lambda trial: shuffled(trial, self.options.shuffle))
+        found = TrialResults()
+        for part in self.limit.parts(trials):
+            some = run_trials(part, self.driver, self.options.jobs, self.options.shuffle, self.progress)
+            by_id = {result.check.id: result for result in some.results if result.check.id in self.selection}
+            results = (by_id[id_] for trial in part for id_ in trial.ids if id_ in by_id)
+            self.results += self.limit.taken(results)
+            found.add(some)
         self.unattributed += found.unattributed
         self.obstacles += found.obstacles
         return found
 
     def fuzz(self, hello: Hello, hopeless: Mapping[str, str]) -> dict[str, Mapping[str, Any]]:
         """The figures of every operator that is fuzzed; `hopeless` ones are not asked."""
-        asked = []
+        asked, hopeless_ones = [], []
         for fuzzing in (one for one in self.plan.fuzzed if one.check.id in self.selection):
             operator = fuzzing.contract.operator
             if operator not in hello.operators:
                 self.results.append(Result(fuzzing.check, Verdict.NOT_APPLICABLE))
             elif why := hopeless.get(operator):
-                self.results.append(unasked(fuzzing.check, why))
+                hopeless_ones.append(unasked(fuzzing.check, why))
             else:
                 asked.append(fuzzing)
-        if not asked:
+        self.results += self.limit.taken(hopeless_ones)
+        if not asked or self.limit.reached:
             return {}
-        self.progress.stage("differential fuzzing", len(asked))
+        self.progress.stage(FUZZING, len(asked))
         silent = multiprocessing.Value("i", 0)
+        figures: dict[str, Mapping[str, Any]] = {}
+        quiet = 0
+        for part in self.limit.parts(asked, first=8):
+            found = self._fuzzed(part, silent)
+            for one in part:
+                # The fuzzing behind the last that may be silent counts as not asked, although another process may have
+                # asked it: the record does not depend on the number of processes.
+                result = unasked(one.check, f"the backend was silent in the fuzzing of {quiet} operators")
+                if quiet < OF_AN_OPERATOR:
+                    result, counted = found[one.figures]
+                    quiet += result.outcome == "timeout"
+                    if not self.limit.reached:
+                        figures[one.figures] = counted
+                self.results += self.limit.taken([result])
+        return figures
+
+    def _fuzzed(self, some: Sequence[Fuzzing], silent: Any) -> dict[str, tuple[Result, Mapping[str, Any]]]:
+        """The results and figures of some operators, which as many processes fuzz as there are jobs."""
         found: dict[str, tuple[Result, Mapping[str, Any]]] = {}
 
         def told(said: tuple[str, Result, Mapping[str, Any], float] | list[str]) -> None:
@@ -236,22 +306,11 @@ class _Run:
             else:
                 figures, result, counted, self.seconds[result.check.id] = said
                 found[figures] = result, counted
+                self.progress.judged(result.check.id, result.verdict.value)
                 self.progress.step()
 
-        share_out(partial(self._fuzz_some, silent), asked, self.options.jobs, told)
-        figures: dict[str, Mapping[str, Any]] = {}
-        quiet = 0
-        for one in asked:
-            # The fuzzing behind the last that may be silent counts as not asked, although another process may have
-            # asked it: the record does not depend on the number of processes.
-            if quiet >= OF_AN_OPERATOR:
-                why = f"the backend was silent in the fuzzing of {quiet} operators"
-                self.results.append(unasked(one.check, why))
-            else:
-                result, figures[one.figures] = found[one.figures]
-                self.results.append(result)
-                quiet += result.outcome == "timeout"
-        return figures
+        share_out(partial(self._fuzz_some, silent), some, self.options.jobs, told)
+        return found
 
     def _fuzz_some(self, silent: Any, some: Iterator[Fuzzing], tell: Callable[[Any], None]) -> None:
         """Fuzz one operator after the other until `silent`, which all processes share, is too much."""
@@ -284,7 +343,7 @@ class _Run:
         )
         levels: dict[str, Mapping[str, Any]] = {}
         for plan in self.plan.workloads:
-            if plan.id not in self.selection:
+            if plan.id not in self.selection or self.limit.reached:
                 continue
             if not plan.operators <= hello.operators:
                 self.results.append(Result(crash_check(plan), Verdict.NOT_APPLICABLE))
@@ -292,7 +351,8 @@ class _Run:
             since = time.perf_counter()
             found = crashed(plan, self.codebook, chosen, self.progress)
             self.seconds[plan.id] = time.perf_counter() - since
-            self.results.append(found.result)
+            self.results += self.limit.taken([found.result])
+            self.progress.judged(plan.id, found.result.verdict.value)
             self.obstacles += filter(None, [found.obstacle])
             levels[plan.id], self.crash_states[plan.id] = found.levels, found.states
         return levels

@@ -76,6 +76,7 @@ class RunResult:
     harness: str  # version
     declarable: int = 0  # operators and machines that a hello can name
     missing: tuple[str, ...] = ()  # required, but not declared
+    stopped: int = 0  # the run ended early, after so many failures
     crash: Mapping[str, Mapping[str, Any]] | None = None  # workload -> level reached; None where it was not tried
     obstacles: tuple[str, ...] = ()  # why nothing can be judged: the stand-in was wrong or lost
     unconfirmed: tuple[int, int] = (0, 0)  # vectors that ran, of one implementation alone; of these, by the contract

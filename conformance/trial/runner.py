@@ -54,6 +54,7 @@ class TrialResults:
         self.obstacles += other.obstacles
         self.stderr_tail = other.stderr_tail or self.stderr_tail
         self.stderr |= other.stderr
+        self.hopeless |= other.hopeless
         self.calls += other.calls
         self.seconds |= other.seconds
 
@@ -143,6 +144,8 @@ class _Runner:
                 self.progress.note(found)
             else:
                 whole.add(found)
+                for result in found.results:
+                    self.progress.judged(result.check.id, result.verdict.value)
                 self.progress.step(len(found.results) > 0 or len(found.unasked) > 0)
 
         share_out(self.work, [part for part in parts if part], self.jobs, told)

@@ -1,0 +1,235 @@
+"""The loop of write, run, read: ending early, the checks that failed last, lists, and how much is printed."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from conformance.cli import last_failed
+from conformance.cli.last_failed import known_failures, remember
+from conformance.cli.main import status_of
+from conformance.contract.cache import Cache
+from conformance.report.record import read_record
+from conformance.tests.processes import environment
+from conformance.tests.small_house import BAD, OPERATOR
+from conformance.tests.small_spec import suite_at
+
+Capture = pytest.CaptureFixture[str]
+FEW = f"{OPERATOR}::pinned-orders"
+pytestmark = pytest.mark.usefixtures("no_diagnosis", "small")
+
+
+@pytest.fixture
+def small(
+    built_once: Path, look_at: Callable[[Path], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One operator, and no check that is known to have failed."""
+    look_at(built_once)
+    monkeypatch.setenv("TALLY_CACHE", str(tmp_path / "cache"))
+
+
+def run(*arguments: str, few: bool = True) -> int:
+    return status_of(["run", "--profile", "quick", *arguments, *(("-k", FEW) if few else ())])
+
+
+def verdict(capsys: Capture) -> str:
+    return capsys.readouterr().out.splitlines()[-1]
+
+
+@pytest.mark.parametrize("option", [["-x"], ["--maxfail", "3"]])
+def test_a_run_ends_at_the_same_failure_with_any_number_of_processes(
+    option: list[str], tmp_path: Path, capsys: Capture
+) -> None:
+    records = []
+    for jobs in ("1", "2"):
+        assert run("--backend", BAD, *option, "--jobs", jobs, "--output", str(tmp_path / jobs), few=False) == 1
+        records.append((tmp_path / jobs / "record.json").read_bytes())
+    assert records[0] == records[1]
+    stopped = 1 if option == ["-x"] else 3
+    said = verdict(capsys)
+    assert said.startswith("NOT CONFORMANT: stopped after ")
+    assert f"stopped after {stopped} failure{'s' * (stopped > 1)}; {stopped} of " in said
+    record = read_record(records[0])
+    assert record["stopped"] == stopped
+    assert record.entries[-1]["verdict"] == "fail"
+    assert len(record.entries) < 74
+
+
+@pytest.mark.parametrize("number", ["-1", "abc", "1.5"])
+def test_a_number_of_failures_is_a_number(number: str, capsys: Capture) -> None:
+    assert run("--maxfail", number) == 2
+    assert "--maxfail" in capsys.readouterr().err
+
+
+def test_no_limit_is_the_default_and_can_be_asked_for(capsys: Capture) -> None:
+    assert run("--backend", BAD, "--maxfail", "0") == 1
+    assert "stopped" not in verdict(capsys)
+
+
+def test_an_expected_failure_does_not_end_a_run(tmp_path: Path, capsys: Capture) -> None:
+    file = tmp_path / "known.yaml"
+    entry = f"- {{check: '{FEW}::*', reason: nine rounds are known, issue: 'https://example.org/1'}}\n"
+    file.write_text(entry)
+    assert run("--backend", BAD, "-x", "--expected-failures", str(file)) == 1  # one of the four passes
+    assert "stopped after 1 failure; 1 expected failure now pass" in verdict(capsys)
+
+
+def test_the_checks_that_failed_last_are_run_alone_and_the_verdict_says_so(capsys: Capture) -> None:
+    assert run("--backend", BAD) == 1
+    capsys.readouterr()
+    assert run("--backend", BAD, "--last-failed", "--list", few=False) == 0
+    failed = capsys.readouterr().out.splitlines()
+    assert len(failed) == 3
+    assert run("--backend", BAD, "--last-failed", few=False) == 1
+    said = verdict(capsys)
+    assert said.startswith("NOT CONFORMANT in the selected checks: 3 of 3 checks failed; 3 checks that failed last, ")
+
+
+def test_a_part_that_passes_never_looks_like_the_whole(built_once: Path, tmp_path: Path, capsys: Capture) -> None:
+    remember(suite_at(built_once), "reference", {f"{FEW}::eight": True})
+    assert run("--last-failed", "--output", str(tmp_path), few=False) == 0
+    assert verdict(capsys).startswith("CONFORMANT in the selected checks: 1 check that failed last, ")
+    assert read_record((tmp_path / "record.json").read_bytes())["selection"] == "--last-failed"
+    # It passed, so that all checks are selected now.
+    assert run("--last-failed", few=False) == 0
+    printed = capsys.readouterr()
+    assert printed.out.splitlines()[-1].startswith("CONFORMANT: ")
+    assert "no check is known to have failed, so all are selected" in printed.err
+
+
+def test_failures_belong_to_a_backend_and_a_suite(built_once: Path, tmp_path: Path) -> None:
+    here = suite_at(built_once)
+    remember(here, BAD, {"a": True, "b": False})
+    assert known_failures(here, BAD) == {"a"}
+    assert known_failures(here, "reference") == known_failures(here, "node other.js") == frozenset()
+    assert known_failures(suite_at(tmp_path), BAD) == frozenset()
+    remember(here, BAD, {"b": True})
+    assert known_failures(here, BAD) == {"a", "b"}
+
+
+@pytest.mark.parametrize("poison", [["no-such-check"], "text", [1, None], {"a": 1}])
+def test_a_false_entry_selects_nothing_and_changes_no_verdict(
+    poison: object, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    class Poisoned(Cache):
+        def get(self, kind: str, key: str) -> object:
+            return poison
+
+    monkeypatch.setattr(last_failed, "_store", lambda: Poisoned(None, ""))
+    assert run("--last-failed", "-q", few=False) == 0
+    assert verdict(capsys).startswith("CONFORMANT: ")
+
+
+def test_a_list_has_an_id_on_each_line_that_can_be_given_back_and_starts_nothing(
+    tmp_path: Path, capsys: Capture
+) -> None:
+    mark = tmp_path / "started"
+    backend = shlex.join([sys.executable, "-c", f"open({str(mark)!r}, 'w')"])
+    assert run("--backend", backend, "--list", few=False) == 0
+    ids = capsys.readouterr().out.splitlines()
+    assert len(ids) == 74
+    assert ids == sorted(ids)
+    assert not mark.exists()
+    for id_ in (ids[0], ids[-1]):
+        assert run("-k", id_, "--list", few=False) == 0
+        assert capsys.readouterr().out == f"{id_}\n"
+
+
+def test_a_list_is_no_run(capsys: Capture) -> None:
+    assert run("--list", "--format", "json=-") == 2
+    assert "--list runs nothing" in capsys.readouterr().err
+    assert run("--list", "-k", "pined-orders", few=False) == 2
+    assert "did you mean" in capsys.readouterr().err
+
+
+def test_quiet_prints_the_verdict_alone(capsys: Capture) -> None:
+    assert run("-q") == 0
+    printed = capsys.readouterr()
+    assert printed.err == ""
+    assert len(printed.out.splitlines()) == 1
+    assert printed.out.startswith("CONFORMANT")
+
+
+def test_verbose_prints_a_line_for_each_check(capsys: Capture) -> None:
+    assert run("-v", "--backend", BAD) == 1
+    lines = [line.split() for line in capsys.readouterr().out.splitlines() if line.startswith(("pass ", "FAIL "))]
+    assert len(lines) == 4
+    assert [id_ for _, id_ in lines] == sorted(id_ for _, id_ in lines)
+
+
+def test_quiet_and_verbose_exclude_each_other(capsys: Capture) -> None:
+    assert run("-q", "-v") == 2
+    assert "give one of them" in capsys.readouterr().err
+
+
+def test_the_slowest_checks_are_printed_before_the_verdict_and_are_in_no_record(
+    tmp_path: Path, capsys: Capture
+) -> None:
+    assert run("--durations", "2", "--output", str(tmp_path)) == 0
+    lines = capsys.readouterr().out.splitlines()
+    at = lines.index("slowest 2 of 4 timed checks:")
+    assert [line.split()[1] for line in lines[at + 1 : at + 3]] == ["s", "s"]
+    assert lines[-1].startswith("CONFORMANT")
+    assert b"durations" not in (tmp_path / "record.json").read_bytes()
+
+
+@pytest.mark.parametrize("format_", ["json", "ctrf"])
+def test_a_report_is_alone_on_stdout(format_: str, capsys: Capture) -> None:
+    assert run("--backend", BAD, "-x", "-v", "--durations", "1", "--format", f"{format_}=-") == 1
+    printed = capsys.readouterr()
+    assert json.loads(printed.out)
+    assert "NOT CONFORMANT" in printed.err
+
+
+SLOW = """\
+import json, sys, time
+for line in sys.stdin:
+    asked = json.loads(line)
+    if asked["method"] == "tally.hello":
+        said = {{"protocol": 1, "name": "slow", "version": "1", "language": "Python", "wires": ["json"]}}
+        said |= {{"operators": [{operator!r}], "max_in_flight": 1}}
+    elif "id" not in asked:
+        break
+    else:
+        said = {{}}
+        time.sleep(0.05)
+    print(json.dumps({{"jsonrpc": "2.0", "id": asked["id"], "result": said}}), flush=True)
+"""
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_ctrl_c_tells_what_was_found_and_gives_no_verdict(times: int, built_once: Path, tmp_path: Path) -> None:
+    (tmp_path / "slow.py").write_text(SLOW.format(operator=OPERATOR))
+    backend = shlex.join([sys.executable, str(tmp_path / "slow.py")])
+    code = f"""
+from pathlib import Path
+from conformance.cli import main
+from conformance.trial.options import Silence
+import conformance.cli.progress as progress
+import conformance.contract.finder as finder
+finder.find_suite = lambda *_: finder.read_suite(Path({str(built_once)!r}))
+step = progress.Lines.step
+progress.Lines.step = lambda self, count=1: (step(self, count), print("step", flush=True))
+import sys
+sys.argv = ["tally", "run", "--profile", "quick", "--backend", {backend!r}]
+main.main()
+"""
+    command = [sys.executable, "-c", code]
+    with subprocess.Popen(command, stdout=-1, stderr=-1, text=True, env=environment(), cwd=tmp_path) as one:
+        assert one.stdout is not None
+        one.stdout.readline()
+        for _ in range(times):
+            one.send_signal(signal.SIGINT)
+        _, said = one.communicate(timeout=60)
+    assert one.returncode == 2, said
+    last = next(line for line in said.splitlines() if line.startswith("interrupted"))
+    assert " of 74, " in last
+    assert last.endswith("so far, no verdict")
+    assert "Traceback" not in said
