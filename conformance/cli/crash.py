@@ -13,7 +13,7 @@ import click
 
 from conformance.backend.resolve import BackendNotFound
 from conformance.cli.console import Complaint, nearest, say, shown_progress, tell, writing
-from conformance.cli.run import Seconds
+from conformance.cli.on_trial import Seconds
 from conformance.cli.specification import specification
 from conformance.codec.codebook import Codebook, codebook_of
 from conformance.trial.crash.reconstruction import Untraceable

@@ -14,6 +14,7 @@ import click
 from conformance.backend.outcome import Observed, ObservedFailure, ObservedResult
 from conformance.cli.console import Complaint, nearest, say
 from conformance.cli.interview import Interview
+from conformance.cli.on_trial import Seconds
 from conformance.cli.rules import (
     case_facts,
     check_facts,
@@ -22,7 +23,6 @@ from conformance.cli.rules import (
     decision_facts,
     workload_facts,
 )
-from conformance.cli.run import Seconds
 from conformance.cli.specification import contract_named, frozen_vectors, specification
 from conformance.codec.codebook import codebook_of
 from conformance.codec.scalar import IllTyped

@@ -159,6 +159,8 @@ def _print(
         say(f"LAPSED: the contracts of {len(gone)} of {len(statement.operators)} operators have changed")
     if not faults and not gone:
         say(f"VALID: {_line(str(statement.subject))}")
+    if signer.is_test:
+        say("TEST KEY: everybody can sign with it, so this certificate does not say who made it")
     names = [one.name for one in policy.authorities if one.key.id == signer.id] if policy is not None else []
     rows = [
         ("artifact", f"{statement.subject}{'' if artifact is not None else ', not compared: no --artifact'}"),

@@ -218,8 +218,12 @@ def test_under_bubblewrap_the_certificate_says_so_and_without_it_there_is_no_jud
         require_bwrap()
     except NoSandbox as error:
         not_run(str(error))
-    assert desk.certify(name="boxed", sandbox="bwrap") == 0
+    sampler = str(desk.folder / "sampler")
+    assert desk.certify(name="boxed", sandbox="bwrap") == 2
+    assert "T021 no file of it is readable in the backend's sandbox" in capsys.readouterr().err
+    assert desk.certify("--sandbox-read", sampler, name="boxed", sandbox="bwrap") == 0
     assert configuration(desk, "boxed")["sandbox"]["annotations"]["kind"] == "bwrap"
+    assert configuration(desk, "boxed")["scope"]["annotations"]["started"] == {"how": "not established"}
 
 
 @pytest.mark.parametrize(
