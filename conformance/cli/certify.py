@@ -15,7 +15,7 @@ from conformance.backend.resolve import resolve
 from conformance.backend.sandbox import Sandbox
 from conformance.cli.console import Complaint, say, tell, writing
 from conformance.cli.lint_outcome import require_clean_contracts
-from conformance.cli.on_trial import Seconds, required, sandboxed, startable, tried
+from conformance.cli.on_trial import Seconds, required, sandbox_read, sandboxed, startable, tried
 from conformance.cli.specification import frozen_vectors, specification
 from conformance.contract.library import Library
 from conformance.report.certificate.artifact import Artifact, NoArtifact, artifact_of, files_of, path_of
@@ -93,7 +93,7 @@ def started_of(library: Library, options: RunOptions, artifact_text: str) -> Sta
         return started_by(command, place)
     sandbox = Sandbox(suite, run_folder(), options.readable)
     with sandboxed():
-        seen = sandbox.can_read(command, [*files_of(place), *files_of(place.resolve())])
+        seen = sandbox.can_read(command, files_of(place))
     if not seen:
         message = "no file of it is readable in the backend's sandbox, so the backend is something else"
         hint = "start the backend from the artifact, or let it read it: --sandbox-read PATH"
@@ -153,14 +153,7 @@ def _refused(reasons: Sequence[str], run: RunResult, record: Record, options: Ru
     show_default=True,
     help="none: the certificate says that the backend ran without a sandbox.",
 )
-@click.option(
-    "--sandbox-read",
-    "readable",
-    multiple=True,
-    type=click.Path(path_type=Path, exists=True, resolve_path=True),
-    metavar="PATH",
-    help="Another file or folder that the sandboxed backend may read; repeatable.",
-)
+@sandbox_read
 @click.option("--profile", type=click.Choice(_PROFILES), default="standard", show_default=True, help="Which checks.")
 @click.option("--crash", is_flag=True, help="Also crash the backend in the workloads; needs --sandbox none.")
 @click.option("--require", multiple=True, metavar="OPERATOR", help="Refuse if it is not declared; repeatable, or all.")

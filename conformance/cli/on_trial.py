@@ -92,3 +92,13 @@ def tried(library: Library, corpus: Corpus, options: RunOptions) -> RunResult | 
         message = error.reason if error.reason.startswith("the backend") else f"no valid hello: {error.reason}"
         tell(Complaint(place, "T002", message, hint, status_of(verdict), extra))
         return verdict
+
+
+sandbox_read = click.option(
+    "--sandbox-read",
+    "readable",
+    multiple=True,
+    type=click.Path(path_type=Path, exists=True, resolve_path=True),
+    metavar="PATH",
+    help="Another file or folder that the sandboxed backend may read; repeatable.",
+)

@@ -151,6 +151,18 @@ def test_the_same_nonce_gives_the_same_record_and_another_one_another(desk: Desk
     assert other["nonce"]["annotations"]["hex"] not in (NONCE, "0" * 64)
 
 
+def test_a_reproducible_certificate_has_the_same_bytes_again_and_nothing_of_the_machine(desk: Desk) -> None:
+    for name in ("first", "second"):
+        assert desk.certify("--nonce", NONCE, "--reproducible", name=name) == 0
+    one, two = ((desk.folder / f"{name}.intoto.json").read_bytes() for name in ("first", "second"))
+    assert one == two
+    rows = configuration(desk, "first")
+    assert rows["environment"]["annotations"].keys() == {"tally", "issued", "reproducible"}
+    assert rows["sandbox"]["annotations"].keys() == {"kind"}
+    assert "observations.json" not in rows
+    assert desk.verify("first.intoto.json", "--time", NOON) == 0
+
+
 @pytest.mark.parametrize("backend", [BAD, "python:conformance.tests.fakes.spoilt:LiesTheSecondTime"])
 def test_a_wrong_backend_and_a_liar_are_refused_and_nothing_is_written(
     backend: str, desk: Desk, capsys: Capture, monkeypatch: pytest.MonkeyPatch
@@ -234,6 +246,7 @@ def test_under_bubblewrap_the_certificate_says_so_and_without_it_there_is_no_jud
         (("--expected-failures", "x"), "No such option"),
         (("--fuzz-examples", "1"), "No such option"),
         (("--nonce", "00"), "64 hex digits"),
+        (("--reproducible",), "--reproducible needs --nonce and --time"),
         (("--nonce", "G" * 64), "64 hex digits"),
         (("--time", "noon"), "is no time"),
         (("--artifact", "/gone"), "T021"),

@@ -73,11 +73,11 @@ def path_of(text: str) -> Path | None:
 
 
 def files_of(place: Path) -> Iterator[Path]:
-    """The files that an artifact consists of."""
-    if place.is_dir():
-        yield from (file for _, file in _files(place, place.resolve()))
-    else:
-        yield place
+    """The files that an artifact consists of, by the path that was named and by the real one."""
+    real = place.resolve()
+    names = [name for name, _ in _files(real, real)] if real.is_dir() else [""]
+    for name in names:
+        yield from (place / name, real / name)
 
 
 def _folder(folder: Path) -> str:
