@@ -368,7 +368,8 @@ def test_what_was_observed_of_crashes_and_calls_is_joined(tmp_path: Path) -> Non
     found = merged_observations(whole, [one.observations for one in parts])
     assert found["calls"] == 3
     assert {name: one["kill"]["tried"] for name, one in found["crash_states"].items()} == {f"{MAP}%a": 1, f"{MAP}%b": 2}
-    (tmp_path / "a" / "observations.json").write_text(json.dumps({"record": digest_of_record(parts[0].record), "calls": "x"}))
+    wrong = {"record": digest_of_record(parts[0].record), "calls": "x"}
+    (tmp_path / "a" / "observations.json").write_text(json.dumps(wrong))
     assert report("merge", *files) == 2
 
 

@@ -319,7 +319,8 @@ def test_a_file_has_the_proof_only_where_the_contracts_are_those_installed() -> 
 def test_a_page_has_the_proof_of_the_suite_that_the_run_used(measured: Path, tmp_path: Path) -> None:
     house = tmp_path / "house"
     shutil.copytree(measured, house)
-    (house / "reports" / FLOOR_FILE).write_text('{"format": 1, "scores": {"lazy": {"all": {"cases": 74, "passed": 3}}}}')
+    scores = {"lazy": {"all": {"cases": 74, "passed": 3}}}
+    (house / "reports" / FLOOR_FILE).write_text(json.dumps({"format": 1, "scores": scores}))
     suite = suite_at(house)
     judged = record(passed(MAP, "a"), contracts=contract_digests(load_library(suite)))
     assert "lazy" in html_file([judged], [{}], suite)

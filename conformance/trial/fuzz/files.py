@@ -183,7 +183,7 @@ def _edited(contract: Contract, codebook: Codebook, random: Random, case: Case, 
     edits = tuple(
         drawn_edit(random, root, files, fixed, codebook.formats) for _ in range(random.randint(1, _MOST_EDITS))
     )
-    if contract.own_machine is not None and any(_in_use(edit, steps[:k], put) for edit in edits):
+    if contract.own_machine is not None and any(in_use(edit, steps[:k], put) for edit in edits):
         return None
     before: tuple[AnyStep, ...] = steps[:k]
     behind: tuple[AnyStep, ...] = steps[k:]
@@ -198,7 +198,7 @@ def _edited(contract: Contract, codebook: Codebook, random: Random, case: Case, 
     return Example(before, edits, behind, case.id)
 
 
-def _in_use(edit: Edit, before: Sequence[AnyStep], put: Collection[str]) -> bool:
+def in_use(edit: Edit, before: Sequence[AnyStep], put: Collection[str]) -> bool:
     """Whether an edit changes a file of the case that an earlier call names.
 
     A machine may keep it open, and no contract says what it then reads: the old bytes, the new ones, or nothing.
