@@ -16,7 +16,7 @@ from conformance.trial.fuzz.program import Program
 from conformance.trial.fuzz.program_again import emptied, rounds
 from conformance.trial.fuzz.program_draw import Urn, urn_of
 from conformance.trial.generator import valid
-from conformance.vectors.case import CallStep, FileStep
+from conformance.vectors.case import CallStep, ExpectedResult, FileStep
 
 
 @cache
@@ -53,8 +53,8 @@ def test_the_listed_databases_can_be_written_and_hold_every_name() -> None:
 
 
 def test_a_file_that_a_machine_may_keep_open_is_left_alone() -> None:
-    opened = CallStep("open", "Stream.Open", {"source": {"parts": [{"path": "two.bin"}]}}, None)
-    saved = CallStep("save", "Stream.Checkpoint", {"name": "saved"}, None)
+    opened = CallStep("open", "Stream.Open", {"source": {"parts": [{"path": "two.bin"}]}}, ExpectedResult({}))
+    saved = CallStep("save", "Stream.Checkpoint", {"name": "saved"}, ExpectedResult({}))
     edit = (FileStep("truncate", {"root": "a", "path": "two.bin", "size": 0}),)
     moved = (FileStep("rename", {"root": "a", "from": "two.bin", "to": "three.bin"}),)
     other = (FileStep("truncate", {"root": "a", "path": "saved", "size": 0}),)
