@@ -102,9 +102,8 @@ def started_of(library: Library, options: RunOptions, artifact_text: str) -> Sta
 
 
 def challenged(library: Library, options: RunOptions) -> RunResult:
-    """The run with the challenge; raises Complaint, and Exit where the backend says no hello."""
+    """The run with the challenge of a startable backend; raises Complaint, and Exit where it says no hello."""
     corpus = frozen_vectors(library, least=1)
-    startable(options.backend, options.wire, library)
     require_clean_contracts(library, corpus)
     run = tried(library, corpus, options)
     if isinstance(run, str):
