@@ -117,7 +117,8 @@ def make(chosen: Sequence[Backend], jobs: int, again: bool) -> int:
                 print(f"reports of {backend.name}: current, not made again", flush=True)
                 continue
             since = time.monotonic()
-            record, certificate = tried(backend, home, tree, jobs)
+            record = run_of(backend, home, tree, jobs, "" if again else inputs_of(backend, library, tree))
+            certificate = certificate_of(backend, home, tree, jobs)
             backend.folder.mkdir(exist_ok=True)
             write_whole(backend.folder / RECORD, record)
             write_whole(backend.folder / CERTIFICATE, certificate)
@@ -142,16 +143,35 @@ def copied(home: Path) -> Path:
     return tree
 
 
-def tried(backend: Backend, home: Path, tree: Path, jobs: int) -> tuple[bytes, bytes]:
-    """The record of the standard run, and the certificate of the challenge."""
-    record, certificate = home / f"{backend.name}.json", home / f"{backend.name}.intoto.json"
-    more = ["--wire", backend.wire, "--jobs", str(jobs)]
-    tally(home, tree, "run", "--backend", backend.name, *more, "--format", f"json={record}")
-    about = ["--artifact", backend.artifact, "--key", str(home / "test.key"), "--output", str(certificate)]
+def inputs_of(backend: Backend, library: Library, tree: Path) -> str:
+    """The digest of what a run of the backend in a copy rests on."""
+    artifact = artifact_of(str(tree / backend.artifact)).digest
+    vectors = (library.suite.vectors / INDEX_FILE).read_bytes()
+    texts = [harness_digest(), artifact, sha256(vectors), *contract_digests(library).values()]
+    return sha256("\n".join([backend.name, backend.wire, *texts]).encode())
+
+
+def run_of(backend: Backend, home: Path, tree: Path, jobs: int, inputs: str) -> bytes:
+    """The record of the standard run; one that an interrupted session made from the same inputs is taken."""
+    made, noted = RAN / f"made-{backend.name}.json", RAN / f"made-{backend.name}.inputs"
+    if not (inputs and made.is_file() and noted.is_file() and noted.read_text() == inputs):
+        RAN.mkdir(exist_ok=True)
+        noted.unlink(missing_ok=True)
+        more = ["--wire", backend.wire, "--jobs", str(jobs)]
+        tally(home, tree, "run", "--backend", backend.name, *more, "--format", f"json={made}")
+        noted.write_text(inputs)
+    return made.read_bytes()
+
+
+def certificate_of(backend: Backend, home: Path, tree: Path, jobs: int) -> bytes:
+    """The certificate of the challenge."""
+    made = home / f"{backend.name}.intoto.json"
+    about = ["--artifact", backend.artifact, "--key", str(home / "test.key"), "--output", str(made)]
     fixed = ["--reproducible", "--nonce", NONCE, "--time", ISSUED]
     readable = [word for path in backend.read for word in ("--sandbox-read", path)]
+    more = ["--wire", backend.wire, "--jobs", str(jobs)]
     tally(home, tree, "certify", "--backend", backend.command, *about, *fixed, *readable, *more)
-    return record.read_bytes(), certificate.read_bytes()
+    return made.read_bytes()
 
 
 def tally(home: Path, tree: Path, *words: str) -> None:

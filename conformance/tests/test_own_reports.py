@@ -85,3 +85,18 @@ def test_a_certificate_about_something_else_is_stale(chore: Any, tmp_path: Path)
     file.write_bytes(file.read_bytes().replace(b"ey", b"ez", 1))
     with pytest.raises(chore.Stale):
         chore.certified(backend)
+
+
+def test_an_interrupted_session_goes_on_with_the_run_that_it_has(
+    chore: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    backend, runs = chore.Backend("acme", "json", "acme", "acme"), []
+
+    def tally(home: Path, tree: Path, *words: str) -> None:
+        runs.append(words)
+        Path(words[-1].removeprefix("json=")).write_text(f"run {len(runs)}")
+
+    monkeypatch.setattr(chore, "tally", tally)
+    said = [chore.run_of(backend, tmp_path, tmp_path, 1, inputs) for inputs in ("one", "one", "two", "")]
+    assert said == [b"run 1", b"run 1", b"run 2", b"run 3"]
+    assert chore.run_of(backend, tmp_path, tmp_path, 1, "two") == b"run 4"
