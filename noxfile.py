@@ -23,18 +23,25 @@ CONSTRAINTS = str(Path(".ci") / "constraints.txt")
 
 @nox.session
 def conform(session: nox.Session) -> None:
-    """Put the bundled reference on trial and print the verdict table (the main job)."""
+    """Put the bundled reference on trial, print the verdict table (the main job), and compare the committed report."""
     install(session, ".")
-    session.run("tally", "run", "--jobs", "2", *session.posargs)
+    tried(session, "reference", "json")
 
 
 @nox.session
 def backends(session: nox.Session) -> None:
-    """Put the other bundled backends on trial with the standard profile, one of them on the CBOR wire."""
+    """Put the other bundled backends on trial, one of them on the CBOR wire, and compare the committed reports."""
     install(session, ".")
     trials = [("vectorized", "json"), ("javascript", "cbor")]
     for backend, wire in trials:
-        session.run("tally", "run", "--backend", backend, "--wire", wire, "--jobs", "2", *session.posargs)
+        tried(session, backend, wire)
+
+
+@nox.session
+def reports(session: nox.Session) -> None:
+    """Write reports/ again: run and certify the bundled backends, make the pages; `-- NAME` for one, `-- --again`."""
+    install(session, ".")
+    session.run("python", str(Path(".ci") / "reports.py"), *session.posargs)
 
 
 @nox.session
@@ -147,6 +154,16 @@ def bench(session: nox.Session) -> None:
     install(session, ".[dev]")
     for benchmark in sorted(Path("benchmarks").glob("*.py")):
         session.run("python", str(benchmark), "--check", *session.posargs)
+
+
+def tried(session: nox.Session, backend: str, wire: str) -> None:
+    """Run a backend with the standard profile; unless it was asked for something else, compare the committed report."""
+    how = ["--backend", backend, "--wire", wire, "--jobs", "2"]
+    if session.posargs:
+        session.run("tally", "run", *how, *session.posargs)
+        return
+    session.run("tally", "run", *how, "--format", f"json={Path('reports') / 'last' / f'{backend}.json'}")
+    session.run("python", str(Path(".ci") / "reports.py"), backend, "--check")
 
 
 def install(session: nox.Session, what: str) -> None:

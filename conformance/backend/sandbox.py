@@ -49,7 +49,7 @@ def worker_copy(suite: Suite) -> Path:
 
 HOME: Final = Path("/tally")  # where our own code is in the sandbox
 _ROOT: Final = Path(__file__).resolve().parents[2]
-_WORKER: Final = "conformance.backend.worker"  # the module that serves python: backends
+WORKER: Final = "conformance.backend.worker"  # the module that serves python: backends
 _SYSTEM: Final = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store", "/gnu/store")
 # What programs look up by a fixed name; not all of /etc, which may have files for the user alone.
 _SETTINGS: Final = (
@@ -60,6 +60,8 @@ _ISOLATED: Final = ("--unshare-all", "--die-with-parent", "--new-session", "--ca
 _PRIVATE: Final = ("--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp")  # noqa: S108 (of the sandbox alone)
 _KEPT: Final = ("LANG", "LC_ALL", "PATH", "TALLY_WIRE", "TZ")
 _PROBE: Final = 20  # seconds
+_END: Final = "--"  # of the options of bubblewrap
+_READABLE: Final = 'while IFS= read -r file; do [ -r "$file" ] && exit 0; done; exit 1'
 
 
 class NoSandbox(Exception):
@@ -77,17 +79,29 @@ class Sandbox:
     def command(self, command: BackendCommand) -> BackendCommand:
         """The same backend under bubblewrap; raises NoSandbox."""
         bwrap = require_bwrap()
-        shown, environment, arguments = self._shown(command)
+        started = self.inside(command)
+        here = command.folder or Path.cwd()
+        options = [*_ISOLATED, *_system(), *_PRIVATE, *self._bound(self._shown(command)[0])]
+        # Last, because binding makes folders in it.
+        options += ["--bind", self.roots, self.roots, "--dir", here, "--remount-ro", "/", "--chdir", here, "--clearenv"]
+        for name, value in sorted(started.environment.items()):
+            options += ["--setenv", name, value]
+        return replace(command, arguments=(bwrap, *map(str, options), _END, *started.arguments))
+
+    def inside(self, command: BackendCommand) -> BackendCommand:
+        """The command that bubblewrap starts, with all of its environment."""
+        _, environment, arguments = self._shown(command)
         kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
         wire = {name: command.environment[name] for name in ("TALLY_WIRE",) if name in command.environment}
-        inside = {"PATH": os.defpath, **kept, **wire, "HOME": "/tmp", "TMPDIR": "/tmp", **environment}  # noqa: S108
-        here = command.folder or Path.cwd()
-        options = [*_ISOLATED, *_system(), *_PRIVATE, *self._bound(shown), "--bind", self.roots, self.roots]
-        # Last, because binding makes folders in it.
-        options += ["--dir", here, "--remount-ro", "/", "--chdir", here, "--clearenv"]
-        for name, value in sorted(inside.items()):
-            options += ["--setenv", name, value]
-        return replace(command, arguments=(bwrap, *map(str, options), "--", *arguments))
+        known = {"PATH": os.defpath, **kept, **wire, "HOME": "/tmp", "TMPDIR": "/tmp", **environment}  # noqa: S108
+        return replace(command, arguments=tuple(arguments), environment=known)
+
+    def can_read(self, command: BackendCommand, files: Iterable[Path]) -> bool:
+        """Whether the backend can read any of these files, which is tried in its sandbox; raises NoSandbox."""
+        whole = self.command(command).arguments
+        tried = [*whole[: whole.index(_END)], _END, "/bin/sh", "-c", _READABLE]
+        names = b"".join(os.fsencode(file.absolute()) + b"\n" for file in files)
+        return subprocess.run(tried, input=names, capture_output=True, timeout=_PROBE, check=False).returncode == 0
 
     def _shown(self, command: BackendCommand) -> tuple[dict[Path, Path], dict[str, str], Sequence[str]]:
         """What is bound besides the system, by its place inside; more environment; the arguments."""
@@ -98,12 +112,12 @@ class Sandbox:
             shown |= {path: path for path in self._folders(Path(entry) for entry in sys.path if entry)}
         if command.folder is not None:
             shown |= {path: path for path in self._of_suite(command.folder)}
-        if _WORKER in arguments[3:4]:
+        if WORKER in arguments[3:4]:
             copy, target = worker_copy(self.suite), arguments[4]
             package = target.partition(":")[0].partition(".")[0]
             paths = [Path(entry).absolute() for entry in os.environ.get("PYTHONPATH", "").split(os.pathsep) if entry]
             shown |= {path: path for path in self._folders([*paths, here])}
-            files = _module_files(package, here)
+            files = module_files(package, here)
             shown |= {path: path for path in (*files, *self._folders(file.parent for file in files))}
             shown[HOME] = copy
             found = os.pathsep.join(map(str, [HOME, *paths]))
@@ -219,7 +233,7 @@ def _installation(program: Path) -> list[Path]:
     return [prefix / "bin", prefix / "lib"] if prefix.name == ".local" else [prefix]
 
 
-def _module_files(package: str, here: Path) -> list[Path]:
+def module_files(package: str, here: Path) -> list[Path]:
     """The files of a module or a package that a worker which starts `here` is to import."""
     spec = PathFinder.find_spec(package, [*sys.path, str(here)])
     if spec is None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import secrets
 from collections.abc import Sequence
@@ -12,24 +11,29 @@ from typing import Final
 
 import click
 
+from conformance.backend.resolve import resolve
+from conformance.backend.sandbox import Sandbox
 from conformance.cli.console import Complaint, say, tell, writing
 from conformance.cli.lint_outcome import require_clean_contracts
-from conformance.cli.run import _required, _startable, _tried
-from conformance.cli.run_options import Seconds
+from conformance.cli.on_trial import required, sandboxed, startable, tried
+from conformance.cli.run_options import Seconds, sandbox_read
 from conformance.cli.specification import frozen_vectors, specification
 from conformance.contract.library import Library
-from conformance.report.certificate.artifact import Artifact, NoArtifact, artifact_of
+from conformance.report.certificate.artifact import Artifact, NoArtifact, artifact_of, files_of, path_of
 from conformance.report.certificate.bundle import CERTIFICATE, pack
 from conformance.report.certificate.certification import index_of, refusals, statement_of
 from conformance.report.certificate.envelope import encode_envelope, signed
 from conformance.report.certificate.fault import Unreadable
 from conformance.report.certificate.keys import SigningKey, read_signing
+from conformance.report.certificate.started import Started, started_by
 from conformance.report.certificate.statement import INDEX, OBSERVATIONS, RECORD, moment
 from conformance.report.record import Record, encode_record, observations_of, read_record, record_of
 from conformance.report.verdict import status_of
+from conformance.report.writer import observations_text
 from conformance.trial.options import DEFAULT_TIMEOUT, RunOptions
 from conformance.trial.run_result import RunResult
 from conformance.vectors.jsontext import write_whole
+from conformance.vectors.temp_roots import run_folder
 
 _PROFILES: Final = ("standard", "golden")
 _MOST_FAILURES: Final = 3  # shown of a run that is not certified
@@ -81,12 +85,28 @@ def _require_free(files: Sequence[Path | None]) -> None:
             raise Complaint(str(file), "T011", "cannot be written", "name a file in a writable folder")
 
 
+def started_of(library: Library, options: RunOptions, artifact_text: str) -> Started:
+    """What the backend's command says of the artifact; raises Complaint where its sandbox hides all of the artifact."""
+    place, suite = path_of(artifact_text), library.suite
+    startable(options.backend, options.wire, library)
+    command = resolve(options.backend, suite, options.wire)
+    if options.sandbox == "none" or place is None:
+        return started_by(command, place)
+    sandbox = Sandbox(suite, run_folder(), options.readable)
+    with sandboxed():
+        seen = sandbox.can_read(command, files_of(place))
+    if not seen:
+        message = "no file of it is readable in the backend's sandbox, so the backend is something else"
+        hint = "start the backend from the artifact, or let it read it: --sandbox-read PATH"
+        raise Complaint(f"--artifact {artifact_text!r}", "T021", message, hint)
+    return started_by(sandbox.inside(command), place)
+
+
 def challenged(library: Library, options: RunOptions) -> RunResult:
-    """The run with the challenge; raises Complaint, and Exit where the backend says no hello."""
+    """The run with the challenge of a startable backend; raises Complaint, and Exit where it says no hello."""
     corpus = frozen_vectors(library, least=1)
-    _startable(options.backend, options.wire, library)
     require_clean_contracts(library, corpus)
-    run = _tried(library, corpus, options)
+    run = tried(library, corpus, options)
     if isinstance(run, str):
         raise click.exceptions.Exit(status_of(run))
     return run
@@ -133,14 +153,7 @@ def _refused(reasons: Sequence[str], run: RunResult, record: Record, options: Ru
     show_default=True,
     help="none: the certificate says that the backend ran without a sandbox.",
 )
-@click.option(
-    "--sandbox-read",
-    "readable",
-    multiple=True,
-    type=click.Path(path_type=Path, exists=True, resolve_path=True),
-    metavar="PATH",
-    help="Another file or folder that the sandboxed backend may read; repeatable.",
-)
+@sandbox_read
 @click.option("--profile", type=click.Choice(_PROFILES), default="standard", show_default=True, help="Which checks.")
 @click.option("--crash", is_flag=True, help="Also crash the backend in the workloads; needs --sandbox none.")
 @click.option("--require", multiple=True, metavar="OPERATOR", help="Refuse if it is not declared; repeatable, or all.")
@@ -148,6 +161,11 @@ def _refused(reasons: Sequence[str], run: RunResult, record: Record, options: Ru
 @click.option("--jobs", type=click.IntRange(1, 64), default=1, show_default=True, help="Backend processes at a time.")
 @click.option("--timeout", type=Seconds(0.01), default=DEFAULT_TIMEOUT, show_default=True, help="As for tally run.")
 @click.option("--time", "now", callback=a_time, metavar="TIME", help="The time of issue; without it, the clock's.")
+@click.option(
+    "--reproducible",
+    is_flag=True,
+    help="The same bytes on every machine: nothing of the machine and no observations; needs --nonce and --time.",
+)
 def command(
     *,
     backend: str,
@@ -165,6 +183,7 @@ def command(
     jobs: int,
     timeout: float,
     now: datetime | None,
+    reproducible: bool,
 ) -> int:
     """Test a backend, also with questions that its author could not know, and sign where all answers are right.
 
@@ -180,6 +199,8 @@ def command(
         raise click.UsageError("--crash traces system calls, which no sandbox allows: it needs --sandbox none")
     if readable and sandbox == "none":
         raise click.UsageError("--sandbox-read needs --sandbox bwrap")
+    if reproducible and (nonce is None or now is None or bundle is not None):
+        raise click.UsageError("--reproducible needs --nonce and --time, and has no bundle: observations are in that")
     key = _signing_key(key_file)
     _require_free([output, bundle])
     before = artifact_named(artifact_text)
@@ -193,32 +214,35 @@ def command(
         seed=nonce or secrets.token_hex(32),
         sandbox=sandbox,
         readable=tuple(readable),
-        require=_required(require, library),
+        require=required(require, library),
         crash=crash,
         challenge=True,
     )
+    started = started_of(library, options, artifact_text)
     run = challenged(library, options)
     after = artifact_named(artifact_text)
     data = encode_record(record_of(run, library))
     record = read_record(data)
     if reasons := list(refusals(run, record, options, before, after)):
         return _refused(reasons, run, record, options)
-    observed = json.dumps(observations_of(run.observations, record), indent=2, sort_keys=True, default=str) + "\n"
-    files = {RECORD: data, OBSERVATIONS: observed.encode(), INDEX: index_of(library.suite)}
-    payload = statement_of(record, files, library.suite, after, now or datetime.now(UTC))
+    files = {RECORD: data, INDEX: index_of(library.suite)}
+    if not reproducible:
+        files[OBSERVATIONS] = observations_text(observations_of(run.observations, record)).encode()
+    payload = statement_of(record, files, library.suite, after, now or datetime.now(UTC), started)
     files[CERTIFICATE] = encode_envelope(signed(payload, key))
     with writing(f"--output {str(output)!r}", "name a file in a writable folder"):
         write_whole(output, files[CERTIFICATE])
         if bundle is not None:
             write_whole(bundle, pack(files))
-    _say_certified(after, record, options)
+    _say_certified(after, record, options, started)
     for file in filter(None, [output, bundle]):
         say(f"wrote {file}", err=True)
     return 0
 
 
-def _say_certified(artifact: Artifact, record: Record, options: RunOptions) -> None:
+def _say_certified(artifact: Artifact, record: Record, options: RunOptions, started: Started) -> None:
     say(f"CERTIFIED: {artifact}")
     say(f"  {record.sentence}")
     how = "under bubblewrap" if options.sandbox != "none" else "WITHOUT A SANDBOX: it could read the expected answers"
     say(f"  the backend ran {how}; nonce {options.seed}")
+    say(f"  {started}")

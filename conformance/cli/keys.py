@@ -22,7 +22,12 @@ def command() -> None:
 
 @command.command("new")
 @click.argument("prefix", type=click.Path(path_type=Path))
-def new(prefix: Path) -> int:
+@click.option(
+    "--test",
+    is_flag=True,
+    help="Write the test key. It is always the same, and everybody has it: for rehearsals, never to be trusted.",
+)
+def new(prefix: Path, test: bool) -> int:
     """Write a private key to PREFIX.key, which only you can read, and the public key to PREFIX.pub.
 
     No file is ever overwritten. Give PREFIX.pub to those who verify; keep PREFIX.key to yourself.
@@ -36,10 +41,10 @@ def new(prefix: Path) -> int:
 
     with writing(str(prefix), "name a prefix in a folder that you can write to"):
         try:
-            public = new_pair(prefix)
+            public = new_pair(prefix, test)
         except FileExistsError as error:
             hint = "name another prefix; a key is never overwritten"
             raise Complaint(str(error.filename), "T005", "the file is in the way", hint) from None
     say(f"wrote {prefix}.key (private) and {prefix}.pub")
-    say(f"key {public.id}")
+    say(f"key {public.id}{', THE TEST KEY: everybody has it' if test else ''}")
     return 0

@@ -13,6 +13,7 @@ from typing import Final
 import click
 
 from conformance.cli.console import pour, say, writing
+from conformance.cli.suite_option import current_suite
 from conformance.report.record import Record
 from conformance.report.writer import FILES, FORMATS, OBSERVATIONS, Observations, observations_text, page
 from conformance.vectors.jsontext import write_whole
@@ -83,7 +84,7 @@ class Outputs:
         folder = self.folders.get(backend)
         if folder is None:
             return
-        contents = {FORMATS[name].file: page(name, [record], [observations]) for name in self.inside}
+        contents = {FORMATS[name].file: page(name, [record], [observations], current_suite()) for name in self.inside}
         contents[OBSERVATIONS] = observations_text(observations).encode()
         for name, content in contents.items():
             with writing(f"--output {str(folder)!r}", _ELSEWHERE):
@@ -94,7 +95,8 @@ class Outputs:
         """Write the files of the whole run; raises Complaint."""
         for output in self.files if records else ():
             assert output.path is not None
-            write_page(page(output.format, records, observed), output.path, f"--format {str(output)!r}")
+            made = page(output.format, records, observed, current_suite())
+            write_page(made, output.path, f"--format {str(output)!r}")
 
 
 def write_page(content: bytes, path: Path, place: str) -> None:

@@ -153,7 +153,7 @@ def _records(files: Sequence[Path]) -> list[Stored]:
 
 
 def _page(format_: str, records: Sequence[Stored]) -> bytes:
-    return page(format_, [one.record for one in records], [one.observations for one in records])
+    return page(format_, [one.record for one in records], [one.observations for one in records], current_suite())
 
 
 def _print(records: Sequence[Stored]) -> None:

@@ -3,38 +3,35 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
-from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Any, Final
 
 import click
 
-from conformance.backend.resolve import BackendNotFound, resolve
-from conformance.backend.sandbox import NoSandbox
-from conformance.cli.console import Complaint, nearest, say, tell, writing
+from conformance.cli.console import Complaint, nearest, say, writing
 from conformance.cli.expected_failures import dump_expected_failures, load_expected_failures, updated
 from conformance.cli.last_failed import known_failures, remember
 from conformance.cli.lint_outcome import require_clean_contracts
+from conformance.cli.on_trial import required, startable, tried
 from conformance.cli.outputs import Output, Outputs, outputs_of
-from conformance.cli.progress import QUIET, Interrupted, shown_progress
+from conformance.cli.progress import QUIET, Interrupted
 from conformance.cli.run_options import failures_allowed, run_options, verbosity
 from conformance.cli.specification import frozen_vectors, specification
 from conformance.cli.suite_option import current_suite
 from conformance.contract.finder import schema_folder
 from conformance.contract.library import Library
-from conformance.contract.suite import MUTANT, Suite
+from conformance.contract.suite import Suite
 from conformance.report.printable import one_line
 from conformance.report.record import Record, encode_record, observations_of, read_record, record_of
-from conformance.report.verdict import CONFORMANT, NO_JUDGEMENT, NOT_CONFORMANT, counted, exit_status, status_of
+from conformance.report.verdict import CONFORMANT, NO_JUDGEMENT, counted, exit_status, status_of
 from conformance.report.writer import Observations
 from conformance.trial.check import Verdict
 from conformance.trial.failure_limit import is_red
 from conformance.trial.options import RunOptions, Silence
-from conformance.trial.run import UnfitBackend, run_trial, selected_checks
+from conformance.trial.run import selected_checks
 from conformance.trial.run_result import ExpectedFailure, RunResult
 from conformance.vectors.corpus import Corpus
 from conformance.vectors.jsontext import write_whole
@@ -47,59 +44,10 @@ def _reference(suite: Suite) -> str:
     return suite.reference
 
 
-def _startable(backend: str, wire: str, library: Library) -> None:
-    if (mutant := backend.removeprefix(MUTANT)) != backend:
-        known = list(library.mutants)
-        if mutant not in known:
-            hint = nearest(mutant, known, "`tally mutants` names them all")
-            raise Complaint(f"--backend {backend!r}", "T001", f"there is no mutant {mutant!r}", hint)
-    package = backend.removeprefix("python:").partition(":")[0].partition(".")[0]
-    if backend.startswith("python:") and PathFinder.find_spec(package, [*sys.path, str(Path.cwd())]) is None:
-        message = f"there is no module {package!r} on PYTHONPATH, in this environment or in this folder"
-        raise Complaint(f"--backend {backend!r}", "T001", message, "name the module, not its file")
-    try:
-        resolve(backend, library.suite, wire)
-    except BackendNotFound as error:
-        hint = "tally run --help lists the forms of a backend; `tally new-backend` writes one"
-        raise Complaint(f"--backend {backend!r}", "T001", str(error), hint) from None
-
-
-def _required(names: Sequence[str], library: Library) -> tuple[str, ...]:
-    """The operators and machines that must be declared; raises Complaint for a name that no hello can declare."""
-    known = library.declarable
-    if "all" in names:
-        return known
-    for name in names:
-        if name not in known:
-            hint = nearest(name, list(known), "name an operator or a machine of the contracts, or `all`")
-            raise Complaint(f"--require {name!r}", "T003", "no operator or machine has this name", hint)
-    return tuple(sorted(set(names)))
-
-
 def _listed(file: Path | None, library: Library, update: bool) -> tuple[ExpectedFailure, ...]:
     if file is None or (update and not file.exists()):
         return ()
     return load_expected_failures(file, schema_folder(library.suite) / "expected-failures.schema.json")
-
-
-def _tried(library: Library, corpus: Corpus, options: RunOptions) -> RunResult | str:
-    """The run, or the verdict on a backend that gave no valid hello."""
-    try:
-        with shown_progress(options.backend) as progress:
-            return run_trial(library, corpus, options, progress)
-    except NoSandbox as error:
-        hint = "install bubblewrap, or run without --sandbox; a container may forbid user namespaces"
-        raise Complaint("--sandbox bwrap", "T014", f"no judgement: {error}", hint) from None
-    except UnfitBackend as error:
-        verdict = NOT_CONFORMANT if error.begun else NO_JUDGEMENT
-        hint = "answer tally.hello on stdout and nothing else there; `tally new-backend` writes a backend that does"
-        if not error.begun:
-            hint = "the backend ended before it read anything: is the command right? run it by hand"
-        place, said = f"--backend {options.backend!r}", error.stderr_tail.strip()
-        extra = f"its stderr ended with:\n{said}" if said else "it wrote nothing on stderr"
-        message = error.reason if error.reason.startswith("the backend") else f"no valid hello: {error.reason}"
-        tell(Complaint(place, "T002", message, hint, status_of(verdict), extra))
-        return verdict
 
 
 def _rewritten(run: RunResult, file: Path, reason: str, issue: str) -> RunResult:
@@ -251,7 +199,7 @@ def command(
     library = specification()
     corpus = frozen_vectors(library, least=1)
     for backend in backends:
-        _startable(backend, wire, library)
+        startable(backend, wire, library)
     if profile != "quick" and not (select or last_failed or listed):
         require_clean_contracts(library, corpus)
     options = RunOptions(
@@ -266,7 +214,7 @@ def command(
         expected_failures=_listed(expected, library, update_expected),
         same_process=same_process,
         shuffle=shuffle,
-        require=_required(require, library),
+        require=required(require, library),
         crash=crash,
         sandbox=sandbox,
         readable=tuple(readable),
@@ -282,7 +230,7 @@ def command(
     unfit = []
     for options in runs:
         try:
-            run = _tried(library, corpus, options)
+            run = tried(library, corpus, options)
         except Interrupted as ended:
             _tell_interrupted(ended, options, suite)
             interrupted = True

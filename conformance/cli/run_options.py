@@ -55,6 +55,16 @@ class Report(click.ParamType):  # type: ignore[type-arg] # it takes no arguments
         return [CompletionItem(name) for name in sorted(FORMATS) if name.startswith(incomplete)]
 
 
+sandbox_read = click.option(
+    "--sandbox-read",
+    "readable",
+    multiple=True,
+    type=click.Path(path_type=Path, exists=True, resolve_path=True),
+    metavar="PATH",
+    help="Another file or folder that the sandboxed backend may read; repeatable.",
+)
+
+
 def _backends(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
     """The backends of the suite that begin so; none where there is no suite that can be read."""
     try:
@@ -113,14 +123,7 @@ _OPTIONS: Final = (
     ),
     click.option("--list", "listed", is_flag=True, help="Print the ids of the selected checks, and run nothing."),
     click.option("--sandbox", type=click.Choice(["none", "bwrap"]), default="none", show_default=True, help=_SANDBOX),
-    click.option(
-        "--sandbox-read",
-        "readable",
-        multiple=True,
-        type=click.Path(path_type=Path, exists=True, resolve_path=True),
-        metavar="PATH",
-        help="Another file or folder that the sandboxed backend may read; repeatable.",
-    ),
+    sandbox_read,
     click.option(
         "--jobs",
         type=click.IntRange(1, 64),

@@ -10,6 +10,7 @@ import click
 
 from conformance.cli.certify import a_time, artifact_named, unreadable
 from conformance.cli.console import say
+from conformance.cli.run_options import sandbox_read
 from conformance.report.certificate.artifact import Artifact
 from conformance.report.certificate.fault import Unreadable
 from conformance.report.certificate.keys import PublicKey, read_public
@@ -24,7 +25,7 @@ from conformance.report.certificate.verification import (
     require_record,
     trusted_signer,
 )
-from conformance.trial.options import DEFAULT_TIMEOUT
+from conformance.trial.options import DEFAULT_TIMEOUT, RunOptions
 
 VALID, NOT_VALID = 0, 1
 
@@ -51,6 +52,7 @@ VALID, NOT_VALID = 0, 1
 @click.option(
     "--sandbox", type=click.Choice(["bwrap", "none"]), help="For --replay; without it, as in the certificate."
 )
+@sandbox_read
 @click.option("--jobs", type=click.IntRange(1, 64), default=1, show_default=True, help="Processes of a replay.")
 @click.option("--time", "now", callback=a_time, metavar="TIME", help="Judge as at this time; without it, the clock's.")
 def command(
@@ -62,6 +64,7 @@ def command(
     replay: bool,
     backend: str | None,
     sandbox: str | None,
+    readable: Sequence[Path],
     jobs: int,
     now: datetime | None,
 ) -> int:
@@ -76,6 +79,8 @@ def command(
     """
     if not key_files and policy_file is None:
         raise click.UsageError("whom do you trust? Give --key FILE.pub, or --policy FILE")
+    if readable and not replay:
+        raise click.UsageError("--sandbox-read is for --replay")
     if replay and (backend is None or artifact_text is None):
         raise click.UsageError("--replay needs --backend TEXT and --artifact PATH")
     from conformance.cli.suite_option import current_suite
@@ -101,7 +106,8 @@ def command(
     if replay and not faults and not gone:
         assert backend is not None
         assert artifact is not None
-        faults += _replayed(statement, backend, artifact, artifact_text or "", sandbox or statement.sandbox, jobs)
+        options = _again(statement, backend, sandbox or statement.sandbox, readable, jobs)
+        faults += _replayed(statement, options, artifact, artifact_text or "")
     _print(evidence, statement, signer, policy, artifact, faults, gone)
     return NOT_VALID if faults or gone else VALID
 
@@ -114,19 +120,11 @@ def _installed() -> Mapping[str, str]:
     return contract_digests(specification())
 
 
-def _replayed(
-    statement: Statement, backend: str, artifact: Artifact, text: str, sandbox: str, jobs: int
-) -> list[str]:
-    """What is wrong with a second run from the same nonce."""
-    from conformance.cli.certify import challenged
-    from conformance.cli.specification import specification
-    from conformance.report.certificate.certification import harness_digest, judged_digest, refusals
-    from conformance.report.certificate.statement import HARNESS, JUDGED, VECTORS
-    from conformance.report.record import encode_record, read_record, record_of
-    from conformance.trial.options import RunOptions
-
-    library = specification()
-    options = RunOptions(
+def _again(
+    statement: Statement, backend: str, sandbox: str, readable: Sequence[Path], jobs: int
+) -> RunOptions:
+    """What a second run from the same nonce is asked to do."""
+    return RunOptions(
         backend=backend,
         wire=statement.scope["backend"]["wire"],
         profile=statement.scope["profile"],
@@ -134,9 +132,22 @@ def _replayed(
         timeout=DEFAULT_TIMEOUT,
         seed=statement.nonce,
         sandbox=sandbox,
+        readable=tuple(readable),
         crash=statement.scope["crash"] != "not tried",
         challenge=True,
     )
+
+
+def _replayed(statement: Statement, options: RunOptions, artifact: Artifact, text: str) -> list[str]:
+    """What is wrong with a second run from the same nonce."""
+    from conformance.cli.certify import challenged, started_of
+    from conformance.cli.specification import specification
+    from conformance.report.certificate.certification import harness_digest, judged_digest, refusals
+    from conformance.report.certificate.statement import HARNESS, JUDGED, VECTORS
+    from conformance.report.record import encode_record, read_record, record_of
+
+    library = specification()
+    started_of(library, options, text)
     run = challenged(library, options)
     record = read_record(encode_record(record_of(run, library)))
     faults = [f"replay: {one}" for one in refusals(run, record, options, artifact, artifact_named(text))]
@@ -164,10 +175,13 @@ def _print(
         say(f"LAPSED: the contracts of {len(gone)} of {len(statement.operators)} operators have changed")
     if not faults and not gone:
         say(f"VALID: {_line(str(statement.subject))}")
+    if signer.is_test:
+        say("TEST KEY: everybody can sign with it, so this certificate does not say who made it")
     names = [one.name for one in policy.authorities if one.key.id == signer.id] if policy is not None else []
     rows = [
         ("artifact", f"{statement.subject}{'' if artifact is not None else ', not compared: no --artifact'}"),
         ("result", str(statement.scope.get("sentence", ""))),
+        ("started", str(statement.started)),
         ("sandbox", statement.sandbox),
         ("crash", statement.scope["crash"]),
         ("issued", statement.issued.isoformat()),

@@ -11,6 +11,7 @@ from conformance import __version__
 from conformance.vectors.jsontext import document_text
 
 SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
+HOME: Final = "https://tallystick.dev/"  # the schemas of spec/schema have their names there
 Part = Mapping[str, Any]
 _PLACE = re.compile(r"(?P<file>[^:]+):(?P<line>[1-9][0-9]{0,8}):(?P<column>[1-9][0-9]{0,8})")
 
@@ -22,7 +23,13 @@ def log_of(runs: Iterable[Part]) -> str:
 
 def run_of(tool: str, rules: Iterable[Part], results: Iterable[Part], invocation: Part | None = None) -> dict[str, Any]:
     """One run of a tool; `invocation` says how it went."""
-    driver = {"name": tool, "version": __version__, "semanticVersion": __version__, "rules": list(rules)}
+    driver = {
+        "name": tool,
+        "version": __version__,
+        "semanticVersion": __version__,
+        "informationUri": HOME,
+        "rules": list(rules),
+    }
     return {
         "tool": {"driver": driver},
         "columnKind": "unicodeCodePoints",

@@ -11,6 +11,7 @@ from typing import Any, Final
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from conformance.contract.suite import Suite
 from conformance.report.failure import cut, excuse_of, failures_of, group_alike
 from conformance.report.html_checks import checks_json
 from conformance.report.html_failures import LONGEST, FailureView, failure_view
@@ -65,8 +66,19 @@ class BackendView:
     @property
     def sentence(self) -> str:
         """The verdict's sentence without the verdict, which is its headline."""
-        said = self.record.sentence.removeprefix(self.record.verdict).removeprefix(":").strip()
-        return f"{said[:1].upper()}{said[1:]}"
+        return verdict_sentence(self.record)
+
+
+def verdict_sentence(record: Record) -> str:
+    """The sentence of a verdict without the verdict."""
+    said = record.sentence.removeprefix(record.verdict).removeprefix(":").strip()
+    return f"{said[:1].upper()}{said[1:]}"
+
+
+def tone_of(record: Record) -> str:
+    """How a verdict is coloured: good, fair or bad."""
+    verdict = record.verdict
+    return "good" if verdict == CONFORMANT else "fair" if verdict.startswith(PASSED) else "bad"
 
 
 def html_page(records: Sequence[Record], observations: Sequence[Observations | None], proof: Proof | None) -> str:
@@ -74,15 +86,15 @@ def html_page(records: Sequence[Record], observations: Sequence[Observations | N
 
     The same records, observations and proof give the same bytes.
     """
-    environment = _environment()
+    templates = environment()
     views: list[BackendView] = []
     anchors: list[Mapping[str, str]] = []
     for number, (record, observed) in enumerate(zip(records, observations, strict=True)):
         view, places = _view(number, record, sound(observed or {}))
         views.append(view)
         anchors.append(places)
-    style, script = (_source(environment, f"page.{kind}") for kind in ("css", "js"))
-    return environment.get_template("page.html").render(
+    style, script = (source_of(templates, f"page.{kind}") for kind in ("css", "js"))
+    return templates.get_template("page.html").render(
         backends=views,
         matrix=matrix_of(records),
         levels=LEVELS,
@@ -94,29 +106,33 @@ def html_page(records: Sequence[Record], observations: Sequence[Observations | N
     )
 
 
-def html_file(records: Sequence[Record], observed: Sequence[Observations]) -> str:
-    """The page with the proof of the installed suite, which it shows where the records were made with its contracts.
+def html_file(records: Sequence[Record], observed: Sequence[Observations], suite: Suite | None = None) -> str:
+    """The page with the proof of the suite whose contracts the records were made with.
 
-    Raises MalformedContract where the installed contracts cannot be read, UnreadableReport where its proof cannot.
+    That is `suite` or the bundled one; the page of another suite shows no proof. Raises MalformedContract where the
+    contracts of a suite cannot be read, UnreadableReport where its proof cannot.
     """
     from conformance.contract.finder import bundled_suite
     from conformance.contract.library import load_library
     from conformance.report.html_proof import proof_of
     from conformance.vectors.lock import contract_digests
 
-    library = load_library(bundled_suite())
-    contracts = dict(contract_digests(library))
-    own = all(record["contracts"] == contracts for record in records)
-    return html_page(records, observed, proof_of(library.suite.reports, library.requirements) if own else None)
+    for candidate in dict.fromkeys([suite or bundled_suite(), bundled_suite()]):
+        library = load_library(candidate)
+        contracts = dict(contract_digests(library))
+        if all(record["contracts"] == contracts for record in records):
+            return html_page(records, observed, proof_of(candidate.reports, library.requirements))
+    return html_page(records, observed, None)
 
 
-def policy(style: str, script: str) -> str:
+def policy(style: str, script: str = "") -> str:
     """The content security policy that lets this style and this script act, and nothing else."""
     style_hash, script_hash = (
         base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in (style, script)
     )
+    scripts = f"'sha256-{script_hash}'" if script else "'none'"
     return (
-        f"default-src 'none'; style-src 'sha256-{style_hash}'; script-src 'sha256-{script_hash}'; img-src data:; "
+        f"default-src 'none'; style-src 'sha256-{style_hash}'; script-src {scripts}; img-src data:; "
         "base-uri 'none'; form-action 'none'"
     )
 
@@ -130,11 +146,10 @@ def _view(number: int, record: Record, observations: Observations) -> tuple[Back
         anchor = f"failure-{number + 1}-{place}"
         failures.append(failure_view(alike, anchor, record, observations))
         anchors |= {entry["id"]: anchor for entry in (alike.first, *alike.others)}
-    verdict = record.verdict
     view = BackendView(
         number=number,
         record=record,
-        tone="good" if verdict == CONFORMANT else "fair" if verdict.startswith(PASSED) else "bad",
+        tone=tone_of(record),
         scope=list(_scope(record, observations)),
         remarks=list(remarks(record)),
         failures=failures,
@@ -165,8 +180,9 @@ def _scope(record: Record, observations: Observations) -> Iterator[tuple[str, st
         yield "took", f"{observations['seconds']:.1f} s, {observations.get('calls', 0):,} calls"
 
 
-def _environment() -> Environment:
-    environment = Environment(
+def environment() -> Environment:
+    """The templates of the pages, with everything escaped that they print."""
+    found = Environment(
         loader=PackageLoader("conformance.report", "page"),
         autoescape=True,
         finalize=_shown,
@@ -174,8 +190,8 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["breakable"] = _breakable
-    return environment
+    found.filters["breakable"] = _breakable
+    return found
 
 
 def _shown(value: Any) -> Any:
@@ -191,7 +207,7 @@ def _breakable(value: str) -> Markup:
     return Markup(shown)  # noqa: S704 (it was escaped)
 
 
-def _source(environment: Environment, name: str) -> Markup:
+def source_of(templates: Environment, name: str) -> Markup:
     """A file of the page as it is; it is ours."""
-    assert environment.loader is not None
-    return Markup(environment.loader.get_source(environment, name)[0])  # noqa: S704
+    assert templates.loader is not None
+    return Markup(templates.loader.get_source(templates, name)[0])  # noqa: S704

@@ -127,6 +127,8 @@ def merged_observations(record: Record, observed: Sequence[Observations]) -> Obs
     return {
         "record": digest_of_record(record),
         "seconds": round(sum(one.get("seconds", 0) for one in observed), 3),
+        "calls": sum(one.get("calls", 0) for one in observed),
+        "crash_states": {id_: found for one in observed for id_, found in sorted(one.get("crash_states", {}).items())},
         "durations": {id_: spent for one in observed for id_, spent in sorted(one.get("durations", {}).items())},
         "stderr": {id_: said for one in observed for id_, said in sorted(one.get("stderr", {}).items())},
         **({"written": max(written)} if written else {}),

@@ -136,7 +136,8 @@ def _well_typed(found: Mapping[str, Any]) -> bool:
     spent = found.get("durations", {})
     timed = timed and isinstance(spent, dict) and all(map(_is_seconds, spent.values()))
     told = isinstance(stderr, dict) and all(isinstance(said, str) for said in stderr.values())
-    return timed and told and _is_seconds(seconds)
+    counted = _is_seconds(found.get("calls", 0)) and isinstance(found.get("crash_states", {}), dict)
+    return timed and told and counted and _is_seconds(seconds)
 
 
 def _is_seconds(value: Any) -> bool:

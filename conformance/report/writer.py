@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Final
 
+from conformance.contract.suite import Suite
 from conformance.report.record import Record, encode_record, read_record
 
 Observations = Mapping[str, Any]
 # Makes the text of a file from finished records and, for each, what was observed (empty where that is unknown). It
 # cannot reach the run, so it cannot influence a verdict.
-Writer = Callable[[Sequence[Record], Sequence[Observations]], str | bytes]
+Writer = Callable[..., str | bytes]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,13 +24,14 @@ class Format:
     file: str
     writer: str
     several: bool = False  # whether one file can show several records
+    of_suite: bool = False  # whether it also shows what the suite proves about itself, and so takes the suite
 
 
 # A writer is imported only when it is asked for.
 FORMATS: Final[Mapping[str, Format]] = {
     "badge": Format("badge.json", "conformance.report.badge:badge"),
     "ctrf": Format("ctrf.json", "conformance.report.ctrf:ctrf"),
-    "html": Format("report.html", "conformance.report.html:html_file", several=True),
+    "html": Format("report.html", "conformance.report.html:html_file", several=True, of_suite=True),
     "json": Format("record.json", "conformance.report.writer:canonical"),
     "junit": Format("junit.xml", "conformance.report.junit:junit"),
     "markdown": Format("report.md", "conformance.report.markdown:markdown", several=True),
@@ -42,14 +44,17 @@ OBSERVATIONS: Final = "observations.json"  # beside the record of a run
 FILES: Final = (OBSERVATIONS, *(format_.file for format_ in FORMATS.values()))
 
 
-def page(name: str, records: Sequence[Record], observed: Sequence[Observations]) -> bytes:
-    """The file of a format; raises KeyError for a name that no format has.
+def page(
+    name: str, records: Sequence[Record], observed: Sequence[Observations], suite: Suite | None = None
+) -> bytes:
+    """The file of a format; raises KeyError for a name that no format has. Without a suite, that is the bundled one.
 
     The writer gets copies of the records, so that it cannot change what others write or the verdict of the command.
     """
     module, _, function = FORMATS[name].writer.partition(":")
     writer: Writer = getattr(import_module(module), function)
-    made = writer([read_record(encode_record(record)) for record in records], observed)
+    more = [suite] if FORMATS[name].of_suite else []
+    made = writer([read_record(encode_record(record)) for record in records], observed, *more)
     return made.encode("utf-8") if isinstance(made, str) else made
 
 

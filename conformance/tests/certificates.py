@@ -58,7 +58,7 @@ def certifier(folder: Path, library: Any, **changes: Any) -> Certifier:
 
 def evidence(key: SigningKey, artifact: Artifact, now: datetime = NOW, **changes: Any) -> dict[str, bytes]:
     """The files of a bundle about a run that passed."""
-    found = record(passed(MAP, "a"), seed=NONCE, vectors="c0ffee00" * 8, **changes)
+    found = record(passed(MAP, "a"), **{"seed": NONCE, "vectors": "c0ffee00" * 8, **changes})
     files = {RECORD: encode_record(found), OBSERVATIONS: b'{"sandbox": "none"}\n', INDEX: b"{}\n"}
     payload = statement_of(found, files, bundled_suite(), artifact, now)
     return {**files, CERTIFICATE: encode_envelope(signed(payload, key))}

@@ -151,6 +151,18 @@ def test_the_same_nonce_gives_the_same_record_and_another_one_another(desk: Desk
     assert other["nonce"]["annotations"]["hex"] not in (NONCE, "0" * 64)
 
 
+def test_a_reproducible_certificate_has_the_same_bytes_again_and_nothing_of_the_machine(desk: Desk) -> None:
+    for name in ("first", "second"):
+        assert desk.certify("--nonce", NONCE, "--reproducible", name=name) == 0
+    one, two = ((desk.folder / f"{name}.intoto.json").read_bytes() for name in ("first", "second"))
+    assert one == two
+    rows = configuration(desk, "first")
+    assert rows["environment"]["annotations"].keys() == {"tally", "issued", "reproducible"}
+    assert rows["sandbox"]["annotations"].keys() == {"kind"}
+    assert "observations.json" not in rows
+    assert desk.verify("first.intoto.json", "--time", NOON) == 0
+
+
 @pytest.mark.parametrize("backend", [BAD, "python:conformance.tests.fakes.spoilt:LiesTheSecondTime"])
 def test_a_wrong_backend_and_a_liar_are_refused_and_nothing_is_written(
     backend: str, desk: Desk, capsys: Capture, monkeypatch: pytest.MonkeyPatch
@@ -218,8 +230,12 @@ def test_under_bubblewrap_the_certificate_says_so_and_without_it_there_is_no_jud
         require_bwrap()
     except NoSandbox as error:
         not_run(str(error))
-    assert desk.certify(name="boxed", sandbox="bwrap") == 0
+    sampler = str(desk.folder / "sampler")
+    assert desk.certify(name="boxed", sandbox="bwrap") == 2
+    assert "T021 no file of it is readable in the backend's sandbox" in capsys.readouterr().err
+    assert desk.certify("--sandbox-read", sampler, name="boxed", sandbox="bwrap") == 0
     assert configuration(desk, "boxed")["sandbox"]["annotations"]["kind"] == "bwrap"
+    assert configuration(desk, "boxed")["scope"]["annotations"]["started"] == {"how": "not established"}
 
 
 @pytest.mark.parametrize(
@@ -230,6 +246,7 @@ def test_under_bubblewrap_the_certificate_says_so_and_without_it_there_is_no_jud
         (("--expected-failures", "x"), "No such option"),
         (("--fuzz-examples", "1"), "No such option"),
         (("--nonce", "00"), "64 hex digits"),
+        (("--reproducible",), "--reproducible needs --nonce and --time"),
         (("--nonce", "G" * 64), "64 hex digits"),
         (("--time", "noon"), "is no time"),
         (("--artifact", "/gone"), "T021"),

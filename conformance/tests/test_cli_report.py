@@ -13,13 +13,16 @@ import pytest
 from markdown_it import MarkdownIt
 
 from conformance.cli.main import status_of
+from conformance.contract.finder import bundled_suite, schema_folder
 from conformance.report import stored
+from conformance.report.merge import merged, merged_observations
 from conformance.report.record import Record, digest_of_record, encode_record, read_record
 from conformance.report.writer import FORMATS
 from conformance.tests.runs import BATCH, MAP, ORDER, failed, passed, record
 from conformance.trial.check import Result
 
 Capture = pytest.CaptureFixture[str]
+SCHEMAS = schema_folder(bundled_suite())
 GREEN, RED = record(passed(MAP, "a"), passed(BATCH, "b")), record(failed(MAP, "a"), passed(BATCH, "b"))
 
 
@@ -348,6 +351,26 @@ def test_parts_make_the_record_that_one_run_would_have_made(tmp_path: Path) -> N
     assert (tmp_path / "all.json").read_bytes() == encode_record(whole)
     assert report("merge", *reversed(files), "--output", str(tmp_path / "again.json")) == 0
     assert (tmp_path / "again.json").read_bytes() == encode_record(whole)
+
+
+def test_what_was_observed_of_crashes_and_calls_is_joined(tmp_path: Path) -> None:
+    files = []
+    for number, name in enumerate(("a", "b"), start=1):
+        (tmp_path / name).mkdir()
+        one = part(passed(MAP, name), selection=name)
+        files.append(put(tmp_path / name / "record.json", one))
+        states = {f"{MAP}%{name}": {"kill": {"total": 9, "tried": number, "bad": 0}}}
+        said = {"record": digest_of_record(one), "seconds": 1, "calls": number, "crash_states": states}
+        (tmp_path / name / "observations.json").write_text(json.dumps(said))
+    records = [stored.load(Path(file), SCHEMAS) for file in files]
+    parts = [one for one in records if isinstance(one, stored.Stored)]
+    whole = merged(files, [one.record for one in parts])
+    found = merged_observations(whole, [one.observations for one in parts])
+    assert found["calls"] == 3
+    assert {name: one["kill"]["tried"] for name, one in found["crash_states"].items()} == {f"{MAP}%a": 1, f"{MAP}%b": 2}
+    wrong = {"record": digest_of_record(parts[0].record), "calls": "x"}
+    (tmp_path / "a" / "observations.json").write_text(json.dumps(wrong))
+    assert report("merge", *files) == 2
 
 
 def test_the_status_of_a_merge_is_that_of_the_whole(tmp_path: Path, capsys: Capture) -> None:

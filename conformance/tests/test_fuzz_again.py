@@ -11,10 +11,12 @@ from checks.generators.database_file import listed_files
 from checks.generators.database_values import NAMES
 from conformance.codec.codebook import codebook_of
 from conformance.tests.counter_spec import COUNTER, NAME, load
+from conformance.trial.fuzz.files import in_use
 from conformance.trial.fuzz.program import Program
 from conformance.trial.fuzz.program_again import emptied, rounds
 from conformance.trial.fuzz.program_draw import Urn, urn_of
 from conformance.trial.generator import valid
+from conformance.vectors.case import CallStep, ExpectedResult, FileStep
 
 
 @cache
@@ -48,3 +50,15 @@ def test_the_listed_databases_can_be_written_and_hold_every_name() -> None:
     files = [made["put"][0]["sqlite"] for made in listed_files()]
     assert all(statements and statements == valid(statements) for statements in files)
     assert len(files[0]) == len(NAMES)
+
+
+def test_a_file_that_a_machine_may_keep_open_is_left_alone() -> None:
+    opened = CallStep("open", "Stream.Open", {"source": {"parts": [{"path": "two.bin"}]}}, ExpectedResult({}))
+    saved = CallStep("save", "Stream.Checkpoint", {"name": "saved"}, ExpectedResult({}))
+    edit = (FileStep("truncate", {"root": "a", "path": "two.bin", "size": 0}),)
+    moved = (FileStep("rename", {"root": "a", "from": "two.bin", "to": "three.bin"}),)
+    other = (FileStep("truncate", {"root": "a", "path": "saved", "size": 0}),)
+    given = {"two.bin"}
+    assert [in_use(one, [opened, saved], given) for one in (edit, moved, other)] == [True, True, False]
+    assert not in_use(edit, [saved], given)
+    assert not in_use(edit, [opened], set())

@@ -180,3 +180,9 @@ def test_a_text_with_nul_lies_where_it_does_with_another_control_character() -> 
     without = {**native, "context": {**context, "failure_operator": "a"}}
     bounds = Bounds.of(contract)
     assert bounds.side(bounds.bind(native), True) == bounds.side(bounds.bind(without), True)
+
+
+def test_every_degenerate_value_beside_a_huge_float_is_an_item_of_cbor() -> None:
+    huge = Place((), "header", Value(), 4.768028144875251e182)
+    assert [encode_item(one) for one in degenerates(huge)]
+    assert 3 in degenerates(Place((), "header", Value(), 3.0))

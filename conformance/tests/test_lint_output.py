@@ -86,13 +86,13 @@ RESULT = {
 }
 DRIVER = {
     "type": "object",
-    "required": ["name"],
+    "required": ["name", "informationUri"],
     "additionalProperties": False,
     "properties": {
         "name": {"type": "string"},
         "version": {"type": "string"},
         "semanticVersion": {"type": "string"},
-        "informationUri": {"type": "string"},
+        "informationUri": {"type": "string", "pattern": "^https://"},
         "rules": {"type": "array", "items": RULE, "uniqueItems": True},
     },
 }

@@ -6,6 +6,7 @@ import base64
 import hashlib
 import json
 import re
+import shutil
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from conformance.contract.library import load_library
 from conformance.report.failure import group_alike
 from conformance.report.html import MOST_GROUPS, html_file, html_page
 from conformance.report.html_checks import checks_json, inert
@@ -31,6 +33,7 @@ from conformance.report.html_proof import proof_of
 from conformance.report.record import Entry
 from conformance.tests.runs import BATCH, EXCUSE, MAP, ORDER, check, failed, lost, passed, record
 from conformance.tests.shipped import shipped_library
+from conformance.tests.small_spec import suite_at
 from conformance.trial.check import Difference, FailedCall, Kind, Result, Verdict
 from conformance.trial.committed_reports import FLOOR_FILE, MATRIX_FILE, UnreadableReport
 from conformance.trial.run_result import ExpectedFailure
@@ -321,6 +324,22 @@ def test_a_file_has_the_proof_only_where_the_contracts_are_those_installed() -> 
     own = record(passed(MAP, "a"), contracts=contract_digests(shipped_library()))
     assert 'id="proof"' in html_file([own, own], [{}, {}])
     assert 'id="proof"' not in html_file([own, record(passed(MAP, "a"))], [{}, {}])
+
+
+def test_a_page_has_the_proof_of_the_suite_that_the_run_used(measured: Path, tmp_path: Path) -> None:
+    house = tmp_path / "house"
+    shutil.copytree(measured, house)
+    scores = {"lazy": {"all": {"cases": 74, "passed": 3}}}
+    (house / "reports" / FLOOR_FILE).write_text(json.dumps({"format": 1, "scores": scores}))
+    suite = suite_at(house)
+    judged = record(passed(MAP, "a"), contracts=contract_digests(load_library(suite)))
+    assert "lazy" in html_file([judged], [{}], suite)
+    assert 'id="proof"' not in html_file([judged], [{}])
+    # A run with the bundled contracts that is shown in the folder of another suite.
+    other = record(passed(MAP, "a"), contracts=contract_digests(shipped_library()))
+    page = html_file([other], [{}], suite)
+    assert 'id="proof"' in page
+    assert "lazy" not in page
 
 
 def test_a_suite_without_reports_has_no_proof(tmp_path: Path) -> None:

@@ -11,9 +11,9 @@ import pytest
 
 from conformance.cli.main import status_of
 from conformance.report.certificate.artifact import artifact_of
-from conformance.report.certificate.bundle import pack
+from conformance.report.certificate.bundle import CERTIFICATE, pack
 from conformance.report.certificate.fault import Unreadable
-from conformance.report.certificate.keys import new_pair
+from conformance.report.certificate.keys import new_pair, read_signing
 from conformance.report.certificate.policy import SCHEMA, read_policy
 from conformance.report.certificate.statement import read_statement
 from conformance.report.certificate.verification import lapsed, read_evidence
@@ -100,6 +100,8 @@ def test_a_policy_says_who_may_certify_what(acme: Certifier, tmp_path: Path, cap
         ("sandbox: none", ""),
         ("sandbox: bwrap", "the policy requires the sandbox bwrap, the certificate has none"),
         ("crash: kill", "the policy requires the crash level kill, the certificate has not tried"),
+        ("started: not established", ""),
+        ("started: named", "the policy requires the start named, the certificate has not established"),
         ("maximum_age_days: 30", ""),
     ],
 )
@@ -251,3 +253,32 @@ def test_text_of_a_stranger_cannot_steer_the_terminal(acme: Certifier, tmp_path:
     printed = capsys.readouterr().out
     assert "\x1b" not in printed
     assert sum(line.startswith("VALID") for line in printed.splitlines()) == 1
+
+
+# -- the test key
+
+
+def test_the_test_key_is_always_the_same_one_and_is_named_as_such(tmp_path: Path, capsys: Capture) -> None:
+    for name in ("one", "two"):
+        assert status_of(["keys", "new", "--test", str(tmp_path / name)]) == 0
+        assert "THE TEST KEY: everybody has it" in capsys.readouterr().out
+    assert (tmp_path / "one.key").read_bytes() == (tmp_path / "two.key").read_bytes()
+    assert (tmp_path / "one.pub").read_bytes() == (tmp_path / "two.pub").read_bytes()
+    assert (tmp_path / "one.key").stat().st_mode & 0o077 == 0
+    assert not new_pair(tmp_path / "own").is_test
+
+
+def test_a_certificate_by_the_test_key_is_marked_and_a_policy_refuses_it(
+    acme: Certifier, tmp_path: Path, capsys: Capture
+) -> None:
+    public = new_pair(tmp_path / "test", test=True)
+    contracts = contract_digests(shipped_library())
+    made = evidence(read_signing(tmp_path / "test.key"), acme.artifact, contracts=contracts)
+    (tmp_path / "test.intoto.json").write_bytes(made[CERTIFICATE])
+    file = tmp_path / "test.intoto.json"
+    assert verify(acme, file, "--key", tmp_path / "test.pub", key=False) == 0
+    assert "TEST KEY: everybody can sign with it" in capsys.readouterr().out
+    for more, status in (("", 1), ("accept_test_key: false\n", 1), ("accept_test_key: true\n", 0)):
+        (tmp_path / "policy.yaml").write_text(policy(public, more=more))
+        assert verify(acme, file, "--policy", tmp_path / "policy.yaml", key=False) == status
+        assert ("NOT VALID: it is signed with the test key" in capsys.readouterr().out) is bool(status)

@@ -210,7 +210,7 @@ def _self_describing(value: Any) -> Iterator[Any]:
             yield from (0, -1, 2**63, 2**64 - 1, -(2**63) - 1, -(2**64))
             yield from (near for near in (value + 1, value - 1) if -(2**64) <= near < 2**64)
         case float():
-            yield from (*floats("float64"), *([int(value)] if value.is_integer() else []), None)
+            yield from (*floats("float64"), *([int(value)] if _is_integer(value) else []), None)
         case str():
             yield from (*texts(value), value.encode(), None, [value])
         case bytes():
@@ -219,6 +219,11 @@ def _self_describing(value: Any) -> Iterator[Any]:
             yield from (*_lists(value, None), None, {}, tuple(enumerate(value)))
         case dict() | tuple():
             yield from (*_self_describing_maps(value), None, [])
+
+
+def _is_integer(value: float) -> bool:
+    """Whether a number is an integer that an item of CBOR can be."""
+    return value.is_integer() and -(2**64) <= value < 2**64
 
 
 def _self_describing_maps(value: Any) -> Iterator[Any]:

@@ -25,6 +25,15 @@ def test_a_file_is_mapped_and_serves_its_words(tmp_path: Path) -> None:
     assert source.read(0, 4, 9) == WORDS[4:]
 
 
+def test_a_file_that_becomes_shorter_does_not_end_the_process(tmp_path: Path) -> None:
+    file = tmp_path / "words.bin"
+    file.write_bytes(array("H", WORDS * 4000).tobytes())
+    source = TokenFile(file, "u16")
+    os.truncate(file, 10)
+    with pytest.raises(UnusableFile, match="shorter"):
+        source.read(0, 19_000, 19_010)
+
+
 def test_a_pipe_is_no_file(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(UnusableFile):

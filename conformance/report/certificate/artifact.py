@@ -67,6 +67,19 @@ def artifact_of(text: str) -> Artifact:
     raise NoArtifact("it is neither a file nor a folder")
 
 
+def path_of(text: str) -> Path | None:
+    """The file or folder that `text` names; None for an image."""
+    return None if text.startswith("oci:") else Path(text)
+
+
+def files_of(place: Path) -> Iterator[Path]:
+    """The files that an artifact consists of, by the path that was named and by the real one."""
+    real = place.resolve()
+    names = [name for name, _ in _files(real, real)] if real.is_dir() else [""]
+    for name in names:
+        yield from (place / name, real / name)
+
+
 def _folder(folder: Path) -> str:
     lines = [(os.fsencode(name), _sha256(file)) for name, file in _files(folder, folder)]
     if not lines:

@@ -14,6 +14,7 @@ from conformance import __version__
 from conformance.contract.cache import source_files
 from conformance.contract.suite import Suite
 from conformance.report.certificate.artifact import Artifact
+from conformance.report.certificate.started import Started
 from conformance.report.certificate.statement import (
     CONTRACTS,
     CRASH_LEVELS,
@@ -82,9 +83,18 @@ def _some(names: list[str]) -> str:
 
 
 def statement_of(
-    record: Record, files: Mapping[str, bytes], suite: Suite, artifact: Artifact, now: datetime
+    record: Record,
+    files: Mapping[str, bytes],
+    suite: Suite,
+    artifact: Artifact,
+    now: datetime,
+    started: Started | None = None,
 ) -> bytes:
-    """The bytes of the statement about a certified run; `files` are those of the evidence, by name."""
+    """The bytes of the statement about a certified run; `files` are those of the evidence, by name.
+
+    Without observations among the files, the statement says nothing of the machine either, so that the same run gives
+    the same bytes on every machine.
+    """
     backend = {name: record["backend"][name] for name in ("text", "name", "version", "language", "wire")}
     scope = {
         "operators": list(record["scope"]["operators"]),
@@ -94,28 +104,27 @@ def statement_of(
         "checks": record["counts"]["run"],
         "sentence": record.sentence,
         "backend": backend,
+        "started": (started or Started()).annotations,
     }
+    observed = json.loads(files[OBSERVATIONS]) if OBSERVATIONS in files else None
+    machine = environment() if observed is not None else {"tally": __version__, "reproducible": True}
+    said = {} if observed is None else {"said": str(observed.get("sandbox", ""))}
     configuration: dict[str, str | Mapping[str, Any]] = {
         SCOPE: scope,
-        ENVIRONMENT: {**environment(), "issued": now.isoformat(timespec="seconds")},
+        ENVIRONMENT: {**machine, "issued": now.isoformat(timespec="seconds")},
         CONTRACTS: dict(record["contracts"]),
         NONCE: {"hex": record["seed"]},
-        SANDBOX: {"kind": record["backend"]["sandbox"], "said": str(_observed(files).get("sandbox", ""))},
+        SANDBOX: {"kind": record["backend"]["sandbox"], **said},
         JUDGED: judged_digest(record),
         HARNESS: harness_digest(),
         VECTORS: record["vectors"],
         MUTANTS: mutants_digest(suite),
-        **{name: sha256(files[name]) for name in (RECORD, OBSERVATIONS, INDEX)},
+        **{name: sha256(files[name]) for name in (RECORD, OBSERVATIONS, INDEX) if name in files},
     }
     matrix = suite.reports / MATRIX_FILE
     if matrix.is_file():
         configuration[MATRIX] = sha256(matrix.read_bytes())
     return encode_statement(artifact, configuration)
-
-
-def _observed(files: Mapping[str, bytes]) -> Mapping[str, Any]:
-    found: Mapping[str, Any] = json.loads(files[OBSERVATIONS])
-    return found
 
 
 def judged_digest(record: Record) -> str:

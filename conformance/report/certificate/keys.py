@@ -14,6 +14,8 @@ from conformance.report.certificate.fault import Unreadable, read_bounded
 
 _MOST: Final = 1 << 14  # bytes of a key file; an Ed25519 key in PEM has 119
 _FORM: Final = "an Ed25519 key in PEM, as `tally keys new PREFIX` writes it"
+# The private half is the SHA-256 of this text, so everybody has it.
+TEST_SEED: Final = b"The test key of Tallystick. Everybody has it: its signature says nothing about who signed."
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +36,11 @@ class PublicKey:
             return False
         return True
 
+    @property
+    def is_test(self) -> bool:
+        """Whether it is the test key, with which anybody can sign."""
+        return self.id == _public(_test_key().public_key()).id
+
 
 @dataclass(frozen=True, slots=True)
 class SigningKey:
@@ -48,12 +55,15 @@ class SigningKey:
         return signature
 
 
-def new_pair(prefix: Path) -> PublicKey:
-    """Write PREFIX.key, which only its owner can read, and PREFIX.pub; raises OSError, FileExistsError for either."""
+def new_pair(prefix: Path, test: bool = False) -> PublicKey:
+    """Write PREFIX.key, which only its owner can read, and PREFIX.pub; raises OSError, FileExistsError for either.
+
+    `test` asks for the test key, which is always the same one.
+    """
     from cryptography.hazmat.primitives import serialization as form
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-    key = Ed25519PrivateKey.generate()
+    key = _test_key() if test else Ed25519PrivateKey.generate()
     secret = key.private_bytes(form.Encoding.PEM, form.PrivateFormat.PKCS8, form.NoEncryption())
     public = _public(key.public_key())
     # The public half first: a private key without one is never left behind.
@@ -64,6 +74,13 @@ def new_pair(prefix: Path) -> PublicKey:
         made.unlink(missing_ok=True)
         raise
     return public
+
+
+def _test_key() -> Any:
+    """The private half of the test key, as `cryptography` has it."""
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+    return Ed25519PrivateKey.from_private_bytes(hashlib.sha256(TEST_SEED).digest())
 
 
 def _written(file: Path, data: bytes, mode: int) -> Path:

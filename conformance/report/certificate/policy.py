@@ -13,6 +13,7 @@ from typing import Any, Final
 from conformance.contract.source import MalformedContract, Position, Source, parse
 from conformance.report.certificate.fault import Unreadable, read_bounded
 from conformance.report.certificate.keys import PublicKey, public_from
+from conformance.report.certificate.started import STARTED
 from conformance.report.certificate.statement import CRASH_LEVELS, SANDBOXES, Statement
 from conformance.trial.options import PROFILES
 
@@ -42,9 +43,11 @@ class Policy:
     profile: str = PROFILES[0]  # at least
     sandbox: str = SANDBOXES[0]  # at least
     crash: str = CRASH_LEVELS[0]  # at least
+    started: str = STARTED[0]  # at least
     maximum_age: timedelta | None = None
     revoked_keys: frozenset[str] = frozenset()
     revoked_certificates: frozenset[str] = frozenset()
+    accepts_test_key: bool = False
 
     @property
     def keys(self) -> tuple[PublicKey, ...]:
@@ -53,6 +56,8 @@ class Policy:
 
     def faults(self, statement: Statement, certificate: str, key: PublicKey, now: datetime) -> Iterator[str]:
         """What of a certificate, by its id, that this key signed, the policy does not accept."""
+        if key.is_test and not self.accepts_test_key:
+            yield "it is signed with the test key, which everybody has, and the policy has no `accept_test_key: true`"
         if key.id in self.revoked_keys:
             yield f"the policy revokes the key {key.id}"
         if certificate in self.revoked_certificates:
@@ -68,6 +73,7 @@ class Policy:
             ("profile", self.profile, statement.scope["profile"], PROFILES),
             ("sandbox", self.sandbox, statement.sandbox, SANDBOXES),
             ("crash level", self.crash, statement.scope["crash"], CRASH_LEVELS),
+            ("start", self.started, statement.started.how, STARTED),
         ):
             if found not in order or order.index(found) < order.index(wanted):
                 yield f"the policy requires the {what} {wanted}, the certificate has {found}"
@@ -96,9 +102,11 @@ def read_policy(file: Path, schema: Path) -> Policy:
         required.get("profile", PROFILES[0]),
         required.get("sandbox", SANDBOXES[0]),
         required.get("crash", CRASH_LEVELS[0]),
+        required.get("started", STARTED[0]),
         None if days is None else timedelta(days=days),
         frozenset(revoked.get("keys", ())),
         frozenset(revoked.get("certificates", ())),
+        body.get("accept_test_key", False),
     )
 
 

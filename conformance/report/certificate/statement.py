@@ -14,6 +14,7 @@ from typing import Any, Final
 from conformance.codec.framing import DIALECTS
 from conformance.report.certificate.artifact import Artifact
 from conformance.report.certificate.fault import Unreadable, plain_json
+from conformance.report.certificate.started import STARTED, Started, started_from
 from conformance.trial.options import PROFILES
 
 STATEMENT: Final = "https://in-toto.io/Statement/v1"
@@ -60,6 +61,11 @@ class Statement:
     def sandbox(self) -> str:
         """What the backend ran under: bwrap or none."""
         return str(self.annotations[SANDBOX]["kind"])
+
+    @property
+    def started(self) -> Started:
+        """Whether the command that was tried starts the artifact, as far as its words say."""
+        return started_from(self.scope.get("started", {}))
 
     @property
     def issued(self) -> datetime:
@@ -172,6 +178,7 @@ def _is_whole(statement: Statement) -> bool:
         and scope["profile"] in PROFILES
         and scope["crash"] in CRASH_LEVELS
         and scope["backend"]["wire"] in DIALECTS
+        and statement.started.how in STARTED
         and bool(statement.operators)
         and all(isinstance(one, str) for one in (*scope["operators"], *statement.contracts.values()))
     )

@@ -6,19 +6,21 @@ author of a backend could not know.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
 from conformance.contract.model import Contract
 from conformance.trial.challenge.again import fuzz_again
 from conformance.trial.challenge.calls import fuzz_calls, takes_files
+from conformance.trial.challenge.challenge import Challenge
 from conformance.trial.challenge.laws import fuzz_laws
 from conformance.trial.challenge.series import fuzz_series, long_runs
-from conformance.trial.check import Check, Kind
+from conformance.trial.check import Check, Kind, Result
 from conformance.trial.fuzz import Fuzzing
 from conformance.vectors.case import Case
 
+Way = Callable[[Challenge], tuple[Result, Mapping[str, Any]]]
 UNFORESEEN: Final = "unforeseen"  # the figure that counts what no earlier run asked
 
 
@@ -41,9 +43,14 @@ def _challenges(contract: Contract, cases: Sequence[Case]) -> Iterator[Fuzzing]:
         yield _way(contract, "series", why, fuzz_series)
 
 
-def _way(contract: Contract, name: str, why: str, fuzz: Any) -> Fuzzing:
+def _way(contract: Contract, name: str, why: str, challenge: Way) -> Fuzzing:
     check = Check(f"{contract.operator}?{name}", Kind.FUZZ, contract.operator, name, why, (), ())
-    return Fuzzing(check, contract, partial(fuzz, check), check.id)
+    return Fuzzing(check, contract, partial(_challenged, challenge, check), check.id)
+
+
+def _challenged(challenge: Way, check: Check, *what: Any) -> tuple[Result, Mapping[str, Any]]:
+    """A challenge with what a run hands to every way of fuzzing."""
+    return challenge(Challenge(check, *what))
 
 
 def unforeseen(figures: Mapping[str, Mapping[str, Any]]) -> dict[str, int]:

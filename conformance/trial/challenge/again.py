@@ -9,8 +9,8 @@ from itertools import islice
 from typing import Any, Final, TypeVar
 
 from conformance.backend.driver import Call
-from conformance.codec.codebook import Codebook, OperatorForms
-from conformance.contract.model import Contract
+from conformance.codec.codebook import OperatorForms
+from conformance.trial.challenge.challenge import Challenge
 from conformance.trial.check import Check, Result, Verdict
 from conformance.trial.client import Asker
 from conformance.trial.fuzz.draw import Drawn, only_drawn
@@ -28,37 +28,30 @@ _PROGRAMS: Final = 12  # of a machine, with about eight calls each
 _FOUND: Final = "asked twice, the backend and the reference differ"
 
 
-def fuzz_again(
-    check: Check,
-    contract: Contract,
-    cases: Sequence[Case],
-    backend: Asker,
-    reference: Asker,
-    codebook: Codebook,
-    examples: int | None = None,
-    seed: str = "",
-    trusted: bool = True,
-) -> tuple[Result, Mapping[str, Any]]:
+def fuzz_again(asked: Challenge) -> tuple[Result, Mapping[str, Any]]:
     """Ask drawn calls, and then all of them again, the last first; the result and the figures for the record.
 
     `unforeseen` counts those that neither the corpus has nor the usual seed draws.
     """
+    contract, codebook, backend, reference = asked.contract, asked.codebook, asked.backend, asked.reference
     if contract.machine is not None:
-        search = MachineSearch(contract, urn_of(contract, cases, codebook), codebook, backend, reference, trusted)
-        some = _programs(search, seed)
+        urn = urn_of(contract, asked.cases, codebook)
+        search = MachineSearch(contract, urn, codebook, backend, reference, asked.trusted)
+        some = _programs(search, asked.seed)
         mine, usual = frozenset(some), frozenset(_programs(search, ""))
         wrongs = (search.judge(program, counted=True) for program in _twice(list(some.values())))
         wrong = next((one for one in wrongs if one is not None), None)
         reached = {name: search.record()[name] for name in ("examples", "succeeded")}
     else:
-        drawn = _calls(codebook[contract.operator], cases, seed, _CALLS)
+        forms = codebook[contract.operator]
+        drawn = _calls(forms, asked.cases, asked.seed, _CALLS)
         mine = frozenset(drawn)
-        usual = frozenset(_calls(codebook[contract.operator], cases, "", DEFAULT_EXAMPLES))
-        asked = _twice(list(drawn.values()))
-        wrong = _first_wrong(check, codebook[contract.operator], asked, backend, reference)
-        reached = {"examples": len(asked), "succeeded": sum(one.side == ACCEPTED for one in asked)}
+        usual = frozenset(_calls(forms, asked.cases, "", DEFAULT_EXAMPLES))
+        calls = _twice(list(drawn.values()))
+        wrong = _first_wrong(asked.check, forms, calls, backend, reference)
+        reached = {"examples": len(calls), "succeeded": sum(one.side == ACCEPTED for one in calls)}
     figures = {**reached, "unforeseen": len(mine - usual)}
-    return (Result(check, Verdict.PASS) if wrong is None else replace(wrong, check=check)), figures
+    return Result(asked.check, Verdict.PASS) if wrong is None else replace(wrong, check=asked.check), figures
 
 
 def _twice(some: Sequence[T]) -> list[T]:

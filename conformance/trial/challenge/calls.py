@@ -13,8 +13,8 @@ from conformance.codec.codebook import Codebook
 from conformance.contract.model import Contract
 from conformance.contract.types import Struct, is_place
 from conformance.trial.bystanders import one_of_each_group, with_looks
-from conformance.trial.check import Check, Result, Verdict
-from conformance.trial.client import Asker
+from conformance.trial.challenge.challenge import Challenge
+from conformance.trial.check import Result, Verdict
 from conformance.trial.fuzz.files import Example, FileSearch
 from conformance.trial.fuzz.mutation import mutated
 from conformance.trial.fuzz.seed import Bounds, Vocabulary, printed, vocabulary_of
@@ -36,37 +36,29 @@ def takes_files(contract: Contract) -> bool:
     return contract.purity == "io" and contract.machine is None
 
 
-def fuzz_calls(
-    check: Check,
-    contract: Contract,
-    cases: Sequence[Case],
-    backend: Asker,
-    reference: Asker,
-    codebook: Codebook,
-    examples: int | None = None,
-    seed: str = "",
-    trusted: bool = True,
-) -> tuple[Result, Mapping[str, Any]]:
+def fuzz_calls(asked: Challenge) -> tuple[Result, Mapping[str, Any]]:
     """Ask frozen cases with one call changed, each twice; the result and the figures for the record."""
-    search = FileSearch(contract, backend, reference, codebook, trusted, check)
-    hand = _Hand(contract, cases, codebook)
-    asked: set[str] = set()
-    for number in range(examples or EXAMPLES):
-        digest = hashlib.sha256(f"{contract.operator}\0calls\0{seed}\0{number}".encode()).digest()
+    search = FileSearch(
+        asked.contract, asked.backend, asked.reference, asked.codebook, asked.trusted, asked.check
+    )
+    hand = _Hand(asked.contract, asked.cases, asked.codebook)
+    changed: set[str] = set()
+    for number in range(asked.examples or EXAMPLES):
+        digest = hashlib.sha256(f"{asked.operator}\0calls\0{asked.seed}\0{number}".encode()).digest()
         example = hand.example(Random(digest))  # noqa: S311
         if search.found is not None or example is None:
             break
         search.hold(example)
         if search.found is None:
             search.found = search.judge(example)
-        asked.add(printed([getattr(step, "inputs", None) for step in example.steps]))
+        changed.add(printed([getattr(step, "inputs", None) for step in example.steps]))
     if search.found is not None:
         result = search.found
-    elif asked:
-        result = Result(check, Verdict.PASS)
+    elif changed:
+        result = Result(asked.check, Verdict.PASS)
     else:
-        result = Result(check, Verdict.ERROR, message="no call of a frozen case could be changed")
-    return result, {**search.record(), "unforeseen": len(asked)}
+        result = Result(asked.check, Verdict.ERROR, message="no call of a frozen case could be changed")
+    return result, {**search.record(), "unforeseen": len(changed)}
 
 
 class _Hand:

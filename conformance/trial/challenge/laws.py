@@ -11,48 +11,39 @@ from typing import Any, Final
 from conformance.backend.driver import Talk
 from conformance.backend.outcome import Lost
 from conformance.codec.codebook import Codebook
-from conformance.contract.model import Contract, LawUse
+from conformance.contract.model import LawUse
+from conformance.trial.challenge.challenge import Challenge
 from conformance.trial.check import Check, Result, Verdict, loss_sentence, outcome_name
 from conformance.trial.client import TOO_SLOW, Asker
 from conformance.trial.law import Axes, Instance, Law, LawBroken, Split, Tools, axes, known_laws
-from conformance.vectors.case import Case
 
 _INSTANCES: Final = 2  # of each law
 _TRIES: Final = 12  # draws until there are so many that no guard refuses and the reference fulfils
 _BEYOND: Final = 500  # how far the number of a counted thing goes beyond the listed ones
 
 
-def fuzz_laws(
-    check: Check,
-    contract: Contract,
-    cases: Sequence[Case],
-    backend: Asker,
-    reference: Asker,
-    codebook: Codebook,
-    examples: int | None = None,
-    seed: str = "",
-    trusted: bool = True,
-) -> tuple[Result, Mapping[str, Any]]:
+def fuzz_laws(asked: Challenge) -> tuple[Result, Mapping[str, Any]]:
     """Try every law of an operator with parameters drawn from the seed; the result and the figures by law.
 
     A law may not be true of every combination of parameters, so that the reference is asked first.
     """
     counted: dict[str, int] = {}
-    for use in (one for one in contract.laws if one.profile != TOO_SLOW):
-        law = known_laws(codebook.suite)[use.law]
+    check, backend, reference = asked.check, asked.backend, asked.reference
+    for use in (one for one in asked.contract.laws if one.profile != TOO_SLOW):
+        law = known_laws(asked.codebook.suite)[use.law]
         counted[law.name] = 0
-        digest = hashlib.sha256(f"{contract.operator}\0{law.name}\0{seed}".encode()).digest()
+        digest = hashlib.sha256(f"{asked.operator}\0{law.name}\0{asked.seed}".encode()).digest()
         drawn = zip(
-            drawn_instances(law, use, _tools(codebook, reference), Random(digest)),  # noqa: S311
-            drawn_instances(law, use, _tools(codebook, backend), Random(digest)),  # noqa: S311
+            drawn_instances(law, use, _tools(asked.codebook, reference), Random(digest)),  # noqa: S311
+            drawn_instances(law, use, _tools(asked.codebook, backend), Random(digest)),  # noqa: S311
             strict=True,
         )
-        for right, asked in drawn:
+        for right, other in drawn:
             if counted[law.name] >= _INSTANCES:
                 break
             if _broken(check, law, right, reference) is None:
                 counted[law.name] += 1
-                if (wrong := _broken(check, law, asked, backend)) is not None:
+                if (wrong := _broken(check, law, other, backend)) is not None:
                     return wrong, _figures(counted)
     return Result(check, Verdict.PASS), _figures(counted)
 

@@ -12,8 +12,8 @@ from typing import Any, Final
 from conformance.backend.outcome import Lost
 from conformance.codec.codebook import Codebook
 from conformance.contract.model import Contract
+from conformance.trial.challenge.challenge import Challenge
 from conformance.trial.check import Check, Result, Verdict, loss_sentence, outcome_name
-from conformance.trial.client import Asker
 from conformance.trial.fuzz.mutation import mutated
 from conformance.trial.fuzz.seed import ACCEPTED, Bounds, printed, vocabulary_of
 from conformance.vectors.accumulate import Accumulated, accumulate, gap
@@ -29,21 +29,12 @@ def long_runs(cases: Sequence[Case]) -> list[Accumulation]:
     return [case.accumulation for case in cases if case.accumulation is not None and case.profile != "golden"]
 
 
-def fuzz_series(
-    check: Check,
-    contract: Contract,
-    cases: Sequence[Case],
-    backend: Asker,
-    reference: Asker,
-    codebook: Codebook,
-    examples: int | None = None,
-    seed: str = "",
-    trusted: bool = True,
-) -> tuple[Result, Mapping[str, Any]]:
+def fuzz_series(asked: Challenge) -> tuple[Result, Mapping[str, Any]]:
     """Make some of the long runs with other inputs, other seeds and fewer calls; the result and the figures."""
+    check, codebook, backend, reference = asked.check, asked.codebook, asked.backend, asked.reference
     calls = succeeded = runs = 0
     wrong: Result | None = None
-    for one in drawn_runs(contract, cases, codebook, seed):
+    for one in drawn_runs(asked.contract, asked.cases, codebook, asked.seed):
         right = reference.hold(partial(accumulate, one, codebook, reference.dialect))
         if isinstance(right, Lost):
             message = f"reference: {loss_sentence(right)}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import partial
@@ -183,6 +183,8 @@ def _edited(contract: Contract, codebook: Codebook, random: Random, case: Case, 
     edits = tuple(
         drawn_edit(random, root, files, fixed, codebook.formats) for _ in range(random.randint(1, _MOST_EDITS))
     )
+    if contract.own_machine is not None and any(in_use(edit, steps[:k], put) for edit in edits):
+        return None
     before: tuple[AnyStep, ...] = steps[:k]
     behind: tuple[AnyStep, ...] = steps[k:]
     if contract.machine is None and not contract.fuzz_loose and random.random() < _MADE_BEFORE:
@@ -194,6 +196,16 @@ def _edited(contract: Contract, codebook: Codebook, random: Random, case: Case, 
         edits = (*edits[1:], (file_step("rename", root, **{"from": path, "to": other}),))
         behind = tuple(_renamed_in(one, path, other) for one in behind)
     return Example(before, edits, behind, case.id)
+
+
+def in_use(edit: Edit, before: Sequence[AnyStep], put: Collection[str]) -> bool:
+    """Whether an edit changes a file of the case that an earlier call names.
+
+    A machine may keep it open, and no contract says what it then reads: the old bytes, the new ones, or nothing.
+    """
+    edited = {step.subject for step in edit} & set(put)
+    calls = [step for step in before if isinstance(step, CallStep)]
+    return any(_names(step.inputs, path) for path in edited for step in calls)
 
 
 def _names(value: Any, path: str) -> bool:

@@ -77,13 +77,17 @@ class TokenFile(FixedTokens):
             raise UnusableFile(f"{path.name} holds {layout.dtype}, not {dtype}")
         self._code = TYPE_CODES[layout.dtype]
         self._width = array(self._code).itemsize
+        self._content = content
         self._words = memoryview(content)[layout.offset :]
         if len(self._words) % self._width:
             raise UnusableFile(f"{path.name} ends within a word")
         super().__init__(len(self._words) // self._width, boundaries, on_end)
 
     def read(self, pass_number: int, start: int, end: int) -> list[int]:
-        """Return the tokens in [start, end)."""
+        """Return the tokens in [start, end); UnusableFile where the file has become shorter."""
+        # The system ends a process that reads a map behind the end of its file.
+        if isinstance(self._content, mmap.mmap) and self._content.size() < len(self._content):
+            raise UnusableFile("the token file became shorter while it was read")
         tokens = array(self._code)
         tokens.frombytes(self._words[start * self._width : end * self._width])
         if sys.byteorder == "big":
