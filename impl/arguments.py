@@ -23,6 +23,8 @@ def shown(value: object) -> str:
     if isinstance(value, bytes | bytearray | memoryview):
         size = memoryview(value).nbytes
         return f"{size} byte{'s' * (size != 1)}"
+    if type(value).__module__ == "numpy" and getattr(value, "shape", None) == ():
+        value = value.item()  # type: ignore[attr-defined]  # np.int64(3) is shown as 3
     if isinstance(value, int) and abs(value) >= 2**80:
         return "a number of more than 24 digits"
     if isinstance(value, str | int | float | None):
@@ -171,4 +173,5 @@ class Judge:
     def _items(self, name: str, values: object) -> list[tuple[int, object]]:
         if isinstance(values, str | bytes) or not hasattr(type(values), "__iter__"):
             raise self.failure(f"{name} must be a list of integers: got {shown(values)}", WrongType)
-        return list(enumerate(values))  # type: ignore[call-overload, no-any-return]
+        iterable: Any = values
+        return list(enumerate(iterable))

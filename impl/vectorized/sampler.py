@@ -42,7 +42,7 @@ class Sampler:
     >>> import tallystick
     >>> sampler = tallystick.Sampler(cardinality=10, global_batch_size=4, seed_token=bytes(32))
     >>> [list(batch) for batch in sampler]
-    [[3, 1, 5, 8], [6, 9, 2, 4], [7, 0]]
+    [[7, 4, 1, 8], [5, 2, 9, 6], [3, 0]]
     >>> len(sampler), next(iter(sampler)).cursor_next
     (3, Cursor(epoch=0, global_index=4))
     """
@@ -204,7 +204,7 @@ def prefetched(
     >>> sampler = tallystick.Sampler(cardinality=10, global_batch_size=4, seed_token=bytes(32))
     >>> with ThreadPoolExecutor(2) as executor:
     ...     [list(batch) for batch in tallystick.prefetched(sampler, executor, ahead=3)]
-    [[3, 1, 5, 8], [6, 9, 2, 4], [7, 0]]
+    [[7, 4, 1, 8], [5, 2, 9, 6], [3, 0]]
     """
     ARGUMENTS.instance("sampler", sampler, Sampler, "a Sampler")
     ARGUMENTS.instance("executor", executor, Executor, "an Executor of concurrent.futures")
