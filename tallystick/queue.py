@@ -14,15 +14,18 @@ from impl.library.queue import (
 from impl.reference.pipeline.command_line import provider_arguments, provider_parser
 from impl.reference.pipeline.refusal import Refusal
 from impl.reference.pipeline.samples import (
+    IGNORED,
     CachedTokenizer,
     CharTokenizer,
     Tokenizer,
     mask_tokens,
     next_span,
+    require_spans,
     stratified_indices,
 )
 
 __all__ = [
+    "IGNORED",
     "CachedTokenizer",
     "CharTokenizer",
     "Clock",
@@ -39,6 +42,7 @@ __all__ = [
     "prepare",
     "provider_arguments",
     "provider_parser",
+    "require_spans",
     "stratified_indices",
     "write_meta",
 ]

@@ -255,4 +255,14 @@ def write_meta(data_dir: str | os.PathLike[str], meta: Mapping[str, Any]) -> Non
         metadata.write_meta(Path(_judge(f"{_PROVIDER}.Open").folder("data_dir", data_dir)), meta)
 
 
-__all__ = ["Clock", "DataProvider", "DatasetConsumer", "FieldSpec", "FileRandom", "QueueTimeout", "check_meta", "prepare", "write_meta"]
+__all__ = [
+    "Clock",
+    "DataProvider",
+    "DatasetConsumer",
+    "FieldSpec",
+    "FileRandom",
+    "QueueTimeout",
+    "check_meta",
+    "prepare",
+    "write_meta",
+]
