@@ -66,7 +66,18 @@ class ContractFailure(Exception):
     """A refusal that the contract declares.
 
     `code` is the code of the registry, `data` the whole failure record. `sentence` is for people and never on a wire:
-    the field, what is allowed, the value given and what to do; empty where nobody has said it.
+    the field, what is allowed, the value given and what to do; empty where the caller is no person. A failure of a
+    wrong type is a TypeError too, one of a wrong value a ValueError, one of a queue that stays empty a TimeoutError. It
+    can be pickled. Source: `spec/errors.yaml`.
+
+    >>> import tallystick
+    >>> try:
+    ...     tallystick.Sampler(cardinality=8, global_batch_size=4, seed_token=bytes(32), rank=3, world_size=2)
+    ... except tallystick.ContractFailure as failure:
+    ...     print(failure)
+    ...     print(failure.code, failure.number, failure.data["failure_operator"])
+    rank must be below world_size: got 3 of 2 (CONTRACT_VIOLATION)
+    CONTRACT_VIOLATION 1801 UML_OS.Data.NextBatch_v2
     """
 
     def __init__(self, code: str, data: Mapping[str, object], sentence: str = "") -> None:

@@ -239,7 +239,7 @@ def prepare(
     try:
         return command_line.prepare(make, parser, arguments)
     except ContractFailure as failure:
-        parser.exit(2, f"{failure}\n")
+        parser.exit(2, f"{failure.code}: {failure.sentence}\n")
 
 
 def check_meta(meta: Mapping[str, Any]) -> dict[str, Any]:
