@@ -18,7 +18,6 @@ CRASHED = ["--backend", "reference", "--backend", "javascript"]
 TORCH_PYTHON = "3.11"
 PYTHONS = ["3.11", "3.12", "3.13", "3.14"]
 LOWEST = ["codec_", "contract_", "fuzz_drawn", "report_terminal", "cli_main", "cli_schema"]
-REFERENCE = ["tallystick", *(f"tallystick.{family}" for family in ("batch", "checkpoint", "queue", "stream"))]
 CONSTRAINTS = str(Path(".ci") / "constraints.txt")
 
 
@@ -65,7 +64,7 @@ def lint(session: nox.Session) -> None:
 def docs(session: nox.Session) -> None:
     """Make the API reference of `tallystick` from its docstrings, as HTML in build/reference."""
     install(session, ".[dev]")
-    session.run("pdoc", "--docformat", "markdown", "-o", "build/reference", *REFERENCE)
+    session.run("python", str(Path(".ci") / "reference.py"), "build/reference")
 
 
 @nox.session

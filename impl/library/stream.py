@@ -15,6 +15,7 @@ from impl.library.token_sources import require_source
 from impl.reference.stream import context_stream, restore, stream_checkpoint, token_file
 from impl.reference.stream.context_stream import StreamCursor, TokenChunk, read_cursor
 from impl.reference.stream.token_sources import TokenSource
+from impl.types import uint64
 
 _OPEN: Final = Judge("Stream.Open")
 _NAME: Final = "name must be one file name of 1 to 240 bytes without '/'"
@@ -30,6 +31,9 @@ class Model(stream_checkpoint.Model):
     >>> Model(pulse_id=7, state=b"weights")
     Model(pulse_id=7, state=b'weights')
     """
+
+    pulse_id: uint64
+    state: bytes
 
     def __post_init__(self) -> None:
         """Keep a plain integer and plain bytes."""

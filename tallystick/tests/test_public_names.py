@@ -5,9 +5,11 @@ from __future__ import annotations
 import ast
 import doctest
 import importlib
+import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -121,3 +123,13 @@ def code_of(file: Path) -> str:
 def test_pages_and_examples_import_the_public_package_alone(file: Path) -> None:
     foreign = FOREIGN.findall(code_of(file))
     assert set(foreign) <= ({"conformance"} if file in OF_THE_HARNESS else set())
+
+
+def test_the_reference_has_a_section_for_every_name(package: Callable[[str], ModuleType], tmp_path: Path) -> None:
+    package("pdoc")
+    command = [sys.executable, "-W", "error", str(ROOT / ".ci" / "reference.py"), str(tmp_path)]
+    subprocess.run(command, check=True, cwd=tmp_path, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})
+    page = (tmp_path / "tallystick.html").read_text("utf-8")
+    assert [name for name in NAMES if f'<section id="{name}">' not in page] == []
+    assert "Raises ContractFailure" in page
+    assert [one for one in FAMILIES if not (tmp_path / "tallystick" / f"{one}.html").is_file()] == []
