@@ -245,8 +245,7 @@ def prepare(
 def check_meta(meta: Mapping[str, Any]) -> dict[str, Any]:
     """Return metadata of a dataset as plain values; META_INVALID where a key is missing or ill typed (seed 001)."""
     with _refusing(f"{_PROVIDER}.Open"):
-        checked: dict[str, Any] = metadata.check_meta(meta)
-        return checked
+        return dict(metadata.check_meta(meta))
 
 
 def write_meta(data_dir: str | os.PathLike[str], meta: Mapping[str, Any]) -> None:

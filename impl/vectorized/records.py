@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final, SupportsIndex
 
 from impl.arguments import MAX_UINT64, Judge, shown
 from impl.types import bytes32, float64, uint64
@@ -31,6 +31,10 @@ class Cursor:
 
     epoch: uint64
     global_index: uint64
+
+    if TYPE_CHECKING:
+
+        def __init__(self, epoch: SupportsIndex, global_index: SupportsIndex) -> None: ...
 
     def __post_init__(self) -> None:
         """Keep plain integers."""

@@ -67,7 +67,7 @@ class Provider(tallystick.DataProvider):
     def build_meta(self) -> dict[str, Any]:
         schema = [{"name": "x", "dtype": "int64", "shape": [2], "role": "input"}]
         sizes = {"vocab_size": 9, "block_size": 2, "target_size": 2}
-        splits = {"train": {}, "val": {}}
+        splits: dict[str, Any] = {"train": {}, "val": {}}
         return {"dataset_name": "d", "training_type": "LM", **sizes, "batch_schema": schema, "split_info": splits}
 
     def sample_batch(self, split: str, rng: Any) -> dict[str, Any]:
@@ -326,7 +326,7 @@ def test_numbers_of_numpy_and_paths_of_any_kind_are_accepted(folder: Path, monke
         restored = tallystick.restore_checkpoint(ListedTokens(np.arange(50)), place, "saved", cms_frequencies=[4])
         assert restored.model == Model(1, b"weights")
     assert TokenFile("words.bin", "u16").read(0, 0, 1) == TokenFile(Path("words.bin"), "u16").read(0, 0, 1) == [1]
-    batch = tallystick.DatasetConsumer(Path("queue"), cache_files=np.int64(1)).get_batch("train", timeout=np.float32(5))
+    batch = tallystick.DatasetConsumer(Path("queue"), cache_files=np.int64(1)).get_batch("train", timeout=5)
     assert batch["x"].shape == (2, 2)
     assert builder(sequence_length=np.int64(4)).batch(np.array([0, 2])).is_target.shape == (2, 4)
 
