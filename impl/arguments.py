@@ -64,6 +64,8 @@ class Judge:
         self, name: str, value: object, least: int = 0, most: int = MAX_UINT64, *, code: str = "", hint: str = ""
     ) -> int:
         """Return an int of Python's, NumPy's or any other type that is an index, from `least` to `most`."""
+        if type(value) is int and least <= value <= most:
+            return value
         what = f"{name} must be an integer from {least} to {most}: got {shown(value)}{hint and f'; {hint}'}"
         if isinstance(value, bool) or not hasattr(type(value), "__index__"):
             raise self.failure(what, WrongType, code)

@@ -54,8 +54,8 @@ from tallystick.stream import ListedTokens, Model
 
 
 def epoch(samples: int, cursor: Cursor) -> list[list[int]]:
-    token, count = bytes(32), np.int64(samples)
-    sampler = Sampler(cardinality=count, global_batch_size=4, seed_token=token, rank=0, stage_type="eval", cursor=cursor)
+    size, token = np.int64(samples), bytes(32)
+    sampler = Sampler(cardinality=size, global_batch_size=4, seed_token=token, rank=0, stage_type="eval", cursor=cursor)
     return [list(batch) for batch in sampler]
 
 

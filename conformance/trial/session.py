@@ -44,7 +44,7 @@ def run_trial(
     hello, MalformedContract, CorruptedCorpus. Source: docs/writing-a-backend.md.
 
     >>> import tallystick
-    >>> result = tallystick.run_trial("vectorized", profile="quick", select=["SeededBlockPermute_v1::pinned-orders"])
+    >>> result = tallystick.run_trial(profile="quick", select=["pinned-orders"])
     >>> result.conformant, result.counts.run > 0
     (True, True)
     """

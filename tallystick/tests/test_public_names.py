@@ -107,7 +107,8 @@ def test_every_example_of_a_docstring_runs(name: str) -> None:
 
 def test_every_public_name_of_a_family_has_a_docstring() -> None:
     for one in FAMILIES:
-        assert [name for name in family(one).__all__ if not getattr(family(one), name).__doc__] == []
+        public = {name: getattr(family(one), name) for name in family(one).__all__}
+        assert [name for name, thing in public.items() if callable(thing) and not thing.__doc__] == []
 
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "examples").rglob("*.md"))]
