@@ -46,8 +46,8 @@ def tests(session: nox.Session) -> None:
 
 @nox.session(python=TORCH_PYTHON)
 def torch(session: nox.Session) -> None:
-    """Run the tests that need torch: .pt batch files, and the PyTorch wrappers of the examples."""
-    install(session, ".[dev,torch]")
+    """Run the tests that need torch: .pt batch files, the batch sampler, and the programs of docs/pytorch.md."""
+    install(session, ".[dev,torch,loaders]")
     session.run("pytest", "-q", "impl/tests/torch", *session.posargs, env=in_memory())
 
 

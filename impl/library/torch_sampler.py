@@ -24,7 +24,9 @@ class BatchSampler(TorchSampler[list[int]]):
     """Give a DataLoader the batches of one rank as lists of Python integers, one epoch in each iteration.
 
     `sampler` is a tallystick.Sampler of this rank. Iterating begins at its cursor and ends with the epoch; the next
-    iteration is the next epoch. One that is not finished begins again. `len` counts the batches of an iteration.
+    iteration is the next epoch. One that is not finished begins again. `len` counts the batches of an iteration. A
+    short last batch may leave a rank without samples, which `default_collate` does not take: give the sampler
+    `drop_last=True`.
 
     `state_dict()` is the place behind the last batch that was given out. A DataLoader with workers asks for
     `prefetch_factor` times `num_workers` batches ahead: give `state_dict(consumed)` the number of batches that the
@@ -53,8 +55,10 @@ class BatchSampler(TorchSampler[list[int]]):
         self._origin = self._place = self._begin
         for batch in self.sampler.batches(self._origin):
             self._place = batch.cursor_next
+            if self._place.epoch > self._origin.epoch:
+                # Before the last batch is out: whoever counts the batches does not ask for another one.
+                self._begin = self._place
             yield list(batch)
-        self._begin = self._place
 
     def __len__(self) -> int:
         return len(replace(self.sampler, cursor=self._begin))

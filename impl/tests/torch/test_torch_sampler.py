@@ -7,8 +7,10 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -22,6 +24,7 @@ from impl.vectorized.sampler import Sampler
 
 ROOT = Path(__file__).resolve().parents[3]
 BLOCKS = re.findall(r"^```python\n(.*?)^```$", (ROOT / "docs" / "pytorch.md").read_text("utf-8"), re.M | re.S)
+LIBRARIES = ("torchdata", "lightning", "accelerate", "safetensors", "datasets")
 SAMPLER = Sampler(cardinality=40, global_batch_size=6, seed_token=bytes(32))
 
 
@@ -92,17 +95,32 @@ def test_the_example_of_the_docstring_runs() -> None:
     assert doctest.testmod(torch_sampler).failed == 0
 
 
-def test_the_programs_of_the_page_run(tmp_path: Path) -> None:
-    assert len(BLOCKS) == 3
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
-    said = []
-    for number, block in enumerate(BLOCKS):
-        program = tmp_path / f"program{number}.py"
-        program.write_text(block)
-        launched = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"] if "dist." in block else []
-        command = [sys.executable, *launched, str(program)]
-        said.append(subprocess.check_output(command, env=environment, cwd=tmp_path, text=True, timeout=300))
-    assert said[0] == "0 4950.0\n1 4950.0\n"
+def said(program: str, folder: Path) -> str:
+    """What a program of the page prints."""
+    (folder / "program.py").write_text(program)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path]), "OMP_NUM_THREADS": "1"}
+    launched = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"] if "dist." in program else []
+    command = [sys.executable, *launched, "program.py"]
+    return subprocess.check_output(command, env=environment, cwd=folder, text=True, timeout=300)
+
+
+def test_no_program_of_the_page_is_longer_than_ten_lines() -> None:
+    lengths = [len([line for line in block.splitlines() if line and "import" not in line]) for block in BLOCKS]
+    assert max(lengths) <= 10
+
+
+@pytest.mark.parametrize("program", BLOCKS, ids=["loader", "ranks", "restart", *LIBRARIES])
+def test_every_program_of_the_page_runs(
+    program: str, tmp_path: Path, package: Callable[[str], ModuleType], request: pytest.FixtureRequest
+) -> None:
+    name = request.node.callspec.id
+    if name in LIBRARIES:
+        package(name)
+    printed = said(program, tmp_path)
     # Two processes may write into one line.
-    batches = re.findall(r"\[(\d+, \d+)\]", said[1])
-    assert sorted(index for batch in batches for index in map(int, batch.split(","))) == list(range(8))
+    batches = [list(map(int, batch.split(","))) for batch in re.findall(r"\[(\d+(?:, \d+)*)\]", printed)]
+    assert printed.startswith("0 4950.0\n1 4950.0\n") or name != "loader"
+    assert sorted(sum(batches, [])) == list(range(8)) or name != "ranks"  # noqa: RUF017
+    if name == "torchdata":
+        whole = [list(batch) for batch in Sampler(cardinality=24, global_batch_size=6, seed_token=bytes(32))]
+        assert batches == [whole[0][:3], whole[1][:3], whole[2][4:], whole[3][4:]]
