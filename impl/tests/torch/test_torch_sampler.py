@@ -14,6 +14,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+import torch
 from torch.utils.data import DataLoader
 
 from impl.failure import ContractFailure
@@ -109,13 +110,15 @@ def test_no_program_of_the_page_is_longer_than_ten_lines() -> None:
     assert max(lengths) <= 10
 
 
-@pytest.mark.parametrize("program", BLOCKS, ids=["loader", "ranks", "restart", *LIBRARIES])
+@pytest.mark.parametrize("program", BLOCKS, ids=["loader", "cuda", "ranks", "restart", *LIBRARIES])
 def test_every_program_of_the_page_runs(
     program: str, tmp_path: Path, package: Callable[[str], ModuleType], request: pytest.FixtureRequest
 ) -> None:
     name = request.node.callspec.id
     if name in LIBRARIES:
         package(name)
+    if name == "cuda" and not torch.cuda.is_available():
+        pytest.skip("not run: no CUDA device")
     printed = said(program, tmp_path)
     # Two processes may write into one line.
     batches = [list(map(int, batch.split(","))) for batch in re.findall(r"\[(\d+(?:, \d+)*)\]", printed)]
