@@ -7,12 +7,16 @@ from dataclasses import fields, replace
 from hashlib import sha256
 from typing import Any, Final
 
-from torch.utils.data import Sampler as TorchSampler
-
 from impl.arguments import Judge
 from impl.vectorized.preimages import octets
 from impl.vectorized.records import OPERATOR, Cursor
 from impl.vectorized.sampler import Sampler
+
+try:
+    from torch.utils.data import Sampler as TorchSampler
+except ModuleNotFoundError as missing:
+    said = "tallystick.torch needs PyTorch: pip install 'tallystick[torch]'"
+    raise ModuleNotFoundError(said, name="torch") from missing
 
 _ARGUMENTS: Final = Judge(OPERATOR)
 # What may be another one when a run goes on: where it is, and how many ranks share the work.
