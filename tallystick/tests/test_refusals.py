@@ -340,3 +340,23 @@ def test_a_sampler_is_iterated_from_its_cursor_to_the_end_of_the_epoch(place: in
         assert {batch.cursor_next.epoch for batch in batches[:-1]} <= {3}
         assert batches[-1].cursor_next == Cursor(4, 0)
         assert all(type(index) is int for batch in batches for index in batch)
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"profile": "quik"}, "profile must be one of quick, standard, golden: got 'quik'; did you mean 'quick'?"),
+        ({"wire": "xml"}, "wire must be one of json, cbor: got 'xml'"),
+        ({"sandbox": True}, "sandbox must be one of none, bwrap: got True"),
+        ({"backend": 7}, "backend must be a str: got 7; python:module:object names a Python object"),
+        ({"jobs": 0}, "jobs must be an integer from 1 up: got 0"),
+        ({"timeout": 0}, "timeout must be a number of seconds above 0: got 0"),
+        ({"select": "Emit"}, "select must be a list of texts: got 'Emit'; write ['Emit']"),
+        ({"require": ["Batch.Bild"]}, "got 'Batch.Bild'; did you mean 'Batch.Build'?"),
+        ({"profile": "quick", "select": ["no-such-check"]}, "select must match a check: got ['no-such-check']; `tally"),
+    ],
+)
+def test_a_trial_with_wrong_arguments_gets_its_sentence(given: dict[str, Any], sentence: str) -> None:
+    with pytest.raises((TypeError, ValueError)) as caught:
+        tallystick.run_trial(**given)
+    assert sentence in str(caught.value)
