@@ -53,8 +53,8 @@ def tests(session: nox.Session) -> None:
 
 @nox.session(python=TORCH_PYTHON)
 def torch(session: nox.Session) -> None:
-    """Run the tests that need torch: .pt batch files, and the PyTorch wrappers of the examples."""
-    install(session, ".[dev,torch]")
+    """Run the tests that need torch: .pt batch files, the batch sampler, and the programs of docs/pytorch.md."""
+    install(session, ".[dev,torch,loaders]")
     session.run("pytest", "-q", "impl/tests/torch", *session.posargs, env=in_memory())
 
 
@@ -65,6 +65,13 @@ def lint(session: nox.Session) -> None:
     session.run("ruff", "check", ".")
     session.run("mypy")
     session.run("tally", "lint")
+
+
+@nox.session
+def docs(session: nox.Session) -> None:
+    """Make the API reference of `tallystick` from its docstrings, as HTML in build/reference."""
+    install(session, ".[dev]")
+    session.run("python", str(Path(".ci") / "reference.py"), "build/reference")
 
 
 @nox.session

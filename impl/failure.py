@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Final
+from typing import Final, Self
 
 from impl.types import bytes32, uint64
 
@@ -63,19 +63,60 @@ RECORD_FIELDS: Final[Mapping[str, object]] = MappingProxyType(
 
 
 class ContractFailure(Exception):
-    """A refusal that the contract declares: `code` from the registry, `data` the whole failure record."""
+    """A refusal that the contract declares.
 
-    def __init__(self, code: str, data: Mapping[str, object]) -> None:
-        super().__init__(code)
+    `code` is the code of the registry, `data` the whole failure record. `sentence` is for people and never on a wire:
+    the field, what is allowed, the value given and what to do; empty where the caller is no person. A failure of a
+    wrong type is a TypeError too, one of a wrong value a ValueError, one of a queue that stays empty a TimeoutError. It
+    can be pickled. Source: `spec/errors.yaml`.
+
+    >>> import tallystick
+    >>> try:
+    ...     tallystick.Sampler(cardinality=8, global_batch_size=4, seed_token=bytes(32), rank=3, world_size=2)
+    ... except tallystick.ContractFailure as failure:
+    ...     print(failure)
+    ...     print(failure.code, failure.number, failure.data["failure_operator"])
+    rank must be below world_size: got 3 of 2 (CONTRACT_VIOLATION)
+    CONTRACT_VIOLATION 1801 UML_OS.Data.NextBatch_v2
+    """
+
+    def __init__(self, code: str, data: Mapping[str, object], sentence: str = "") -> None:
+        super().__init__(f"{sentence} ({code})" if sentence else code)
         self.code = code
         self.data = dict(data)
+        self.sentence = sentence
 
     @property
     def number(self) -> int:
         """The number of the code in the error registry."""
         return NUMBERS[self.code]
 
+    def saying(self, sentence: str) -> Self:
+        """Return this failure with a sentence, where it has none yet."""
+        if not self.sentence:
+            self.sentence = sentence
+            self.args = (f"{sentence} ({self.code})",)
+        return self
 
-def default_failure(code: str, operator: str) -> ContractFailure:
+    def __reduce__(self) -> tuple[object, ...]:
+        # The worker of a DataLoader or of a process pool sends its failure to the process that waits.
+        return _bare, (type(self), self.args), dict(self.__dict__)
+
+
+def _bare(kind: type[ContractFailure], args: tuple[object, ...]) -> ContractFailure:
+    failure = kind.__new__(kind)
+    failure.args = args
+    return failure
+
+
+class WrongType(ContractFailure, TypeError):
+    """A refusal of a value that is of no allowed type."""
+
+
+class WrongValue(ContractFailure, ValueError):
+    """A refusal of a value that is too small, too long or otherwise not allowed."""
+
+
+def default_failure(code: str, operator: str, sentence: str = "") -> ContractFailure:
     """Return a failure with the default record {failure_code, failure_operator}."""
-    return ContractFailure(code, {"failure_code": code, "failure_operator": operator})
+    return ContractFailure(code, {"failure_code": code, "failure_operator": operator}, sentence)

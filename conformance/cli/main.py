@@ -43,6 +43,8 @@ COMMANDS: Final = {
     "certify": "challenge a backend, and sign a certificate",
     "verify": "check a certificate",
     "keys": "make keys to sign certificates with",
+    "docs": "list the pages of the documentation, or print one",
+    "examples": "copy the example programs to a folder",
 }
 
 

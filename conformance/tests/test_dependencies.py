@@ -20,7 +20,7 @@ declared: Callable[..., dict[str, str]] = LOWEST["declared"]
 normalized: Callable[[str], str] = LOWEST["normalized"]
 PINNED: dict[str, str] = LOWEST["pinned"]()
 OWN = {"pip"}  # every environment brings its own
-ALL = {name: bounds for name, bounds in declared("duckdb", "torch", "dev").items() if name not in OWN}
+ALL = {name: bounds for name, bounds in declared("duckdb", "torch", "loaders", "dev").items() if name not in OWN}
 # Projects whose modules have another name.
 PROJECTS = {"yaml": "pyyaml", "cel_expr_python": "cel-expr-python"}
 

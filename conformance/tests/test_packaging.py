@@ -45,6 +45,35 @@ for name in ("reference", "python:mine"):
     command = resolve(name, find_suite("", Path.cwd()))
     print(Process(command.arguments, DIALECTS["json"], 30.0, command.environment, 30.0, command.folder).hello().name)
 """
+USERS_PROJECT = """\
+import numpy as np
+
+import tallystick
+from tallystick import ContextStream, ContractFailure, Cursor, Sampler
+from tallystick.stream import ListedTokens, Model
+
+
+def epoch(samples: int, cursor: Cursor) -> list[list[int]]:
+    size, token = np.int64(samples), bytes(32)
+    sampler = Sampler(cardinality=size, global_batch_size=4, seed_token=token, rank=0, stage_type="eval", cursor=cursor)
+    return [list(batch) for batch in sampler]
+
+
+def saved(folder: str) -> bytes:
+    stream = ContextStream(ListedTokens(range(64)), cms_frequencies=[1, 8])
+    chunk = stream.next_chunk(8)
+    assert chunk is not None and chunk.tokens[0] == 0
+    stream.advance(1)
+    tallystick.save_checkpoint(stream, folder, "latest", Model(1, b"weights"))
+    return tallystick.restore_checkpoint(ListedTokens(range(64)), folder, "latest").model.state
+
+
+try:
+    epoch(7, Cursor(0, 9))
+except ContractFailure as failure:
+    code: str = failure.code
+print(sorted(sum(epoch(7, Cursor(0, 4)), [1])))
+"""
 Tool = Callable[[str], str]
 
 
@@ -162,6 +191,28 @@ def test_the_wheel_finds_the_pages_that_other_commands_need(installed: Path, for
     assert (foreign / "backend" / "backend.py").is_file()
 
 
+def test_the_pages_and_examples_come_with_the_wheel(installed: Path, tmp_path: Path) -> None:
+    tally, python = installed / "bin" / "tally", installed / "bin" / "python"
+    assert "context-streams      Context streams" in must([tally, "docs"], tmp_path)
+    shown = must([tally, "docs", "context-streams"], tmp_path)
+    assert shown.strip() == (ROOT / "docs" / "context-streams.md").read_text("utf-8").strip()
+    must([tally, "examples", "mine"], tmp_path)
+    assert must([python, "mine/checkpoint/toy_kernel.py", "saved"], tmp_path).endswith("the same trace\n")
+    assert (tmp_path / "saved" / "12").is_dir()
+    again = run([tally, "examples", "mine"], tmp_path)
+    assert (again.returncode, "the folder is not empty" in again.stderr) == (2, True)
+
+
+def test_a_users_project_passes_a_strict_type_checker(installed: Path, tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(USERS_PROJECT)
+    python = installed / "bin" / "python"
+    assert must([python, "mine.py"], tmp_path) == "[1, 4, 5, 6]\n"
+    checked: list[str | Path] = [sys.executable, "-m", "mypy", "--strict", "--python-executable", python, "mine.py"]
+    assert "Success" in must(checked, tmp_path)
+    (tmp_path / "mine.py").write_text(USERS_PROJECT.replace("rank=0", "rank='0'"))
+    assert 'incompatible type "str"' in run(checked, tmp_path).stdout
+
+
 def test_a_certificate_is_verified_by_the_wheel_in_any_folder(installed: Path, foreign: Path, tmp_path: Path) -> None:
     certifier(tmp_path, shipped_library())
     command: list[str | Path] = [installed / "bin" / "tally", "verify", tmp_path / "acme.zip"]
@@ -199,12 +250,14 @@ def test_the_wheel_holds_the_house_its_data_and_no_tests(built: Path) -> None:
         names = set(wheel.namelist())
     # Of the reports, what commands read; the reports on the bundled backends are for visitors of the repository.
     reports = {file.relative_to(ROOT).as_posix() for file in (ROOT / "reports").glob("*.json")}
-    data = {f"conformance/_data/{name}" for name in (*tracked("spec", "vectors", "checks"), *reports, "tally.toml")}
-    code = {name for name in tracked("conformance", "impl") if "/tests/" not in name}
+    folders = ("spec", "vectors", "checks", "docs", "examples")
+    data = {f"conformance/_data/{name}" for name in (*tracked(*folders), *reports)}
+    data |= {f"conformance/_data/{name}" for name in ("tally.toml", "README.md", "CHANGELOG.md")}
+    code = {name for name in tracked("conformance", "impl", "tallystick") if "/tests/" not in name}
     # A developer's own last run lies in reports/last; a fresh clone has none.
     inside = {name for name in names if ".dist-info/" not in name and "/reports/last/" not in name}
     assert inside == data | code
-    assert {"impl/javascript/serve.js", "conformance/_data/spec/contracts.lock"} <= inside
+    assert {"impl/javascript/serve.js", "conformance/_data/spec/contracts.lock", "tallystick/py.typed"} <= inside
 
 
 def test_the_sdist_holds_what_tests_and_chores_need(built: Path) -> None:
@@ -212,7 +265,7 @@ def test_the_sdist_holds_what_tests_and_chores_need(built: Path) -> None:
     with tarfile.open(file) as sdist:
         names = {name.partition("/")[2] for name in sdist.getnames()}
     data = ("checks", "spec", "vectors", "reports")
-    wanted = tracked(*data, "conformance", "impl", "docs", "examples", "benchmarks", ".ci")
+    wanted = tracked(*data, "conformance", "impl", "tallystick", "docs", "examples", "benchmarks", ".ci")
     assert wanted - names == set()
     single = {"noxfile.py", "conftest.py", "tally.toml", "pyproject.toml", "LICENSE", "CHANGELOG.md", "CONTRIBUTING.md"}
     assert single <= names
@@ -220,6 +273,7 @@ def test_the_sdist_holds_what_tests_and_chores_need(built: Path) -> None:
 
 def test_no_module_outside_the_tests_needs_them() -> None:
     """The wheel leaves them out."""
-    files = (file for folder in ("conformance", "impl") for file in (ROOT / folder).rglob("*.py"))
+    folders = ("conformance", "impl", "tallystick")
+    files = (file for folder in folders for file in (ROOT / folder).rglob("*.py"))
     found = [file for file in files if "tests" not in file.parts and ".tests" in file.read_text("utf-8")]
     assert found == []

@@ -15,16 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from shop import DECLARATION, write_shop
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-
-from examples.batch.shop import DECLARATION, write_shop
-from impl.vectorized.batch import Builder, Limits, flatten
-from impl.vectorized.batch.adjacency import masks
-from impl.vectorized.batch.builder import TrainingBatch
-from impl.vectorized.batch.front import HashEmbedder, open_database
-from impl.vectorized.batch.front.columns import write_tables
-from impl.vectorized.batch.model import Column, Table
+from tallystick import BatchBuilder, open_database
+from tallystick.batch import Column, HashEmbedder, Table, TrainingBatch, masks, write_tables
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 NOW = int((datetime(2023, 9, 1, tzinfo=UTC) - EPOCH) / timedelta(microseconds=1))
@@ -44,19 +38,16 @@ def main(folder: Path) -> None:
     print(f"embedding tables: {tables.columns.shape} columns, {tables.categories.shape} categories, "
           f"{tables.texts.shape} texts")  # fmt: skip
     # From here on the texts are read from the mapped file.
-    flat = flatten(replace(database, text_embeddings=tables.texts))
-    builder = Builder(flat)
-    batch = builder.batch(
-        builder.target("orders", "total"),
-        SEEDS,
-        [NOW] * len(SEEDS),
-        Limits(LENGTH, max_hops=3, child_width=6, strict=True),
+    mapped = replace(database, text_embeddings=tables.texts)
+    builder = BatchBuilder(
+        mapped, "orders", "total", sequence_length=LENGTH, max_hops=3, child_width=6, cutoff="strict"
     )
+    batch = builder.batch(SEEDS, [NOW] * len(SEEDS))
     for name in TrainingBatch.__slots__:
         tensor = getattr(batch, name)
         print(f"{name:<24}{tensor.dtype!s:<9}{list(tensor.shape)}")
     print()
-    for line in sequence_lines(batch, SHOWN, flat.tables, tables.categories.shape[0]):
+    for line in sequence_lines(batch, SHOWN, database.tables, tables.categories.shape[0]):
         print(line)
     picture(batch, SHOWN, folder / "masks.svg")
 

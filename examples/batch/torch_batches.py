@@ -16,32 +16,28 @@ from torch import Tensor
 from torch.nn import functional
 from torch.utils.data import DataLoader, IterableDataset, get_worker_info
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+sys.path.insert(0, str(Path(__file__).resolve().parent))  # for who imports this file
 
-from examples.batch.shop import DECLARATION, write_shop
-from impl.vectorized import Sampler
-from impl.vectorized.batch import Builder, Limits, flatten
-from impl.vectorized.batch.front import open_database
+from shop import DECLARATION, write_shop
+
+from tallystick import BatchBuilder, Sampler, open_database
 
 NUMERICAL, BOOLEAN, CATEGORICAL = 1, 3, 4
 Batch = dict[str, Tensor]
 
 
 class TrainingBatches(IterableDataset[Batch]):
-    """Give the batches of one task over seed rows, in the order of the rows given.
+    """Give the batches of a builder over seed rows, in the order of the rows given.
 
     Tensors have the seed's names; uint16 and uint32, which PyTorch hardly computes with, become int64.
     """
 
     def __init__(
-        self, builder: Builder, task: tuple[str, str], seeds: Sequence[tuple[int, int | None]], batch_size: int,
-        limits: Limits,
-    ) -> None:  # fmt: skip
+        self, builder: BatchBuilder, seeds: Sequence[tuple[int, int | None]], batch_size: int
+    ) -> None:
         super().__init__()
         self._builder = builder
-        self._target = builder.target(*task)
         self._batches = [seeds[at : at + batch_size] for at in range(0, len(seeds), batch_size)]
-        self._limits = limits
 
     def __iter__(self) -> Iterator[Batch]:
         """Return this worker's batches: each n-th one."""
@@ -49,7 +45,7 @@ class TrainingBatches(IterableDataset[Batch]):
         first, step = (0, 1) if worker is None else (worker.id, worker.num_workers)
         for seeds in self._batches[first::step]:
             rows, times = [row for row, _ in seeds], [time for _, time in seeds]
-            made = self._builder.batch(self._target, rows, times, self._limits)
+            made = self._builder.batch(rows, times)
             yield {field.name: as_torch(getattr(made, field.name)) for field in fields(made)}
 
 
@@ -105,13 +101,13 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         write_shop(Path(folder) / "shop.db")
         database = open_database(Path(folder) / "shop.db", DECLARATION)
-    builder = Builder(flatten(database))
+    builder = BatchBuilder(database, "orders", "total", sequence_length=128, max_hops=2, cutoff="strict")
     orders = next(table for table in database.tables if table.name == "orders")
     times = orders.columns[orders.place("placed")].values
     sampler = Sampler(cardinality=orders.row_count, global_batch_size=16, seed_token=bytes(32))
-    rows = [int(row) for batch in sampler.batches() for row in batch.batch_sample_indices]
+    rows = [row for batch in sampler for row in batch]
     seeds = [(row, int(times[row])) for row in rows]
-    dataset = TrainingBatches(builder, ("orders", "total"), seeds, 16, Limits(128, max_hops=2, strict=True))
+    dataset = TrainingBatches(builder, seeds, 16)
     model = MeanOfCells(sum(len(table.columns) for table in database.tables))
     optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
     for step, batch in enumerate(DataLoader(dataset, batch_size=None)):

@@ -7,32 +7,26 @@ the container leaves, byte for byte, the trace of a run that was never stopped (
 import sys
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from impl.reference import backend
-from impl.reference.canonical_cbor import encode_canonical
-from impl.reference.checkpoint.manifest import (
-    checkpoint_merkle_root,
-    optimizer_state_root_hash,
-    shards_of,
-    tensors_root_hash,
-)
-from impl.reference.checkpoint.schema import REQUIRED
+from tallystick import Cursor, Sampler, read_container, write_container
+from tallystick.checkpoint import REQUIRED, decode_cursors, encode_canonical, encode_cursors, roots_of
 
 DATASET = "numbers"
 CARDINALITY = 37
 TOKEN = sha256(b"the run's replay token").digest()
 MANIFEST_HASH = sha256(b"the run's manifest").digest()
-MANIFEST = {
-    "datasets": {
-        DATASET: {"id": DATASET, "version": "1", "hash": sha256(b"data").digest(), "cardinality": CARDINALITY}
-    },
-    "global_batch_size": 5,
-    "data": {"sampler_block_size": 8},
-}
+SAMPLER = Sampler(
+    cardinality=CARDINALITY,
+    global_batch_size=5,
+    seed_token=TOKEN,
+    manifest_hash=MANIFEST_HASH,
+    dataset_key=DATASET,
+    block_size=8,
+)
 PARAMETERS = "tensors/rank=0/shard=0.bin"
 OPTIMIZER = "optimizer/rank=0/state.bin"
 CURSORS = "data/cursors.cbor"
@@ -45,38 +39,24 @@ class Kernel:
 
     t: int
     counters: tuple[int, ...]
-    cursor: tuple[int, int]
+    cursor: Cursor
     trace_tail_hash: bytes
 
 
-START = Kernel(t=0, counters=(0,) * CARDINALITY, cursor=(0, 0), trace_tail_hash=bytes(32))
+START = Kernel(t=0, counters=(0,) * CARDINALITY, cursor=Cursor(0, 0), trace_tail_hash=bytes(32))
 
 
 def step(kernel: Kernel) -> tuple[Kernel, bytes]:
     """Take one step; return the kernel after it and the bytes of its trace record."""
-    epoch, index = kernel.cursor
-    batch = backend.call(
-        "UML_OS.Data.NextBatch_v2",
-        {
-            "manifest": MANIFEST,
-            "dataset_key": DATASET,
-            "world_size": 1,
-            "rank": 0,
-            "stage_type": "train",
-            "cursor_in": {"epoch": epoch, "global_index": index},
-            "kernel_replay_token": TOKEN,
-            "manifest_hash": MANIFEST_HASH,
-            "t": kernel.t,
-        },
-    )
+    batch = SAMPLER.batch_at(kernel.cursor, kernel.t)
     counters = list(kernel.counters)
-    for sample in batch["batch_sample_indices"]:
+    for sample in batch:
         counters[sample] = (counters[sample] * 3 + kernel.t + 1) % 251
-    record = encode_canonical([batch["trace_record"], sha256(bytes(counters)).digest()])
+    record = encode_canonical([asdict(batch.trace_record), sha256(bytes(counters)).digest()])
     after = Kernel(
         t=kernel.t + 1,
         counters=tuple(counters),
-        cursor=(batch["cursor_next"]["epoch"], batch["cursor_next"]["global_index"]),
+        cursor=batch.cursor_next,
         trace_tail_hash=sha256(kernel.trace_tail_hash + record).digest(),
     )
     return after, record
@@ -93,26 +73,18 @@ def run(kernel: Kernel, steps: int) -> tuple[Kernel, list[bytes]]:
 
 def save(kernel: Kernel, root: Path, previous: bytes | None = None) -> bytes:
     """Write the container named after the step, chained to the one before; return its checkpoint_hash."""
-    epoch, index = kernel.cursor
-    cursors = {DATASET: {"epoch": epoch, "global_index": index}}
     files = {
         PARAMETERS: bytes(kernel.counters),
         OPTIMIZER: kernel.t.to_bytes(8, "little"),
-        CURSORS: backend.call("UML_OS.Data.EncodeCursors_v1", {"cursors": cursors})["cursors_cbor"],
+        CURSORS: encode_cursors(cursors={DATASET: kernel.cursor}).cursors_cbor,
         "rng/state.cbor": encode_canonical(["rng_state", 0, 0, 0, 0, 0, 0]),
         "tmmu/plan.cbor": encode_canonical([]),
         "artifacts/artifact_index.cbor": encode_canonical([]),
     }
     files[LINK] = encode_canonical(_link(_header(kernel, files, previous)))
-    params = {
-        "root": str(root),
-        "name": str(kernel.t),
-        "header": _header(kernel, files, previous),
-        "files": files,
-        "manifest": {"dataset_snapshot_id": "toy", "artifact_index_hash": bytes(32)},
-    }
-    written: bytes = backend.call("UML_OS.Checkpoint.WriteContainer_v1", params)["checkpoint_hash"]
-    return written
+    header = _header(kernel, files, previous)
+    manifest = {"dataset_snapshot_id": "toy", "artifact_index_hash": bytes(32)}
+    return write_container(root, str(kernel.t), header=header, files=files, manifest=manifest).checkpoint_hash
 
 
 def load(root: Path, t: int, previous: bytes | None = None) -> Kernel:
@@ -120,22 +92,18 @@ def load(root: Path, t: int, previous: bytes | None = None) -> Kernel:
     expected = {"run_id": "toy", "replay_token": TOKEN, "manifest_hash": MANIFEST_HASH}
     if previous is not None:
         expected["checkpoint_hash_prev"] = previous
-    params = {"root": str(root), "name": str(t), "stage": "train", "expected": expected}
-    answer = backend.call("UML_OS.Checkpoint.ReadContainer_v1", params)
-    files, header = answer["files"], answer["header"]
-    decoded = backend.call("UML_OS.Data.DecodeCursors_v1", {"cursors_cbor": files[CURSORS]})
-    cursor = decoded["cursors"][DATASET]
+    restored = read_container(root, str(t), expected=expected)
+    files, header = restored.files, restored.header
     return Kernel(
         t=int.from_bytes(files[OPTIMIZER], "little"),
         counters=tuple(files[PARAMETERS]),
-        cursor=(cursor["epoch"], cursor["global_index"]),
+        cursor=decode_cursors(cursors_cbor=files[CURSORS]).cursors[DATASET],
         trace_tail_hash=header["trace_tail_hash_at_checkpoint"],
     )
 
 
 def _header(kernel: Kernel, files: Mapping[str, bytes], previous: bytes | None) -> dict[str, Any]:
     """Return the header; hashes of what a toy has not are those of their own names."""
-    shards = shards_of(files)
     header: dict[str, Any] = {name: sha256(name.encode()).digest() for name in REQUIRED}
     header |= {
         "tenant_id": "example",
@@ -146,9 +114,7 @@ def _header(kernel: Kernel, files: Mapping[str, bytes], previous: bytes | None) 
         "t": kernel.t,
         "manifest_hash": MANIFEST_HASH,
         "trace_tail_hash_at_checkpoint": kernel.trace_tail_hash,
-        "checkpoint_merkle_root": checkpoint_merkle_root(shards),
-        "tensors_root_hash": tensors_root_hash(shards),
-        "optimizer_state_root_hash": optimizer_state_root_hash(shards),
+        **roots_of(files),
     }
     return header if previous is None else {**header, "checkpoint_hash_prev": previous}
 

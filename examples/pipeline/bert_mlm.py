@@ -6,15 +6,14 @@ from typing import Any
 import numpy as np
 from example_text import text_of
 
-from impl.reference.pipeline.provider import DataProviderBase, FileRandom
-from impl.reference.pipeline.refusal import Refusal
-from impl.reference.pipeline.samples import mask_tokens
+from tallystick import DataProvider
+from tallystick.queue import FileRandom, Refusal, mask_tokens
 
 SPECIAL = ["[PAD]", "[CLS]", "[SEP]", "[MASK]"]
 PAD, CLS, SEP, MASK = range(4)
 
 
-class BertProvider(DataProviderBase):
+class BertProvider(DataProvider):
     """Sample sentences as [CLS] words [SEP], padded to `block_size`."""
 
     def __init__(self, *arguments: Any, **config: Any) -> None:

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from example_text import text_of
 
-from impl.reference.pipeline.provider import DataProviderBase, FileRandom
-from impl.reference.pipeline.samples import CharTokenizer, mask_tokens, next_span, require_spans
+from tallystick import DataProvider
+from tallystick.queue import CharTokenizer, FileRandom, mask_tokens, next_span, require_spans
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class Stage:
 STAGES = (Stage(0.5, 0.05, 0.2), Stage(0.3, 0.2, 0.5), Stage(0.2, 0.5, 0.9))
 
 
-class CharDiffusionProvider(DataProviderBase):
+class CharDiffusionProvider(DataProvider):
     """Choose a stage for every batch and a masking probability for every span; targets are the whole spans."""
 
     def __init__(self, *arguments: Any, **config: Any) -> None:

@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 from example_text import text_of
 
-from impl.reference.pipeline.provider import DataProviderBase, FileRandom
-from impl.reference.pipeline.samples import CharTokenizer, next_span, require_spans
+from tallystick import DataProvider
+from tallystick.queue import CharTokenizer, FileRandom, next_span, require_spans
 
 
-class CharProvider(DataProviderBase):
+class CharProvider(DataProvider):
     """Sample spans of `block_size` characters; `--block_size` and `--target_size` are required."""
 
     def __init__(self, *arguments: Any, **config: Any) -> None:

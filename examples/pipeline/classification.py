@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 from example_text import sentences
 
-from impl.reference.pipeline.provider import DataProviderBase, FileRandom
-from impl.reference.pipeline.samples import CachedTokenizer, CharTokenizer, stratified_indices
+from tallystick import DataProvider
+from tallystick.queue import CachedTokenizer, CharTokenizer, FileRandom, stratified_indices
 
 PAD = 0
 
 
-class ClassificationProvider(DataProviderBase):
+class ClassificationProvider(DataProvider):
     """Sample sentences with their mood; the input is as long as `block_size`, or 64 characters."""
 
     def __init__(self, *arguments: Any, **config: Any) -> None:

@@ -9,10 +9,10 @@ from char_lm import CharProvider
 from classification import ClassificationProvider
 from token_classification import TokenClassificationProvider
 
-from impl.reference.pipeline.command_line import prepare, provider_arguments, provider_parser
-from impl.reference.pipeline.provider import DataProviderBase
+from tallystick import DataProvider
+from tallystick.queue import prepare, provider_arguments, provider_parser
 
-DATASETS: dict[str, type[DataProviderBase]] = {
+DATASETS: dict[str, type[DataProvider]] = {
     "char_lm": CharProvider,
     "char_diffusion": CharDiffusionProvider,
     "bert_mlm": BertProvider,
@@ -21,7 +21,7 @@ DATASETS: dict[str, type[DataProviderBase]] = {
 }
 
 
-def make(options: Namespace) -> DataProviderBase:
+def make(options: Namespace) -> DataProvider:
     """Build the provider that the command line names."""
     return DATASETS[options.dataset](**provider_arguments(options))
 

@@ -6,15 +6,15 @@ from typing import Any
 import numpy as np
 from example_text import MOODS, OBJECTS, SUBJECTS, VERBS, sentences
 
-from impl.reference.pipeline.provider import DataProviderBase, FileRandom
-from impl.reference.pipeline.samples import IGNORED
+from tallystick import DataProvider
+from tallystick.queue import IGNORED, FileRandom
 
 PAD = 0
 LABELS = ["SUBJECT", "VERB", "OBJECT", "MANNER"]
 PARTS = [SUBJECTS, VERBS, OBJECTS, [manner for mood in MOODS.values() for manner in mood]]
 
 
-class TokenClassificationProvider(DataProviderBase):
+class TokenClassificationProvider(DataProvider):
     """Sample sentences of at most `block_size` words, with one label for each."""
 
     def __init__(self, *arguments: Any, **config: Any) -> None:

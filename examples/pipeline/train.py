@@ -4,8 +4,7 @@ import argparse
 import json
 import sys
 
-from impl.reference.pipeline.consumer import DatasetConsumer
-from impl.reference.pipeline.refusal import Refusal
+from tallystick import ContractFailure, DatasetConsumer
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -23,8 +22,8 @@ def main(arguments: list[str] | None = None) -> int:
             fields = dict(zip("xy", batch, strict=True)) if isinstance(batch, tuple) else batch
             shapes = ", ".join(f"{name} {array.dtype}{list(array.shape)}" for name, array in fields.items())
             print(f"batch {number}: {shapes}, sum {sum(int(array.sum()) for array in fields.values())}")
-    except Refusal as refusal:
-        print(f"{refusal.code}: {refusal}", file=sys.stderr)
+    except ContractFailure as failure:
+        print(failure, file=sys.stderr)
         return 1
     print(json.dumps(consumer.stats()["splits"][options.split]))
     return 0

@@ -13,13 +13,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Final, Literal, Protocol
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-
-from impl.reference.stream.context_stream import ContextStream, TokenChunk, firing_counts
-from impl.reference.stream.restore import open_source, restore_checkpoint
-from impl.reference.stream.stream_checkpoint import Model as SavedModel
-from impl.reference.stream.stream_checkpoint import save_checkpoint
-from impl.reference.stream.token_file import SourceDeclaration
+from tallystick import ContextStream, restore_checkpoint, save_checkpoint
+from tallystick.stream import ListedTokens, TokenChunk, firing_counts
+from tallystick.stream import Model as SavedModel
 
 Phase = Literal["Build", "Test", "Stream"]
 Context = tuple[int, ...]
@@ -108,7 +104,7 @@ class Conductor:
     def save(self, folder: Path, name: str) -> None:
         """Save model, context and stream in one atomic operation."""
         state = json.dumps({"model": self.model.state().decode(), "context": self.context}).encode()
-        save_checkpoint(self.stream, str(folder), name, SavedModel(self.pulse.id, state))
+        save_checkpoint(self.stream, folder, name, SavedModel(self.pulse.id, state))
 
     def _step(self) -> bool:
         chunk = self.stream.next_chunk(CHUNK_SIZE)
@@ -126,27 +122,27 @@ class Conductor:
 
     def _observe(self, chunk: TokenChunk) -> None:
         count = len(chunk.tokens)
-        counted = firing_counts(clock=self.clock, chunk_size=count, cms_frequencies=list(FREQUENCIES)).counts
+        counted = firing_counts(clock=self.clock, chunk_size=count, cms_frequencies=FREQUENCIES)
         self.fired = [before + more for before, more in zip(self.fired, counted, strict=True)]
         self.clock += count
 
 
-def text_source() -> SourceDeclaration:
-    """Declare the example's text, whose documents are its sentences."""
+def text_source() -> ListedTokens:
+    """Return the example's text, whose documents are its sentences."""
     tokens = list(TEXT.encode())
     ends = [place + 1 for place, token in enumerate(tokens) if token == ord(".")]
-    return SourceDeclaration(kind="tokens", tokens=tokens, boundaries=ends, on_end="wrap")
+    return ListedTokens(tokens, boundaries=ends)
 
 
 def begun() -> Conductor:
     """Return a Conductor with a new model at the beginning of the text."""
-    stream = ContextStream(open_source(text_source(), None), cms_frequencies=FREQUENCIES)
+    stream = ContextStream(text_source(), cms_frequencies=FREQUENCIES)
     return Conductor(stream, FollowerCounts())
 
 
 def resumed(folder: Path, name: str) -> Conductor:
     """Return a Conductor whose model, context and stream go on from a checkpoint."""
-    restored = restore_checkpoint(text_source(), str(folder), name, cms_frequencies=FREQUENCIES)
+    restored = restore_checkpoint(text_source(), folder, name, cms_frequencies=FREQUENCIES)
     state = json.loads(restored.model.state)
     model = FollowerCounts.from_state(state["model"].encode())
     return Conductor(restored.stream, model, Pulse(restored.model.pulse_id), tuple(state["context"]))
@@ -154,7 +150,6 @@ def resumed(folder: Path, name: str) -> Conductor:
 
 def main(folder: Path) -> None:
     """Run the three phases, interrupted in the first one, and show what came of it; makes the folder, if need be."""
-    folder = folder.resolve()
     folder.mkdir(parents=True, exist_ok=True)
     first = begun()
     first.run({"Build": 6})

@@ -15,8 +15,8 @@ from examples.stream.conductor import (
     main,
     resumed,
 )
-from impl.reference.stream.context_stream import ContextStream
-from impl.reference.stream.token_sources import ListedTokens
+from impl.library.stream import ContextStream
+from impl.library.token_sources import ListedTokens
 
 
 class Listening:

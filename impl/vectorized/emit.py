@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, Literal
 
+from impl.arguments import MAX_UINT64
 from impl.failure import NUMBERS, default_failure
 from impl.types import Value, bytes32, uint32, uint64
 from impl.vectorized.preimages import MAP, UINT, boolean, head, octets, text
-from impl.vectorized.records import UINT64_MAX
 
 Severity = Literal["ERROR", "FATAL"]
 
@@ -166,7 +166,7 @@ def _registered(code_id: str, diagnostics: dict[object, object]) -> bool:
 def _has_type(item: object, kind: type[int] | type[str]) -> bool:
     if kind is str:
         return isinstance(item, str)
-    return isinstance(item, int) and not isinstance(item, bool) and 0 <= item <= UINT64_MAX
+    return isinstance(item, int) and not isinstance(item, bool) and 0 <= item <= MAX_UINT64
 
 
 def _encoded(item: object) -> bytes:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
+from impl.arguments import MAX_UINT64
 from impl.failure import default_failure
 from impl.types import bytes16, uint64
 from impl.vectorized.affine import MAX_BLOCK_LENGTH
 from impl.vectorized.block_order import Epoch, Placement
-from impl.vectorized.records import UINT64_MAX, BlockOrder, OriginalIndex, RunEnd, RunHeader, RunSummary, TraceRecord
+from impl.vectorized.records import BlockOrder, OriginalIndex, RunEnd, RunHeader, RunSummary, TraceRecord
 
 PERMUTE: Final = "UML_OS.Data.SeededBlockPermute_v1"
 MAP: Final = "UML_OS.Data.SeededIntraBlockMap_v1"
@@ -54,7 +55,7 @@ def summarize_run(
 ) -> RunSummary:
     """Return the run header and the run end; a total above 2^64-1 is COUNTER_OVERFLOW (seed 000 §7; N33)."""
     total = sum(record.produced_count for record in trace_records)
-    if total > UINT64_MAX:
+    if total > MAX_UINT64:
         raise default_failure("COUNTER_OVERFLOW", OPERATOR)
     final_epoch = trace_records[-1].cursor_after.epoch if trace_records else 0
     per_stage = {stage: stage == "train" for stage in ("train", "eval", "infer")}

@@ -9,9 +9,17 @@ from impl.types import bytes32, uint32, uint64
 from impl.vectorized import preimages
 from impl.vectorized.arrays import Recent
 from impl.vectorized.block_order import Epoch, Placement
-from impl.vectorized.records import Batch, Cursor, DataSection, Manifest, SamplingMetadata, TraceRecord, refusal
+from impl.vectorized.records import (
+    OPERATOR,
+    Batch,
+    Cursor,
+    DataSection,
+    Manifest,
+    SamplingMetadata,
+    TraceRecord,
+    refusal,
+)
 
-OPERATOR: Final = "UML_OS.Data.NextBatch_v2"
 DEFAULT_BLOCK_SIZE: Final = 1 << 20
 ABSENT: Final = DataSection()
 HASHES_KEPT: Final = 256
@@ -60,7 +68,8 @@ class NextBatch:
         dataset = manifest.datasets.get(dataset_key)
         epoch, position = cursor_in.epoch, cursor_in.global_index
         replay = preimages.data_replay_t(kernel_replay_token, dataset_key, epoch, position, world_size, rank)
-        code = refusal(
+        refused = refusal(
+            dataset_key=dataset_key,
             dataset=dataset,
             registry=dataset_registry,
             world_size=world_size,
@@ -73,8 +82,9 @@ class NextBatch:
             emitted_mode=subsampling_mode,
             cursor=cursor_in,
         )
-        if code is not None or dataset is None:
-            raise _failure(code or "INVALID_DATASET_KEY", t, dataset_key, replay)
+        if refused is not None:
+            raise failure(*refused, t, dataset_key, replay)
+        assert dataset is not None  # the first thing that is refused
 
         cardinality = dataset.cardinality
         limit = cardinality - cardinality % batch_size if shuffled and drop_last else cardinality
@@ -126,7 +136,8 @@ class NextBatch:
         return found
 
 
-def _failure(code: str, t: int, dataset_key: str, replay: bytes) -> ContractFailure:
+def failure(code: str, sentence: str, t: int, dataset_key: str, replay: bytes) -> ContractFailure:
+    """Return the failure of a call, with its five-field record (ruling NA13)."""
     return ContractFailure(
         code,
         {
@@ -136,6 +147,7 @@ def _failure(code: str, t: int, dataset_key: str, replay: bytes) -> ContractFail
             "dataset_key": dataset_key,
             "data_replay_t": replay,
         },
+        sentence,
     )
 
 

@@ -6,6 +6,7 @@ from hashlib import sha256
 from struct import pack
 from typing import Final
 
+from impl.arguments import shown
 from impl.failure import default_failure
 from impl.vectorized.records import Cursor, DecodedCursors, EncodedCursors
 
@@ -97,7 +98,8 @@ def decode_cursors(*, cursors_cbor: bytes) -> DecodedCursors:
     except (ValueError, IndexError):
         cursors = None
     if cursors is None or _encoded(cursors) != cursors_cbor:
-        raise default_failure("CONTRACT_VIOLATION", DECODE)
+        said = "cursors_cbor must be the canonical bytes of a cursor map, as encode_cursors writes them"
+        raise default_failure("CONTRACT_VIOLATION", DECODE, f"{said}: got {shown(cursors_cbor)} of another kind")
     return DecodedCursors(cursors)
 
 

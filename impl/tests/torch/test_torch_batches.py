@@ -12,8 +12,7 @@ from torch.utils.data import DataLoader
 
 from examples.batch.shop import DECLARATION, write_shop
 from examples.batch.torch_batches import Batch, TrainingBatches, null_aware_loss
-from impl.vectorized.batch import Builder, Limits, flatten
-from impl.vectorized.batch.front import open_database
+from impl.library.batch import BatchBuilder, open_database
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -22,9 +21,9 @@ ROOT = Path(__file__).resolve().parents[3]
 def dataset(tmp_path_factory: pytest.TempPathFactory) -> TrainingBatches:
     file = tmp_path_factory.mktemp("shop") / "shop.db"
     write_shop(file)
-    builder = Builder(flatten(open_database(file, DECLARATION)))
+    builder = BatchBuilder(open_database(file, DECLARATION), "orders", "total", sequence_length=32, max_hops=2)
     seeds = [(row, None) for row in range(12)]
-    return TrainingBatches(builder, ("orders", "total"), seeds, 4, Limits(32, max_hops=2))
+    return TrainingBatches(builder, seeds, 4)
 
 
 def batch(value: float, null: bool) -> Batch:

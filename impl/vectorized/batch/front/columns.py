@@ -121,7 +121,7 @@ def column_of(
     if kind == "ignored":
         return Column(field.name, kind, np.zeros(len(values), np.uint8), nulls)
     if not held <= ALLOWED[field.declared]:
-        raise refuse("CONTRACT_VIOLATION", f"{place}: values do not fit the declared type {field.declared}")
+        raise refuse("CONTRACT_VIOLATION", f"{place} must hold {field.declared} values, as declared: got others")
     match kind:
         case "identifier":
             return Column(field.name, kind, _identifiers(values, held), nulls)
@@ -142,7 +142,7 @@ def column_of(
         case "text" if held <= {str}:
             ids = np.array([0 if value is None else texts[value] for value in values], np.uint32)
             return Column(field.name, kind, ids, nulls)
-    raise refuse("CONTRACT_VIOLATION", f"{place}: values are no {kind}")
+    raise refuse("CONTRACT_VIOLATION", f"{place} must hold {kind} values: got others; declare another type")
 
 
 def number_texts(columns: Sequence[Sequence[Any]], texts: dict[str, int]) -> None:
@@ -167,7 +167,8 @@ def _times(place: str, values: Sequence[Any]) -> AnyArray:
     read = {value: microseconds(value) if isinstance(value, str) else value for value in set(values) - {None}}
     for value, time in read.items():
         if time is None or not -(1 << 63) <= time < 1 << 63:
-            raise refuse("CONTRACT_VIOLATION", f"{place}: {value!r} is no time")
+            said = f"{place} must hold times such as 2024-01-31 12:00:00: got {value!r}; declare another type"
+            raise refuse("CONTRACT_VIOLATION", said)
     return np.array([0 if value is None else read[value] for value in values], np.int64)
 
 
@@ -185,5 +186,6 @@ def _moments(place: str, present: AnyArray) -> tuple[float, float]:
     except OverflowError:
         deviation = mean = float("inf")
     if not np.isfinite([mean, deviation]).all():
-        raise refuse("NON_FINITE", f"{place}: its values have no finite mean and deviation")
+        said = f"{place} must have a finite mean and deviation: got values too large, or infinite; declare it ignored"
+        raise refuse("NON_FINITE", said)
     return mean, deviation

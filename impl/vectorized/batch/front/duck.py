@@ -29,13 +29,15 @@ def opened(file: Path) -> Iterator[tuple[list[Schema], Callable[[str], Cursor]]]
     try:
         duckdb: Any = import_module("duckdb")
     except ImportError as reason:
-        raise refuse("CONTRACT_VIOLATION", "DuckDB files need the extra tallystick[duckdb]") from reason
+        said = "file must be one that can be opened: got a DuckDB file; pip install 'tallystick[duckdb]'"
+        raise refuse("CONTRACT_VIOLATION", said) from reason
     try:
         with duckdb.connect(str(file), read_only=True) as connection:
             names = connection.execute(f"SELECT table_name FROM duckdb_tables() WHERE {HERE} AND NOT internal")  # noqa: S608
             yield [_schema(connection, name) for (name,) in names.fetchall()], connection.execute
     except duckdb.Error as reason:
-        raise refuse("CONTRACT_VIOLATION", f"{file.name}: {reason}") from reason
+        said = f"file must be a DuckDB file that can be read: got {file.name!r}, {reason}"
+        raise refuse("CONTRACT_VIOLATION", said) from reason
 
 
 def _schema(connection: Any, name: str) -> Schema:

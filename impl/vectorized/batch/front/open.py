@@ -69,14 +69,14 @@ def open_database(
 
 def _source(file: Path) -> AbstractContextManager[tuple[list[Schema], Callable[[str], Cursor]]]:
     if not file.is_file():
-        raise refuse("CONTRACT_VIOLATION", f"{file.name}: no such file")
+        raise refuse("CONTRACT_VIOLATION", f"file must exist: got {str(file)!r}")
     with file.open("rb") as stream:
         head = stream.read(16)
     if head in (b"", b"SQLite format 3\0"):
         return sqlite.opened(file)
     if head[8:12] == b"DUCK":
         return duck.opened(file)
-    raise refuse("CONTRACT_VIOLATION", f"{file.name}: no SQLite or DuckDB file")
+    raise refuse("CONTRACT_VIOLATION", f"file must be a SQLite or DuckDB file: got {file.name!r}, which is neither")
 
 
 def _read(schema: Schema, cursor: Cursor, progress: Progress | None) -> Columns:
@@ -95,11 +95,13 @@ def _referred(schemas: Sequence[Schema], schema: Schema, key: Key) -> tuple[Sche
         if same(other.name) == same(key.table):
             names = key.referred or other.primary_key
             if len(names) > 1:
-                raise refuse("COMPOSITE_KEY", f"{schema.name}: {other.name} has a primary key of several columns")
+                said = f"a key must refer to one column: got {schema.name} to {other.name}, whose key has several"
+                raise refuse("COMPOSITE_KEY", said)
             column = other.column(names[0]) if names else None
             if column is not None:
                 return other, column
-    raise refuse("UNKNOWN_TABLE", f"{schema.name}: a key refers to nothing in {key.table}")
+    said = f"a key must refer to a column of a table: got {schema.name} to nothing in {key.table}"
+    raise refuse("UNKNOWN_TABLE", said)
 
 
 def _keys(schemas: Sequence[Schema], schema: Schema, stored: dict[str, Columns]) -> tuple[ForeignKey, ...]:
@@ -118,17 +120,18 @@ def _keys(schemas: Sequence[Schema], schema: Schema, stored: dict[str, Columns])
 def _rows(place: str, values: list[Any], targets: list[Any]) -> Indices:
     row_of = {value: row for row, value in enumerate(targets) if value is not None}
     if len(row_of) < len(targets) - targets.count(None):
-        raise refuse("CONTRACT_VIOLATION", f"{place}: the column it refers to holds a value twice")
+        raise refuse("CONTRACT_VIOLATION", f"{place} must refer to distinct values: got a column with one twice")
     row_of[None] = -1
     try:
         return np.array([row_of[value] for value in values], np.int64)
     except KeyError as missing:
-        raise refuse("DANGLING_KEY", f"{place}: {missing} refers to no row") from None
+        said = f"{place} must refer to rows that exist: got {missing}; delete or repair the row"
+        raise refuse("DANGLING_KEY", said) from None
 
 
 def load_database(*, root: str, path: str, declaration: dict[str, dict[str, str]]) -> Loaded:
     """Return the database of a file below the root."""
     file = Path(root) / path
     if not file.resolve().is_relative_to(Path(root).resolve()):
-        raise refuse("CONTRACT_VIOLATION", f"{path}: outside the root")
+        raise refuse("CONTRACT_VIOLATION", f"path must be below the root: got {path!r}")
     return Loaded(to_records(open_database(file, declaration)))

@@ -10,10 +10,8 @@ from impl.failure import ContractFailure, default_failure
 
 
 def refuse(code: str, why: str) -> ContractFailure:
-    """Return the failure of LoadDatabase; the note is for people."""
-    failure = default_failure(code, "Batch.LoadDatabase")
-    failure.add_note(why)
-    return failure
+    """Return the failure of LoadDatabase; `why` is a sentence for people."""
+    return default_failure(code, "Batch.LoadDatabase", why)
 
 
 ROWS_AT_ONCE = 16_384

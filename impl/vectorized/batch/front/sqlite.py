@@ -32,7 +32,8 @@ def opened(file: Path) -> Iterator[tuple[list[Schema], Callable[[str], Cursor]]]
             own = [name for name in names if not same(name[0]).startswith(b"sqlite_")]
             yield [_schema(connection, *name) for name in own], connection.execute
     except sqlite3.Error as reason:
-        raise refuse("CONTRACT_VIOLATION", f"{file.name}: {reason}") from reason
+        said = f"file must be a SQLite file that can be read: got {file.name!r}, {reason}"
+        raise refuse("CONTRACT_VIOLATION", said) from reason
 
 
 def _schema(connection: sqlite3.Connection, name: str, without_rowid: int, strict: int) -> Schema:
@@ -43,7 +44,8 @@ def _schema(connection: sqlite3.Connection, name: str, without_rowid: int, stric
     if not without_rowid:
         free = [alias for alias in ("rowid", "_rowid_", "oid") if alias not in {row[1].lower() for row in info}]
         if not free:
-            raise refuse("CONTRACT_VIOLATION", f"{name}: no name is left for the row number")
+            said = f"{name} must leave a name for the row number: got columns named rowid, _rowid_ and oid"
+            raise refuse("CONTRACT_VIOLATION", said)
         order.append(free[0])
     return Schema(name, fields, primary, _keys(connection, name), f"ORDER BY {', '.join(order)}")
 

@@ -58,12 +58,15 @@ def judge(schemas: Sequence[Schema], declaration: Declaration) -> None:
     for table, columns in declaration.items():
         unknown = set(columns) - known[table] if table in known else {table}
         if unknown:
-            raise refuse("UNKNOWN_TABLE", f"declared but not there: {table}: {sorted(unknown)}")
+            said = f"declaration must name tables and columns of the file: got {sorted(unknown)} for {table!r}"
+            raise refuse("UNKNOWN_TABLE", said)
     words = {word for columns in declaration.values() for word in columns.values()}
     if not words <= {*SEMANTIC_TYPES, ROW_TIME}:
-        raise refuse("CONTRACT_VIOLATION", f"no semantic types: {sorted(words - {*SEMANTIC_TYPES, ROW_TIME})}")
+        unknown = words - {*SEMANTIC_TYPES, ROW_TIME}
+        said = f"a declared type must be {', '.join((*SEMANTIC_TYPES, ROW_TIME))}: got {sorted(unknown)}"
+        raise refuse("CONTRACT_VIOLATION", said)
     if any(len(key.columns) > 1 for schema in schemas for key in schema.keys):
-        raise refuse("COMPOSITE_KEY", "a foreign key has several columns")
+        raise refuse("COMPOSITE_KEY", "a foreign key must have one column: got one of several")
 
 
 def semantic_types(schema: Schema, declared: Mapping[str, str], columns: Sequence[Sequence[Any]]) -> list[SemanticType]:
@@ -80,7 +83,8 @@ def semantic_types(schema: Schema, declared: Mapping[str, str], columns: Sequenc
         else:
             found = BY_CLASS.get(field.declared) or _by_values(field, [v for v in values if v is not None])
         if found is None:
-            raise refuse("CONTRACT_VIOLATION", f"{schema.name}.{field.name}: declare its semantic type")
+            said = f"{schema.name}.{field.name} must have a semantic type: got values that leave it in doubt"
+            raise refuse("CONTRACT_VIOLATION", f"{said}; declare it")
         types.append(found)
     return types
 
@@ -106,5 +110,6 @@ def dating_column(schema: Schema, declared: Mapping[str, str], types: Sequence[S
     chosen = [field.name for field in schema.fields if declared.get(field.name) == ROW_TIME]
     chosen = chosen or [field.name for field, kind in zip(schema.fields, types, strict=True) if kind == "timestamp"]
     if len(chosen) > 1:
-        raise refuse("CONTRACT_VIOLATION", f"{schema.name}: several columns may date its rows: {chosen}")
+        said = f"{schema.name} must have one column that dates its rows: got {chosen}; declare one of them as 'time'"
+        raise refuse("CONTRACT_VIOLATION", said)
     return chosen[0] if chosen else None

@@ -1,0 +1,176 @@
+"""Relational batches for people: a file opened by its path, one builder for one task, refusals in sentences."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
+from typing import Final, Literal, SupportsIndex
+
+from impl.arguments import Judge, shown
+from impl.vectorized.batch.builder import Builder, Target, TrainingBatch
+from impl.vectorized.batch.collect import Limits
+from impl.vectorized.batch.flat import Flat, flatten
+from impl.vectorized.batch.front.columns import Embedder, HashEmbedder
+from impl.vectorized.batch.front.open import Progress
+from impl.vectorized.batch.front.open import open_database as opened
+from impl.vectorized.batch.front.types import ROW_TIME
+from impl.vectorized.batch.model import MOST, Database, Refused, judge_database
+from impl.vectorized.batch.records import SEMANTIC_TYPES
+
+_LOAD: Final = Judge("Batch.LoadDatabase")
+_BUILD: Final = Judge("Batch.Build")
+_CUTOFFS: Final = ("children", "strict")
+_TIMES: Final = (-(2**63), 2**63 - 1)
+
+
+def open_database(
+    file: str | os.PathLike[str],
+    declaration: Mapping[str, Mapping[str, str]] | None = None,
+    *,
+    embedder: Embedder | None = None,
+    progress: Progress | None = None,
+) -> Database:
+    """Return the tables of a SQLite or DuckDB file, each column in its declared or obvious semantic type.
+
+    `declaration` maps a table to its columns and these to a type: identifier, numerical, timestamp, boolean,
+    categorical, text or ignored, or time for the timestamp that dates the rows. Only what the file leaves in doubt has
+    to be declared. `embedder` turns texts into float16 of shape (texts, dimension); `progress` is told each table and
+    the number of its rows read so far. Every table is read once.
+
+    Raises ContractFailure: CONTRACT_VIOLATION, UNKNOWN_TABLE, COMPOSITE_KEY, NON_FINITE, DANGLING_KEY. Source: seed 004
+    §1; contract `Batch.LoadDatabase`.
+
+    >>> import sqlite3, tallystick, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with sqlite3.connect(f"{folder}/shop.db") as connection:
+    ...         _ = connection.execute("CREATE TABLE orders (id INTEGER PRIMARY KEY, total REAL)")
+    ...         _ = connection.executemany("INSERT INTO orders (total) VALUES (?)", [(3.5,), (None,), (9.0,)])
+    ...     connection.close()
+    ...     database = tallystick.open_database(f"{folder}/shop.db")
+    >>> [(table.name, table.row_count) for table in database.tables]
+    [('orders', 3)]
+    """
+    path = _LOAD.path("file", file)
+    if not path.is_file():
+        raise _LOAD.failure(f"file must be an existing SQLite or DuckDB file: got {str(file)!r}, where there is none")
+    declared = _LOAD.mapping("declaration", {} if declaration is None else declaration, "a mapping of tables")
+    plain: dict[str, dict[str, str]] = {}
+    for table, columns in declared.items():
+        plain[table] = _LOAD.mapping(f"declaration[{table!r}]", columns, "a mapping of columns")
+        for column, word in plain[table].items():
+            _LOAD.choice(f"declaration[{table!r}][{column!r}]", word, (*SEMANTIC_TYPES, ROW_TIME))
+    return opened(path, plain, embedder=embedder, progress=progress)
+
+
+class BatchBuilder:
+    """Build training batches of one task over a database: B seed rows, each with the rows that its keys reach.
+
+    `table` and `column` are the task: what is predicted of a seed row. A sequence has `sequence_length` cells S, from 1
+    to 65,536; it goes up to `max_hops` keys away from its seed, over at most `max_rows` rows and at most `child_width`
+    children of each parent; None does not limit. `cutoff` is children (rows after the seed's time are no children) or
+    strict (they are no parents either: nothing of the future is seen).
+
+    Raises ContractFailure: CONTRACT_VIOLATION, UNKNOWN_TABLE, LIMIT_EXCEEDED, NON_FINITE, DANGLING_KEY,
+    TARGET_TRUNCATED. Source: seed 004 §2-§3; contract `Batch.Build`.
+
+    >>> import sqlite3, tallystick, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with sqlite3.connect(f"{folder}/shop.db") as connection:
+    ...         _ = connection.execute("CREATE TABLE orders (id INTEGER PRIMARY KEY, total REAL)")
+    ...         _ = connection.executemany("INSERT INTO orders (total) VALUES (?)", [(3.5,), (None,), (9.0,)])
+    ...     connection.close()
+    ...     database = tallystick.open_database(f"{folder}/shop.db")
+    >>> builder = tallystick.BatchBuilder(database, "orders", "total", sequence_length=4)
+    >>> batch = builder.batch([0, 1])
+    >>> batch.numeric_values.shape, batch.is_null[batch.is_target].tolist()
+    ((2, 4), [False, True])
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        table: str,
+        column: str,
+        *,
+        sequence_length: SupportsIndex,
+        max_hops: SupportsIndex | None = None,
+        max_rows: SupportsIndex | None = None,
+        child_width: SupportsIndex | None = None,
+        cutoff: Literal["children", "strict"] = "children",
+    ) -> None:
+        _BUILD.instance("database", database, Database, "a database, as open_database returns it")
+        task = _BUILD.text("table", table), _BUILD.text("column", column)
+        length = _BUILD.integer("sequence_length", sequence_length, 1)
+        if length > MOST:
+            raise _BUILD.failure(f"sequence_length must be at most {MOST}: got {length}", code="LIMIT_EXCEEDED")
+        self._limits = Limits(
+            length,
+            _BUILD.optional("max_hops", max_hops, 0, 2**32 - 1),
+            _BUILD.optional("max_rows", max_rows, 1, 2**32 - 1),
+            _BUILD.optional("child_width", child_width, 0, 2**32 - 1),
+            _BUILD.choice("cutoff", cutoff, _CUTOFFS) == "strict",
+        )
+        self._builder = Builder(_judged(database))
+        self._target = _target(self._builder, *task)
+        if self._target.position is None:
+            what = f"column must be in a sequence: got {column!r}, and every column of {table!r} is ignored"
+            raise _BUILD.failure(f"{what}; declare a type for it", code="TARGET_TRUNCATED")
+        if self._target.position >= length:
+            least = self._target.position + 1
+            what = f"sequence_length must be at least {least}, up to the target {table}.{column}: got {length}"
+            raise _BUILD.failure(what, code="TARGET_TRUNCATED")
+
+    def batch(
+        self, rows: Iterable[SupportsIndex], times: Iterable[SupportsIndex | None] | None = None
+    ) -> TrainingBatch:
+        """Return the batch of seed rows, each as it was seen at its time in microseconds UTC, or always where None.
+
+        `rows` are B row numbers of the task's table, from 0; `times` has one time for each. Tensors have the shape
+        [B, S], timestamp_values [B, S, 15], fk_adj [B, R, R] and text_batch_embeddings [texts, dimension].
+        Raises ContractFailure: CONTRACT_VIOLATION, ROW_NOT_FOUND, LIMIT_EXCEEDED.
+        """
+        count = self._target.row_count
+        seeds = _BUILD.integers("rows", rows)
+        if not seeds:
+            raise _BUILD.failure("rows must be one row number or more: got none")
+        for place, row in enumerate(seeds):
+            if row >= count:
+                what = f"rows[{place}] must be below the {count} rows of the table: got {row}"
+                raise _BUILD.failure(what, code="ROW_NOT_FOUND")
+        seen = [None] * len(seeds) if times is None else list(times)
+        if len(seen) != len(seeds):
+            raise _BUILD.failure(f"times must have one time for each of the {len(seeds)} rows: got {len(seen)}")
+        moments = [
+            None if time is None else _BUILD.integer(f"times[{place}]", time, *_TIMES, hint="microseconds UTC")
+            for place, time in enumerate(seen)
+        ]
+        try:
+            return self._builder.batch(self._target, seeds, moments, self._limits)
+        except Refused as refused:
+            what = f"rows must reach at most {MOST} rows each: got more from {shown(seeds[0])} or a later one"
+            raise _BUILD.failure(f"{what}; set max_rows or child_width", code=refused.code) from None
+
+
+def _judged(database: Database) -> Flat:
+    try:
+        judge_database(database)
+    except Refused as refused:
+        what = "database must be one of open_database: got one whose names, numbers or keys do not fit together"
+        raise _BUILD.failure(what, code=refused.code) from None
+    return flatten(database)
+
+
+def _target(builder: Builder, table: str, column: str) -> Target:
+    try:
+        return builder.target(table, column)
+    except Refused as refused:
+        names = {one.name: [held.name for held in one.columns] for one in builder.flat.tables}
+        field, found, known = ("column", column, names[table]) if table in names else ("table", table, list(names))
+        near = get_close_matches(found, known, 1)
+        hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}"
+        what = f"{field} must be in the database: got {found!r}; {hint}"
+        raise _BUILD.failure(what, code=refused.code) from None
+
+
+__all__ = ["BatchBuilder", "Database", "Embedder", "HashEmbedder", "TrainingBatch", "open_database"]
