@@ -23,7 +23,7 @@ def command(folder: Path) -> int:
     \b
     Examples:
       tally examples tallystick-examples
-      python tallystick-examples/stream/conductor.py
+      tally examples ~/tallystick-examples
     """
     source = bundled_suite().root / "examples"
     with writing(str(folder), "name a new folder in a folder that you can write to"):

@@ -64,7 +64,6 @@ def command(folder: str, language: str | None, provider: str | None, suite: str,
 
     \b
     Examples:
-      tally init contracts
       tally init contracts --language javascript
       tally init ci --provider github --suite contracts
     """

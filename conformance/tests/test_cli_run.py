@@ -385,7 +385,7 @@ def test_an_index_that_is_none_stops_everything(text: str, built: Path, capsys: 
 
 
 def test_cases_without_a_contract_stop_everything(built: Path, capsys: Capture) -> None:
-    other = "spec/data/UML_OS.Data.EncodeCursors_v1.yaml"
+    other = "spec/data/UML_OS.Data.SeededIntraBlockMap_v1.yaml"
     (built / CONTRACT).rename(built / other)
     shutil.copy(ROOT / other, built / other)
     (built / "spec" / "data" / "mutants.yaml").unlink()

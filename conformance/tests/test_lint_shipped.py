@@ -12,7 +12,6 @@ from conformance.lint.catalogue import RULES, rule_with
 from conformance.lint.coverage import coverage_findings, coverage_lines
 from conformance.tests.processes import python
 from conformance.tests.shipped import shipped_library
-from conformance.tests.small_spec import SHIPPED
 
 CODES = [rule.code for rule in RULES]
 
@@ -26,12 +25,6 @@ def test_codes_and_names_are_unique_and_every_rule_is_one_sentence() -> None:
         assert rule.level in ("error", "warning")
         assert re.fullmatch(r"[^a-z ].*\.", rule.sentence), rule.sentence
         assert rule_with(rule.code) is rule
-
-
-def test_every_rule_has_its_paragraph_in_the_readme_of_the_specification() -> None:
-    text = (SHIPPED.spec / "README.md").read_text(encoding="utf-8")
-    for rule in RULES:
-        assert f"**{rule.code} {rule.name}**" in text
 
 
 _PROGRAM = """
