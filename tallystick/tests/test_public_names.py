@@ -28,7 +28,7 @@ NAMES = (
 FAMILIES = ("batch", "checkpoint", "queue", "stream")
 FASTEST = 0.030  # seconds
 FOREIGN = re.compile(r"^ *(?:from|import) (impl|conformance)\b", re.MULTILINE)
-OF_THE_HARNESS = (ROOT / "docs" / "html-report.md", ROOT / "docs" / "suites.md")
+OF_THE_HARNESS = tuple(ROOT / "docs" / f"{name}.md" for name in ("html-report", "suites", "tutorial"))
 
 
 def family(name: str) -> ModuleType:
