@@ -58,7 +58,8 @@ _SETTINGS: Final = (
 )
 _ISOLATED: Final = ("--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL")
 _PRIVATE: Final = ("--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp")  # noqa: S108 (of the sandbox alone)
-_KEPT: Final = ("LANG", "LC_ALL", "PATH", "TALLY_WIRE", "TZ")
+_KEPT: Final = ("LANG", "LC_ALL", "PATH", "TALLY_WIRE")
+_OWN: Final = ("TALLY_WIRE", "TZ")  # of the command, whatever the user's are
 _PROBE: Final = 20  # seconds
 
 
@@ -79,8 +80,8 @@ class Sandbox:
         bwrap = require_bwrap()
         shown, environment, arguments = self._shown(command)
         kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
-        wire = {name: command.environment[name] for name in ("TALLY_WIRE",) if name in command.environment}
-        inside = {"PATH": os.defpath, **kept, **wire, "HOME": "/tmp", "TMPDIR": "/tmp", **environment}  # noqa: S108
+        own = {name: command.environment[name] for name in _OWN if name in command.environment}
+        inside = {"PATH": os.defpath, **kept, **own, "HOME": "/tmp", "TMPDIR": "/tmp", **environment}  # noqa: S108
         here = command.folder or Path.cwd()
         options = [*_ISOLATED, *_system(), *_PRIVATE, *self._bound(shown), "--bind", self.roots, self.roots]
         # Last, because binding makes folders in it.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import partial
@@ -22,6 +22,7 @@ from conformance.trial.client import Asker
 from conformance.trial.crowd import near_misses
 from conformance.trial.fuzz.file_edits import Edit, Sizes, drawn_edit, file_step
 from conformance.trial.fuzz.judgement import judged
+from conformance.trial.fuzz.outside import WayOut, renamed, ways_out
 from conformance.trial.fuzz.shrink import Choices, fixed, remade, smallest, some_of
 from conformance.trial.generator import Generator, Native, generator_of, valid
 from conformance.vectors.case import Asked, CallStep, Case, FileStep, TreeStep, label
@@ -31,9 +32,10 @@ from conformance.vectors.leaf import anywhere
 
 @dataclass(slots=True)
 class Snapshots:
-    """The regular files of every root before each call of a walk, by the call's step."""
+    """The regular files of every root before each call of a walk, and all paths behind it, by the call's step."""
 
     before_calls: dict[str, Mapping[str, Sizes]] = field(default_factory=dict)
+    after_calls: dict[str, Mapping[str, frozenset[str]]] = field(default_factory=dict)
 
     def before(self, stage: Stage, step: CallStep) -> None:
         """Note what is there before a call."""
@@ -48,7 +50,12 @@ class Snapshots:
         }
 
     def after(self, stage: Stage, step: CallStep) -> None:
-        """Nothing."""
+        """Note what is there behind a call."""
+        self.after_calls[step.name] = {
+            name: frozenset(path.relative_to(root).as_posix() for path in root.rglob("*"))
+            for name in stage.roots.names
+            for root in (stage.roots.path(name),)
+        }
 
 
 EXAMPLES: Final = 60  # trees per operator: each is written, edited and read twice
@@ -133,6 +140,9 @@ def fuzz_files(
         for made in generator.listed():
             if search.found is None:
                 search.hold(_of_files(contract, codebook, generator, made))
+    for way in _ways_out(contract, bases):
+        if search.found is None and way.is_refused(reference.walk((made := _outside(way)).steps)):
+            search.hold(made)
     for number in range(examples or contract.fuzz_examples or EXAMPLES):
         if search.found is not None:
             break
@@ -144,6 +154,17 @@ def fuzz_files(
         elif (example := _edited(contract, codebook, random, *random.choice(bases))) is not None:
             search.hold(example)
     return search.result(), search.record()
+
+
+def _ways_out(contract: Contract, bases: Sequence[tuple[Case, Snapshots]]) -> Iterator[WayOut]:
+    """The paths out of a root for every place of an input that has a path in some base."""
+    tried = set[tuple[str, str]]()
+    for case, seen in bases:
+        yield from ways_out(contract, case.steps, seen.before_calls, seen.after_calls, tried)
+
+
+def _outside(way: WayOut) -> Example:
+    return Example(way.before, way.edits, way.behind, "a path out of the root")
 
 
 def _bases(cases: Sequence[Case]) -> list[Case]:
@@ -202,16 +223,7 @@ def _names(value: Any, path: str) -> bool:
 
 
 def _renamed_in(step: AnyStep, path: str, other: str) -> AnyStep:
-    return replace(step, inputs=_renamed(step.inputs, path, other)) if isinstance(step, CallStep | Asked) else step
-
-
-def _renamed(value: Any, path: str, other: str) -> Any:
-    match value:
-        case Mapping():
-            return {key: _renamed(one, path, other) for key, one in value.items()}
-        case list():
-            return [_renamed(one, path, other) for one in value]
-    return other if value == path else value
+    return replace(step, inputs=renamed(step.inputs, path, other)) if isinstance(step, CallStep | Asked) else step
 
 
 def _generated(contract: Contract, codebook: Codebook, generator: Generator, random: Random) -> Example:
