@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from random import Random
 from typing import Final
 
+from checks.generators.database_tables import full_files
 from checks.generators.database_values import (
     BLANKS,
     COLUMN_NAMES,
@@ -16,6 +17,7 @@ from checks.generators.database_values import (
     NAMES,
     NEARLY_TIMES,
     NUMBERS,
+    PATHS,
     TEXTS,
     TIMES,
 )
@@ -66,8 +68,7 @@ def database_file(random: Random) -> Native:
         create, words, rows = _table(random, name, keys) if random.random() < 0.8 else _undeclared(random, name)
         statements += [create, *rows]
         declaration[name] = words
-    inputs = {"root": "a", "path": "d.db", "declaration": {name: words for name, words in declaration.items() if words}}
-    return {"put": [{"path": "d.db", "sqlite": valid(statements)}], "inputs": inputs}
+    return _file(statements, {name: words for name, words in declaration.items() if words})
 
 
 def _table(random: Random, name: str, keys: dict[str, str]) -> tuple[str, dict[str, str], list[str]]:
@@ -123,7 +124,9 @@ def _quoted(name: str) -> str:
 
 
 def listed_files() -> Iterator[Native]:
-    """A file of all names, one of all times, and one for each value that a type may refuse."""
+    """Files of all names, times and rare values, one under each rare path, one for each value that a type may refuse."""
+    yield from (_file(statements, words) for statements, words in full_files())
+    yield from (_file(["CREATE TABLE t (x REAL)", "INSERT INTO t VALUES (1.5)"], {}, path) for path in PATHS)
     yield _file([f"CREATE TABLE {_quoted(name)} (x REAL)" for name in NAMES], {NAMES[0]: {"x": "ignored"}})
     columns = ", ".join(f"{_quoted(name)} REAL" for name in COLUMN_NAMES)
     yield _file([f"CREATE TABLE t ({columns})"], {"t": dict.fromkeys(COLUMN_NAMES[::2], "ignored")})
@@ -161,9 +164,9 @@ def _one_column(declared: str, values: list[str], words: dict[str, dict[str, str
     return _file([f"CREATE TABLE t (x {declared})", *rows], words)
 
 
-def _file(statements: list[str], declaration: dict[str, dict[str, str]]) -> Native:
-    inputs = {"root": "a", "path": "d.db", "declaration": declaration}
-    return {"put": [{"path": "d.db", "sqlite": valid(statements)}], "inputs": inputs}
+def _file(statements: list[str], declaration: dict[str, dict[str, str]], path: str = "d.db") -> Native:
+    inputs = {"root": "a", "path": path, "declaration": declaration}
+    return {"put": [{"path": path, "sqlite": valid(statements)}], "inputs": inputs}
 
 
 GENERATORS: Final[tuple[Generator, ...]] = (Generator("database-file", database_file, listed=listed_files),)
