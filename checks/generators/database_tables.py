@@ -23,11 +23,12 @@ _KINDS: Final[dict[str, tuple[tuple[str, list[str]], ...]]] = {
     "identifier": (("TEXT", LETTERS), ("INTEGER", INTEGERS), ("REAL", FLOATS), ("", [*LETTERS, *_BLOBS, "2.5"])),
     "categorical": (("TEXT", LETTERS), ("INTEGER", INTEGERS), ("", [*LETTERS, *_WHOLE])),
     "text": (("TEXT", LETTERS), ("VARCHAR(3)", LETTERS), ("TEXT COLLATE NOCASE", LETTERS)),
-    "numerical": (("REAL", FLOATS), ("INTEGER", INTEGERS), ("NUMERIC", [*FLOATS, "'1e2'"]), ("", [*FLOATS[:-1], *_WHOLE])),
+    "numerical": (("REAL", FLOATS), ("INTEGER", INTEGERS), ("NUMERIC", [*FLOATS, "'1e2'"]),
+                  ("", [*FLOATS[:-1], *_WHOLE])),
     "timestamp": (("TEXT", _TIMES), ("DATETIME", _TIMES), ("INTEGER", INTEGERS), ("", [*_TIMES, *_WHOLE])),
     "boolean": (("BOOLEAN", _FLAGS), ("INTEGER", _FLAGS), ("", _FLAGS)),
     "ignored": (("", [*LETTERS, *_BLOBS, *INTEGERS, "9e999"]),),
-}
+}  # fmt: skip
 
 
 def full_files() -> Iterator[File]:
@@ -69,9 +70,9 @@ def _rows(name: str, rows: Sequence[str]) -> list[str]:
 _SCHEMAS: Final[tuple[File, ...]] = (
     (
         [
-            "CREATE TABLE t (g INT GENERATED ALWAYS AS (id * 2) VIRTUAL, id INTEGER PRIMARY KEY, h REAL AS (x + 1) STORED,"
-            " x REAL, s TEXT AS ('g' || id), d DATE AS ('2024-01-0' || id) STORED, b BOOLEAN AS (id > 1), up INT AS (1)"
-            " REFERENCES t, n REAL AS (NULL))",
+            "CREATE TABLE t (g INT GENERATED ALWAYS AS (id * 2) VIRTUAL, id INTEGER PRIMARY KEY, h REAL AS (x + 1)"
+            " STORED, x REAL, s TEXT AS ('g' || id), d DATE AS ('2024-01-0' || id) STORED, b BOOLEAN AS (id > 1),"
+            " up INT AS (1) REFERENCES t, n REAL AS (NULL))",
             *_rows("t", ["2, 2.5", "1, NULL"]),
             "CREATE TABLE u (x REAL, y REAL AS (x))",
         ],
@@ -102,9 +103,11 @@ _SCHEMAS: Final[tuple[File, ...]] = (
     ),
     (
         [
-            "CREATE TABLE t (a UNSIGNED BIG INT, b CHARINT, c FLOATING POINT, d STRING, e DOUBLE PRECISION, f \"VARCHAR(5)\","
-            " g [REAL], h `date time`, i NATIVE CHARACTER(70), j DECIMAL(10,5) NOT NULL, k nUmErIc CHECK (k > 0), l BLOB)",
-            *_rows("t", ["2, 3, 4, 5.5, 6, 'x', 7, '2024-01-01', 'y', 8, 9, 1", "5, 5, 5, 5, 5, 5, 5, '2024-01-02', 5, 5, 5, 2"]),
+            "CREATE TABLE t (a UNSIGNED BIG INT, b CHARINT, c FLOATING POINT, d STRING, e DOUBLE PRECISION,"
+            " f \"VARCHAR(5)\", g [REAL], h `date time`, i NATIVE CHARACTER(70), j DECIMAL(10,5) NOT NULL,"
+            " k nUmErIc CHECK (k > 0), l BLOB)",
+            *_rows("t", ["2, 3, 4, 5.5, 6, 'x', 7, '2024-01-01', 'y', 8, 9, 1",
+                       "5, 5, 5, 5, 5, 5, 5, '2024-01-02', 5, 5, 5, 2"]),
         ],
         {"t": {"f": "text", "i": "categorical", "l": "numerical"}},
     ),
@@ -139,7 +142,8 @@ def _keyed() -> Iterator[File]:
         referred, name = f"p{k}", f"q{k}"
         statements.append(f"CREATE TABLE {referred} (x {declared} UNIQUE, n REAL)")
         statements += _rows(referred, [f"{value}, {number}" for number, value in enumerate(("NULL", *values, "NULL"))])
-        statements.append(f"CREATE TABLE {name} (up {declared} REFERENCES {referred} (x), self INT REFERENCES {name} (own), own INT)")
+        refers = f"up {declared} REFERENCES {referred} (x), self INT REFERENCES {name} (own), own INT"
+        statements.append(f"CREATE TABLE {name} ({refers})")
         cells = [one for value in reversed(values) for one in ("NULL", value, value)]
         statements += _rows(name, [f"{one}, {own if own % 3 else 'NULL'}, {own}" for own, one in enumerate(cells)])
         words[referred] = {"x": "identifier"}
@@ -158,7 +162,8 @@ def _keyed() -> Iterator[File]:
 _NEARLY_OBVIOUS: Final = (
     ("TEXT", ["NULL", *["'a'"] * 10]), ("TEXT", ["NULL", *["'a'"] * 9]), ("TEXT", ["'a'", "NULL"] * 10),
     ("TEXT", ["'a b'", "NULL", "'c'", "NULL"]), ("TEXT", ["'a b'", "'a b'", "NULL"]), ("TEXT", ["NULL"]),
-    ("TEXT", ["NULL", "'2024-01-01'"]), ("TEXT", ["'2024-01-01'", "''"]), ("DATE", ["NULL"]), ("DATE", ["NULL", "'2024-01-01'"]),
+    ("TEXT", ["NULL", "'2024-01-01'"]), ("TEXT", ["'2024-01-01'", "''"]), ("DATE", ["NULL"]),
+    ("DATE", ["NULL", "'2024-01-01'"]),
     ("INT", ["NULL"]), ("INT", ["NULL", "1"]), ("INT", ["0", "2", "NULL"]), ("BOOLEAN", ["NULL"]),
     ("TEXT", ["'a' || char(0) || ' b'", "'c' || char(0)"]), ("TEXT", ["'a' || char(0) || 'b'"] * 9 + ["'a'"]),
     ("TEXT", (LETTERS * 10)[1:]),  # one repeat too few for categories, unless two of them are taken for one

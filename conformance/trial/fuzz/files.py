@@ -141,8 +141,8 @@ def fuzz_files(
             if search.found is None:
                 search.hold(_of_files(contract, codebook, generator, made))
     for way in _ways_out(contract, bases):
-        if search.found is None and way.is_refused(reference.walk((made := _outside(way)).steps)):
-            search.hold(made)
+        if search.found is None and way.is_refused(reference.walk((outside := _outside(way)).steps)):
+            search.hold(outside)
     for number in range(examples or contract.fuzz_examples or EXAMPLES):
         if search.found is not None:
             break
