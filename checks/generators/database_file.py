@@ -124,8 +124,8 @@ _COMPUTED: Final = 0.25  # share of tables with a column that is computed
 _KEPT: Final = ("VIRTUAL", "STORED")
 _COMPUTATIONS: Final = (
     ("REAL", "id", ""), ("REAL", "NULL", ""), ("INT", "2", ""), ("INT", "id", "identifier"),
-    ("TEXT", "'g' || id", "text"), ("TEXT", "c0", "categorical"), ("BOOLEAN", "id IS NULL", ""), ("DATE", "'2024-01-01'", "timestamp"),
-    ("", "c0", "ignored"),
+    ("TEXT", "'g' || id", "text"), ("TEXT", "c0", "categorical"), ("BOOLEAN", "id IS NULL", ""),
+    ("DATE", "'2024-01-01'", "timestamp"), ("", "c0", "ignored"),
 )  # fmt: skip
 
 

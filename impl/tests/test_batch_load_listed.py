@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from functools import cache
 from hashlib import shake_256
 from pathlib import Path
@@ -12,17 +14,22 @@ from typing import Any
 
 import pytest
 
-from checks.generators.database_file import listed_files
 from checks.generators.database_tables import full_files
-from conformance.trial.generator import valid
-from conformance.vectors.filecodec import encode_file
 from impl.failure import ContractFailure
 from impl.reference.batch.load import columns, load_database, source, sqlite_source
 
 
 @cache
 def databases() -> list[tuple[bytes, dict[str, dict[str, str]]]]:
-    return [(encode_file("sqlite", statements), words) for statements, words in full_files()]
+    return [(written(statements), words) for statements, words in full_files()]
+
+
+def written(statements: Sequence[str]) -> bytes:
+    with closing(sqlite3.connect(":memory:")) as connection:
+        for statement in statements:
+            connection.execute(statement)
+        connection.commit()
+        return connection.serialize()
 
 
 def answers() -> list[str]:
@@ -43,10 +50,8 @@ def right() -> list[str]:
     return answers()
 
 
-def test_every_statement_is_one_that_sqlite_takes_and_most_files_are_loaded() -> None:
-    assert all(statements == valid(statements) for statements, _ in full_files())
+def test_most_files_are_loaded() -> None:
     assert sum("LoadedDatabase" in one for one in right()) > len(right()) / 2
-    assert len(list(listed_files())) < 400
 
 
 def counted_nulls(values: Sequence[Any]) -> list[int]:
