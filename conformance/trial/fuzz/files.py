@@ -36,6 +36,7 @@ class Snapshots:
 
     before_calls: dict[str, Mapping[str, Sizes]] = field(default_factory=dict)
     after_calls: dict[str, Mapping[str, frozenset[str]]] = field(default_factory=dict)
+    succeeded: set[str] = field(default_factory=set)  # steps
 
     def before(self, stage: Stage, step: CallStep) -> None:
         """Note what is there before a call."""
@@ -134,7 +135,9 @@ def fuzz_files(
     search = FileSearch(contract, backend, reference, codebook, trusted, files_check(contract))
     bases = [(case, Snapshots()) for case in _bases(cases)]
     for case, seen in bases:
-        reference.walk(case.steps, seen)
+        right = reference.walk(case.steps, seen)
+        if isinstance(right, Transcript):
+            seen.succeeded |= {one.step for one in right.exchanges if isinstance(one.observed, ObservedResult)}
     generator = generator_of(contract, codebook.suite) if contract.purity == "io" and contract.machine is None else None
     if generator is not None and generator.listed is not None:
         for made in generator.listed():
@@ -160,7 +163,9 @@ def _ways_out(contract: Contract, bases: Sequence[tuple[Case, Snapshots]]) -> It
     """The paths out of a root for every place of an input that has a path in some base."""
     tried = set[tuple[str, str]]()
     for case, seen in bases:
-        yield from ways_out(contract, case.steps, seen.before_calls, seen.after_calls, tried)
+        # Where the call is refused anyway, a refusal of the path shows nothing.
+        after = {step: paths for step, paths in seen.after_calls.items() if step in seen.succeeded}
+        yield from ways_out(contract, case.steps, seen.before_calls, after, tried)
 
 
 def _outside(way: WayOut) -> Example:

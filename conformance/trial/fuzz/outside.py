@@ -45,15 +45,15 @@ def ways_out(
 ) -> Iterator[WayOut]:
     """For each text of an input that is a path below a root, before or behind its call: the ways out from there.
 
-    `before` and `after` have the files and the paths of every root at each call, by its step. Each operator is asked
-    once for each place of its inputs; `tried` has those that were.
+    `before` and `after` have the files and the paths of every root at each call, by its step; a call that `after` does
+    not have is left out. Each operator is asked once for each place of its inputs; `tried` has those that were.
     """
     for k, step in enumerate(steps):
-        if not isinstance(step, CallStep) or not contract.owns(step.operator):
+        if not isinstance(step, CallStep) or not contract.owns(step.operator) or step.name not in after:
             continue
         for root in sorted({value["root"] for value in step.inputs.values() if is_root(value)}):
             files = before.get(step.name, {}).get(root, {})
-            known = after.get(step.name, {}).get(root, frozenset()) | files.keys()
+            known = after[step.name].get(root, frozenset()) | files.keys()
             for place, path in _texts(step.inputs):
                 if path in known and (step.operator, place) not in tried:
                     tried.add((step.operator, place))
