@@ -9,13 +9,18 @@ from collections.abc import Iterator
 from random import Random
 from typing import Final
 
+from checks.generators.database_tables import full_files
 from checks.generators.database_values import (
     BLANKS,
     COLUMN_NAMES,
+    FLOATS,
+    INTEGERS,
     KEYS,
+    LETTERS,
     NAMES,
     NEARLY_TIMES,
     NUMBERS,
+    PATHS,
     TEXTS,
     TIMES,
 )
@@ -50,6 +55,7 @@ _WORDS: Final = {
     "date": ("timestamp", "time", "ignored", "text"),
     "flag": ("boolean", "boolean", "categorical", "ignored"),
 }
+_RARE_VALUES: Final = {"number": (*INTEGERS, *FLOATS), "text": LETTERS, "date": [f"'{time}'" for time in TIMES]}
 _KEYS: Final = (
     "INTEGER PRIMARY KEY", "INTEGER PRIMARY KEY", "INTEGER PRIMARY KEY", "INT PRIMARY KEY", "REAL PRIMARY KEY",
     "NUMERIC PRIMARY KEY", "TEXT PRIMARY KEY", "TEXT COLLATE NOCASE PRIMARY KEY", "INTEGER PRIMARY KEY DESC",
@@ -66,12 +72,12 @@ def database_file(random: Random) -> Native:
         create, words, rows = _table(random, name, keys) if random.random() < 0.8 else _undeclared(random, name)
         statements += [create, *rows]
         declaration[name] = words
-    inputs = {"root": "a", "path": "d.db", "declaration": {name: words for name, words in declaration.items() if words}}
-    return {"put": [{"path": "d.db", "sqlite": valid(statements)}], "inputs": inputs}
+    return _file(statements, {name: words for name, words in declaration.items() if words})
 
 
 def _table(random: Random, name: str, keys: dict[str, str]) -> tuple[str, dict[str, str], list[str]]:
     columns, words, kinds = [f"id {keys[name]}"], dict[str, str](), list[str]()
+    rare = random.random() < _RARE
     if "TEXT" in keys[name]:
         words["id"] = "text" if random.random() < 0.5 else "ignored"
     elif "INTEGER PRIMARY" not in keys[name]:
@@ -91,11 +97,15 @@ def _table(random: Random, name: str, keys: dict[str, str]) -> tuple[str, dict[s
         kinds.append("key")
     if "PRIMARY" not in keys[name]:
         columns.append("PRIMARY KEY (id, c0)" if len(kinds) and "c0" in columns[1] else "UNIQUE (id)")
+    if random.random() < _COMPUTED:
+        declared, value, word = random.choice(_COMPUTATIONS)
+        columns.insert(random.randint(0, 1 + len(kinds)), f"g {declared} AS ({value}) {random.choice(_KEPT)}")
+        words |= {"g": word} if word else {}
     suffix = " WITHOUT ROWID" if random.random() < 0.2 else ""
     values = _TEXTS if "TEXT" in keys[name] else ("1", "2", "3", "1.0", "4", "10", "-1")
     rows = []
     for _ in range(random.randint(0, 5)):
-        cells = [random.choice(values), *(_cell(random, kind) for kind in kinds)]
+        cells = [random.choice(values), *(_cell(random, kind, rare) for kind in kinds)]
         rows.append(f"INSERT INTO {_quoted(name)} VALUES ({', '.join(cells)})")  # noqa: S608 (a database of its own)
     return f"CREATE TABLE {_quoted(name)} ({', '.join(columns)}){suffix}", words, rows
 
@@ -109,9 +119,21 @@ def _undeclared(random: Random, name: str) -> tuple[str, dict[str, str], list[st
     return f"CREATE TABLE {_quoted(name)} (id INTEGER PRIMARY KEY, c0 {random.choice(_UNDECLARED)})", {}, rows
 
 
-def _cell(random: Random, kind: str) -> str:
-    if random.random() < 0.2:
+_RARE: Final = 0.3  # share of tables whose texts and numbers are rare ones, many of them NULL
+_COMPUTED: Final = 0.25  # share of tables with a column that is computed
+_KEPT: Final = ("VIRTUAL", "STORED")
+_COMPUTATIONS: Final = (
+    ("REAL", "id", ""), ("REAL", "NULL", ""), ("INT", "2", ""), ("INT", "id", "identifier"),
+    ("TEXT", "'g' || id", "text"), ("TEXT", "c0", "categorical"), ("BOOLEAN", "id IS NULL", ""),
+    ("DATE", "'2024-01-01'", "timestamp"), ("", "c0", "ignored"),
+)  # fmt: skip
+
+
+def _cell(random: Random, kind: str, rare: bool) -> str:
+    if random.random() < (0.5 if rare else 0.2):
         return "NULL"
+    if rare and kind in _RARE_VALUES:
+        return random.choice(_RARE_VALUES[kind])
     if kind == "key":
         return random.choice(("1", "1", "2", "1.0", "'1'", "NULL", "'x'", "'X'"))
     return random.choice(_KINDS[kind][1])
@@ -123,7 +145,9 @@ def _quoted(name: str) -> str:
 
 
 def listed_files() -> Iterator[Native]:
-    """A file of all names, one of all times, and one for each value that a type may refuse."""
+    """Files of all names, times and rare values, of each rare path, and of each value that a type may refuse."""
+    yield from (_file(statements, words) for statements, words in full_files())
+    yield from (_file(["CREATE TABLE t (x REAL)", "INSERT INTO t VALUES (1.5)"], {}, path) for path in PATHS)
     yield _file([f"CREATE TABLE {_quoted(name)} (x REAL)" for name in NAMES], {NAMES[0]: {"x": "ignored"}})
     columns = ", ".join(f"{_quoted(name)} REAL" for name in COLUMN_NAMES)
     yield _file([f"CREATE TABLE t ({columns})"], {"t": dict.fromkeys(COLUMN_NAMES[::2], "ignored")})
@@ -161,9 +185,9 @@ def _one_column(declared: str, values: list[str], words: dict[str, dict[str, str
     return _file([f"CREATE TABLE t (x {declared})", *rows], words)
 
 
-def _file(statements: list[str], declaration: dict[str, dict[str, str]]) -> Native:
-    inputs = {"root": "a", "path": "d.db", "declaration": declaration}
-    return {"put": [{"path": "d.db", "sqlite": valid(statements)}], "inputs": inputs}
+def _file(statements: list[str], declaration: dict[str, dict[str, str]], path: str = "d.db") -> Native:
+    inputs = {"root": "a", "path": path, "declaration": declaration}
+    return {"put": [{"path": path, "sqlite": valid(statements)}], "inputs": inputs}
 
 
 GENERATORS: Final[tuple[Generator, ...]] = (Generator("database-file", database_file, listed=listed_files),)

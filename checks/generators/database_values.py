@@ -61,3 +61,32 @@ NAMES: Final = (
     "\ufeffa", "\U0001f600", "\uff61", "null", "true",
 )  # fmt: skip
 COLUMN_NAMES: Final = tuple(name for name in NAMES if name not in ("rowid", "oid", "_rowid_"))
+
+# Texts in the words of SQL that are one to a program that cuts, trims, folds, composes or counts code units.
+LETTERS: Final = [
+    "'ab'", "'ab' || char(0) || 'cd'", "'ab' || char(0) || 'ce'", "'ab' || char(0)", "char(0) || 'ab'", "char(0)",
+    "''",
+    "' '", "'ab '", "' ab'", "'AB'", "char(65279) || 'ab'", "'ab' || char(65279)", "char(9) || 'ab'",
+    "'ab' || char(10)",
+    "'ab' || char(13, 10)", "char(233)", "'e' || char(769)", "'E' || char(769)", "char(201)", "char(223)", "'ss'",
+    "char(304)", "char(305)", "'i'", "char(8490)", "'k'", "char(65377)", "char(57344)", "char(65533)", "char(65536)",
+    "char(128512)", "char(128512, 128513)", "char(1114111)", "'1'", "'01'", "'1.0'", "'1e0'", "char(1633)", "'-0'",
+    "'nan'",
+    "'NULL'", "'null'", "'x''y'", "'x\"y'", "'a\\n'", "char(8232)", "char(127)", "char(1)",
+    "printf('%.300c', 'x') || 'a'", "printf('%.300c', 'x') || 'b'", "printf('%.9000c', 'y')",
+]  # fmt: skip
+# Integers beside the powers of two, and numbers that are not what they are written as.
+INTEGERS: Final = [
+    "9007199254740993", "9007199254740992", "-9007199254740993", "9223372036854775807", "-9223372036854775807 - 1",
+    "4294967296", "4294967295", "2147483648", "-2147483649", "65536", "256", "-1", "0", "7", "'12'", "3.0",
+]  # fmt: skip
+FLOATS: Final = [
+    "-0.0", "0.0", "0.1", "0.30000000000000004", "5e-324", "2.2250738585072014e-308", "16777217.0",
+    "9007199254740993.0", "-9007199254740991.0", "1e22", "1e23", "3.4028236e38", "-2.5", "3", "'4.5'",
+]  # fmt: skip
+# Names of files that mean something to a shell, a URI, a driver of databases or a program that cuts names.
+PATHS: Final = (
+    "a b.db", "a?mode=rw.db", "a#b.db", "%41.db", "a%20b.db", "\u00e9.db", "e\u0301.db", "-x.db", "a'b.db", 'a"b.db',
+    "a\nb.db", "d", "d.txt", ".db", "d.db ", "x.duckdb", ":memory:", "file:d.db", "~", "$HOME", "*.db", "\ufeffd.db",
+    "\U0001f600.db", "deep/er/d.db", "..d.db", "d..db/..d", "x" * 255, "D.DB", "a;b.db", "a\\b.db",
+)  # fmt: skip

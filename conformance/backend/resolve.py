@@ -9,8 +9,10 @@ import site
 import sys
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
+from functools import cache
 from pathlib import Path
 from typing import Final
+from zoneinfo import TZPATH
 
 from conformance.contract.suite import MUTANT, Suite
 
@@ -33,10 +35,29 @@ class BackendCommand:
 
 
 def resolve(text: str, suite: Suite, wire: str = "json", same_process: bool = False) -> BackendCommand:
-    """The command behind a backend string; raises BackendNotFound.
+    """The command behind a backend string, which starts in a time zone of its own; raises BackendNotFound.
 
     `same_process` is for debuggers and for `python:` backends alone.
     """
+    command = _command(text, suite, wire, same_process)
+    return replace(command, environment={**command.environment, "TZ": time_zone()})
+
+
+@cache
+def time_zone() -> str:
+    """A time zone that is never UTC: one with daylight saving and odd minutes, so that no local time passes for UTC.
+
+    A name where the zones of the system have it, because Node and Java know no rule; else its rule, because the C
+    library takes a name that it does not find for UTC.
+    """
+    return _ZONE if any(Path(folder, _ZONE).is_file() for folder in TZPATH) else _RULE
+
+
+_ZONE: Final = "America/St_Johns"
+_RULE: Final = "NST3:30NDT,M3.2.0,M11.1.0"  # what the zone does today, as POSIX writes it
+
+
+def _command(text: str, suite: Suite, wire: str, same_process: bool) -> BackendCommand:
     if same_process and not text.startswith("python:"):
         raise BackendNotFound(f"{text!r} is a process of its own; only python:module can share ours")
     if text in suite.backends:

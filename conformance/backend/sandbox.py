@@ -58,7 +58,8 @@ _SETTINGS: Final = (
 )
 _ISOLATED: Final = ("--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL")
 _PRIVATE: Final = ("--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp")  # noqa: S108 (of the sandbox alone)
-_KEPT: Final = ("LANG", "LC_ALL", "PATH", "TALLY_WIRE", "TZ")
+_KEPT: Final = ("LANG", "LC_ALL", "PATH", "TALLY_WIRE")
+_OWN: Final = ("TALLY_WIRE", "TZ")  # of the command, whatever the user's are
 _PROBE: Final = 20  # seconds
 _END: Final = "--"  # of the options of bubblewrap
 _READABLE: Final = 'while IFS= read -r file; do [ -r "$file" ] && exit 0; done; exit 1'
@@ -92,8 +93,8 @@ class Sandbox:
         """The command that bubblewrap starts, with all of its environment."""
         _, environment, arguments = self._shown(command)
         kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
-        wire = {name: command.environment[name] for name in ("TALLY_WIRE",) if name in command.environment}
-        known = {"PATH": os.defpath, **kept, **wire, "HOME": "/tmp", "TMPDIR": "/tmp", **environment}  # noqa: S108
+        own = {name: command.environment[name] for name in _OWN if name in command.environment}
+        known = {"PATH": os.defpath, **kept, **own, "HOME": "/tmp", "TMPDIR": "/tmp", **environment}  # noqa: S108
         return replace(command, arguments=tuple(arguments), environment=known)
 
     def can_read(self, command: BackendCommand, files: Iterable[Path]) -> bool:

@@ -140,8 +140,24 @@ taken = set()
 asked = 0
 
 
+def led_out(root, name):
+    """Whether a path leads out of the root, for those that mind it."""
+    path, root = os.path.join(root, name), os.path.realpath(root)
+    if "minds-all" in sins:
+        return not os.path.realpath(path).startswith(root + "/")
+    if "minds-beginnings" in sins:
+        return not os.path.realpath(path).startswith(root)
+    if "minds-dots" in sins:
+        return ".." in name.split("/")
+    if "minds-dots-and-slash" in sins:
+        return name.startswith("/") or ".." in name.split("/")
+    return False
+
+
 def keep(inputs):
     path = os.path.join(inputs["root"], inputs["name"])
+    if led_out(inputs["root"], inputs["name"]):
+        return refused("Keep")
     there = sorted(os.listdir(os.path.dirname(path))) if os.path.isdir(os.path.dirname(path)) else []
     near = [name for name in there if name.startswith(os.path.basename(path)) and name != os.path.basename(path)]
     if "guesses" in sins and near:

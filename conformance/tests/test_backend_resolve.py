@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import site
+import subprocess
 import sys
 from pathlib import Path
+from zoneinfo import TZPATH
 
 import pytest
 
 from conformance.backend import resolve as module
-from conformance.backend.resolve import BackendNotFound, resolve
+from conformance.backend.resolve import BackendNotFound, resolve, time_zone
 from conformance.tests.processes import ROOT
 from conformance.tests.small_spec import SHIPPED
 
@@ -48,6 +50,25 @@ def test_a_command_line_is_split_as_a_shell_would_and_keeps_the_users_environmen
     command = resolve(f"{sys.executable} 'my backend.py' --fast", SHIPPED)
     assert command.arguments == (sys.executable, "my backend.py", "--fast")
     assert command.environment.get("PYTHONPATH") == os.environ.get("PYTHONPATH")
+
+
+@pytest.mark.parametrize("text", ["reference", "mutant:big-endian-seed", "python:package.module", sys.executable])
+def test_every_backend_starts_away_from_utc_whatever_the_users_time_zone(
+    text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TZ", "UTC")
+    assert resolve(text, SHIPPED).environment["TZ"] == time_zone()
+
+
+@pytest.mark.parametrize("folders", [TZPATH, ()], ids=["with-zones", "without-zones"])
+def test_the_time_zone_has_an_offset_of_half_an_hour_and_daylight_saving(
+    folders: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "TZPATH", folders)
+    zone = time_zone.__wrapped__()
+    told = [sys.executable, "-c", "import time; print(time.timezone, time.daylight)"]
+    said = subprocess.run(told, env={"TZ": zone}, capture_output=True, text=True, check=True).stdout.split()
+    assert said == ["12600", "1"]
 
 
 @pytest.mark.parametrize(

@@ -151,3 +151,23 @@ def test_files_are_asked_again_after_an_edit_and_under_another_name(sin: str) ->
 def test_the_same_seed_makes_the_same_edits() -> None:
     assert fuzzed("overwrites-empty") == fuzzed("overwrites-empty")
     assert fuzzed()[1] != fuzzed(seed="another")[1]
+
+
+def led_out(sin: str, right: str = "minds-all") -> Result:
+    with asker(sin) as asked, asker(right) as reference:
+        contract, codebook = library().contracts[KEEP], codebook_of(library())
+        return fuzz_files(contract, cases(), asked, reference, codebook, 1)[0]
+
+
+@pytest.mark.parametrize("sin", ["minds-beginnings", "minds-dots", "minds-dots-and-slash", "honest"])
+def test_a_path_out_of_the_root_that_is_taken_is_found(sin: str) -> None:
+    """It leads to a folder whose name begins like the root's, starts at `/`, or goes through a link."""
+    found = led_out(sin)
+    assert (found.verdict, "outcome" in str(found.difference)) == (Verdict.FAIL, True), found
+    assert found.call is not None
+    assert found.call.inputs["root"] == {"root": "around/a"}
+
+
+def test_paths_out_of_the_root_are_refused_alike_or_are_not_asked() -> None:
+    assert led_out("minds-all").verdict is Verdict.PASS
+    assert led_out("minds-all", right="honest").verdict is Verdict.PASS

@@ -49,7 +49,7 @@ def test_every_operation_follows_every_other_and_each_is_looked_at() -> None:
 def test_the_listed_databases_can_be_written_and_hold_every_name() -> None:
     files = [made["put"][0]["sqlite"] for made in listed_files()]
     assert all(statements and statements == valid(statements) for statements in files)
-    assert len(files[0]) == len(NAMES)
+    assert len(NAMES) in map(len, files)
 
 
 def test_a_file_that_a_machine_may_keep_open_is_left_alone() -> None:

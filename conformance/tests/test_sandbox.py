@@ -14,7 +14,7 @@ import pytest
 
 from conformance.backend import sandbox
 from conformance.backend.command import Process
-from conformance.backend.resolve import resolve
+from conformance.backend.resolve import resolve, time_zone
 from conformance.backend.sandbox import NoSandbox, Sandbox, require_bwrap
 from conformance.cli.main import status_of
 from conformance.codec.framing import DIALECTS
@@ -139,6 +139,10 @@ def test_a_backend_has_no_network() -> None:
         attack = f"tried(lambda: socket.create_connection({address!r}, 2) and 'done')"
         assert said(attack, boxed=False) == "done"
         assert said(attack) != "done"
+
+
+def test_a_backend_is_away_from_utc() -> None:
+    assert said("os.environ['TZ']") == time_zone()
 
 
 def test_a_backend_writes_to_its_roots_and_can_read_what_it_is_given(tmp_path: Path) -> None:

@@ -166,7 +166,7 @@ class Stage:
         forms = self._codebook[operator]
         if not forms.roots and not forms.handles:
             return Call(operator, inputs)
-        real = dict(inputs)
+        real = dict(self.roots.unmasked(inputs))
         for name in forms.roots:
             if isinstance(real.get(name), Mapping):
                 real[name] = str(self.roots.path(real[name]["root"]))

@@ -91,8 +91,32 @@ class Roots:
     def path(self, name: str) -> Path:
         """The absolute directory of a root, without symbolic links in it."""
         if name not in self._paths:
-            self._paths[name] = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=run_folder()))
+            around, _, inner = name.rpartition("/")
+            if around:
+                path = self.path(around) / inner
+                path.mkdir(exist_ok=True)  # a step may have put a file there
+                self._paths[name] = path
+            else:
+                self._paths[name] = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=run_folder()))
         return self._paths[name]
+
+    @staticmethod
+    def within(around: str, name: str) -> str:
+        """The name of a root that lies in another one, under its own name."""
+        return f"{around}/{name}"
+
+    @staticmethod
+    def shown(name: str) -> str:
+        """What stands for the path of a root in texts."""
+        return f"{{root:{name}}}"
+
+    def unmasked(self, value: Any) -> Any:
+        """A wire value with the path wherever a text begins with what stands for a root that has others in it.
+
+        No frozen case has such a root, so that its texts stay what they are.
+        """
+        around = {name.rpartition("/")[0] for name in self._paths} - {""}
+        return value if not around else _with_paths(value, {self.shown(name): str(self.path(name)) for name in around})
 
     def masked(self, value: Any) -> Any:
         """A wire value with `{root:NAME}` wherever a text contains the path of a root."""
@@ -100,13 +124,25 @@ class Roots:
             return value
         if isinstance(value, str):
             for name, path in self._paths.items():
-                value = value.replace(str(path), f"{{root:{name}}}")
+                value = value.replace(str(path), self.shown(name))
             return value
         if isinstance(value, Mapping):
             return {self.masked(key): self.masked(part) for key, part in value.items()}
         if isinstance(value, list):
             return [self.masked(part) for part in value]
         return value
+
+
+def _with_paths(value: Any, paths: Mapping[str, str]) -> Any:
+    match value:
+        case str():
+            start = next((one for one in paths if value.startswith(f"{one}/")), "")
+            return paths[start] + value[len(start) :] if start else value
+        case Mapping():
+            return {key: _with_paths(part, paths) for key, part in value.items()}
+        case list():
+            return [_with_paths(part, paths) for part in value]
+    return value
 
 
 def run_folder() -> Path:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import partial
@@ -22,6 +22,7 @@ from conformance.trial.client import Asker
 from conformance.trial.crowd import near_misses
 from conformance.trial.fuzz.file_edits import Edit, Sizes, drawn_edit, file_step
 from conformance.trial.fuzz.judgement import judged
+from conformance.trial.fuzz.outside import WayOut, renamed, ways_out
 from conformance.trial.fuzz.shrink import Choices, fixed, remade, smallest, some_of
 from conformance.trial.generator import Generator, Native, generator_of, valid
 from conformance.vectors.case import Asked, CallStep, Case, FileStep, TreeStep, label
@@ -31,9 +32,11 @@ from conformance.vectors.leaf import anywhere
 
 @dataclass(slots=True)
 class Snapshots:
-    """The regular files of every root before each call of a walk, by the call's step."""
+    """The regular files of every root before each call of a walk, and all paths behind it, by the call's step."""
 
     before_calls: dict[str, Mapping[str, Sizes]] = field(default_factory=dict)
+    after_calls: dict[str, Mapping[str, frozenset[str]]] = field(default_factory=dict)
+    succeeded: set[str] = field(default_factory=set)  # steps
 
     def before(self, stage: Stage, step: CallStep) -> None:
         """Note what is there before a call."""
@@ -48,7 +51,12 @@ class Snapshots:
         }
 
     def after(self, stage: Stage, step: CallStep) -> None:
-        """Nothing."""
+        """Note what is there behind a call."""
+        self.after_calls[step.name] = {
+            name: frozenset(path.relative_to(root).as_posix() for path in root.rglob("*"))
+            for name in stage.roots.names
+            for root in (stage.roots.path(name),)
+        }
 
 
 EXAMPLES: Final = 60  # trees per operator: each is written, edited and read twice
@@ -127,12 +135,17 @@ def fuzz_files(
     search = FileSearch(contract, backend, reference, codebook, trusted, files_check(contract))
     bases = [(case, Snapshots()) for case in _bases(cases)]
     for case, seen in bases:
-        reference.walk(case.steps, seen)
+        right = reference.walk(case.steps, seen)
+        if isinstance(right, Transcript):
+            seen.succeeded |= {one.step for one in right.exchanges if isinstance(one.observed, ObservedResult)}
     generator = generator_of(contract, codebook.suite) if contract.purity == "io" and contract.machine is None else None
     if generator is not None and generator.listed is not None:
         for made in generator.listed():
             if search.found is None:
                 search.hold(_of_files(contract, codebook, generator, made))
+    for way in _ways_out(contract, bases):
+        if search.found is None and way.is_refused(reference.walk((outside := _outside(way)).steps)):
+            search.hold(outside)
     for number in range(examples or contract.fuzz_examples or EXAMPLES):
         if search.found is not None:
             break
@@ -144,6 +157,19 @@ def fuzz_files(
         elif (example := _edited(contract, codebook, random, *random.choice(bases))) is not None:
             search.hold(example)
     return search.result(), search.record()
+
+
+def _ways_out(contract: Contract, bases: Sequence[tuple[Case, Snapshots]]) -> Iterator[WayOut]:
+    """The paths out of a root for every place of an input that has a path in some base."""
+    tried = set[tuple[str, str]]()
+    for case, seen in bases:
+        # Where the call is refused anyway, a refusal of the path shows nothing.
+        after = {step: paths for step, paths in seen.after_calls.items() if step in seen.succeeded}
+        yield from ways_out(contract, case.steps, seen.before_calls, after, tried)
+
+
+def _outside(way: WayOut) -> Example:
+    return Example(way.before, way.edits, way.behind, "a path out of the root")
 
 
 def _bases(cases: Sequence[Case]) -> list[Case]:
@@ -214,16 +240,7 @@ def _names(value: Any, path: str) -> bool:
 
 
 def _renamed_in(step: AnyStep, path: str, other: str) -> AnyStep:
-    return replace(step, inputs=_renamed(step.inputs, path, other)) if isinstance(step, CallStep | Asked) else step
-
-
-def _renamed(value: Any, path: str, other: str) -> Any:
-    match value:
-        case Mapping():
-            return {key: _renamed(one, path, other) for key, one in value.items()}
-        case list():
-            return [_renamed(one, path, other) for one in value]
-    return other if value == path else value
+    return replace(step, inputs=renamed(step.inputs, path, other)) if isinstance(step, CallStep | Asked) else step
 
 
 def _generated(contract: Contract, codebook: Codebook, generator: Generator, random: Random) -> Example:
