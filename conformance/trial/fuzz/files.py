@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import partial
@@ -19,12 +19,13 @@ from conformance.contract.model import Contract
 from conformance.trial.bystanders import one_of_each_group, roots_in, with_looks
 from conformance.trial.check import Check, Kind, Result, Verdict, faults_apart, loss_sentence, outcome_name, tree_apart
 from conformance.trial.client import Asker
-from conformance.trial.crowd import near_misses
+from conformance.trial.crowd import is_matched, near_misses
 from conformance.trial.fuzz.file_edits import Edit, Sizes, drawn_edit, file_step
 from conformance.trial.fuzz.judgement import judged
+from conformance.trial.fuzz.leftovers import leftovers, losses
 from conformance.trial.fuzz.shrink import Choices, fixed, remade, smallest, some_of
 from conformance.trial.generator import Generator, Native, generator_of, valid
-from conformance.vectors.case import Asked, CallStep, Case, FileStep, TreeStep, label
+from conformance.vectors.case import Asked, CallStep, Case, ExpectedFailure, FileStep, TreeStep, label
 from conformance.vectors.exchange import AnyStep, Stage, Transcript, restarts
 from conformance.vectors.leaf import anywhere
 
@@ -59,6 +60,7 @@ _MOST: Final = 300  # examples that are asked to make one small
 _LEAST_ASKED: Final = 0.5  # share of examples in which the operator was asked behind the edits
 _BEFORE: Final = "before-the-edits"  # the step of a call that is made again behind the edits
 _MADE_BEFORE: Final = 0.3  # share of examples with such a call
+_MOST_KINDS: Final = 3  # trees of different names that lose files while temporary ones are planted
 _RENAMED: Final = 0.2  # share of examples in which a file that a call names has another name, there and in the call
 WHY: Final = "Answers and files equal the reference's after valid files were edited."
 
@@ -133,6 +135,9 @@ def fuzz_files(
         for made in generator.listed():
             if search.found is None:
                 search.hold(_of_files(contract, codebook, generator, made))
+    for example in _with_leftovers(contract, bases):
+        if search.found is None:
+            search.hold(example)
     for number in range(examples or contract.fuzz_examples or EXAMPLES):
         if search.found is not None:
             break
@@ -157,16 +162,41 @@ def _may_hold_files(case: Case) -> bool:
     return bool(roots_in(case.steps)) and any(isinstance(step, CallStep) for step in case.steps[1:])
 
 
-def _edited(contract: Contract, codebook: Codebook, random: Random, case: Case, seen: Snapshots) -> Example | None:
-    """A case with edits before one of its calls, behind which there are files; None where it has no such call."""
-    steps = with_looks(case.steps, contract.fuzz_decode)
-    places = [
+def _places(contract: Contract, steps: Sequence[AnyStep], seen: Snapshots) -> list[tuple[int, str]]:
+    """The calls of the operator before which there are files, by their number, each with the root of the files."""
+    return [
         (k, root)
         for k, step in enumerate(steps)
         if isinstance(step, CallStep) and contract.owns(step.operator)
         for root, files in sorted(seen.before_calls.get(step.name, {}).items())
         if files
     ]
+
+
+def _with_leftovers(contract: Contract, bases: Sequence[tuple[Case, Snapshots]]) -> Iterator[Example]:
+    """Every case with temporary files planted before each of its calls; the first of each kind of tree with a loss,
+    too."""
+    kinds: set[tuple[str, ...]] = set()
+    for case, seen in bases:
+        steps = with_looks(case.steps, contract.fuzz_decode)
+        for k, root in _places(contract, steps, seen):
+            step = steps[k]
+            assert isinstance(step, CallStep)
+            files = seen.before_calls[step.name][root]
+            if not (planted := leftovers(contract, root, files, steps)):
+                continue
+            yield Example(steps[:k], planted, steps[k:], case.id)
+            kind = (step.operator, *sorted(files))
+            if kind not in kinds and len(kinds) < _MOST_KINDS and not isinstance(step.expected, ExpectedFailure):
+                kinds.add(kind)
+                for lost in losses(root, files):
+                    yield Example(steps[:k], (*lost, *planted), steps[k:], case.id)
+
+
+def _edited(contract: Contract, codebook: Codebook, random: Random, case: Case, seen: Snapshots) -> Example | None:
+    """A case with edits before one of its calls, behind which there are files; None where it has no such call."""
+    steps = with_looks(case.steps, contract.fuzz_decode)
+    places = _places(contract, steps, seen)
     if not places:
         return None
     k, root = random.choice(places)
@@ -293,9 +323,13 @@ class FileSearch:
         return None
 
     def bound(self, tree: Mapping[str, Any]) -> dict[str, Any]:
-        """A tree without what the contract leaves open."""
-        loose = self.contract.fuzz_loose
-        return {path: entry for path, entry in tree.items() if not any(fnmatchcase(path, one) for one in loose)}
+        """A tree without what the contract leaves open; a temporary file is to go even where others may stay."""
+        loose, owned = self.contract.fuzz_loose, self.contract.bystanders.owned
+        return {
+            path: entry
+            for path, entry in tree.items()
+            if not any(fnmatchcase(path, one) for one in loose) or is_matched(path, owned)
+        }
 
     def count(self, example: Example, right: Transcript) -> None:
         """Count whether the operator was asked behind the edits, and what came of it."""
