@@ -10,11 +10,12 @@ from tempfile import mkdtemp
 from checks.generators.database_file import listed_files
 from checks.generators.database_values import NAMES
 from conformance.codec.codebook import codebook_of
-from conformance.tests.counter_spec import COUNTER, NAME, load
+from conformance.tests.counter_spec import COUNTER, NAME, backend, load
 from conformance.trial.fuzz.program import Program
-from conformance.trial.fuzz.program_again import emptied, rounds
+from conformance.trial.fuzz.program_again import emptied, nothing_asked, rounds
 from conformance.trial.fuzz.program_draw import Urn, urn_of
 from conformance.trial.generator import valid
+from conformance.vectors.build import build
 
 
 @cache
@@ -42,6 +43,16 @@ def test_every_operation_follows_every_other_and_each_is_looked_at() -> None:
         ("Decrement", "Decrement"),
     }
     assert all(other == "Read" for one, other in pairwise(names) if one in ("Increment", "Decrement"))
+
+
+def test_a_state_that_refuses_is_asked_with_degenerate_inputs() -> None:
+    library = load(Path(mkdtemp(prefix="tally-again-")))
+    made, _ = build(library, reference=backend(library.suite.root))
+    frozen = urn_of(library.contracts[NAME], made.corpus.cases[NAME], codebook_of(library))
+    programs = [told(program) for program in nothing_asked(frozen)]
+    after_close = [one for one in programs if "Close" in one]
+    assert any("Increment 0" in one[one.index("Close") :] for one in after_close)
+    assert any(one[:2] == ["Open", "Increment 0"] for one in programs)
 
 
 def test_the_listed_databases_can_be_written_and_hold_every_name() -> None:
