@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import partial
+from itertools import chain
 from random import Random
 from typing import Any, Final
 
@@ -20,7 +21,7 @@ from conformance.trial.bystanders import one_of_each_group, roots_in, with_looks
 from conformance.trial.check import Check, Kind, Result, Verdict, faults_apart, loss_sentence, outcome_name, tree_apart
 from conformance.trial.client import Asker
 from conformance.trial.crowd import is_matched, near_misses
-from conformance.trial.fuzz.file_edits import Edit, Sizes, drawn_edit, file_step
+from conformance.trial.fuzz.file_edits import Edit, Sizes, drawn_edit, file_step, reshapes
 from conformance.trial.fuzz.judgement import judged
 from conformance.trial.fuzz.leftovers import leftovers, losses
 from conformance.trial.fuzz.shrink import Choices, fixed, remade, smallest, some_of
@@ -61,6 +62,7 @@ _LEAST_ASKED: Final = 0.5  # share of examples in which the operator was asked b
 _BEFORE: Final = "before-the-edits"  # the step of a call that is made again behind the edits
 _MADE_BEFORE: Final = 0.3  # share of examples with such a call
 _MOST_KINDS: Final = 3  # trees of different names that lose files while temporary ones are planted
+_MOST_RESHAPED: Final = 4  # cases whose arrays get other axes
 _RENAMED: Final = 0.2  # share of examples in which a file that a call names has another name, there and in the call
 WHY: Final = "Answers and files equal the reference's after valid files were edited."
 
@@ -135,7 +137,7 @@ def fuzz_files(
         for made in generator.listed():
             if search.found is None:
                 search.hold(_of_files(contract, codebook, generator, made))
-    for listed in _with_leftovers(contract, bases):
+    for listed in chain(_with_leftovers(contract, bases), _reshaped(contract, codebook, bases)):
         if search.found is None:
             search.hold(listed)
     for number in range(examples or contract.fuzz_examples or EXAMPLES):
@@ -198,6 +200,23 @@ def _with_leftovers(contract: Contract, bases: Sequence[tuple[Case, Snapshots]])
                 kinds.add(kind)
                 for lost in losses(root, files):
                     yield Example(steps[:k], (*lost, *planted), steps[k:], case.id)
+
+
+def _reshaped(contract: Contract, codebook: Codebook, bases: Sequence[tuple[Case, Snapshots]]) -> Iterator[Example]:
+    """Some cases with an array in a file that keeps its size and has other axes or another type."""
+    found: list[tuple[int, list[Example]]] = []
+    for case, seen in bases:
+        steps = with_looks(case.steps, contract.fuzz_decode)
+        for k, root in _places(contract, steps, seen)[:1]:
+            step = steps[k]
+            assert isinstance(step, CallStep)
+            files = seen.before_calls[step.name][root]
+            if edits := list(reshapes(root, files, codebook.formats)):
+                examples = [Example(steps[:k], (edit,), steps[k:], case.id) for edit in edits]
+                found.append((max(files[edit[0].subject] for edit in edits), examples))
+    # What was cut off has nothing to edit: the largest come first.
+    for _, examples in sorted(found, key=lambda one: -one[0])[:_MOST_RESHAPED]:
+        yield from examples
 
 
 def _edited(contract: Contract, codebook: Codebook, random: Random, case: Case, seen: Snapshots) -> Example | None:
