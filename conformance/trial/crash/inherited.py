@@ -46,10 +46,11 @@ def inherited(outer: Recording, state: CrashState, recovery: Recording) -> Inher
     numbers = {TOP: TOP} | {inode: known[path] for path, inode in recovery.initial.paths()}
     made = {one.operation.inode for one in outer.traced if isinstance(one.operation, Create)}
     fresh = 1 + max({TOP, *outer.initial.folders, *outer.initial.files, *made})
-    own = tuple(
-        replace(one, operation=renumbered(one.operation, lambda inode: numbers.get(inode, fresh + inode), state.answers))
-        for one in recovery.traced
-    )
+
+    def number(inode: int) -> int:
+        return numbers.get(inode, fresh + inode)
+
+    own = tuple(replace(one, operation=renumbered(one.operation, number, state.answers)) for one in recovery.traced)
     traced = (*outer.traced[: state.at], *own)
     return Inherited(traced, state.at, Replay(outer.initial, [one.operation for one in traced]))
 

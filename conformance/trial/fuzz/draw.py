@@ -196,8 +196,8 @@ class Drawn:
 
 def drawn_calls(forms: OperatorForms, seeds: Seeds, wanted: int, number: int) -> tuple[Drawn, ...]:
     """The calls, no two alike: the smallest example of every side, degenerate values leaf by leaf, numbers that meet
-    far up or in fewer bits, versions, then `wanted` drawn. The calls with one large leaf come last, so that a mistake that small
-    calls show is found in one of them.
+    far up or in fewer bits, versions, then `wanted` drawn. The calls with one large leaf come last, so that a mistake
+    that small calls show is found in one of them.
 
     The drawn ones are no frozen calls. Fewer are drawn where the contract has no more.
     """

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from functools import partial
 from itertools import chain
@@ -21,37 +20,15 @@ from conformance.trial.bystanders import one_of_each_group, roots_in, with_looks
 from conformance.trial.check import Check, Kind, Result, Verdict, faults_apart, loss_sentence, outcome_name, tree_apart
 from conformance.trial.client import Asker
 from conformance.trial.crowd import is_matched, near_misses
-from conformance.trial.fuzz.file_edits import Edit, Sizes, drawn_edit, file_step, reshapes
+from conformance.trial.fuzz.file_edits import drawn_edit, file_step
+from conformance.trial.fuzz.file_example import Example, Snapshots, left_open, places_asked
+from conformance.trial.fuzz.file_listings import LISTINGS
 from conformance.trial.fuzz.judgement import judged
-from conformance.trial.fuzz.leftovers import leftovers, losses
-from conformance.trial.fuzz.shrink import Choices, fixed, remade, smallest, some_of
-from conformance.trial.generator import Generator, Native, generator_of, valid
-from conformance.vectors.case import Asked, CallStep, Case, ExpectedFailure, FileStep, TreeStep, label
-from conformance.vectors.exchange import AnyStep, Stage, Transcript, restarts
+from conformance.trial.fuzz.shrink import Choices, remade, smallest
+from conformance.trial.generator import Generator, Native, generator_of
+from conformance.vectors.case import Asked, CallStep, Case, FileStep, TreeStep, label
+from conformance.vectors.exchange import AnyStep, Transcript, restarts
 from conformance.vectors.leaf import anywhere
-
-
-@dataclass(slots=True)
-class Snapshots:
-    """The regular files of every root before each call of a walk, by the call's step."""
-
-    before_calls: dict[str, Mapping[str, Sizes]] = field(default_factory=dict)
-
-    def before(self, stage: Stage, step: CallStep) -> None:
-        """Note what is there before a call."""
-        self.before_calls[step.name] = {
-            name: {
-                path.relative_to(root).as_posix(): path.stat().st_size
-                for path in sorted(root.rglob("*"))
-                if path.is_file() and not path.is_symlink()
-            }
-            for name in stage.roots.names
-            for root in (stage.roots.path(name),)
-        }
-
-    def after(self, stage: Stage, step: CallStep) -> None:
-        """Nothing."""
-
 
 EXAMPLES: Final = 60  # trees per operator: each is written, edited and read twice
 FOUND: Final = "the fewest edits found after which the backend and the reference differ"
@@ -61,45 +38,8 @@ _MOST: Final = 300  # examples that are asked to make one small
 _LEAST_ASKED: Final = 0.5  # share of examples in which the operator was asked behind the edits
 _BEFORE: Final = "before-the-edits"  # the step of a call that is made again behind the edits
 _MADE_BEFORE: Final = 0.3  # share of examples with such a call
-_MOST_KINDS: Final = 3  # trees of different names that lose files while temporary ones are planted
-_MOST_RESHAPED: Final = 4  # cases whose arrays get other axes
 _RENAMED: Final = 0.2  # share of examples in which a file that a call names has another name, there and in the call
 WHY: Final = "Answers and files equal the reference's after valid files were edited."
-
-
-@dataclass(frozen=True, slots=True)
-class Example:
-    """Steps before the edits, the edits, and what comes behind; `kept` is the case that it was made of."""
-
-    before: tuple[AnyStep, ...]
-    edits: tuple[Edit, ...]
-    behind: tuple[AnyStep, ...]
-    kept: str
-
-    @property
-    def steps(self) -> tuple[AnyStep, ...]:
-        """All of it as a trace."""
-        return (*self.before, *(step for edit in self.edits for step in edit), *self.behind)
-
-    @property
-    def simpler(self) -> Choices:
-        """The choices of examples with some of the edits, and some statements of a database."""
-        edits = some_of([_simpler_edit(edit) for edit in self.edits])
-        return edits.map(lambda made: replace(self, edits=tuple(made)))
-
-    @property
-    def told(self) -> list[str]:
-        """The edits as lines of a contract's trace."""
-        steps = (step for edit in self.edits for step in edit)
-        return [f"- {{{step.action}: {json.dumps(dict(step.body), ensure_ascii=False)}}}" for step in steps]
-
-
-def _simpler_edit(edit: Edit) -> Choices:
-    if len(edit) == 1 and isinstance(statements := edit[0].body.get("sqlite"), list):
-        some, body = some_of([fixed(one) for one in statements]), edit[0].body
-        # No statement at all makes no file, nor does one about a table that is gone.
-        return some.map(lambda made: (FileStep("put", {**body, "sqlite": valid(made) or statements[:1]}),))
-    return fixed(edit)
 
 
 def files_check(contract: Contract) -> Check:
@@ -137,7 +77,7 @@ def fuzz_files(
         for made in generator.listed():
             if search.found is None:
                 search.hold(_of_files(contract, codebook, generator, made))
-    for listed in chain(_with_leftovers(contract, bases), _reshaped(contract, codebook, bases)):
+    for listed in chain(*(listing(contract, codebook, bases) for listing in LISTINGS)):
         if search.found is None:
             search.hold(listed)
     for number in range(examples or contract.fuzz_examples or EXAMPLES):
@@ -164,65 +104,10 @@ def _may_hold_files(case: Case) -> bool:
     return bool(roots_in(case.steps)) and any(isinstance(step, CallStep) for step in case.steps[1:])
 
 
-def _places(contract: Contract, steps: Sequence[AnyStep], seen: Snapshots) -> list[tuple[int, str]]:
-    """The calls of the operator before which there are files, by their number, each with the root of the files."""
-    return [
-        (k, root)
-        for k, step in enumerate(steps)
-        if isinstance(step, CallStep) and contract.owns(step.operator)
-        for root, files in sorted(seen.before_calls.get(step.name, {}).items())
-        if files
-    ]
-
-
-def _left_open(contract: Contract, before: Sequence[AnyStep]) -> bool:
-    """Whether a call has left what the contract leaves open: an edit behind it may make that count."""
-    asked = any(isinstance(step, CallStep) and contract.owns(step.operator) for step in before)
-    return bool(contract.fuzz_loose) and asked
-
-
-def _with_leftovers(contract: Contract, bases: Sequence[tuple[Case, Snapshots]]) -> Iterator[Example]:
-    """Every case with temporary files planted before each of its calls; the first of each kind of tree with a loss,
-    too."""
-    kinds: set[tuple[str, ...]] = set()
-    for case, seen in bases:
-        steps = with_looks(case.steps, contract.fuzz_decode)
-        for k, root in _places(contract, steps, seen):
-            step = steps[k]
-            assert isinstance(step, CallStep)
-            files = seen.before_calls[step.name][root]
-            if not (planted := leftovers(contract, root, files, steps)):
-                continue
-            yield Example(steps[:k], planted, steps[k:], case.id)
-            kind = (step.operator, *sorted(files))
-            unfit = isinstance(step.expected, ExpectedFailure) or _left_open(contract, steps[:k])
-            if kind not in kinds and len(kinds) < _MOST_KINDS and not unfit:
-                kinds.add(kind)
-                for lost in losses(root, files):
-                    yield Example(steps[:k], (*lost, *planted), steps[k:], case.id)
-
-
-def _reshaped(contract: Contract, codebook: Codebook, bases: Sequence[tuple[Case, Snapshots]]) -> Iterator[Example]:
-    """Some cases with an array in a file that keeps its size and has other axes or another type."""
-    found: list[tuple[int, list[Example]]] = []
-    for case, seen in bases:
-        steps = with_looks(case.steps, contract.fuzz_decode)
-        for k, root in _places(contract, steps, seen)[:1]:
-            step = steps[k]
-            assert isinstance(step, CallStep)
-            files = seen.before_calls[step.name][root]
-            if edits := list(reshapes(root, files, codebook.formats)):
-                examples = [Example(steps[:k], (edit,), steps[k:], case.id) for edit in edits]
-                found.append((max(files[edit[0].subject] for edit in edits), examples))
-    # What was cut off has nothing to edit: the largest come first.
-    for _, examples in sorted(found, key=lambda one: -one[0])[:_MOST_RESHAPED]:
-        yield from examples
-
-
 def _edited(contract: Contract, codebook: Codebook, random: Random, case: Case, seen: Snapshots) -> Example | None:
     """A case with edits before one of its calls, behind which there are files; None where it has no such call."""
     steps = with_looks(case.steps, contract.fuzz_decode)
-    places = [one for one in _places(contract, steps, seen) if not _left_open(contract, steps[: one[0]])]
+    places = [one for one in places_asked(contract, steps, seen) if not left_open(contract, steps[: one[0]])]
     if not places:
         return None
     k, root = random.choice(places)

@@ -21,12 +21,12 @@ _TEMPORARY: Final = re.compile(r"\.?[^/]+\.tmp")
 _CLASS: Final = re.compile(r"\[(.)[^]]*\]")
 _CONTENTS: Final = ("00", "")
 _MOST: Final = 8  # planted at once
-_MOST_LOST: Final = 70  # trees with one file or folder deleted, or two, of one call
+_MOST_LOST: Final = 40  # trees with one file or folder deleted, or two, of one call
 
 
 def leftovers(contract: Contract, root: str, files: Sizes, steps: Iterable[AnyStep]) -> tuple[Edit, ...]:
-    """The edits that plant temporary files in a root: those that the contract lets its operator clear away, and those of names
-    that the frozen steps plant themselves."""
+    """The edits that plant temporary files in a root: those that the contract lets its operator clear away, and those
+    of names that the frozen steps plant themselves."""
     known = {one.subject for one in steps if isinstance(one, FileStep) and one.body.get("root") == root}
     planted = {path for path in known if _TEMPORARY.fullmatch(path.rpartition("/")[2])}
     paths = [path for path in sorted({*_owned(contract.bystanders.owned, files), *planted}) if path not in files]
