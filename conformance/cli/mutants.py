@@ -54,7 +54,7 @@ def judge_mutants(ids: Sequence[str], kinds: Sequence[str], jobs: int, changed: 
         raise Complaint(
             "--by crash", "T010", f"not run: {error}", "leave out crash, and name the other kinds"
         ) from None
-    say("\n".join(_matrix_lines(matrix, verbose=bool(ids))))
+    say("\n".join(_matrix_lines(matrix, kinds, verbose=bool(ids))))
     bad = list(matrix_problems(matrix, library.mutants))
     for alike in undeclared_classes(matrix, library.mutants):
         bad.append(f"{', '.join(alike)} answer every case alike: add a case in which they differ, or `equivalent_to`")
@@ -111,12 +111,12 @@ def _specified(ids: Sequence[str]) -> tuple[Library, Corpus]:
     return library, corpus
 
 
-def _matrix_lines(matrix: KillMatrix, verbose: bool) -> Iterator[str]:
+def _matrix_lines(matrix: KillMatrix, asked: Sequence[str], verbose: bool) -> Iterator[str]:
     width = max(map(len, matrix.rows), default=0)
     for row in matrix.rows.values():
         first = f"  first {row.first}" if verbose and row.first else ""
         yield f"{row.id:<{width}}  {row.status.value:<13} {len(row.killed):>5} of {len(matrix.cases)}{first}"
-        yield from (f"    {line}" for line in _evidence_lines(row) if verbose)
+        yield from (f"    {line}" for line in _evidence_lines(row, asked) if verbose)
     counted = Counter(row.status.value for row in matrix.rows.values())
     total = ", ".join(f"{count} {status}" for status, count in sorted(counted.items()))
     yield f"{len(matrix.rows)} mutants: {total}; {len(matrix.killing_set)} of {len(matrix.cases)} cases kill as many"
@@ -126,14 +126,16 @@ def _matrix_lines(matrix: KillMatrix, verbose: bool) -> Iterator[str]:
     yield f"killed by {by}; {len(found['mutants_on_a_single_case'])} on a single case"
 
 
-def _evidence_lines(row: MutantRow) -> Iterator[str]:
-    """What a mutant breaks, and what else kills it."""
+def _evidence_lines(row: MutantRow, asked: Sequence[str]) -> Iterator[str]:
+    """What a mutant breaks, and what else kills it; crashes that were `asked` for and not made are told as that."""
     for text, count in row.broken.items():
         yield f"breaks {text} in {count} {'case' if count == 1 else 'cases'}"
     for kind in ("laws", "fuzz", "crash"):
         found = getattr(row, kind)
         if found is not None:
             yield f"{kind}: {', '.join(sorted(found)) or 'nothing'}"
+        elif kind == "crash" and kind in asked:
+            yield "crash: not tried, because `breaks` in mutants.yaml names no workload (workload:OPERATOR#NAME)"
 
 
 def _floor_lines(floor: Floor) -> Iterator[str]:

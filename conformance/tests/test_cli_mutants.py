@@ -16,7 +16,7 @@ from conformance.tests.mutant_results import DECODE, cases_of
 from conformance.tests.shipped import shipped_library
 from conformance.trial import mutants as trial
 from conformance.trial.client import Attempt, attempt
-from conformance.trial.kill_matrix import KillMatrix
+from conformance.trial.kill_matrix import KillMatrix, MutantRow, Status
 from conformance.vectors.case import Case
 from conformance.vectors.corpus import Corpus, load_corpus
 
@@ -149,3 +149,9 @@ def test_wire_agrees_with_what_is_committed_for_an_operator(
 def test_wire_takes_operators_and_nothing_else(capsys: Capture) -> None:
     assert status_of(["mutants", "--wire", TAGS]) == 2
     assert "no contract has this name" in capsys.readouterr().err
+
+
+def test_a_crash_that_was_asked_for_and_not_made_is_told() -> None:
+    matrix = KillMatrix((), {"m": MutantRow("m", Status.SURVIVED)})
+    assert "    crash: not tried" in "\n".join(command._matrix_lines(matrix, ("vectors", "crash"), verbose=True))
+    assert "not tried" not in "\n".join(command._matrix_lines(matrix, ("vectors", "laws"), verbose=True))

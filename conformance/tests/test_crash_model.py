@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from conformance.trial.crash.inherited import inherited, is_kill
 from conformance.trial.crash.operation import (
     TOP,
     Acknowledge,
@@ -26,6 +27,7 @@ from conformance.trial.crash.operation import (
     materialise,
     snapshot,
 )
+from conformance.trial.crash.recording import Recording
 from conformance.trial.crash.report import BadState, Damage, Judgement, Reading, judge, listing
 from conformance.trial.crash.states import CrashState, Model, Replay, Tier, crash_points, crash_states, first_states
 from conformance.trial.crash.workload import Answer, AnswerKind
@@ -276,3 +278,21 @@ def test_a_long_list_keeps_what_was_lost_and_counts_the_rest() -> None:
         "        ... 22 operations",
     ]
     assert lines[6:] == [f"  {k + 1:>4}  survived   create {k:02}" for k in range(30, 50)]
+
+
+def recorded(initial: Volume, *operations: Operation) -> Recording:
+    return Recording(initial, tuple(Traced(one, "", "", 0) for one in operations), (initial,))
+
+
+def test_a_recovery_after_a_kill_inherits_what_was_not_durable() -> None:
+    outer = recorded(EMPTY, *SAVE)
+    (killed,) = (one for one in crash_states(outer.replay, [Model.KILL]) if one.at == len(SAVE))
+    assert is_kill(killed)
+    # The tree was written anew for the recovery: the same file has another inode.
+    recovery = recorded(Volume({TOP: {"kept": 7}}, {7: b"new"}), Create(TOP, "mark", 8), SyncFile(8), Acknowledge(1))
+    run = inherited(outer, killed, recovery)
+    lost = [state.volume(run.replay).digests().keys() for state in run.states([Model.POSIX]) if state.answers == 1]
+    assert {"mark"} in lost
+    assert all(state.at > len(SAVE) for state in run.states([Model.POSIX]))
+    synced = inherited(outer, killed, recorded(recovery.initial, SyncFile(7), SyncFolder(TOP), Acknowledge(1)))
+    assert [state for state in synced.states([Model.POSIX]) if state.answers == 1] == []

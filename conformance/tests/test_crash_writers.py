@@ -45,6 +45,7 @@ COMMITTED_RUN = {
     "pointer-written-in-place": "none",
     "recovery-leaves-a-mark": "none",
     "recovery-moves-the-pointer": "none",
+    "recovery-syncs-nothing": "kill",
 }
 
 
@@ -103,6 +104,14 @@ def test_a_crash_inside_recovery_is_found_where_recovery_alone_is_fine() -> None
     lines = "\n".join(listing(report.first_bad, report.answers))
     assert "and while it recovered from that, another crash:" in lines
     assert "rename run/COMMITTED -> run/.COMMITTED.tmp" in lines
+
+
+def test_a_power_loss_behind_a_recovery_takes_what_neither_it_nor_the_killed_run_made_durable() -> None:
+    report = tried("one-run", writer("committed_run", "recovery-syncs-nothing"), states=ALL)
+    assert all(not tally.bad_count for tally in report.states.values())
+    assert report.first_bad is not None
+    lines = "\n".join(listing(report.first_bad, report.answers))
+    assert "LOST       link run/.COMMITTED.tmp as run/COMMITTED" in lines
 
 
 def test_what_stands_there_before_the_recording_must_survive_as_well() -> None:

@@ -10,12 +10,13 @@ from tempfile import mkdtemp
 from checks.generators.database_file import listed_files
 from checks.generators.database_values import NAMES
 from conformance.codec.codebook import codebook_of
-from conformance.tests.counter_spec import COUNTER, NAME, load
-from conformance.trial.fuzz.files import in_use
+from conformance.tests.counter_spec import COUNTER, NAME, backend, load
+from conformance.trial.fuzz.file_example import in_use
 from conformance.trial.fuzz.program import Program
-from conformance.trial.fuzz.program_again import emptied, rounds
+from conformance.trial.fuzz.program_again import emptied, nothing_asked, rounds
 from conformance.trial.fuzz.program_draw import Urn, urn_of
 from conformance.trial.generator import valid
+from conformance.vectors.build import build
 from conformance.vectors.case import CallStep, ExpectedResult, FileStep
 
 
@@ -46,6 +47,16 @@ def test_every_operation_follows_every_other_and_each_is_looked_at() -> None:
     assert all(other == "Read" for one, other in pairwise(names) if one in ("Increment", "Decrement"))
 
 
+def test_a_state_that_refuses_is_asked_with_degenerate_inputs() -> None:
+    library = load(Path(mkdtemp(prefix="tally-again-")))
+    made, _ = build(library, reference=backend(library.suite.root))
+    frozen = urn_of(library.contracts[NAME], made.corpus.cases[NAME], codebook_of(library))
+    programs = [told(program) for program in nothing_asked(frozen)]
+    after_close = [one for one in programs if "Close" in one]
+    assert any("Increment 0" in one[one.index("Close") :] for one in after_close)
+    assert any(one[:2] == ["Open", "Increment 0"] for one in programs)
+
+
 def test_the_listed_databases_can_be_written_and_hold_every_name() -> None:
     files = [made["put"][0]["sqlite"] for made in listed_files()]
     assert all(statements and statements == valid(statements) for statements in files)
@@ -53,12 +64,15 @@ def test_the_listed_databases_can_be_written_and_hold_every_name() -> None:
 
 
 def test_a_file_that_a_machine_may_keep_open_is_left_alone() -> None:
-    opened = CallStep("open", "Stream.Open", {"source": {"parts": [{"path": "two.bin"}]}}, ExpectedResult({}))
-    saved = CallStep("save", "Stream.Checkpoint", {"name": "saved"}, ExpectedResult({}))
-    edit = (FileStep("truncate", {"root": "a", "path": "two.bin", "size": 0}),)
-    moved = (FileStep("rename", {"root": "a", "from": "two.bin", "to": "three.bin"}),)
+    machine = load(Path(mkdtemp(prefix="tally-again-")), COUNTER).contracts[NAME]
+    put = FileStep("put", {"root": "a", "path": "d/two.bin", "text": "x"})
+    opened = CallStep("open", "Counter.Open", {"source": {"parts": [{"path": "d/two.bin"}]}}, ExpectedResult({}))
+    saved = CallStep("save", "Counter.Save", {"name": "saved"}, ExpectedResult({}))
+    edit = (FileStep("truncate", {"root": "a", "path": "d/two.bin", "size": 0}),)
+    moved = (FileStep("rename", {"root": "a", "from": "d/two.bin", "to": "three.bin"}),)
+    above = (FileStep("delete", {"root": "a", "path": "d"}),)
     other = (FileStep("truncate", {"root": "a", "path": "saved", "size": 0}),)
-    given = {"two.bin"}
-    assert [in_use(one, [opened, saved], given) for one in (edit, moved, other)] == [True, True, False]
-    assert not in_use(edit, [saved], given)
-    assert not in_use(edit, [opened], set())
+    before = (put, opened, saved)
+    assert [in_use(machine, one, before) for one in (edit, moved, above, other)] == [True, True, True, False]
+    assert not in_use(machine, edit, (put, saved))
+    assert not in_use(machine, edit, (opened,))

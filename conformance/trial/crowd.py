@@ -87,7 +87,7 @@ class Crowd:
     def after(self, stage: Stage, step: CallStep) -> None:
         """Note the first bystander that a call changed."""
         for root, path, was, now in self._look_again(stage):
-            if self.harmed is None and not _matches(path, self.contract.bystanders.owned):
+            if self.harmed is None and not is_matched(path, self.contract.bystanders.owned):
                 self.harmed = (step.name, f"{root}/{path}", was, now)
 
     def _look_again(self, stage: Stage) -> list[tuple[str, str, str, str]]:
@@ -132,7 +132,7 @@ class Crowd:
 
     def _usable(self, name: str, path: str) -> bool:
         taken = path in self.paths[name] or path in self.own.get(name, ())
-        return not taken and not _matches(path, self.contract.bystanders.none)
+        return not taken and not is_matched(path, self.contract.bystanders.none)
 
     def _put(self, name: str, root: str, path: str, original: str, twin: bool = False) -> bool:
         """Whether a bystander was put at a path; there may be something already."""
@@ -165,20 +165,21 @@ class Crowd:
                 continue
             if os.path.lexists(place):
                 return False
-            if any(_matches(one, self.contract.bystanders.none) for one in (part, f"{part}/")):
+            if any(is_matched(one, self.contract.bystanders.none) for one in (part, f"{part}/")):
                 return False
             os.mkdir(place)
             self.folders.add((name, part))
         return True
 
 
-def _matches(path: str, patterns: Mapping[str, str]) -> bool:
-    """Whether a pattern fits; `[0-9]{20}` in one means twenty digits, so that no near miss fits by chance."""
-    return any(fnmatchcase(path, _written_out(pattern)) for pattern in patterns)
+def is_matched(path: str, patterns: Mapping[str, str]) -> bool:
+    """Whether a pattern fits a path; `[0-9]{20}` in one means twenty digits, so that no near miss fits by chance."""
+    return any(fnmatchcase(path, written_out(pattern)) for pattern in patterns)
 
 
 @cache
-def _written_out(pattern: str) -> str:
+def written_out(pattern: str) -> str:
+    """A pattern as fnmatch reads it: what it counts is repeated."""
     return _TIMES.sub(lambda one: one[1] * int(one[2]), pattern)
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import math
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -191,6 +193,46 @@ def emptied(value: Any) -> Any:
     return type(value)()
 
 
+def _reshaped(change: Callable[[list[int]], list[int]]) -> Callable[[Any], Any]:
+    """The change of a list of axes, of which the product stays; TypeError for anything else, and where it is none."""
+
+    def changed(value: Any) -> Any:
+        if not isinstance(value, list) or not value or any(type(one) is not int for one in value):
+            raise TypeError("no list of axes")
+        if (found := change(value)) == value:
+            raise TypeError("the axes stay as they are")
+        return found
+
+    return changed
+
+
+def _split(axes: list[int]) -> list[int]:
+    part = next((k for k in range(2, axes[-1]) if axes[-1] % k == 0), 1)
+    return [*axes[:-1], part, axes[-1] // part]
+
+
+def retyped(value: Any) -> str:
+    """The name of another type of elements that are as wide; TypeError where there is none."""
+    for pattern, others in _ALIKE.items():
+        if isinstance(value, str) and (found := re.fullmatch(pattern, value)) is not None:
+            other = next(one for one in others if one != found["kind"])
+            return f"{value[: found.start('kind')]}{other}{value[found.end('kind') :]}"
+    raise TypeError("no name of a type that has another of its width")
+
+
+_ALIKE: Final = {  # names of types, and what may take the place of the part that is not the width
+    r"(?:[<>|=])?(?P<kind>[iuf])[248]": ("i", "u", "f"),
+    r"(?:[<>|=])?(?P<kind>[iu])1": ("i", "u"),
+    r"(?P<kind>int|uint|float)(?:16|32|64)": ("int", "uint", "float"),
+    r"(?P<kind>int|uint)8": ("int", "uint"),
+}
+RESHAPES: Final[Mapping[str, Callable[[Any], Any]]] = {
+    "unit-axis-last": _reshaped(lambda axes: [*axes, 1]),
+    "unit-axis-inside": _reshaped(lambda axes: [*axes[:1], 1, *axes[1:]]),
+    "axes-swapped": _reshaped(lambda axes: [*axes[:-2], *axes[:-3:-1]]),
+    "axes-merged": _reshaped(lambda axes: [*axes[:-2], math.prod(axes[-2:])]),
+    "axis-split": _reshaped(_split),
+}
 _CHANGES: Final[Mapping[str, Callable[[Any], Any]]] = {
     "changed": another,
     "cased": str.swapcase,
@@ -202,4 +244,6 @@ _CHANGES: Final[Mapping[str, Callable[[Any], Any]]] = {
     "extra": _extra,  # a key that no format knows, or the last element twice
     "unsorted": Unsorted,  # the keys of a map in the wrong order
     "reversed": lambda value: list(reversed(value)),
+    **RESHAPES,
+    "retyped": retyped,
 }

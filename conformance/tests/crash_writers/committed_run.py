@@ -20,6 +20,7 @@ STYLES = {
     "pointer-written-in-place": "the pointer is no rename or link, and recovery believes it",
     "recovery-leaves-a-mark": "every recovery adds a file",
     "recovery-moves-the-pointer": "recovery moves the pointer away while it looks",
+    "recovery-syncs-nothing": "recovery answers by a pointer that a killed commit may not have made durable",
     "recovery-believes-the-pointer": "recovery never looks at the objects, which the order of the commit allows",
 }
 CREDULOUS = ("pointer-before-objects", "pointer-written-in-place", "recovery-believes-the-pointer")
@@ -83,7 +84,8 @@ def main() -> None:
         objects = f"{root}/objects"
         if pointer is not None and complete(root, pointer):
             # What a killed writer left may be seen before it is durable.
-            sync(root)
+            if chosen != "recovery-syncs-nothing":
+                sync(root)
             return {"state": "committed"}
         if pointer is not None:
             os.unlink(f"{root}/COMMITTED")

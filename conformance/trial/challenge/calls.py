@@ -15,7 +15,8 @@ from conformance.contract.types import Struct, is_place
 from conformance.trial.bystanders import one_of_each_group, with_looks
 from conformance.trial.challenge.challenge import Challenge
 from conformance.trial.check import Result, Verdict
-from conformance.trial.fuzz.files import Example, FileSearch
+from conformance.trial.fuzz.file_example import Example
+from conformance.trial.fuzz.files import FileSearch
 from conformance.trial.fuzz.mutation import mutated
 from conformance.trial.fuzz.seed import Bounds, Vocabulary, printed, vocabulary_of
 from conformance.trial.generator import Native

@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, TypeAlias
 
@@ -116,6 +116,22 @@ def folders_of(entry: Entry) -> tuple[int, ...]:
 
 
 TOP: Final = 0
+
+
+def renumbered(operation: Operation, inode: Callable[[int], int], answers: int) -> Operation:
+    """An operation with other numbers of inodes, and so many answers before it."""
+    match operation:
+        case SyncAll():
+            return operation
+        case Acknowledge(count):
+            return Acknowledge(answers + count)
+        case Write() | Truncate() | SyncFile() | SyncFolder():
+            return replace(operation, inode=inode(operation.inode))
+        case Rename(swapped=swapped):
+            moved = None if swapped is None else inode(swapped)
+            folder, target = inode(operation.folder), inode(operation.to_folder)
+            return replace(operation, folder=folder, to_folder=target, inode=inode(operation.inode), swapped=moved)
+    return replace(operation, folder=inode(operation.folder), inode=inode(operation.inode))
 
 
 class StrangeFile(Exception):

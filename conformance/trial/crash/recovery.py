@@ -7,17 +7,20 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import Final
 
 from conformance.backend.outcome import Side, describe
 from conformance.backend.scheduler import Conversation, Talk
+from conformance.trial.crash.inherited import Inherited, inherited, is_kill
 from conformance.trial.crash.operation import StrangeFile, Volume, materialise, snapshot
 from conformance.trial.crash.recording import Recording, Stage, record
-from conformance.trial.crash.report import UNDAMAGED, BadState, Damage, Reading, judge
+from conformance.trial.crash.report import UNDAMAGED, BadState, Damage, Judgement, Reading, judge
 from conformance.trial.crash.states import CrashState, Model, crash_states, first_states
 from conformance.trial.crash.strace import NotRun
 from conformance.trial.crash.workload import Answer, AnswerKind, CrashWorkload, Questioner
 
 Maker = Callable[[], Volume]
+MOST_INHERITED: Final = 400  # states of one recovery in which something done before the kill is gone
 
 
 def examine(stage: Stage, makers: Sequence[Maker], what: str) -> list[Reading]:
@@ -96,15 +99,23 @@ class Recovered:
     readings: Mapping[bytes, Reading]
 
 
+Judge = Callable[[Reading, int], Judgement]  # of a reading after so many answers
+
+
 def interrupt_recoveries(
-    stage: Stage, models: Sequence[Model], outer: Recovered, most: int | None, each: int | None
+    stage: Stage, models: Sequence[Model], outer: Recovered, judged: Judge, most: int | None, each: int | None
 ) -> Interruption:
-    """Interrupt one recovery of every class: at most `most` classes, and `each` states of one recovery."""
+    """Interrupt one recovery of every class: at most `most` classes, and `each` states of one recovery.
+
+    A recovery after a kill is interrupted by power losses as well, which take what the killed run did not make
+    durable: at most MOST_INHERITED such states of each.
+    """
     found = Interruption()
     workload, progress = stage.workload, stage.progress
     begun = _representatives(outer, bool(workload.recover))[:most]
     progress.stage("recoveries recorded", len(begun))
     inner: list[tuple[CrashState, Recording, CrashState]] = []
+    after_kills: list[tuple[CrashState, Inherited, CrashState]] = []
     for number, state in enumerate(begun):
         recording = record(stage, state.volume(outer.recording.replay), workload.recovery, f"recovery-{number}")
         states = crash_states(recording.replay, models)
@@ -113,6 +124,13 @@ def interrupt_recoveries(
         found.states += [max(state.model, one.model) for one in states]
         found.tried += [max(state.model, one.model) for one in tried]
         inner += [(state, recording, one) for one in tried]
+        if workload.recover and is_kill(state):
+            run = inherited(outer.recording, state, recording)
+            states = run.states(models)
+            tried = first_states(states, min(MOST_INHERITED, each or MOST_INHERITED))
+            found.states += [one.model for one in states]
+            found.tried += [one.model for one in tried]
+            after_kills += [(state, run, one) for one in tried]
         progress.step()
     makers = [partial(one.volume, recording.replay) for _, recording, one in inner]
     readings = examine(stage, makers, "recoveries interrupted")
@@ -121,6 +139,18 @@ def interrupt_recoveries(
         if judgement.damage is not Damage.NONE:
             first = BadState(state.model, state, UNDAMAGED, outer.recording.traced)
             found.bad.append(BadState(max(state.model, one.model), one, judgement, recording.traced, first))
+    makers = [partial(one.volume, run.replay) for _, run, one in after_kills]
+    readings = examine(stage, makers, "power losses after kills")
+    for (state, run, one), reading in zip(after_kills, readings, strict=True):
+        promised = any(step.acknowledged for step in workload.recover[: one.answers - state.answers])
+        if promised:
+            # What recovery has answered stays so.
+            judgement = judge(reading, workload.reads, [outer.readings[state.digest].answers], 0, 0)
+        else:
+            judgement = judged(reading, state.answers)
+        if judgement.damage is not Damage.NONE:
+            first = BadState(state.model, state, UNDAMAGED, outer.recording.traced)
+            found.bad.append(BadState(one.model, one, judgement, run.traced, first))
     return found
 
 

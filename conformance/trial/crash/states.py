@@ -201,13 +201,18 @@ class CrashState:
         return replay.volume(self.at, frozenset(self.lost), self.torn)
 
 
-def crash_states(replay: Replay, models: Iterable[Model], step: Callable[[], None] = lambda: None) -> list[CrashState]:
-    """Every distinct state, those of a weaker model first; `step` is called once per crash point."""
+def crash_states(
+    replay: Replay, models: Iterable[Model], step: Callable[[], None] = lambda: None, start: int = 0
+) -> list[CrashState]:
+    """Every distinct state of a crash after `start` operations, those of a weaker model first; `step` is called once
+    per crash point."""
     operations = replay.operations
     found: dict[bytes, CrashState] = {}
     seen: set[tuple[int, frozenset[int], Torn | None, int]] = set()
     for model in sorted(models):
         for point in crash_points(operations, model):
+            if point.at < start:
+                continue
             step()
             effects = _effects(operations, point.at)
             for tier, lost, torn in _candidates(operations, point, model):

@@ -130,7 +130,7 @@ class _Trial:
             if judged[state.digest].damage is not Damage.NONE
         ]
         well = [state for state in tried if judged[state.digest].damage is Damage.NONE]
-        interruption = self.interruption(Recovered(recording, well, readings))
+        interruption = self.interruption(Recovered(recording, well, readings), versions)
         return CrashReport(
             backend=options.backend,
             workload=workload.id,
@@ -187,14 +187,16 @@ class _Trial:
         ceiling = min(answers + 1, len(versions) - 1)
         return judge(reading, self.stage.workload.reads, versions, self.stage.workload.floor(answers), ceiling)
 
-    def interruption(self, recovered: Recovered) -> Interruption:
+    def interruption(self, recovered: Recovered, versions: Sequence[Version]) -> Interruption:
         declared = self.options.declared
         if declared is not None and not {step.operator for step in self.stage.workload.recovery} <= declared:
             return Interruption()  # the stand-in would recover, and it is not on trial
         asked = self.options.states
         most = None if asked is None else min(SOME_RECOVERIES, 1 + asked * SOME_RECOVERIES // SOME_STATES)
         each = None if asked is None else SOME_RECOVERY_STATES
-        return interrupt_recoveries(self.stage, self.options.models, recovered, most, each)
+        return interrupt_recoveries(
+            self.stage, self.options.models, recovered, partial(self.judged, versions), most, each
+        )
 
     def sweeps(self, recording: Recording, versions: Sequence[Version]) -> Iterable[Sweep]:
         judge = partial(self.judged, versions)

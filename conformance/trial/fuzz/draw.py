@@ -25,6 +25,7 @@ from conformance.trial.fuzz.seed import (
     vocabulary_of,
 )
 from conformance.trial.fuzz.shrink import Choices, remade
+from conformance.trial.fuzz.versions import versions
 from conformance.trial.generator import Native, generator_of
 from conformance.vectors.degenerate import degenerates
 from conformance.vectors.place import Path, Place, at, distinct_places, last_places, places, put
@@ -179,6 +180,7 @@ _MOST_RELATED: Final = 150
 _MOST_TOGETHER: Final = 150  # asked of the guards, which refuse most of them
 _MOST_MOVED: Final = 40
 _MOST_NEIGHBOURS: Final = 120
+_MOST_VERSIONS: Final = 150
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,13 +196,13 @@ class Drawn:
 
 def drawn_calls(forms: OperatorForms, seeds: Seeds, wanted: int, number: int) -> tuple[Drawn, ...]:
     """The calls, no two alike: the smallest example of every side, degenerate values leaf by leaf, numbers that meet
-    far up or in fewer bits, then `wanted` drawn. The calls with one large leaf come last, so that a mistake that small
-    calls show is found in one of them.
+    far up or in fewer bits, versions, then `wanted` drawn. The calls with one large leaf come last, so that a mistake
+    that small calls show is found in one of them.
 
     The drawn ones are no frozen calls. Fewer are drawn where the contract has no more.
     """
     hand = _Hand(forms, seeds, Random(number))  # noqa: S311
-    calls = [*hand.opening(), *hand.degenerate(), *hand.related(), *hand.neighbours()]
+    calls = [*hand.opening(), *hand.degenerate(), *hand.related(), *hand.neighbours(), *hand.versions()]
     grown = [*hand.grown()]
     return (*calls, *hand.drawn(wanted), *grown)
 
@@ -253,6 +255,12 @@ class _Hand:
         natives = neighbours(self.contract.inputs, self.seeds.by_side.get(ACCEPTED, ()))
         calls = (self.call(native, DEGENERATE) for native in islice(natives, _MOST_NEIGHBOURS))
         yield from (call for call in calls if call is not None and call.side == ACCEPTED)
+
+    def versions(self) -> Iterator[Drawn]:
+        """Versions beside those that are registered."""
+        natives = versions(self.contract.inputs, self.seeds.by_side.get(ACCEPTED, ()), self.words.words)
+        calls = (self.call(native, DEGENERATE) for native in natives)
+        yield from islice((call for call in calls if call is not None), _MOST_VERSIONS)
 
     def grown(self) -> Iterator[Drawn]:
         natives = large(self.contract.inputs, self.seeds.by_side.get(ACCEPTED, ()))

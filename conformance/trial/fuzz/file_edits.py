@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from random import Random
 from typing import Any, Final
@@ -10,6 +10,7 @@ from typing import Any, Final
 from conformance.contract.family import FileFormat
 from conformance.trial.crowd import near_misses
 from conformance.vectors.case import FileStep
+from conformance.vectors.damage import RESHAPES
 
 Edit = tuple[FileStep, ...]  # a swap takes three steps
 Sizes = Mapping[str, int]  # of the regular files of one root, by path
@@ -25,6 +26,18 @@ def drawn_edit(random: Random, root: str, files: Sizes, fixed: Sizes, formats: M
         return (file_step("damage", root, path=place, format=name, edit=edit),)
     name = random.choice([one for one in _EDITS if fixed or one not in _BYTEWISE])
     return _EDITS[name](random, root, fixed if name in _BYTEWISE else files)
+
+
+def reshapes(root: str, files: Sizes, formats: Mapping[str, FileFormat]) -> Iterator[Edit]:
+    """The edits that leave an array as large as it was: its axes swapped, merged, split, one more; elements of another
+    type that are as wide. They are tried at every declared list, and beside it."""
+    for name, form in sorted(formats.items()):
+        lists = {at.rpartition(".")[0] for at in form.fields if at.endswith(".0")}
+        beside = {at.rpartition(".")[0] for at in lists}
+        for path in sorted((path for path in places_of(form, files) if path in files), key=lambda one: -files[one])[:1]:
+            tried = [f"{at} {kind}" for at in sorted(lists & form.fields.keys()) for kind in RESHAPES]
+            tried += [f"{at} retyped" for at in form.fields if at.rpartition(".")[0] in beside and at not in lists]
+            yield from ((file_step("damage", root, path=path, format=name, edit=edit),) for edit in tried)
 
 
 def places_of(form: FileFormat, files: Sizes) -> list[str]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from functools import partial
+from itertools import chain
 from random import Random
 from typing import Any, Final
 
@@ -19,45 +19,16 @@ from conformance.contract.model import Contract
 from conformance.trial.bystanders import one_of_each_group, roots_in, with_looks
 from conformance.trial.check import Check, Kind, Result, Verdict, faults_apart, loss_sentence, outcome_name, tree_apart
 from conformance.trial.client import Asker
-from conformance.trial.crowd import near_misses
-from conformance.trial.fuzz.file_edits import Edit, Sizes, drawn_edit, file_step
+from conformance.trial.crowd import is_matched, near_misses
+from conformance.trial.fuzz.file_edits import drawn_edit, file_step
+from conformance.trial.fuzz.file_example import Example, Snapshots, in_use, left_open, names, places_asked
+from conformance.trial.fuzz.file_listings import LISTINGS
 from conformance.trial.fuzz.judgement import judged
 from conformance.trial.fuzz.outside import WayOut, renamed, ways_out
-from conformance.trial.fuzz.shrink import Choices, fixed, remade, smallest, some_of
-from conformance.trial.generator import Generator, Native, generator_of, valid
+from conformance.trial.fuzz.shrink import Choices, remade, smallest
+from conformance.trial.generator import Generator, Native, generator_of
 from conformance.vectors.case import Asked, CallStep, Case, FileStep, TreeStep, label
-from conformance.vectors.exchange import AnyStep, Stage, Transcript, restarts
-from conformance.vectors.leaf import anywhere
-
-
-@dataclass(slots=True)
-class Snapshots:
-    """The regular files of every root before each call of a walk, and all paths behind it, by the call's step."""
-
-    before_calls: dict[str, Mapping[str, Sizes]] = field(default_factory=dict)
-    after_calls: dict[str, Mapping[str, frozenset[str]]] = field(default_factory=dict)
-    succeeded: set[str] = field(default_factory=set)  # steps
-
-    def before(self, stage: Stage, step: CallStep) -> None:
-        """Note what is there before a call."""
-        self.before_calls[step.name] = {
-            name: {
-                path.relative_to(root).as_posix(): path.stat().st_size
-                for path in sorted(root.rglob("*"))
-                if path.is_file() and not path.is_symlink()
-            }
-            for name in stage.roots.names
-            for root in (stage.roots.path(name),)
-        }
-
-    def after(self, stage: Stage, step: CallStep) -> None:
-        """Note what is there behind a call."""
-        self.after_calls[step.name] = {
-            name: frozenset(path.relative_to(root).as_posix() for path in root.rglob("*"))
-            for name in stage.roots.names
-            for root in (stage.roots.path(name),)
-        }
-
+from conformance.vectors.exchange import AnyStep, Transcript, restarts
 
 EXAMPLES: Final = 60  # trees per operator: each is written, edited and read twice
 FOUND: Final = "the fewest edits found after which the backend and the reference differ"
@@ -69,41 +40,6 @@ _BEFORE: Final = "before-the-edits"  # the step of a call that is made again beh
 _MADE_BEFORE: Final = 0.3  # share of examples with such a call
 _RENAMED: Final = 0.2  # share of examples in which a file that a call names has another name, there and in the call
 WHY: Final = "Answers and files equal the reference's after valid files were edited."
-
-
-@dataclass(frozen=True, slots=True)
-class Example:
-    """Steps before the edits, the edits, and what comes behind; `kept` is the case that it was made of."""
-
-    before: tuple[AnyStep, ...]
-    edits: tuple[Edit, ...]
-    behind: tuple[AnyStep, ...]
-    kept: str
-
-    @property
-    def steps(self) -> tuple[AnyStep, ...]:
-        """All of it as a trace."""
-        return (*self.before, *(step for edit in self.edits for step in edit), *self.behind)
-
-    @property
-    def simpler(self) -> Choices:
-        """The choices of examples with some of the edits, and some statements of a database."""
-        edits = some_of([_simpler_edit(edit) for edit in self.edits])
-        return edits.map(lambda made: replace(self, edits=tuple(made)))
-
-    @property
-    def told(self) -> list[str]:
-        """The edits as lines of a contract's trace."""
-        steps = (step for edit in self.edits for step in edit)
-        return [f"- {{{step.action}: {json.dumps(dict(step.body), ensure_ascii=False)}}}" for step in steps]
-
-
-def _simpler_edit(edit: Edit) -> Choices:
-    if len(edit) == 1 and isinstance(statements := edit[0].body.get("sqlite"), list):
-        some, body = some_of([fixed(one) for one in statements]), edit[0].body
-        # No statement at all makes no file, nor does one about a table that is gone.
-        return some.map(lambda made: (FileStep("put", {**body, "sqlite": valid(made) or statements[:1]}),))
-    return fixed(edit)
 
 
 def files_check(contract: Contract) -> Check:
@@ -143,6 +79,9 @@ def fuzz_files(
         for made in generator.listed():
             if search.found is None:
                 search.hold(_of_files(contract, codebook, generator, made))
+    for listed in chain(*(listing(contract, codebook, bases) for listing in LISTINGS)):
+        if search.found is None:
+            search.hold(listed)
     for way in _ways_out(contract, bases):
         if search.found is None and way.is_refused(reference.walk((outside := _outside(way)).steps)):
             search.hold(outside)
@@ -186,13 +125,7 @@ def _may_hold_files(case: Case) -> bool:
 def _edited(contract: Contract, codebook: Codebook, random: Random, case: Case, seen: Snapshots) -> Example | None:
     """A case with edits before one of its calls, behind which there are files; None where it has no such call."""
     steps = with_looks(case.steps, contract.fuzz_decode)
-    places = [
-        (k, root)
-        for k, step in enumerate(steps)
-        if isinstance(step, CallStep) and contract.owns(step.operator)
-        for root, files in sorted(seen.before_calls.get(step.name, {}).items())
-        if files
-    ]
+    places = [one for one in places_asked(contract, steps, seen) if not left_open(contract, steps[: one[0]])]
     if not places:
         return None
     k, root = random.choice(places)
@@ -209,34 +142,19 @@ def _edited(contract: Contract, codebook: Codebook, random: Random, case: Case, 
     edits = tuple(
         drawn_edit(random, root, files, fixed, codebook.formats) for _ in range(random.randint(1, _MOST_EDITS))
     )
-    if contract.own_machine is not None and any(in_use(edit, steps[:k], put) for edit in edits):
+    if any(in_use(contract, edit, steps[:k]) for edit in edits):
         return None
     before: tuple[AnyStep, ...] = steps[:k]
     behind: tuple[AnyStep, ...] = steps[k:]
     if contract.machine is None and not contract.fuzz_loose and random.random() < _MADE_BEFORE:
         # An answer from memory is about the files as they were. What a call may leave open differs behind it.
         before = (*before, Asked(_BEFORE, step.operator, step.inputs))
-    if random.random() < _RENAMED and (named := sorted(path for path in files if _names(step.inputs, path))):
+    if random.random() < _RENAMED and (named := sorted(path for path in files if names(step.inputs, path))):
         path = random.choice(named)
         other = random.choice(list(near_misses(path)))
         edits = (*edits[1:], (file_step("rename", root, **{"from": path, "to": other}),))
         behind = tuple(_renamed_in(one, path, other) for one in behind)
     return Example(before, edits, behind, case.id)
-
-
-def in_use(edit: Edit, before: Sequence[AnyStep], put: Collection[str]) -> bool:
-    """Whether an edit changes a file of the case that an earlier call names.
-
-    A machine may keep it open, and no contract says what it then reads: the old bytes, the new ones, or nothing.
-    """
-    edited = {step.subject for step in edit} & set(put)
-    calls = [step for step in before if isinstance(step, CallStep)]
-    return any(_names(step.inputs, path) for path in edited for step in calls)
-
-
-def _names(value: Any, path: str) -> bool:
-    """Whether a path is one of the texts of an input."""
-    return anywhere(value, lambda part: part == path)
 
 
 def _renamed_in(step: AnyStep, path: str, other: str) -> AnyStep:
@@ -322,9 +240,13 @@ class FileSearch:
         return None
 
     def bound(self, tree: Mapping[str, Any]) -> dict[str, Any]:
-        """A tree without what the contract leaves open."""
-        loose = self.contract.fuzz_loose
-        return {path: entry for path, entry in tree.items() if not any(fnmatchcase(path, one) for one in loose)}
+        """A tree without what the contract leaves open; a temporary file is to go even where others may stay."""
+        loose, owned = self.contract.fuzz_loose, self.contract.bystanders.owned
+        return {
+            path: entry
+            for path, entry in tree.items()
+            if not any(fnmatchcase(path, one) for one in loose) or is_matched(path, owned)
+        }
 
     def count(self, example: Example, right: Transcript) -> None:
         """Count whether the operator was asked behind the edits, and what came of it."""

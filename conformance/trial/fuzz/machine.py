@@ -17,7 +17,7 @@ from conformance.trial.check import Result, Verdict, loss_sentence, outcome_name
 from conformance.trial.client import Asker
 from conformance.trial.fuzz.judgement import LEAST_SUCCEEDED, SPEECHLESS, fuzz_check, judged
 from conformance.trial.fuzz.program import Program, simpler_program, steps_of, trace_lines
-from conformance.trial.fuzz.program_again import emptied, rounds
+from conformance.trial.fuzz.program_again import emptied, nothing_asked, rounds
 from conformance.trial.fuzz.program_draw import Urn, degenerate, opening, programs, urn_of, within
 from conformance.trial.fuzz.shrink import in_steps, smallest
 from conformance.vectors.case import Asked, Case, HarnessStep
@@ -49,7 +49,8 @@ def fuzz_machine(
     The same seed gives the same calls; without one the machine's name is the seed.
     """
     search = MachineSearch(contract, urn_of(contract, cases, codebook), codebook, backend, reference, trusted)
-    for program in chain.from_iterable(listing(search.urn) for listing in (opening, degenerate, emptied, rounds)):
+    listings = (opening, degenerate, emptied, rounds, nothing_asked)
+    for program in chain.from_iterable(listing(search.urn) for listing in listings):
         if search.wrong is not None:
             break
         search.hold(program)

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain, islice
 from typing import Any, Final
 
 from conformance.contract.machine import State
 from conformance.contract.types import Enum, Struct
-from conformance.trial.fuzz.program import Program, Turn, method_of
+from conformance.trial.fuzz.draw import listed
+from conformance.trial.fuzz.program import STRANGER, Program, Turn, method_of
 from conformance.trial.fuzz.program_draw import Seed, Urn, is_judged, move_of, opened, reading, within
 from conformance.vectors.degenerate import degenerates
 from conformance.vectors.place import ABSENT, Place, distinct_places, put
@@ -21,6 +23,8 @@ _MOST_TURNS: Final = 20  # of a program in which operations follow each other, b
 _MOST_HANDLES: Final = 6  # of different kinds, each the start of one such program
 _MOST_EMPTIED: Final = 20  # leaves of one operation
 _MOST_SEEDS: Final = 6  # inputs of an operation that are tried in a state
+_MOST_REFUSED: Final = 24  # degenerate inputs of an operation that a state refuses
+_MOST_OTHERS: Final = 3  # degenerate inputs of every other operation in that state
 
 
 def emptied(urn: Urn) -> Iterator[Program]:
@@ -58,6 +62,37 @@ def _turn(operator: str, seed: Seed, place: Place, value: Any) -> Turn:
 def _is_empty(value: Any) -> bool:
     size = getattr(value, "size", None)  # of an array, whose truth is another matter
     return value is ABSENT or not (value if size is None else size)
+
+
+def nothing_asked(urn: Urn) -> Iterator[Program]:
+    """For every operation and guard of state that refuses it in a frozen trace: degenerate inputs there, first of the
+    refused operation, then of the others.
+
+    Who looks at the inputs before the state answers an empty call as if it were allowed.
+    """
+    seen: set[tuple[str, str]] = set()
+    for *way, refused in urn.refusing:
+        if refused.handle is None or refused.handle == STRANGER:
+            continue
+        look = (*reading(urn, [refused.handle]),)
+        if (refused.operator, told := repr(way)) not in seen:
+            seen.add((refused.operator, told))
+            yield (*way, *_degenerate(urn, refused, refused.operator, _MOST_REFUSED), *look)
+        if ("", told) not in seen:
+            seen.add(("", told))
+            others = (name for name in urn.inputs if name != refused.operator and not urn.model.closes(name))
+            turns = (_degenerate(urn, refused, name, _MOST_OTHERS) for name in others)
+            yield (*way, *chain.from_iterable(turns), *look)
+
+
+def _degenerate(urn: Urn, refused: Turn, operator: str, most: int) -> Iterator[Turn]:
+    """Turns of an operation with degenerate inputs, on the handle of a refused turn."""
+    if operator not in urn.inputs or not method_of(urn.codebook, operator).takes:
+        return
+    seed = urn.good[operator][0]
+    natives = [dict(one.native) for one in urn.good[operator] if one.roots == seed.roots]
+    turns = (Turn(operator, native, seed.roots, refused.handle) for native in listed(urn.inputs[operator], natives))
+    yield from islice((turn for turn in turns if is_judged(urn, turn) and within(urn, turn)), most)
 
 
 def rounds(urn: Urn) -> Iterator[Program]:

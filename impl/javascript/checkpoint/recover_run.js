@@ -17,11 +17,14 @@ const ROLLED_BACK = {
   failure: { failure_code: "CONTRACT_VIOLATION", failure_operator: NAME, reason: "MISSING_COMPONENT" },
 };
 
-/** The pointer goes first: from then on a crash leads here again. */
+/** The pointer goes first: from then on a crash leads here again. ROLLBACK comes after records that are durable. */
 function rollBack(store, log) {
   store.removePointer();
   const isOpen = log.at(-1).record_type !== "ROLLBACK";
-  if (isOpen) store.appendRecord(log.length, nextRecord(log[0], log, "ROLLBACK", {}).framed);
+  if (isOpen) {
+    store.settle();
+    store.appendRecord(log.length, nextRecord(log[0], log, "ROLLBACK", {}).framed);
+  }
   return ROLLED_BACK;
 }
 

@@ -89,6 +89,8 @@ def _recover(root: Path, public_key: bytes) -> RecoveredRun:
         refuse(OPERATOR, faults)
     # First the name by which the run is seen, then the word that it is over, then the rest.
     _withdraw(root / run_store.NAME)
+    # The records that a killed writer left may not be durable: none of them may be lost when ROLLBACK is there.
+    disk.sync_folder(root / wal.FOLDER)
     wal.append(root, wal.next_record(records, _following(records, "ROLLBACK")))
     _take_back(root)
     return ROLLED_BACK

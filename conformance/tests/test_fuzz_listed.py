@@ -1,0 +1,98 @@
+"""What fuzzing lists before it draws: versions, temporary files, other axes of arrays, limits that are told."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import pytest
+
+from conformance.codec.cbor import encode_canonical
+from conformance.contract.types import Field, Scalar, Struct
+from conformance.tests.shipped import shipped_library
+from conformance.trial.fuzz.leftovers import leftovers, losses
+from conformance.trial.fuzz.near_bytes import item_in
+from conformance.trial.fuzz.told_limits import at_limits, told_limits
+from conformance.trial.fuzz.versions import is_version, near_versions, versions
+from conformance.vectors.case import FileStep
+from conformance.vectors.damage import RESHAPES, retyped
+
+FILES = {"COMMITTED": 9, "wal/00000000000000000000.rec": 9, "objects/" + "ab" * 32: 1}
+
+
+def test_a_version_has_three_numbers() -> None:
+    assert [one for one in ("1.2.3", "1.2", "1.02.3", "v1.2.3", "1.2.3\n", "١.2.3", 1) if is_version(one)] == ["1.2.3"]
+
+
+def test_each_part_of_a_known_version_is_moved_alone_and_none_is_negative() -> None:
+    near = near_versions(["1.0.0"])
+    assert {"1.0.0", "1.0.1", "1.1.0", "2.0.0", "0.0.0"} <= {*near}
+    assert not [one for one in near if "-" in one]
+
+
+def test_a_leaf_takes_what_lies_beside_the_versions_of_all_examples() -> None:
+    type_ = Struct((Field("since", Scalar("string")), Field("name", Scalar("string"))))
+    natives = [{"since": "1.0.0", "name": "a"}, {"since": "1.4.0", "name": "b"}]
+    found = [native["since"] for native in versions(type_, natives, ["3.0.0", "word"])]
+    assert {"1.0.1", "1.4.1", "3.0.1"} <= {*found}
+    assert {native["name"] for native in versions(type_, natives, [])} == {"a"}
+
+
+def test_a_version_inside_a_canonical_item_is_changed_and_its_digest_made_right() -> None:
+    inner = {"v": "1.1.0"}
+    blob = encode_canonical([inner, hashlib.sha256(encode_canonical(inner)).digest()])
+    found = [native["blob"] for native in versions(Struct((Field("blob", Scalar("bytes")),)), [{"blob": blob}], [])]
+    items = [item[0] for data in found if (item := item_in(data)) is not None]
+    assert "1.1.1" in {item[0]["v"] for item in items}
+    assert all(item[1] == hashlib.sha256(encode_canonical(item[0])).digest() for item in items)
+
+
+def test_leftovers_are_the_names_that_a_contract_owns_and_that_frozen_steps_plant() -> None:
+    contract = shipped_library().contracts["UML_OS.Checkpoint.RecoverRun_v1"]
+    steps = [FileStep("put", {"root": "a", "path": ".mine.tmp", "text": ""})]
+    paths = {edit[0].body["path"] for edit in leftovers(contract, "a", FILES, steps)}
+    assert {".COMMITTED.tmp", ".mine.tmp", "wal/.00000000000000000000.rec.tmp"} <= paths
+    assert any(path.startswith("objects/.") for path in paths)
+
+
+def test_trees_lose_one_file_or_folder_and_then_two() -> None:
+    lost = [{edit[0].body["path"] for edit in edits} for edits in losses("a", FILES)]
+    assert {"wal"} in lost
+    assert {"COMMITTED", "wal"} in lost
+    assert not any({"wal", "wal/00000000000000000000.rec"} <= one for one in lost)
+
+
+@pytest.mark.parametrize(
+    ("kind", "axes", "wanted"),
+    [
+        ("unit-axis-last", [4], [4, 1]),
+        ("unit-axis-inside", [4, 3], [4, 1, 3]),
+        ("axes-swapped", [5, 2, 3], [5, 3, 2]),
+        ("axes-merged", [5, 2, 3], [5, 6]),
+        ("axis-split", [5, 6], [5, 2, 3]),
+    ],
+)
+def test_other_axes_keep_the_size(kind: str, axes: list[int], wanted: list[int]) -> None:
+    assert RESHAPES[kind](axes) == wanted
+
+
+@pytest.mark.parametrize("value", [[], "12", [1.0], [{"a": 1}], [[2, 2]]])
+def test_what_is_no_list_of_axes_is_not_reshaped(value: Any) -> None:
+    with pytest.raises(TypeError):
+        RESHAPES["axes-swapped"](value)
+
+
+def test_another_type_is_as_wide() -> None:
+    assert [retyped(one) for one in ("<i4", "|u1", "uint8", "float32")] == ["<u4", "|i1", "int8", "int32"]
+    with pytest.raises(TypeError):
+        retyped("bool")
+
+
+def test_a_limit_that_is_told_is_met_from_both_sides_in_letters_of_each_width() -> None:
+    assert list(told_limits("No path, at most 1,024 bytes of UTF-8.")) == [(1024, "bytes")]
+    assert list(told_limits("At most 9 characters; at most 3 files.")) == [(9, "characters")]
+    type_ = Struct((Field("name", Scalar("string"), doc="At most 7 bytes."), Field("free", Scalar("string"))))
+    names = [inputs["name"] for inputs in at_limits(type_, {"name": "x", "free": "y"})]
+    sizes = {(len(name), len(name.encode())) for name in names}
+    assert {(7, 7), (8, 8), (4, 7), (4, 8), (7, 14), (8, 16)} <= sizes
+    assert any(size == 7 and letters < 5 for letters, size in sizes)
