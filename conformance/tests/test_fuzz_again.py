@@ -11,6 +11,7 @@ from checks.generators.database_file import listed_files
 from checks.generators.database_values import NAMES
 from conformance.codec.codebook import codebook_of
 from conformance.tests.counter_spec import COUNTER, NAME, backend, load
+from conformance.trial.fuzz.file_edits import Edit, exposed, file_step
 from conformance.trial.fuzz.file_example import in_use
 from conformance.trial.fuzz.program import Program
 from conformance.trial.fuzz.program_again import emptied, nothing_asked, rounds
@@ -76,3 +77,17 @@ def test_a_file_that_a_machine_may_keep_open_is_left_alone() -> None:
     assert [in_use(machine, one, before) for one in (edit, moved, above, other)] == [True, True, True, False]
     assert not in_use(machine, edit, (put, saved))
     assert not in_use(machine, edit, (opened,))
+
+
+def test_a_file_that_a_backend_writes_in_its_own_way_keeps_a_name_under_which_it_is_decoded() -> None:
+    def renamed(*names: str) -> list[Edit]:
+        return [(file_step("rename", "a", **{"from": one, "to": other}),) for one, other in pairwise(names)]
+
+    link = [(file_step("link", "a", path="copy", target="meta.pkl", symbolic=False),)]
+    pointed = [(file_step("link", "a", path="copy", target="meta.pkl", symbolic=True),)]
+    free, decode = {"meta.pkl"}, ("*.pkl",)
+    assert [exposed(one, free, decode) for one in (renamed("meta.pkl", "META.PKL"), link)] == [True, True]
+    assert exposed(renamed("meta.pkl", "other.pkl", "plain"), free, decode)
+    fine = (renamed("meta.pkl", "other.pkl"), renamed("meta.pkl", "x", "meta.pkl"), renamed("data", "META"), pointed)
+    assert not any(exposed(one, free, decode) for one in fine)
+    assert not exposed(renamed("data", "meta.pkl"), free, decode)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from random import Random
 from typing import Any, Final
@@ -49,6 +49,18 @@ def places_of(form: FileFormat, files: Sizes) -> list[str]:
         return []
     endings = (path for path in sorted(files) if f"/{path}".endswith(f"/{form.anchor}"))
     return [path[: -len(form.anchor)].rstrip("/") or "." for path in endings]
+
+
+def exposed(edits: Iterable[Edit], free: Iterable[str], decode: Iterable[str]) -> bool:
+    """Whether a file whose bytes a backend may choose gets a name under which its bytes would be compared."""
+    places = set(free)
+    for step in (step for edit in edits for step in edit):
+        if step.action == "rename":
+            source, target = step.body["from"], step.body["to"]
+            places = places - {source, target} | ({target} if source in places else set())
+        elif step.action == "link" and not step.body["symbolic"] and step.body["target"] in places:
+            places.add(step.subject)
+    return any(not any(fnmatchcase(path, one) for one in decode) for path in places)
 
 
 def _flip(random: Random, root: str, files: Sizes) -> Edit:

@@ -20,7 +20,7 @@ from conformance.trial.bystanders import one_of_each_group, roots_in, with_looks
 from conformance.trial.check import Check, Kind, Result, Verdict, faults_apart, loss_sentence, outcome_name, tree_apart
 from conformance.trial.client import Asker
 from conformance.trial.crowd import is_matched, near_misses
-from conformance.trial.fuzz.file_edits import drawn_edit, file_step
+from conformance.trial.fuzz.file_edits import drawn_edit, exposed, file_step
 from conformance.trial.fuzz.file_example import Example, Snapshots, in_use, left_open, names, places_asked
 from conformance.trial.fuzz.file_listings import LISTINGS
 from conformance.trial.fuzz.judgement import judged
@@ -154,6 +154,8 @@ def _edited(contract: Contract, codebook: Codebook, random: Random, case: Case, 
         other = random.choice(list(near_misses(path)))
         edits = (*edits[1:], (file_step("rename", root, **{"from": path, "to": other}),))
         behind = tuple(_renamed_in(one, path, other) for one in behind)
+    if exposed(edits, files.keys() - fixed.keys(), contract.fuzz_decode):
+        return None
     return Example(before, edits, behind, case.id)
 
 
