@@ -14,7 +14,12 @@ from impl.reference.operators import EXPLANATIONS, MACHINES, OPERATORS
 
 IMPL = Path(__file__).parents[1]
 # YAML is how the families declare their mutants; numpy is what the fast backend is built on.
-THIRD_PARTY = {"mutants": {"yaml"}, "reference": {"cryptography"}, "vectorized": {"numpy"}}
+THIRD_PARTY = {
+    "mutants": {"yaml"},
+    "reference": {"cryptography"},
+    "vectorized": {"numpy"},
+    "library": {"numpy", "torch"},  # no backend: what `tallystick` offers
+}
 METHODS = {"Stream.Open": "open", "Stream.Close": "close"}
 
 
