@@ -6,6 +6,7 @@ import os
 import shutil
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -89,8 +90,10 @@ def test_lint_of_a_new_suite_warns_of_nothing(own: Path, capsys: Capture) -> Non
     assert "warning" not in "".join(capsys.readouterr())
 
 
-@pytest.mark.skipif(shutil.which("node") is None, reason="not run: node not found")
-def test_a_new_suite_can_have_its_reference_in_javascript(tmp_path: Path, capsys: Capture) -> None:
+def test_a_new_suite_can_have_its_reference_in_javascript(
+    tmp_path: Path, capsys: Capture, tool: Callable[[str], str]
+) -> None:
+    tool("node")
     assert status_of(["init", str(tmp_path / "js"), "--language", "javascript"]) == 0  # and every mutant is killed
     assert "3 mutants: 1 control alive, 2 killed" in capsys.readouterr().out
     for command in ("lint", "run"):

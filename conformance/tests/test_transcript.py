@@ -123,7 +123,7 @@ TYPES = {
 def test_a_generator_makes_types_of_the_schema(language: str, tmp_path: Path) -> None:
     generator = shutil.which("quicktype")
     if generator is None:
-        pytest.skip("quicktype not found; docs/writing-a-backend.md has the commands")
+        pytest.skip("not run: quicktype not found; docs/writing-a-backend.md has the commands")
     options, *wanted = TYPES[language]
     schema = tmp_path / "schema.json"
     schema.write_text(json.dumps(schema_of(shipped_library().contracts[OPERATOR], shipped_library().errors)))

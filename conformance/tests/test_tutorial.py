@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
+from collections.abc import Callable
 from pathlib import Path
-
-import pytest
 
 from conformance.tests.processes import ROOT
 from conformance.tests.test_packaging import environment, must
@@ -15,9 +13,8 @@ from conformance.tests.tutorial import Reader, environment_of, matches
 PAGE = (ROOT / "docs" / "tutorial.md").read_text("utf-8")
 
 
-def test_what_the_tutorial_shows_is_what_is_printed(tmp_path: Path) -> None:
-    if shutil.which("node") is None:
-        pytest.skip("not run: node not found")
+def test_what_the_tutorial_shows_is_what_is_printed(tmp_path: Path, tool: Callable[[str], str]) -> None:
+    tool("node")
     must([sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", tmp_path / "dist"])
     (wheel,) = (tmp_path / "dist").glob("*.whl")
     home = environment(tmp_path / "venv", wheel)
