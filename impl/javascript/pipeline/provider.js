@@ -164,6 +164,7 @@ export class Provider {
     if (seq >= SEQ_LIMIT) throw new Refusal("COUNTER_OVERFLOW");
     const time = now > progress.time ? now : progress.time;
     if (time >= SEQ_LIMIT) throw new Refusal("COUNTER_OVERFLOW");
+    this.#requireFolder(folder.path);
     const name = visibleFileName(time, seq, this.config.batches_per_file);
     const temporary = folder.at(temporaryFileName(time, seq));
     try {

@@ -12,6 +12,7 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import Any, Final
 
+from impl.reference.pipeline import archive
 from impl.reference.pipeline.metadata import is_field_name, shown
 from impl.reference.pipeline.queue_folder import BatchFile, Codec, metadata_of
 from impl.reference.pipeline.refusal import Corrupt, Refusal
@@ -61,7 +62,6 @@ def has_cuda() -> bool:
 METADATA: Final = "metadata.json"
 _ENDING: Final = ".npy"
 _MAGIC: Final = b"\x93NUMPY\x01\x00"
-_LAST_RECORD: Final = b"PK\x05\x06"
 _ALIGNMENT: Final = 64
 _NO_DATE: Final = (1980, 1, 1, 0, 0, 0)
 _MAX_HEADER: Final = 4096
@@ -94,22 +94,21 @@ class NpzCodec:
 
     def judge_end(self, tail: bytes) -> None:
         """Raise Corrupt where the last record of an archive is not at the end."""
-        if tail[-22:-18] != _LAST_RECORD:
-            raise Corrupt("it does not end like an archive")
+        archive.judge_end(tail)
 
     def encode(self, file: BatchFile) -> bytes:
         """Return the archive: no compression, no dates, members in schema order."""
         assert file.metadata is not None
         target = io.BytesIO()
-        with zipfile.ZipFile(target, "w", zipfile.ZIP_STORED) as archive:
-            archive.writestr(_member(METADATA), metadata_text(file.metadata.as_map()))
+        with zipfile.ZipFile(target, "w", zipfile.ZIP_STORED) as made:
+            made.writestr(_member(METADATA), metadata_text(file.metadata.as_map()))
             for field in file.metadata.schema:
-                archive.writestr(_member(field.name + _ENDING), _npy(file.tensors[field.name]))
+                made.writestr(_member(field.name + _ENDING), _npy(file.tensors[field.name]))
         return target.getvalue()
 
     def decode(self, content: bytes) -> BatchFile:
-        """Read an archive, which never unfolds into more bytes than it has; Corrupt."""
-        members = _members(content)
+        """Read an archive (ruling QA35); Corrupt."""
+        members = archive.members(content)
         text = members.pop(METADATA, None)
         if text is None:
             raise Corrupt(f"there is no {METADATA}")
@@ -117,7 +116,7 @@ class NpzCodec:
 
     def decode_legacy(self, content: bytes) -> BatchFile:
         """Read the arrays of an archive; Corrupt."""
-        members = _members(content)
+        members = archive.members(content)
         members.pop(METADATA, None)
         return BatchFile(metadata=None, tensors=_tensors(members))
 
@@ -131,28 +130,6 @@ def _member(name: str) -> zipfile.ZipInfo:
     info = zipfile.ZipInfo(name, _NO_DATE)
     info.create_system, info.external_attr = 3, 0o600 << 16
     return info
-
-
-def _members(content: bytes) -> dict[str, bytes]:
-    members: dict[str, bytes] = {}
-    try:
-        with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            entries = archive.infolist()
-            # The reader itself does not count: a damaged directory would only seem shorter.
-            if content[-22:-18] != _LAST_RECORD or int.from_bytes(content[-12:-10], "little") != len(entries):
-                raise Corrupt("the archive has lost members")
-            for info in entries:
-                # A stored member cannot be larger than the archive, so that no file unfolds into more than it is.
-                if info.compress_type != zipfile.ZIP_STORED or info.file_size > len(content) or info.flag_bits & 1:
-                    raise Corrupt(f"the member {info.filename!r} is not stored plainly")
-                if info.filename in members:
-                    raise Corrupt(f"the member {info.filename!r} stands twice")
-                members[info.filename] = archive.read(info)
-    except Corrupt:
-        raise
-    except Exception as error:  # a damaged zip fails in a dozen ways, struct.error and RuntimeError among them
-        raise Corrupt(f"it is no zip archive: {type(error).__name__}") from None
-    return members
 
 
 def _tensors(members: dict[str, bytes]) -> dict[str, Tensor]:

@@ -227,8 +227,9 @@ class DataProviderBase(ABC):
     def produce_one_file(self, split: str, seq: int) -> Path:
         """Sample batches_per_file batches, write them under a temporary name and rename; return the path.
 
-        COUNTER_OVERFLOW where seq or the time has no 64 bits; SCHEMA_MISMATCH where a batch is not what batch_schema
-        says. Where the disk refuses, the temporary file is removed, and the same seq is tried the next time.
+        COUNTER_OVERFLOW where seq or the time has no 64 bits; CONFIG_INVALID where the split's folder is gone;
+        SCHEMA_MISMATCH where a batch is not what batch_schema says. Where the disk refuses, the temporary file is
+        removed, and the same seq is tried the next time.
         """
         if seq >= MODULUS:
             raise Refusal("COUNTER_OVERFLOW", f"{split} has used the last seq")
@@ -236,11 +237,13 @@ class DataProviderBase(ABC):
         # No time may come before that of a visible file (ruling QA06), which may be too long for any name.
         if produced_at >= MODULUS:
             raise Refusal("COUNTER_OVERFLOW", f"{split} has a file of a time that no clock reaches")
+        folder = self._folder(split).path
+        if not folder.is_dir():
+            raise Refusal("CONFIG_INVALID", f"{folder} is no folder any more")
         num_batches = self.config.batches_per_file
         metadata = Metadata(self.config.batch_size, num_batches, seq, split, produced_at, self._schema)
         rng = FileRandom(file_seed(self.config.seed, split, seq))
         content = self._codec.encode(BatchFile(metadata, self._sample(split, rng)))
-        folder = self._folder(split).path
         temporary = folder / temporary_name(produced_at, seq, self._codec.ending)
         final = folder / final_name(produced_at, seq, num_batches, self._codec.ending)
         self._publish(temporary, final, content)
