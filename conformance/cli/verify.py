@@ -19,6 +19,7 @@ from conformance.report.certificate.policy import Policy, read_policy
 from conformance.report.certificate.statement import SCHEMA, Statement, read_statement
 from conformance.report.certificate.verification import (
     Evidence,
+    Installed,
     all_faults,
     lapsed,
     read_evidence,
@@ -112,12 +113,14 @@ def command(
     return NOT_VALID if faults or gone else VALID
 
 
-def _installed() -> Mapping[str, str]:
-    """Version and digest of every contract of this installation."""
+def _installed() -> Installed:
+    """The contracts of this installation."""
     from conformance.cli.specification import specification
     from conformance.vectors.lock import contract_digests
 
-    return contract_digests(specification())
+    library = specification()
+    machine_of = {name: machine for machine, methods in library.machines.items() for name in methods}
+    return Installed(contract_digests(library), machine_of)
 
 
 def _again(

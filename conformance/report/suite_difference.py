@@ -12,7 +12,7 @@ from conformance.contract.cache import digest_of_texts, open_cache
 from conformance.contract.lazy import files_digest
 from conformance.contract.library import Library
 from conformance.report.certificate.statement import Statement
-from conformance.report.certificate.verification import lapsed, lapses
+from conformance.report.certificate.verification import Installed, lapsed, lapses
 from conformance.report.verdict import counted
 from conformance.vectors.case import CallStep, Case, TreeStep, asked_of
 from conformance.vectors.corpus import Corpus
@@ -43,6 +43,11 @@ class Edition:
     def contracts(self) -> dict[str, str]:
         """Version and digest of every contract, as in a certificate."""
         return {operator: f"{one.version} {one.digest}" for operator, one in self.release.contracts.items()}
+
+    @property
+    def installed(self) -> Installed:
+        """The contracts as certificates are held against them."""
+        return Installed(self.contracts, machines_of(self.release))
 
     def cases(self, operators: Iterable[str]) -> dict[str, Case]:
         """The cases of some operators by id, as far as they are known."""
@@ -148,7 +153,7 @@ def difference_of(old: Edition, new: Edition, certificates: Sequence[tuple[str, 
         {id_: _kind(*cases[id_]) for change in changes for id_ in change.changed},
         {change.operator: _tested(cases[id_] for id_ in _touched(change)) for change in changes},
         tuple(_rows(old, new)),
-        lapses(operators, old.contracts, new.contracts),
+        lapses(operators, old.contracts, new.installed),
         len(operators),
         tuple(_reworded(old, new)),
         tuple(_lapse(place, statement, old, new) for place, statement in certificates),
@@ -207,5 +212,5 @@ def _rows(old: Edition, new: Edition) -> Iterator[RequirementChange]:
 
 
 def _lapse(place: str, statement: Statement, old: Edition, new: Edition) -> CertificateLapse:
-    before = tuple(sorted(lapsed(statement, old.contracts)))
-    return CertificateLapse(place, statement.operators, lapsed(statement, new.contracts), before)
+    before = tuple(sorted(lapsed(statement, old.installed)))
+    return CertificateLapse(place, statement.operators, lapsed(statement, new.installed), before)

@@ -16,7 +16,7 @@ from conformance.report.certificate.fault import Unreadable
 from conformance.report.certificate.keys import new_pair, read_signing
 from conformance.report.certificate.policy import SCHEMA, read_policy
 from conformance.report.certificate.statement import read_statement
-from conformance.report.certificate.verification import lapsed, read_evidence
+from conformance.report.certificate.verification import Installed, lapsed, read_evidence
 from conformance.tests.certificates import NOW, Certifier, certifier, evidence, policy
 from conformance.tests.runs import MAP
 from conformance.tests.shipped import shipped_library
@@ -195,16 +195,21 @@ def test_a_certificate_lapses_where_its_contract_changed_and_says_for_which_oper
 def test_only_the_operators_whose_contracts_changed_lapse(acme: Certifier) -> None:
     found = read_evidence(acme.folder / "acme.zip")
     statement = read_statement(found.envelope.payload, "x", SCHEMAS / "certificate.schema.json")
-    certified = {"A": "1.0.0 a", "M": "1.0.0 m", "M.Open": "1.0.0 o", "Mine": "1.0.0 x"}
+    certified = {"A": "1.0.0 a", "M": "1.0.0 m", "M.Open": "1.0.0 o", "M.Own": "1.0.0 p", "Mine": "1.0.0 x"}
     scope = {**statement.scope, "operators": ["A", "M"]}
     both = replace(statement, annotations={**statement.annotations, "scope": scope, "contracts": certified})
-    assert lapsed(both, certified) == {}
-    assert lapsed(both, {**certified, "Mine": "2.0.0 y", "New": "1.0.0 n"}) == {}
-    assert lapsed(both, {**certified, "M.Open": "1.0.0 other"}) == {"M": "the contract 1.0.0 was changed"}
-    assert lapsed(both, {**certified, "M.Close": "1.0.0 new"}).keys() == {"M"}
+
+    def now(contracts: dict[str, str] = certified) -> dict[str, str]:
+        return lapsed(both, Installed(contracts, {"M.Open": "M", "M.Close": "M"}))
+
+    assert now() == {}
+    assert now({**certified, "M.Own": "2.0.0 an operator beside the machine"}) == {}
+    assert now({**certified, "Mine": "2.0.0 y", "New": "1.0.0 n"}) == {}
+    assert now({**certified, "M.Open": "1.0.0 other"}) == {"M": "the contract 1.0.0 was changed"}
+    assert now({**certified, "M.Close": "1.0.0 new"}).keys() == {"M"}
     newer = {"A": "certified for version 1.0.0, the contract is 2.0.0 now"}
-    assert lapsed(both, {**certified, "A": "2.0.0 z"}) == newer
-    assert lapsed(both, {name: said for name, said in certified.items() if name != "A"}) == {
+    assert now({**certified, "A": "2.0.0 z"}) == newer
+    assert now({name: said for name, said in certified.items() if name != "A"}) == {
         "A": "there is no such contract now"
     }
 

@@ -39,6 +39,20 @@ def read_evidence(file: Path) -> Evidence:
     return Evidence(str(file), read_envelope(files[CERTIFICATE], f"{file}: {CERTIFICATE}"), files)
 
 
+@dataclass(frozen=True, slots=True)
+class Installed:
+    """The contracts that certificates are held against: version and digest of each, and the machine of an operation."""
+
+    contracts: Mapping[str, str]
+    machine_of: Mapping[str, str]
+
+    def of_operator(self, contracts: Mapping[str, str], operator: str) -> dict[str, str]:
+        """Those of some contracts that belong to an operator, or to a machine and its operations."""
+        return {
+            name: said for name, said in contracts.items() if operator in (name, self.machine_of.get(name))
+        }
+
+
 def trusted_signer(evidence: Evidence, keys: Sequence[PublicKey], policy: Policy | None) -> PublicKey | str:
     """The key that signed, of those that are trusted; a sentence where there is none.
 
@@ -69,29 +83,22 @@ def artifact_faults(statement: Statement, artifact: Artifact | None) -> Iterator
         yield f"the certificate is about another artifact: {statement.subject}, not {artifact}"
 
 
-def lapsed(statement: Statement, installed: Mapping[str, str]) -> dict[str, str]:
-    """The certified operators whose contracts have changed, each with a sentence; `installed` is version and digest."""
+def lapsed(statement: Statement, installed: Installed) -> dict[str, str]:
+    """The certified operators whose contracts have changed, each with a sentence."""
     return lapses(statement.operators, statement.contracts, installed)
 
 
-def lapses(operators: Iterable[str], then: Mapping[str, str], installed: Mapping[str, str]) -> dict[str, str]:
-    """Those of some operators whose certificates of `then` lapse; both are version and digest of every contract."""
+def lapses(operators: Iterable[str], then: Mapping[str, str], installed: Installed) -> dict[str, str]:
+    """Those of some operators whose certificates lapse; `then` is version and digest of every contract they name."""
     found = {}
     for operator in operators:
-        mine = _of_operator(then, operator)
-        now = _of_operator(installed, operator)
+        mine = installed.of_operator(then, operator)
+        now = installed.of_operator(installed.contracts, operator)
         if not now:
             found[operator] = "there is no such contract now"
         elif mine != now:
             found[operator] = _change(mine.get(operator, ""), now.get(operator, ""))
     return found
-
-
-def _of_operator(contracts: Mapping[str, str], operator: str) -> dict[str, str]:
-    """The contract of an operator, or of a machine and its operations."""
-    return {
-        name: str(said) for name, said in contracts.items() if name == operator or name.startswith(f"{operator}.")
-    }
 
 
 def _change(then: str, now: str) -> str:
