@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pdoc
 
-MODULES = ("tallystick", *(f"tallystick.{family}" for family in ("batch", "checkpoint", "queue", "stream")))
+MODULES = ("tallystick", *(f"tallystick.{family}" for family in ("batch", "checkpoint", "queue", "stream", "telemetry")))
 
 
 def main(folder: Path) -> None:

@@ -2,7 +2,8 @@
 
 Every name is imported when it is first used. Errors are `ContractFailure`: `code` and `data` are those of the contract,
 the text says which field is wrong, what is allowed, what was given and what to do. Further names of a family are in
-`tallystick.stream`, `tallystick.queue`, `tallystick.batch`, `tallystick.checkpoint`, and `tallystick.torch` (extra).
+`tallystick.stream`, `tallystick.queue`, `tallystick.batch`, `tallystick.checkpoint`, `tallystick.telemetry`, and
+`tallystick.torch` (extra).
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ _MODULES: Final = {
     "impl.vectorized.sampler": ["Sampler", "prefetched"],
 }
 _PLACES: Final = {name: module for module, names in _MODULES.items() for name in names}
-_SUBMODULES: Final = ("batch", "checkpoint", "queue", "stream", "torch")
+_SUBMODULES: Final = ("batch", "checkpoint", "queue", "stream", "telemetry", "torch")
 
 
 def __getattr__(name: str) -> Any:

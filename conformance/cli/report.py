@@ -85,12 +85,12 @@ def show(files: Sequence[Path], format_: str, output: Path) -> int:
 @_format([name for name in (*_COMPARED, "html") if name in FORMATS], "text")
 @_output
 def compare(files: Sequence[Path], format_: str, output: Path) -> int:
-    """Say whether records, or run manifests, are comparable, and in what they differ. docs/reports.md has the rules.
+    """Say whether records, run manifests or run traces are comparable, and in what they differ (docs/reports.md).
 
     \b
     Examples:
       tally report compare old/record.json new/record.json
-      tally report compare a.json b.json --format markdown
+      tally report compare monday.jsonl tuesday.parquet --format markdown
     """
     if len(files) < 2:
         raise click.UsageError("compare needs two files or more")
@@ -137,9 +137,13 @@ def _loaded(file: Path) -> Stored | Manifest:
     try:
         return load(file, schema_folder(current_suite()))
     except BrokenRecord as error:
-        place, _, message = str(error).partition(": ")
-        said, _, hint = message.rpartition("; ")
-        raise Complaint(place, "T015", said or message, hint if said else "") from None
+        raise _complaint(error) from None
+
+
+def _complaint(error: BrokenRecord) -> Complaint:
+    place, _, message = str(error).partition(": ")
+    said, _, hint = message.rpartition("; ")
+    return Complaint(place, "T015", said or message, hint if said else "")
 
 
 def _records(files: Sequence[Path]) -> list[Stored]:
@@ -187,6 +191,8 @@ def _write(made: Callable[[], bytes], output: Path) -> None:
 def _guarded(action: Callable[[], T]) -> T:
     try:
         return action()
+    except BrokenRecord as error:
+        raise _complaint(error) from None
     except RecursionError:
         hint = "a value has at most 300 levels; run the trial again"
         raise Complaint("tally report", "T015", "a value in the record nests too deep to be shown", hint) from None

@@ -12,6 +12,7 @@ from conformance.report.failure import cut
 from conformance.report.markdown import code, table
 from conformance.report.printable import one_line
 from conformance.report.record import Record
+from conformance.report.run_trace import RunTrace, partings
 from conformance.report.stored import Manifest
 from conformance.report.verdict import NOT_TRIED, counted
 from conformance.vectors.jsontext import digest_of, document_text
@@ -79,14 +80,27 @@ def _part(record: Record) -> str:
 
 
 def compare_manifests(manifests: Sequence[Manifest]) -> Comparison:
-    """Compare run manifests: the members that a requirement names decide."""
+    """Compare run manifests: the members that a requirement names decide. Of run traces the rows are told as well.
+
+    Raises BrokenRecord for a row that cannot be read.
+    """
     members = [manifest.members for manifest in manifests]
     found = []
     for name in sorted({name for one in members for name in one}):
         requirement = manifests[0].deciding.get(name, "")
         what = f"{name} ({requirement})" if requirement else name
         found.append(_differing(what, [_unordered(one.get(name, _ABSENT)) for one in members], bool(requirement)))
-    return Comparison(tuple(str(one.file) for one in manifests), tuple(filter(None, found)))
+    traces = [one.trace for one in manifests if one.trace is not None]
+    rows = _rows(traces) if len(traces) == len(manifests) else []
+    return Comparison(tuple(str(one.file) for one in manifests), tuple(filter(None, [*found, *rows])))
+
+
+def _rows(traces: Sequence[RunTrace]) -> Iterator[Differing | None]:
+    """In what the rows of run traces differ, which decides nothing."""
+    counts, apart = partings(traces)
+    yield _differing("number of rows", counts, False)
+    for one in apart:
+        yield Differing(f"{one.column}, in {counted(one.rows, 'row')}, first in row {one.first}", one.values, False)
 
 
 def _unordered(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Records, observations and run manifests from files that anybody may have written."""
+"""Records, observations, run manifests and run traces from files that anybody may have written."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
+from conformance.report import run_trace
 from conformance.report.record import BrokenRecord, Record, digest_of_record, encode_record, judged, read_record
+from conformance.report.run_trace import PREVIEW, RunTrace
 from conformance.report.writer import OBSERVATIONS, Observations
 from conformance.vectors.jsontext import strict_json
 
@@ -31,47 +33,59 @@ class Stored:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """The members of a run manifest, and which requirement makes a member decide whether runs are comparable."""
+    """The members of a run manifest, and which requirement makes a member decide whether runs are comparable.
+
+    `trace` is the run trace whose header it is, if it is one.
+    """
 
     file: Path
     members: Mapping[str, Any]
     deciding: Mapping[str, str]
+    trace: RunTrace | None = None
 
 
 def load(file: Path, schemas: Path) -> Stored | Manifest:
-    """The record or run manifest in a file; `schemas` is the folder of their schemas. Raises BrokenRecord."""
-    data = _content(file)
+    """What a file holds; a run trace is a manifest with rows. `schemas` is the folder of the schemas.
+
+    Raises BrokenRecord.
+    """
+    begin = _content(file, PREVIEW)
+    if run_trace.is_trace(begin):
+        return _manifest(file, run_trace.read_header(file), schemas / MANIFEST_SCHEMA, RunTrace(file))
+    data = _content(file, LARGEST + 1)
+    if len(data) > LARGEST:
+        raise BrokenRecord(f"{file}: it is larger than {LARGEST >> 20} MiB; select fewer checks for each record")
     if b'"whole"' not in data and b'"run_manifest"' in data:
-        return _manifest(file, data, schemas / MANIFEST_SCHEMA)
+        return _manifest(file, _json(file, data), schemas / MANIFEST_SCHEMA)
     record = read_record(data, str(file))
     _require_fit(dict(record.members), schemas / RECORD_SCHEMA, file, left_out=("sections", "whole"))
     _require_consistent(record, data, file)
     return Stored(file, record, _observations(file.with_name(OBSERVATIONS), record))
 
 
-def _content(file: Path) -> bytes:
+def _content(file: Path, most: int) -> bytes:
     try:
         if not stat.S_ISREG(file.stat().st_mode):  # a pipe would be waited for
             raise BrokenRecord(f"{file}: it is no regular file; name a record.json")
         with file.open("rb") as source:
-            data = source.read(LARGEST + 1)
+            return source.read(most)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise BrokenRecord(f"{file}: it cannot be read ({reason}); name a record.json") from None
-    if len(data) > LARGEST:
-        raise BrokenRecord(f"{file}: it is larger than {LARGEST >> 20} MiB; select fewer checks for each record")
-    return data
 
 
-def _manifest(file: Path, data: bytes, schema: Path) -> Manifest:
+def _json(file: Path, data: bytes) -> Any:
     try:
-        members = strict_json(data)
+        return strict_json(data)
     except ValueError as error:
         raise BrokenRecord(f"{file}: it is not JSON ({error}); docs/reports.md shows a run manifest") from None
+
+
+def _manifest(file: Path, members: Any, schema: Path, trace: RunTrace | None = None) -> Manifest:
     _require_fit(members, schema, file)
     properties = _schema(schema)["properties"]
     deciding = {name: body["decides"] for name, body in properties.items() if "decides" in body}
-    return Manifest(file, members, deciding)
+    return Manifest(file, members, deciding, trace)
 
 
 def _require_fit(members: Any, schema: Path, file: Path, left_out: tuple[str, ...] = ()) -> None:
@@ -116,7 +130,7 @@ def _observations(file: Path, record: Record) -> Observations:
     if not file.is_file():
         return {}
     try:
-        found = strict_json(_content(file))
+        found = strict_json(_content(file, LARGEST))
     except ValueError as error:
         raise BrokenRecord(f"{file}: it is not JSON ({error}); remove it, or run the trial again") from None
     if not isinstance(found, dict) or found.get("record") != digest_of_record(record):

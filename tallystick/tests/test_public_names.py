@@ -25,7 +25,7 @@ NAMES = (
     "commit_run", "open_database", "prefetched", "read_container", "recover_run", "restore_checkpoint", "run_trial",
     "save_checkpoint", "write_container",
 )  # fmt: skip
-FAMILIES = ("batch", "checkpoint", "queue", "stream")
+FAMILIES = ("batch", "checkpoint", "queue", "stream", "telemetry")
 FASTEST = 0.030  # seconds
 FOREIGN = re.compile(r"^ *(?:from|import) (impl|conformance)\b", re.MULTILINE)
 OF_THE_HARNESS = tuple(ROOT / "docs" / f"{name}.md" for name in ("html-report", "suites", "tutorial"))

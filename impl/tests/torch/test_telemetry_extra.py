@@ -1,0 +1,76 @@
+"""The extra `telemetry`: run traces as Parquet, and attributes on spans of OpenTelemetry."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from conformance.cli.main import status_of
+from tallystick import Sampler
+from tallystick.telemetry import RunTrace, row_of, run_header, set_span_attributes
+
+parquet = pytest.importorskip("pyarrow.parquet")
+trace_api = pytest.importorskip("opentelemetry.trace")
+SAMPLER = Sampler(cardinality=10, global_batch_size=4, seed_token=bytes(32))
+MOST = 2**64 - 1
+
+
+def traced(file: Path, **metrics: Any) -> str:
+    with RunTrace(file, run_header(SAMPLER)) as trace:
+        for batch in SAMPLER:
+            trace.write(batch, **metrics)
+    return str(file)
+
+
+def test_parquet_has_the_rows_of_the_lines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    files = [traced(tmp_path / f"run.{ending}", loss=float("nan"), delta=-1) for ending in ("jsonl", "parquet")]
+    table = parquet.read_table(files[1])
+    assert table.to_pylist() == [
+        pytest.approx(row_of(batch, loss=float("nan"), delta=-1), nan_ok=True) for batch in SAMPLER
+    ]
+    assert json.loads(table.schema.metadata[b"tallystick"])["cardinality"] == 10
+    assert status_of(["report", "compare", *files]) == 0
+    assert "COMPARABLE: they differ in nothing\n" in capsys.readouterr().out
+
+
+def test_parquet_holds_the_largest_position(tmp_path: Path) -> None:
+    with RunTrace(tmp_path / "run.parquet", {}) as trace:
+        trace.write({"position": 0})
+        trace.write({"position": MOST})
+    assert parquet.read_table(tmp_path / "run.parquet").to_pylist() == [{"position": 0}, {"position": MOST}]
+
+
+def test_a_run_that_fails_leaves_its_rows_in_parquet(tmp_path: Path) -> None:
+    with pytest.raises(ZeroDivisionError), RunTrace(tmp_path / "run.parquet", {}) as trace:
+        trace.write({"step": 1})
+        raise ZeroDivisionError
+    assert parquet.read_table(tmp_path / "run.parquet").to_pylist() == [{"step": 1}]
+
+
+def test_a_damaged_parquet_file_is_one_line_and_exit_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    whole = Path(traced(tmp_path / "run.parquet"))
+    (tmp_path / "cut.parquet").write_bytes(whole.read_bytes()[:-40])
+    assert status_of(["report", "compare", str(whole), str(tmp_path / "cut.parquet")]) == 2
+    assert "it is no Parquet file" in capsys.readouterr().err
+
+
+def test_attributes_are_on_the_current_span() -> None:
+    class Recorded(trace_api.NonRecordingSpan):  # type: ignore[misc, name-defined]
+        found: dict[str, Any]
+
+        def set_attributes(self, attributes: dict[str, Any]) -> None:
+            self.found = attributes
+
+    span = Recorded(trace_api.INVALID_SPAN_CONTEXT)
+    with trace_api.use_span(span):
+        set_span_attributes({"epoch": 2, "position": MOST}, loss=0.5)
+    assert span.found == {"tallystick.epoch": 2, "tallystick.position": str(MOST), "tallystick.loss": 0.5}
+
+
+def test_a_tensor_is_told_like_the_array_of_its_values() -> None:
+    values = torch.arange(6, dtype=torch.int32).reshape(2, 3)
+    assert row_of({"x": values}) == row_of({"x": values.numpy()})
