@@ -53,7 +53,7 @@ def tests(session: nox.Session) -> None:
 
 @nox.session(python=TORCH_PYTHON)
 def torch(session: nox.Session) -> None:
-    """Run the tests that need torch: .pt batch files, the batch sampler, run traces, the programs of docs/pytorch.md."""
+    """Run the tests that need torch or other extras: .pt files, the batch sampler, Parquet, docs/pytorch.md."""
     install(session, ".[dev,torch,loaders,telemetry]")
     session.run("pytest", "-q", "impl/tests/torch", *session.posargs, env=in_memory())
 

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pdoc
 
-MODULES = ("tallystick", *(f"tallystick.{family}" for family in ("batch", "checkpoint", "queue", "stream", "telemetry")))
+FAMILIES = ("batch", "checkpoint", "queue", "stream", "telemetry")
+MODULES = ("tallystick", *(f"tallystick.{family}" for family in FAMILIES))
 
 
 def main(folder: Path) -> None:
