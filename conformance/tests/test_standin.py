@@ -91,6 +91,14 @@ def test_a_stand_in_that_is_lost_is_the_backend_s_failure_once_that_was_asked(
     assert f"is lost on what the backend left behind: {said}" in found.message
 
 
+def test_a_reference_that_is_lost_in_fuzzing_leaves_no_judgement() -> None:
+    stand_in = backend("leaves_on_six", operators=BOTH)
+    run = tried(RIGHT, reference=stand_in, select=(f"{OPERATOR}?fuzz",), examples=40, profile="standard")
+    assert run.results[0].verdict is ERROR
+    assert run.obstacles[0].startswith(f"{OPERATOR}?fuzz: the reference")
+    assert run.empty
+
+
 def test_a_stand_in_that_cannot_answer_leaves_no_judgement_whatever_was_asked_before() -> None:
     for stand_in in (backend("right", operators=(OPERATOR,)), "python -c pass"):
         run = run_of(own("a"), foreign("b"), stand_in=stand_in)

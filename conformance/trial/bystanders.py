@@ -127,7 +127,8 @@ class AmongBystanders:
             if (wrong := self._wrong(check, steps, before, held, crowd)) is not None:
                 return wrong
         if not placed:
-            return Result(check, Verdict.ERROR, message="no bystander could be put beside any file of the cases")
+            message = "no bystander could be put beside any file of the cases"
+            return Result(check, Verdict.ERROR, message=message, of_suite=True)
         return Result(check, Verdict.PASS)
 
     def _wrong(

@@ -61,6 +61,7 @@ class Result:
     broken: tuple[str, ...] = ()  # postconditions that the wrong result violates
     details: dict[str, Any] = field(default_factory=dict)
     steps: tuple[Any, ...] = field(default=(), repr=False, compare=False)  # of fuzzing: what shows it; in no record
+    of_suite: bool = False  # an error of the suite or its reference, not of the backend: nothing is judged
 
 
 @dataclass(frozen=True, slots=True)

@@ -290,7 +290,9 @@ class _Run:
                 result = unasked(one.check, f"the backend was silent in the fuzzing of {quiet} operators")
                 if quiet < OF_AN_OPERATOR:
                     result, counted = found[one.figures]
-                    quiet += result.outcome == "timeout"
+                    quiet += result.outcome == "timeout" and not result.of_suite
+                    if result.of_suite:
+                        self.obstacles.append(f"{result.check.id}: {result.message}")
                     if not self.limit.reached:
                         figures[one.figures] = counted
                 self.results += self.limit.taken([result])
@@ -324,7 +326,7 @@ class _Run:
                     one.contract, cases, backend, right, self.codebook, examples, self.options.seed
                 )
                 with silent.get_lock():
-                    silent.value += result.outcome == "timeout"
+                    silent.value += result.outcome == "timeout" and not result.of_suite
                 tell((one.figures, result, figures, time.perf_counter() - since))
         tell([describe(reason) for reason in backend.unattributed])
 

@@ -58,7 +58,7 @@ def fuzz_calls(asked: Challenge) -> tuple[Result, Mapping[str, Any]]:
     elif changed:
         result = Result(asked.check, Verdict.PASS)
     else:
-        result = Result(asked.check, Verdict.ERROR, message="no call of a frozen case could be changed")
+        result = Result(asked.check, Verdict.ERROR, message="no call of a frozen case could be changed", of_suite=True)
     return result, {**search.record(), "unforeseen": len(changed)}
 
 

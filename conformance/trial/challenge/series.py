@@ -14,6 +14,7 @@ from conformance.codec.codebook import Codebook
 from conformance.contract.model import Contract
 from conformance.trial.challenge.challenge import Challenge
 from conformance.trial.check import Check, Result, Verdict, loss_sentence, outcome_name
+from conformance.trial.fuzz.judgement import LOST
 from conformance.trial.fuzz.mutation import mutated
 from conformance.trial.fuzz.seed import ACCEPTED, Bounds, printed, vocabulary_of
 from conformance.vectors.accumulate import Accumulated, accumulate, gap
@@ -37,8 +38,8 @@ def fuzz_series(asked: Challenge) -> tuple[Result, Mapping[str, Any]]:
     for one in drawn_runs(asked.contract, asked.cases, codebook, asked.seed):
         right = reference.hold(partial(accumulate, one, codebook, reference.dialect))
         if isinstance(right, Lost):
-            message = f"reference: {loss_sentence(right)}"
-            wrong = Result(check, Verdict.ERROR, outcome_name(right), message=message)
+            message = f"{LOST}: {loss_sentence(right)}"
+            wrong = Result(check, Verdict.ERROR, outcome_name(right), message=message, of_suite=True)
             break
         done = one.count if right.stop is None else right.stop.call
         runs, calls, succeeded = runs + 1, calls + done, succeeded + done - (right.stop is not None)

@@ -23,7 +23,7 @@ from conformance.trial.crowd import is_matched, near_misses
 from conformance.trial.fuzz.file_edits import drawn_edit, exposed, file_step
 from conformance.trial.fuzz.file_example import Example, Snapshots, in_use, left_open, names, places_asked
 from conformance.trial.fuzz.file_listings import LISTINGS
-from conformance.trial.fuzz.judgement import judged
+from conformance.trial.fuzz.judgement import LOST, judged
 from conformance.trial.fuzz.outside import WayOut, renamed, ways_out
 from conformance.trial.fuzz.shrink import Choices, remade, smallest
 from conformance.trial.generator import Generator, Native, generator_of
@@ -219,7 +219,8 @@ class FileSearch:
         steps = example.steps
         right = self.reference.walk(steps)
         if not isinstance(right, Transcript):
-            return Result(self.check, Verdict.ERROR, outcome_name(right), message=f"reference: {loss_sentence(right)}")
+            message = f"{LOST}: {loss_sentence(right)}"
+            return Result(self.check, Verdict.ERROR, outcome_name(right), message=message, of_suite=True)
         if counted:
             self.count(example, right)
         said = self.backend.walk(steps)
@@ -270,5 +271,5 @@ class FileSearch:
         asked, examples = self.counts["asked"], self.counts["examples"]
         if not examples or asked < _LEAST_ASKED * examples:
             message = f"fuzzing did not reach what it must: {asked} of {examples} examples were asked behind the edits"
-            return Result(self.check, Verdict.ERROR, message=message)
+            return Result(self.check, Verdict.ERROR, message=message, of_suite=True)
         return Result(self.check, Verdict.PASS)

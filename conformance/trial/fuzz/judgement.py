@@ -63,6 +63,7 @@ class Figures:
                     yield f"no call was {side} by the guard {id_}"
 
 
+LOST: Final = "the reference was lost"
 SPEECHLESS: Final = "the reference itself gave no proper answer"
 
 
@@ -84,7 +85,7 @@ def judged(check: Check, contract: Contract, call: Call, right: Observed, said: 
         expected = ExpectedFailure(right.code, right.data)
     else:
         message = f"{SPEECHLESS}: {right}"
-        return Result(check, Verdict.ERROR, outcome_name(right), message=message, call=asked)
+        return Result(check, Verdict.ERROR, outcome_name(right), message=message, call=asked, of_suite=True)
     if not isinstance(said, ObservedResult | ObservedFailure | BadAnswer):
         return Result(check, Verdict.ERROR, outcome_name(said), message=loss_sentence(said), call=asked)
     apart = difference(expected, said, contract.outputs, contract.failure)

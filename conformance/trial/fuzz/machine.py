@@ -15,7 +15,7 @@ from conformance.codec.codebook import Codebook
 from conformance.contract.model import Contract
 from conformance.trial.check import Result, Verdict, loss_sentence, outcome_name
 from conformance.trial.client import Asker
-from conformance.trial.fuzz.judgement import LEAST_SUCCEEDED, SPEECHLESS, fuzz_check, judged
+from conformance.trial.fuzz.judgement import LEAST_SUCCEEDED, LOST, SPEECHLESS, fuzz_check, judged
 from conformance.trial.fuzz.program import Program, simpler_program, steps_of, trace_lines
 from conformance.trial.fuzz.program_again import emptied, nothing_asked, rounds
 from conformance.trial.fuzz.program_draw import Urn, degenerate, opening, programs, urn_of, within
@@ -92,15 +92,15 @@ class MachineSearch:
         steps, check = self.steps(program), fuzz_check(self.contract)
         right = self.reference.walk(steps)
         if not isinstance(right, Transcript):
-            message = f"the reference was lost: {loss_sentence(right)}"
-            return Result(check, Verdict.ERROR, outcome_name(right), message=message)
+            message = f"{LOST}: {loss_sentence(right)}"
+            return Result(check, Verdict.ERROR, outcome_name(right), message=message, of_suite=True)
         found = tuple(situations(steps, right.exchanges, self.codebook))
         if counted:
             self.count(found)
         for situation in found if self.trusted else ():
             if broken := contradicted(situation, self.codebook):
                 message = f"{CONTRADICTED}: {broken}"
-                return Result(check, Verdict.ERROR, step=situation.exchange.step, message=message)
+                return Result(check, Verdict.ERROR, step=situation.exchange.step, message=message, of_suite=True)
         said = self.backend.walk(steps)
         if not isinstance(said, Transcript):
             return Result(check, Verdict.ERROR, outcome_name(said), message=loss_sentence(said))
@@ -134,7 +134,7 @@ class MachineSearch:
             return self.smallest(self.found, self.wrong) if self.trusted else self.found
         if shortfalls := list(self.shortfalls()):
             message = "fuzzing did not reach what it must: " + "; ".join(shortfalls)
-            return Result(fuzz_check(self.contract), Verdict.ERROR, message=message)
+            return Result(fuzz_check(self.contract), Verdict.ERROR, message=message, of_suite=True)
         return Result(fuzz_check(self.contract), Verdict.PASS)
 
     def smallest(self, found: Result, program: Program) -> Result:

@@ -128,5 +128,5 @@ class _Search:
             return self.found
         if shortfalls := list(self.figures.shortfalls()):
             message = "fuzzing did not reach what it must: " + "; ".join(shortfalls)
-            return Result(fuzz_check(self.contract), Verdict.ERROR, message=message)
+            return Result(fuzz_check(self.contract), Verdict.ERROR, message=message, of_suite=True)
         return Result(fuzz_check(self.contract), Verdict.PASS)
