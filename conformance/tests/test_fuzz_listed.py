@@ -17,7 +17,7 @@ from conformance.trial.fuzz.leftovers import leftovers, losses
 from conformance.trial.fuzz.near_bytes import item_in
 from conformance.trial.fuzz.told_limits import at_limits, told_limits
 from conformance.trial.fuzz.versions import is_version, near_versions, versions
-from conformance.vectors.case import CallStep, Case, Expected, ExpectedFailure, ExpectedResult, FileStep
+from conformance.vectors.case import CallStep, Case, Expected, ExpectedFailure, ExpectedResult, FileStep, Step
 from conformance.vectors.damage import RESHAPES, retyped
 
 FILES = {"COMMITTED": 9, "wal/00000000000000000000.rec": 9, "objects/" + "ab" * 32: 1}
@@ -108,7 +108,7 @@ REFUSED = ExpectedFailure("CONTRACT_VIOLATION", {})
 
 def _case(group: str, expected: Expected, *before: FileStep, **inputs: Any) -> Case:
     given = {"root": {"root": "a"}, "name": "c", "header": {"map": []}, "files": {}, **inputs}
-    steps = (*before, CallStep("write", WRITE, given, expected))
+    steps: tuple[Step, ...] = (*before, CallStep("write", WRITE, given, expected))
     return Case(f"{WRITE}::{group}::one", WRITE, group, "", (), (), "quick", steps)
 
 
