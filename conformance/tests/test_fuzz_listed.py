@@ -1,4 +1,4 @@
-"""What fuzzing lists before it draws: versions, temporary files, other axes of arrays, limits that are told."""
+"""What fuzzing lists before it draws: versions, temporary files, other axes of arrays, limits, calls wrong twice."""
 
 from __future__ import annotations
 
@@ -8,13 +8,16 @@ from typing import Any
 import pytest
 
 from conformance.codec.cbor import encode_canonical
+from conformance.codec.codebook import codebook_of
 from conformance.contract.types import Field, Scalar, Struct
 from conformance.tests.shipped import shipped_library
+from conformance.trial.fuzz.competing import competing
+from conformance.trial.fuzz.file_example import Snapshots
 from conformance.trial.fuzz.leftovers import leftovers, losses
 from conformance.trial.fuzz.near_bytes import item_in
 from conformance.trial.fuzz.told_limits import at_limits, told_limits
 from conformance.trial.fuzz.versions import is_version, near_versions, versions
-from conformance.vectors.case import FileStep
+from conformance.vectors.case import CallStep, Case, Expected, ExpectedFailure, ExpectedResult, FileStep, Step
 from conformance.vectors.damage import RESHAPES, retyped
 
 FILES = {"COMMITTED": 9, "wal/00000000000000000000.rec": 9, "objects/" + "ab" * 32: 1}
@@ -96,3 +99,30 @@ def test_a_limit_that_is_told_is_met_from_both_sides_in_letters_of_each_width() 
     sizes = {(len(name), len(name.encode())) for name in names}
     assert {(7, 7), (8, 8), (4, 7), (4, 8), (7, 14), (8, 16)} <= sizes
     assert any(size == 7 and letters < 5 for letters, size in sizes)
+
+
+WRITE = "UML_OS.Checkpoint.WriteContainer_v1"
+THERE = FileStep("put", {"root": "a", "path": "c/x", "bytes": "00"})
+REFUSED = ExpectedFailure("CONTRACT_VIOLATION", {})
+
+
+def _case(group: str, expected: Expected, *before: FileStep, **inputs: Any) -> Case:
+    given = {"root": {"root": "a"}, "name": "c", "header": {"map": []}, "files": {}, **inputs}
+    steps: tuple[Step, ...] = (*before, CallStep("write", WRITE, given, expected))
+    return Case(f"{WRITE}::{group}::one", WRITE, group, "", (), (), "quick", steps)
+
+
+def test_a_call_that_files_make_fail_is_asked_with_inputs_that_are_refused_anywhere() -> None:
+    library = shipped_library()
+    taken = _case("taken", REFUSED, THERE)
+    cases = [
+        _case("fine", ExpectedResult({})),
+        taken,
+        _case("no-header", REFUSED, header="null", name="d", root={"root": "b"}),
+        _case("from-elsewhere", REFUSED, files={"a": {"from": "other.blob"}}),
+    ]
+    seen = Snapshots({"write": {"a": {"c/x": 1}}})
+    bases = [(case, seen if case is taken else Snapshots()) for case in cases]
+    examples = list(competing(library.contracts[WRITE], codebook_of(library), bases, cases))
+    # The name of what is there and the own root stay; the inputs that the files alone make fail are no others.
+    assert [(one.before, one.behind[0]) for one in examples] == [((THERE,), _case("", REFUSED, header="null").steps[0])]

@@ -20,6 +20,7 @@ from conformance.trial.bystanders import one_of_each_group, roots_in, with_looks
 from conformance.trial.check import Check, Kind, Result, Verdict, faults_apart, loss_sentence, outcome_name, tree_apart
 from conformance.trial.client import Asker
 from conformance.trial.crowd import is_matched, near_misses
+from conformance.trial.fuzz.competing import competing
 from conformance.trial.fuzz.file_edits import drawn_edit, exposed, file_step
 from conformance.trial.fuzz.file_example import Example, Snapshots, in_use, left_open, names, places_asked
 from conformance.trial.fuzz.file_listings import LISTINGS
@@ -79,7 +80,8 @@ def fuzz_files(
         for made in generator.listed():
             if search.found is None:
                 search.hold(_of_files(contract, codebook, generator, made))
-    for listed in chain(*(listing(contract, codebook, bases) for listing in LISTINGS)):
+    listings = (listing(contract, codebook, bases) for listing in LISTINGS)
+    for listed in chain(*listings, competing(contract, codebook, bases, cases)):
         if search.found is None:
             search.hold(listed)
     for way in _ways_out(contract, bases):
