@@ -11,11 +11,13 @@ from typing import Any, TypeVar
 
 import pytest
 
+import conformance.backend.command
 import conformance.contract.library
 import conformance.vectors.corpus
 from conformance.contract.library import load_library
 from conformance.contract.suite import Suite
 from conformance.contract.suite_file import read_suite
+from conformance.tests.forked_worker import forking
 from conformance.tests.small_house import furnish, write_matrix
 from conformance.tests.small_spec import suite_at
 from conformance.vectors.build import build
@@ -36,6 +38,7 @@ def pytest_configure(config: pytest.Config) -> None:
         cache = tempfile.mkdtemp(prefix="tally-cache-")
         config.add_cleanup(lambda: shutil.rmtree(cache, ignore_errors=True))
         patch.setenv("TALLY_CACHE", cache)
+    patch.setattr(conformance.backend.command, "subprocess", forking(conformance.backend.command))
     library = conformance.contract.library
     for module, loader, folder in (
         (library, "load_library", "spec"),
