@@ -1,9 +1,9 @@
-"""Workers of `python:` backends that are forked from the process of the tests instead of started anew.
+"""Backends in Python that are forked from the process of the tests instead of started anew.
 
-A new interpreter takes 0.16 s of CPU to import NumPy and the codec, and the tests start 1,500 workers (measured: a
-third of the whole suite). A forked one is a process like it: of its own session, with its own pipes, environment and
-folder, and with no module that a new one would have to find by itself. Tests of the start itself, of other commands,
-and in processes of their own get new interpreters all the same.
+A new interpreter takes 0.16 s of CPU to be the worker of `python:` backends, which imports NumPy and the codec, and
+0.04 s to be a bundled backend. A forked one takes 0.02 s, and the tests start hundreds. It is a process like the other:
+in a session of its own, with its own pipes, environment and folder, and with no module that a new interpreter would
+have to find by itself. Every other command, and every process that a test starts by itself, is a new one.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import contextlib
 import faulthandler
 import gc
 import os
+import runpy
 import signal
 import subprocess
 import sys
@@ -25,26 +26,27 @@ from functools import partial
 from types import SimpleNamespace
 from typing import Any, Final
 
-from conformance.backend.worker import main
+import conformance.backend.worker  # noqa: F401  what workers import, imported once
 from conformance.tests.processes import ROOT
 
-WORKER: Final = (sys.executable, "-P", "-m", "conformance.backend.worker")
+_OURS: Final = (sys.executable, "-P", "-m")
 _PATHS: Final = [sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")]
 _HOUSE: Final = str(ROOT / "conformance")
+_RAISED: Final = 1  # the status of an interpreter after an exception
 
 
 class Forked(subprocess.Popen[bytes]):
-    """A process that is forked where its command is that of a worker, else started as ever."""
+    """A process that is forked where its command is a module of ours (`python -P -m`), else started as ever."""
 
     def __init__(self, command: Sequence[str], **options: Any) -> None:
         environment = options.get("env")
-        if tuple(command[:4]) == WORKER and environment is not None and _hashes_alike(environment):
-            options["preexec_fn"] = partial(_serve, tuple(command), dict(environment))
+        if tuple(command[:3]) == _OURS and environment is not None and _hashes_alike(environment):
+            options["preexec_fn"] = partial(_run, tuple(command[3:]), dict(environment))
         super().__init__(command, **options)
 
 
 def forking(module: Any) -> Any:
-    """What a module may use as `subprocess` so that its workers are forked."""
+    """What a module may use as `subprocess` so that its backends are forked."""
     return SimpleNamespace(**{**vars(module.subprocess), "Popen": Forked})
 
 
@@ -53,26 +55,32 @@ def _hashes_alike(environment: Mapping[str, str]) -> bool:
     return environment.get("PYTHONHASHSEED") == os.environ.get("PYTHONHASHSEED")
 
 
-def _serve(command: Sequence[str], environment: Mapping[str, str]) -> None:
-    """Be the worker; its pipes are 0, 1 and 2, and its session and folder are made. Never returns."""
-    status = 70
+def _run(program: Sequence[str], environment: Mapping[str, str]) -> None:
+    """Be the module; its pipes are 0, 1 and 2, and its session and folder are made. Never returns."""
+    status = _RAISED
     try:
-        _forget(command, environment)
-        status = main(list(command[4:]))
+        _forget(program, environment)
+        runpy.run_module(program[0], run_name="__main__", alter_sys=True)
         threading._shutdown()  # type: ignore[attr-defined]  # it waits, as an interpreter does
-        atexit._run_exitfuncs()
+        status = 0
     except SystemExit as leave:
-        status = leave.code if isinstance(leave.code, int) else 1
+        status = leave.code if isinstance(leave.code, int) else 0 if leave.code is None else _RAISED
+        if isinstance(leave.code, str):
+            print(leave.code, file=sys.stderr)
+    except KeyboardInterrupt:
+        status = 128 + signal.SIGINT
     except BaseException:
         traceback.print_exc()
     finally:
+        with contextlib.suppress(BaseException):
+            atexit._run_exitfuncs()
         with contextlib.suppress(Exception):
             sys.stdout.flush()
             sys.stderr.flush()
         os._exit(status)
 
 
-def _forget(command: Sequence[str], environment: Mapping[str, str]) -> None:
+def _forget(program: Sequence[str], environment: Mapping[str, str]) -> None:
     """Leave behind what a new interpreter would not have: files, handlers, modules, the environment."""
     gc.freeze()  # what the tests hold is not walked through again
     faulthandler.disable()
@@ -84,14 +92,14 @@ def _forget(command: Sequence[str], environment: Mapping[str, str]) -> None:
     os.environ.clear()
     os.environ.update(environment)
     time.tzset()
-    sys.argv = list(command[3:])
+    sys.argv = list(program)
     sys.stdin, sys.stdout = open(0), open(1, "w")  # noqa: SIM115
     sys.stderr = open(2, "w", buffering=1, errors="backslashreplace")  # noqa: SIM115
-    given = filter(None, environment.get("PYTHONPATH", "").split(os.pathsep))
+    given = [path for path in environment.get("PYTHONPATH", "").split(os.pathsep) if path]
     sys.path[:] = [*given, *(path for path in sys.path if _is_installed(path))]
     sys.path_importer_cache.clear()
     for name, module in list(sys.modules.items()):
-        if not _stays(getattr(module, "__file__", None), name):
+        if name == program[0] or not _stays(getattr(module, "__file__", None), name):
             del sys.modules[name]
 
 
