@@ -13,14 +13,14 @@ from unittest.mock import patch
 from cel_expr_python import cel
 
 from conformance.contract import parse
-from conformance.contract.expression import Environment, Expression
+from conformance.contract.expression import Environment, Expression, environment
 from conformance.contract.functions import FUNCTIONS, Function
 from conformance.contract.registry import registry_functions
 
 _ENVIRONMENTS: dict[Any, Environment] = {}
 _EXPRESSIONS: dict[Any, tuple[Environment, Expression]] = {}  # with the environment, whose engine must live as long
 _FUNCTIONS: dict[int, tuple[Any, tuple[Function, ...]]] = {}
-_make, _compile = parse.environment, Environment.compile
+_make, _compile = environment, Environment.compile
 
 
 def functions_of(errors: Mapping[str, Any]) -> tuple[Function, ...]:
