@@ -174,8 +174,9 @@ def tried(session: nox.Session, backend: str, wire: str) -> None:
 
 
 def install(session: nox.Session, what: str) -> None:
-    """Install this checkout, editable, with the versions that CI tests."""
-    session.install("-c", CONSTRAINTS, "-e", what)
+    """Install this checkout, editable, with the versions that CI tests; `nox --no-venv` has it installed already."""
+    if session.virtualenv.is_sandboxed:
+        session.install("-c", CONSTRAINTS, "-e", what)
 
 
 def in_memory() -> dict[str, str]:

@@ -11,11 +11,14 @@ from typing import Any, TypeVar
 
 import pytest
 
+import conformance.backend.command
 import conformance.contract.library
 import conformance.vectors.corpus
+from conformance.cli.main import status_of
 from conformance.contract.library import load_library
 from conformance.contract.suite import Suite
 from conformance.contract.suite_file import read_suite
+from conformance.tests.forked_python import forking
 from conformance.tests.small_house import furnish, write_matrix
 from conformance.tests.small_spec import suite_at
 from conformance.vectors.build import build
@@ -36,6 +39,7 @@ def pytest_configure(config: pytest.Config) -> None:
         cache = tempfile.mkdtemp(prefix="tally-cache-")
         config.add_cleanup(lambda: shutil.rmtree(cache, ignore_errors=True))
         patch.setenv("TALLY_CACHE", cache)
+    patch.setattr(conformance.backend.command, "subprocess", forking(conformance.backend.command))
     library = conformance.contract.library
     for module, loader, folder in (
         (library, "load_library", "spec"),
@@ -72,6 +76,14 @@ def look_at(monkeypatch: pytest.MonkeyPatch) -> Callable[[Path], None]:
     """Let the command line look at another house."""
     place = "conformance.contract.finder.find_suite"
     return lambda root: monkeypatch.setattr(place, lambda named, here: suite_at(root))
+
+
+@pytest.fixture(scope="session")
+def new_suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A suite that `tally init` made in a folder `bounds`; not to be changed."""
+    folder = tmp_path_factory.mktemp("elsewhere") / "bounds"
+    assert status_of(["init", str(folder)]) == 0
+    return folder
 
 
 @pytest.fixture(scope="session")

@@ -56,7 +56,8 @@ def test_answers_without_items_break_a_law_or_keep_it_and_never_stop_the_harness
 
     operators = {contract.operator for contract, use in USES if use.law == law} | set(shipped_library().laws[law].calls)
     wrongs = [Wrong(answer=empty, operator=operator) for operator in sorted(operators & codebook().forms.keys())]
-    assert len(told(law, [(wrong, "a sentence of no law") for wrong in wrongs])) == len(wrongs)
+    # Once it has said anything, a law is done with a backend.
+    assert len(told(law, [(wrong, "") for wrong in wrongs])) == len(wrongs)
 
 
 @pytest.mark.parametrize("use", [use for _, use in USES], ids=[f"{c.operator}#{use.law}" for c, use in USES])

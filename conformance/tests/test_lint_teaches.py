@@ -12,20 +12,13 @@ from conformance.cli.main import status_of
 from conformance.tests.lint_mistakes import TABLE, C, R
 
 
-@pytest.fixture(scope="module")
-def suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("suite") / "base"
-    assert status_of(["init", str(folder)]) == 0
-    return folder
-
-
 @pytest.fixture
-def linted(suite: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
+def linted(new_suite: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
     """What lint says of the suite with other text in one file; that of the edit itself is left out."""
 
     def lint(file: str, old: str, new: str) -> str:
         folder = tmp_path / "edited"
-        shutil.copytree(suite, folder, dirs_exist_ok=True)
+        shutil.copytree(new_suite, folder, dirs_exist_ok=True)
         text = (folder / file).read_text("utf-8")
         assert old in text
         (folder / file).write_text(text.replace(old, new, 1), "utf-8")
@@ -80,9 +73,9 @@ vectors:
 
 
 def test_a_new_operator_of_four_cases_has_one_finding_for_each_of_its_two_causes(
-    suite: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    new_suite: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder = shutil.copytree(suite, tmp_path / "new")
+    folder = shutil.copytree(new_suite, tmp_path / "new")
     (folder / "spec" / "text").mkdir()
     (folder / "spec" / "text" / "Text.Cut_v1.yaml").write_text(NEW, "utf-8")
     capsys.readouterr()
@@ -95,9 +88,9 @@ def test_a_new_operator_of_four_cases_has_one_finding_for_each_of_its_two_causes
 
 
 def test_a_corpus_that_lost_its_cases_is_not_told_that_it_was_never_built(
-    suite: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    new_suite: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder = shutil.copytree(suite, tmp_path / "lost")
+    folder = shutil.copytree(new_suite, tmp_path / "lost")
     shutil.rmtree(folder / "vectors")
     capsys.readouterr()
     assert status_of(["lint", "--suite", str(folder)]) == 1
@@ -108,9 +101,9 @@ def test_a_corpus_that_lost_its_cases_is_not_told_that_it_was_never_built(
 
 @pytest.mark.parametrize("command", ["run", "schema"])
 def test_every_command_refuses_what_only_building_found(
-    command: str, suite: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    command: str, new_suite: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder = shutil.copytree(suite, tmp_path / "late")
+    folder = shutil.copytree(new_suite, tmp_path / "late")
     text = (folder / C).read_text("utf-8")
     (folder / C).write_text(text.replace("base: tens", "base: ten", 1), "utf-8")
     assert status_of([command, "--suite", str(folder)]) == 2

@@ -17,6 +17,7 @@ from conformance.contract.family import Mutant
 from conformance.tests.mutant_results import EMIT, cases_of, codebook
 from conformance.tests.shipped import shipped_library
 from conformance.tests.small_spec import SHIPPED
+from conformance.trial import mutant_interview
 from conformance.trial.check import Verdict
 from conformance.trial.client import Asker, Attempt, attempt, behaviour
 from conformance.trial.diagnosis import NOT_EXPLAINED, diagnose
@@ -36,6 +37,12 @@ Patch = tuple[str, str, str]  # file, find, replace
 @cache
 def corpus() -> Corpus:
     return load_corpus(shipped_library().suite)
+
+
+@pytest.fixture
+def nearest(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ask what lies nearest alone: these near misses are told from the mutant there, and the rest takes seconds."""
+    monkeypatch.setattr(mutant_interview, "_BUDGET", 300_000)
 
 
 @contextmanager
@@ -77,6 +84,7 @@ def diagnosed(backend: str, cases: Sequence[Case], known: Attempt, tried: Attemp
         return diagnose(results, listed, matrix, interview)
 
 
+@pytest.mark.usefixtures("nearest")
 @pytest.mark.parametrize(
     ("operator", "file", "find", "listed", "nearly"),
     [
@@ -132,6 +140,7 @@ def test_a_count_of_a_machine_that_goes_on_longer_is_not_taken_for_one_more(
     assert diagnosed(NEAR, cases, one, other) == NOT_EXPLAINED
 
 
+@pytest.mark.usefixtures("nearest")
 def test_a_limit_of_bytes_that_is_off_by_three_is_not_taken_for_one_that_is_off_by_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

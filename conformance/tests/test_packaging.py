@@ -189,6 +189,8 @@ def test_the_wheel_finds_the_pages_that_other_commands_need(installed: Path, for
     assert '"$schema"' in must([tally, "schema", "UML_OS.Data.SeededIntraBlockMap_v1"], foreign)
     must([tally, "new-backend", "--language", "python", "backend"], foreign)
     assert (foreign / "backend" / "backend.py").is_file()
+    must([tally, "init", "kit"], foreign)
+    assert (foreign / "kit" / "vectors" / "index.json").is_file()
 
 
 def test_the_pages_and_examples_come_with_the_wheel(installed: Path, tmp_path: Path) -> None:

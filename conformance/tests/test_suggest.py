@@ -67,10 +67,10 @@ OPERATORS = {
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def made(new_suite: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A suite of two operators with one case each; not to be changed."""
     folder = tmp_path_factory.mktemp("elsewhere") / "bounds"
-    assert status_of(["init", str(folder)]) == 0
+    shutil.copytree(new_suite, folder)
     clamp = folder / "spec" / "bounds" / f"{CLAMP}.yaml"
     clamp.write_text(clamp.read_text("utf-8").partition("\nvectors:")[0] + TEXT, "utf-8")
     (folder / "spec" / "bounds" / "Bounds.Line_v1.yaml").write_text(LINE, "utf-8")

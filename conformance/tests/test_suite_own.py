@@ -29,19 +29,11 @@ open({mark!r}, "a").write(f"{{os.getpid()}}\\n")
 """
 
 
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A suite that `tally init` made; not to be changed."""
-    folder = tmp_path_factory.mktemp("elsewhere") / "bounds"
-    assert status_of(["init", str(folder)]) == 0
-    return folder
-
-
 @pytest.fixture
-def own(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A copy of it, which is the current folder."""
+def own(new_suite: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of a new suite, which is the current folder."""
     folder = tmp_path / "bounds"
-    shutil.copytree(made, folder)
+    shutil.copytree(new_suite, folder)
     monkeypatch.chdir(folder)
     return folder
 

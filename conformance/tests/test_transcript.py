@@ -40,11 +40,9 @@ function less(a, b) { return length(a) < length(b) || (length(a) == length(b) &&
 
 
 @pytest.fixture(scope="module")
-def transcript(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("clamp")
-    assert status_of(["init", str(folder / "suite")]) == 0
-    into = folder / "mine"
-    assert status_of(["new-backend", "--suite", str(folder / "suite"), "--language", "any", str(into)]) == 0
+def transcript(new_suite: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    into = tmp_path_factory.mktemp("clamp") / "mine"
+    assert status_of(["new-backend", "--suite", str(new_suite), "--language", "any", str(into)]) == 0
     (into / "clamp.awk").write_text(CLAMP)
     return into
 

@@ -31,11 +31,11 @@ Capture = pytest.CaptureFixture[str]
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def made(new_suite: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A new suite, and a copy of it that was released as v1.0.0; not to be changed."""
     folder = tmp_path_factory.mktemp("suites")
-    assert status_of(["init", str(folder / "bounds")]) == 0
-    shutil.copytree(folder / "bounds", folder / "released")
+    shutil.copytree(new_suite, folder / "bounds")
+    shutil.copytree(new_suite, folder / "released")
     assert status_of(["vectors", "release", "--suite", str(folder / "released")]) == 0
     return folder
 

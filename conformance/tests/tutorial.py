@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import re
+import shlex
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -13,6 +13,12 @@ from typing import Final
 from markdown_it import MarkdownIt
 
 _STATUS: Final = re.compile(r"  # exit status (\d+)\Z")
+Tally = Callable[[Sequence[str], Path], tuple[int, str, str]]  # the words of a command, and where; what it says
+
+
+def no_tally(words: Sequence[str], folder: Path) -> tuple[int, str, str]:
+    """For a page that does not run `tally`."""
+    raise AssertionError(words)
 
 
 @dataclass(slots=True)
@@ -20,7 +26,7 @@ class Reader:
     """Follows a page in a folder as a reader does, who types what it shows; `differences` is what went otherwise."""
 
     folder: Path
-    environment: Mapping[str, str]
+    tally: Tally = no_tally
     path: str = ""  # the file that was named last
     differences: list[str] = field(default_factory=list)
     told: list[str] = field(default_factory=list)  # what was run, and what it printed
@@ -66,16 +72,28 @@ class Reader:
             if line.startswith("cd "):
                 self.folder /= line.removeprefix("cd ")
                 continue
-            ran = subprocess.run(
-                ["bash", "-c", line], cwd=self.folder, env=self.environment, capture_output=True, text=True, check=False
-            )
-            self.told.append(f"$ {line}\n{ran.stdout}")
-            if ran.returncode != (int(wanted[1]) if wanted else 0):
-                yield f"$ {line}\nexit status {ran.returncode}\n{ran.stdout}{ran.stderr}"
+            status, printed, complaint = self.ran(line)
+            self.told.append(f"$ {line}\n{printed}")
+            if status != (int(wanted[1]) if wanted else 0):
+                yield f"$ {line}\nexit status {status}\n{printed}{complaint}"
                 return
-            if not matches(shown, ran.stdout):
-                yield f"$ {line}\nshown:\n{shown}\nprinted:\n{ran.stdout}{ran.stderr}"
+            if not matches(shown, printed):
+                yield f"$ {line}\nshown:\n{shown}\nprinted:\n{printed}{complaint}"
                 return
+
+    def ran(self, line: str) -> tuple[int, str, str]:
+        """The status, stdout and stderr of a command: of a shell, or of `tally`, whose stdout may go into a file."""
+        words = shlex.split(line, comments=True)
+        if words[:1] != ["tally"]:
+            done = subprocess.run(["bash", "-c", line], cwd=self.folder, capture_output=True, text=True, check=False)
+            return done.returncode, done.stdout, done.stderr
+        *command, arrow, name = words if words[-2] in (">", ">>") else (*words, "", "")
+        status, printed, complaint = self.tally(command[1:], self.folder)
+        if not arrow:
+            return status, printed, complaint
+        with (self.folder / name).open("a" if arrow == ">>" else "w", encoding="utf-8") as file:
+            file.write(printed)
+        return status, "", complaint
 
 
 def _named(sentence: str) -> str:
@@ -87,9 +105,3 @@ def matches(shown: str, printed: str) -> bool:
     """Whether the shown lines are the printed ones; a line `...` is any lines."""
     wanted = "".join(".*?" if line == "...\n" else re.escape(line) for line in shown.splitlines(keepends=True))
     return re.fullmatch(wanted, printed, re.DOTALL) is not None
-
-
-def environment_of(programs: Path) -> dict[str, str]:
-    """The environment of the reader, whose `tally` is in a folder of programs; nothing of this checkout."""
-    kept = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "TALLY_SUITE")}
-    return {**kept, "PATH": f"{programs}{os.pathsep}{kept['PATH']}", "COLUMNS": "200", "NO_COLOR": "1"}

@@ -9,15 +9,14 @@ from typing import Any
 
 from conformance.codec.codebook import codebook_of
 from conformance.contract.family import coverage_from, requirements_from
-from conformance.contract.functions import FUNCTIONS
 from conformance.contract.library import Library
 from conformance.contract.model import Contract
 from conformance.contract.parse import contract_from
-from conformance.contract.registry import registry_functions
 from conformance.contract.sequence import SequenceDeclaration, sequences_from
 from conformance.contract.source import Path
 from conformance.lint.call import memory_of
 from conformance.lint.subject import Subject
+from conformance.tests.lint_faults.compiled import compiled_once, functions_of
 from conformance.vectors.case import Case
 
 
@@ -115,9 +114,9 @@ def with_contract(subject: Subject, contract: Contract, edit: Edit) -> Subject:
     """The subject with one contract edited and parsed again; judges that contract only. Raises MalformedContract."""
     source = replace(contract.source, value=edit(Tree(contract.source.value)).value)
     library = subject.library
-    functions = (*FUNCTIONS, *registry_functions(library.errors))
     machine = contract.machine if contract.method is not None else None
-    changed = contract_from(source, contract.family, library.types, functions, machine)
+    with compiled_once():
+        changed = contract_from(source, contract.family, library.types, functions_of(library.errors), machine)
     # An operator that the edit renames keeps its place under its old name: the rules judge the contract's own name.
     contracts = {**library.contracts, contract.operator: changed}
     return with_library(subject, replace(library, contracts=contracts), {contract.operator})
