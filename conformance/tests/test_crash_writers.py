@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from conformance.tests.crash_store import tried, writer
+from conformance.tests.page_blocks import compared_by, matches
 from conformance.trial.crash.reconstruction import Untraceable
 from conformance.trial.crash.recording import BrokenWorkload
 from conformance.trial.crash.report import Damage, listing
@@ -136,7 +138,8 @@ def test_a_weaker_model_alone_states_no_level() -> None:
 def test_the_first_bad_state_is_listed_with_what_was_lost() -> None:
     report = tried("three-saves", writer("single_file", "no-fsync-of-the-folder"))
     assert report.first_bad is not None
-    assert list(listing(report.first_bad, report.answers)) == [
+    lines = list(listing(report.first_bad, report.answers))
+    assert lines == [
         "crash at operation 6 of 18, after first was answered (model ext4)",
         "     1  durable    create store/kept.tmp",
         "     2  durable    write store/kept.tmp [0, 20)",
@@ -147,6 +150,8 @@ def test_the_first_bad_state_is_listed_with_what_was_lost() -> None:
         "  LOST: load is answered by nothing there; right is a result {'content': '" + "11" * 40 + "'}"
         " or a result {'content': '" + "22" * 60 + "'}",
     ]
+    (shown,) = compared_by(Path(__file__).name, "docs/crash-testing.md")
+    assert matches(shown.text, "".join(f"{line}\n" for line in lines))
 
 
 @pytest.mark.parametrize(

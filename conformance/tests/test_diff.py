@@ -21,6 +21,7 @@ from conformance.report.certificate.keys import new_pair, read_signing
 from conformance.report.certificate.statement import INDEX, OBSERVATIONS, RECORD
 from conformance.report.record import encode_record
 from conformance.tests.certificates import NONCE, NOW
+from conformance.tests.page_blocks import compared_by, matches
 from conformance.tests.released_suite import CONTRACT, LOCK, OPERATOR, broken, built, edit, extended, files, version
 from conformance.tests.runs import passed, record
 from conformance.vectors.lock import contract_digests
@@ -111,6 +112,15 @@ def test_a_contract_that_was_edited_and_not_built_is_remarked_upon(suite: Path, 
     assert diff(capsys, "HEAD", ".")["remarks"] == [
         ". was edited since `tally vectors build`, which may change more vectors"
     ]
+
+
+def test_the_page_shows_what_is_printed(suite: Path, capsys: Capture) -> None:
+    (shown,) = compared_by(Path(__file__).name, "docs/versions.md")
+    extended(suite)
+    built(suite)
+    capsys.readouterr()
+    assert status_of(["diff", "HEAD", "."]) == 1
+    assert matches(shown.text, capsys.readouterr().out)
 
 
 def test_prose_asks_for_no_version(suite: Path, capsys: Capture) -> None:

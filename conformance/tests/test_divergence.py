@@ -262,7 +262,7 @@ def test_one_round_of_a_replay_is_shown(capsys: Capture) -> None:
 PAGE = (ROOT / "docs/divergence.md").read_text("utf-8")
 
 
-@pytest.mark.parametrize("shown", re.findall(r"^```\n\$ (tally explain (?:(?!```).*\n)+)", PAGE, re.M))
+@pytest.mark.parametrize("shown", re.findall(r"^```console.*\n\$ (tally explain (?:(?!```).*\n)+)", PAGE, re.M))
 def test_the_page_shows_what_is_printed(shown: str, capsys: Capture) -> None:
     command, *lines = shown.splitlines()
     assert status_of(shlex.split(command)[1:]) == 1

@@ -14,7 +14,7 @@ from conformance.tests.shipped import shipped_library
 from conformance.vectors.corpus import load_corpus
 
 README = (ROOT / "README.md").read_text("utf-8")
-BLOCKS = re.findall(r"^```\n(.*?)^```$", README, re.M | re.S)
+BLOCKS = re.findall(r"^```text.*?\n(.*?)^```$", README, re.M | re.S)
 
 
 def block(beginning: str) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -14,6 +15,7 @@ import pytest
 
 from conformance.cli.main import status_of
 from conformance.contract.jsonschema import schema_of
+from conformance.tests.page_blocks import compared_by
 from conformance.tests.shipped import shipped_library
 
 OPERATOR = "UML_OS.Data.SeededIntraBlockMap_v1"
@@ -130,6 +132,15 @@ def test_a_generator_makes_types_of_the_schema(language: str, tmp_path: Path) ->
     subprocess.run([generator, *arguments], check=True, capture_output=True, timeout=120)
     text = made.read_text("utf-8")
     assert [part for part in wanted if part not in text] == []
+
+
+def test_the_go_type_of_the_page_has_the_parameters_of_the_schema() -> None:
+    (shown,) = compared_by(Path(__file__).name, "docs/writing-a-backend.md")
+    members = dict(re.findall(r'^\t\w+ +(\w+) +`json:"(\w+)"`$', shown.text, re.MULTILINE))
+    asked = schema_of(shipped_library().contracts[OPERATOR], shipped_library().errors)["$defs"]["params"]
+    assert sorted(re.findall(r'`json:"(\w+)"`', shown.text)) == sorted(asked["properties"])
+    assert set(members) == {"string"}
+    assert shown.text.count("\n") == len(asked["properties"]) + 2
 
 
 @pytest.mark.parametrize("named", [OPERATOR, "Stream"])

@@ -134,12 +134,3 @@ def test_the_reference_has_a_section_for_every_name(package: Callable[[str], Mod
     assert [name for name in NAMES if f'<section id="{name}">' not in page] == []
     assert "Raises ContractFailure" in page
     assert [one for one in FAMILIES if not (tmp_path / "tallystick" / f"{one}.html").is_file()] == []
-
-
-def test_the_program_of_the_page_on_streams_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("words.bin").write_bytes(bytes(4096))
-    Path("checkpoints").mkdir()
-    known: dict[str, Any] = {}
-    exec(compile(code_of(ROOT / "docs" / "context-streams.md"), "context-streams", "exec"), known)
-    assert known["restored"].stream.position() == 1024
