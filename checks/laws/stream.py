@@ -305,8 +305,8 @@ def _sources_alike(tools: Tools, length: int, size: int, world_size: int) -> Law
             cursor = yield from stream.cursor()
             seen[kind] = chunks, {name: value for name, value in cursor.items() if name != "total_tokens"}
         for kind, (chunks, cursor) in seen.items():
-            must_equal(seen["tokens"][0], chunks, f"the chunks from a {kind}, compared with a list of tokens")
-            must_equal(seen["tokens"][1], cursor, f"the cursor over a {kind}, compared with a list of tokens")
+            must_equal(seen["tokens"][0], chunks, f"the chunks from the source {kind!r}, and from a list of tokens")
+            must_equal(seen["tokens"][1], cursor, f"the cursor over the source {kind!r}, and over a list of tokens")
 
 
 def _shuffle_keeps_slices(tools: Tools, length: int, seeds: int) -> LawTalk:
