@@ -1,7 +1,8 @@
 """Measure a context stream over a file against copying its tokens: `python benchmarks/stream.py`.
 
 A file of 2^22 words of 16 bits is read in chunks of 1,024. The yardstick is the copy alone: the same words as a list.
-A cursor is asked for after every chunk in a third run, because only there the content is hashed.
+A cursor is asked for after every chunk in another run, because only there the content is hashed. The last run is that
+of the library, whose chunks are arrays; it keeps a copy of each.
 """
 
 import sys
@@ -13,6 +14,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from impl.library import stream as library
+from impl.library.token_sources import TokenFile as LibraryFile
 from impl.reference.stream.context_stream import ContextStream
 from impl.reference.stream.token_file import TokenFile
 
@@ -43,10 +46,13 @@ def main() -> int:
         copy = best(lambda: _copy(words), times)
         chunk = best(lambda: _step(stream), times)
         hashed = best(lambda: _hashed(stream), times // 64)
+        arrays = library.ContextStream(LibraryFile(file, "u16"))
+        array_chunk = best(lambda: _step(arrays), times)
     print(f"copy         {copy:8.2f} us for {CHUNK} tokens")
     print(f"next-chunk   {chunk:8.2f} us, copy + {chunk - copy:.2f} us (at most copy + {TARGET}), {chunk / copy:.2f}x")
     print(f"with cursor  {hashed:8.2f} us, the content hashed for each")
-    return 0 if chunk - copy <= TARGET or "--check" not in sys.argv[1:] else 1
+    print(f"array-chunk  {array_chunk:8.2f} us, copy {array_chunk - copy:+.2f} us (at most copy + {TARGET})")
+    return 0 if max(chunk, array_chunk) - copy <= TARGET or "--check" not in sys.argv[1:] else 1
 
 
 def _copy(words: bytes) -> None:

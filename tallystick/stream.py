@@ -1,6 +1,7 @@
 """Context streams: sources of tokens, chunks for each rank, and the cursor that is saved with the model."""
 
 from impl.library.stream import ContextStream, Model, Restored, firing_counts, restore_checkpoint, save_checkpoint
+from impl.library.token_chunk import Targets, TokenChunk, next_token_targets
 from impl.library.token_sources import (
     InteractiveTokens,
     InterleavedTokens,
@@ -8,9 +9,10 @@ from impl.library.token_sources import (
     ListedTokens,
     ShuffledTokens,
     TokenFile,
+    huggingface_documents,
+    prefetched,
 )
-from impl.reference.stream.context_stream import StreamCursor, TokenChunk, warnings_of
-from impl.reference.stream.iterator_tokens import huggingface_documents, prefetched
+from impl.reference.stream.context_stream import StreamCursor, warnings_of
 from impl.reference.stream.token_sources import TokenSource
 
 __all__ = [
@@ -23,11 +25,13 @@ __all__ = [
     "Restored",
     "ShuffledTokens",
     "StreamCursor",
+    "Targets",
     "TokenChunk",
     "TokenFile",
     "TokenSource",
     "firing_counts",
     "huggingface_documents",
+    "next_token_targets",
     "prefetched",
     "restore_checkpoint",
     "save_checkpoint",

@@ -31,6 +31,7 @@ _SLICE: Final = 256  # tokens
 _TOKENS: Final = 2**16  # tokens have 16 bits
 _PASSES: Final = 2
 _INPUT: Final[Source] = {"kind": "interactive", "on_end": "stop"}
+_ITERATOR: Final = "iterator"
 _LEVELS: Final[Mapping[str, list[int]]] = {"seed": [1, 8, 64, 512], "coprime": [3, 5, 7]}
 
 
@@ -48,23 +49,36 @@ class Rank:
         place = {"root": str(self.root), "rank": self.rank, "world_size": self.world_size, "cms_frequencies": [1]}
         return self.tools.call(f"Stream.{method}", {"source": source, **place, **inputs})
 
-    def open(self, source: Source) -> Asking[Stream]:
-        """Open a stream over a source."""
+    def open(self, source: Source, documents: Documents | None = None) -> Asking[Stream]:
+        """Open a stream over a source; `documents` are those of an iterator."""
         (opened,) = yield from self.tools.ask([self.call("Open", source)])
-        return Stream(self, opened["handle"])
+        return Stream(self, opened["handle"], documents)
 
-    def restore(self, source: Source, name: str) -> Asking[Stream]:
-        """Open a stream at the position of a checkpoint."""
+    def restore(self, source: Source, name: str, documents: Documents | None = None) -> Asking[Stream]:
+        """Open a stream at the position of a checkpoint; `documents` are those of an iterator."""
         (restored,) = yield from self.tools.ask([self.call("Restore", source, name=name)])
-        return Stream(self, restored["handle"])
+        return Stream(self, restored["handle"], documents)
+
+
+class Documents:
+    """The items of an iterator, pass after pass; it gives no more of them than so many passes have."""
+
+    def __init__(self, documents: Sequence[Sequence[int]], passes: int) -> None:
+        self._coming = [item for _ in range(passes) for item in (*documents, None)]
+
+    def next(self) -> Sequence[int] | None:
+        """The next document, None where a pass ends."""
+        must(bool(self._coming), "the stream asks for items beyond the passes that the law reads")
+        return self._coming.pop(0)
 
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """An open stream."""
+    """An open stream, and the items of its source if it is an iterator."""
 
     rank: Rank
     handle: str
+    documents: Documents | None = None
 
     def ask(self, method: str, **inputs: Any) -> Asking[Answer]:
         """The answer of a method of this stream."""
@@ -74,6 +88,13 @@ class Stream:
     def chunk(self, size: int, pulse_id: int) -> Asking[Answer | None]:
         """One whole step: the next chunk, if there is one, and the advance to a pulse."""
         answer = yield from self.ask("NextChunk", chunk_size=size)
+        while self.documents is not None and answer.get("wants_item"):
+            document = self.documents.next()
+            if document is None:
+                yield from self.ask("EndPass")
+            else:
+                yield from self.ask("Supply", tokens=list(document))
+            answer = yield from self.ask("NextChunk", chunk_size=size)
         yield from self.ask("Advance", pulse_id=pulse_id)
         chunk: Answer | None = answer.get("chunk")
         return chunk
@@ -105,10 +126,17 @@ class Stream:
 
     def push(self, tokens: Sequence[int], boundaries: Sequence[int] = ()) -> Asking[None]:
         """Push all tokens of an input, cut at the boundaries, and its end."""
-        cuts = [0, *(offset for offset in boundaries if 0 < offset < len(tokens)), len(tokens)]
-        for start, end in pairwise(cuts):
-            yield from self.ask("Push", tokens=list(tokens[start:end]), boundary=end in boundaries)
+        end = 0
+        for document in cut_at(tokens, boundaries):
+            end += len(document)
+            yield from self.ask("Push", tokens=list(document), boundary=end in boundaries)
         yield from self.ask("EndInput")
+
+
+def cut_at(tokens: Sequence[int], boundaries: Sequence[int]) -> list[Sequence[int]]:
+    """The documents that boundaries cut tokens into."""
+    cuts = [0, *(offset for offset in boundaries if 0 < offset < len(tokens)), len(tokens)]
+    return [tokens[start:end] for start, end in pairwise(cuts)]
 
 
 def corpus(length: int) -> list[int]:
@@ -123,7 +151,7 @@ def boundaries_in(length: int) -> list[int]:
 
 
 def sources(tokens: Sequence[int], boundaries: Sequence[int], on_end: str, root: Path) -> dict[str, Source]:
-    """Every kind of source that serves these tokens in this order; an input must also be told the tokens."""
+    """Every kind of source that serves these tokens in this order; input and iterator must also be told the tokens."""
     (root / "words.bin").write_bytes(b"".join(token.to_bytes(2, "little") for token in tokens))
     (root / "wide.bin").write_bytes(b"".join(token.to_bytes(4, "little") for token in tokens))
     ends = {"on_end": on_end, "boundaries": list(boundaries)}
@@ -134,6 +162,7 @@ def sources(tokens: Sequence[int], boundaries: Sequence[int], on_end: str, root:
         "wide file": {**file, "path": "wide.bin", "dtype": "u32"},
         "part": {"kind": "interleaved", "parts": [{**file, "on_end": "stop"}], "pattern": [0], "on_end": on_end},
         "input": _INPUT,
+        _ITERATOR: {"kind": _ITERATOR, "on_end": on_end},
     }
 
 
@@ -156,13 +185,19 @@ def _is_read_to_its_end(point: Point) -> bool:
 
 
 def _restore_goes_on(tools: Tools, kind: str, length: int, size: int, world_size: int, steps: int) -> LawTalk:
-    """The last rank, saved after every step."""
+    """The last rank, saved after every step; an iterator gives its items anew to every restored stream."""
     tokens = corpus(length)
+
+    def documents() -> Documents | None:
+        # So many steps may each end a pass for every rank, and look behind it.
+        passes = 2 + (steps + 1) * world_size
+        return Documents(cut_at(tokens, boundaries_in(length)), passes) if kind == _ITERATOR else None
+
     with law_root() as root:
         rank = Rank(tools, root, world_size - 1, world_size)
         kinds = {**sources(tokens, [], "wrap", root), "shuffled": shuffled(tokens, 0)}
         source = {**kinds, "interleaved": interleaved(tokens)}[kind]
-        stream = yield from rank.open(source)
+        stream = yield from rank.open(source, documents())
         yield from _push_from(stream, source, tokens, 0)
         positions = []
         expected: list[Any] = []
@@ -171,11 +206,11 @@ def _restore_goes_on(tools: Tools, kind: str, length: int, size: int, world_size
             positions.append((yield from stream.position()))
             expected += yield from stream.read(size, [pulse + 1])
         for pulse, position in enumerate(positions):
-            restored = yield from rank.restore(source, f"at-{pulse}")
+            restored = yield from rank.restore(source, f"at-{pulse}", documents())
             yield from _push_from(restored, source, tokens, position)
             # The restored stream is saved at once and restored a second time.
             yield from restored.save("again", pulse)
-            second = yield from rank.restore(source, "again")
+            second = yield from rank.restore(source, "again", documents())
             yield from _push_from(second, source, tokens, position)
             for name, one in {"restored": restored, "restored twice": second}.items():
                 found = yield from one.read(size, range(pulse + 1, steps + 2))
@@ -260,7 +295,8 @@ def _sources_alike(tools: Tools, length: int, size: int, world_size: int) -> Law
         pulses = range(1, 3 + length // (size * world_size))
         seen: dict[str, tuple[Any, Any]] = {}
         for kind, source in sources(tokens, boundaries, "stop", root).items():
-            stream = yield from rank.open(source)
+            documents = Documents(cut_at(tokens, boundaries), 1) if kind == _ITERATOR else None
+            stream = yield from rank.open(source, documents)
             if source is _INPUT:
                 yield from stream.push(tokens, boundaries)
             chunks = []
@@ -269,8 +305,8 @@ def _sources_alike(tools: Tools, length: int, size: int, world_size: int) -> Law
             cursor = yield from stream.cursor()
             seen[kind] = chunks, {name: value for name, value in cursor.items() if name != "total_tokens"}
         for kind, (chunks, cursor) in seen.items():
-            must_equal(seen["tokens"][0], chunks, f"the chunks from a {kind}, compared with a list of tokens")
-            must_equal(seen["tokens"][1], cursor, f"the cursor over a {kind}, compared with a list of tokens")
+            must_equal(seen["tokens"][0], chunks, f"the chunks from the source {kind!r}, and from a list of tokens")
+            must_equal(seen["tokens"][1], cursor, f"the cursor over the source {kind!r}, and over a list of tokens")
 
 
 def _shuffle_keeps_slices(tools: Tools, length: int, seeds: int) -> LawTalk:
@@ -310,7 +346,7 @@ LAWS: Final = (
         "stream-restore-goes-on",
         _restore_goes_on,
         {
-            "kind": ["tokens", "file", "part", "shuffled", "interleaved", "input"],
+            "kind": ["tokens", "file", "part", "shuffled", "interleaved", "input", "iterator"],
             "length": [10, 600],
             "size": [4, 170],
             "world_size": [1, 2],

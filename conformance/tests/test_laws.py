@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from checks.laws.data_runs import derived_cursors
+from checks.laws.stream import Documents
 from conformance.backend.outcome import Failure, Outcome, ProtocolError, RawResult
 from conformance.contract.model import LawUse
 from conformance.contract.source import MalformedContract, Position
@@ -115,6 +116,13 @@ def test_a_name_writes_truth_values_as_the_contract_does() -> None:
 
 def in_order(keys: Iterable[str], encoding: str) -> list[str]:
     return sorted(keys, key=lambda key: (len(key.encode()), key.encode(encoding)))
+
+
+def test_a_stream_cannot_ask_a_law_for_items_for_ever() -> None:
+    coming = Documents([[1, 2], [3]], passes=2)
+    assert [coming.next() for _ in range(6)] == [[1, 2], [3], None, [1, 2], [3], None]
+    with pytest.raises(LawBroken, match="beyond the passes"):
+        coming.next()
 
 
 def test_derived_cursors_contain_the_corners() -> None:

@@ -9,12 +9,11 @@ import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 from pathlib import Path
 from typing import Final, Literal, Protocol
 
 from tallystick import ContextStream, restore_checkpoint, save_checkpoint
-from tallystick.stream import ListedTokens, TokenChunk, firing_counts
+from tallystick.stream import ListedTokens, TokenChunk, firing_counts, next_token_targets
 from tallystick.stream import Model as SavedModel
 
 Phase = Literal["Build", "Test", "Stream"]
@@ -61,8 +60,9 @@ class FollowerCounts:
         return foreseen, context
 
     def update(self, tokens: Sequence[int], context: Context) -> None:
-        """Count what followed what."""
-        for before, token in pairwise((*context[-1:], *tokens)):
+        """Count what followed what, across chunks too: the last token of the context is carried."""
+        made = next_token_targets(tokens, last_rule="carry", before=context[-1] if context else None)
+        for before, token in zip(made.inputs.tolist(), made.targets.tolist(), strict=True):
             counts = self.followers.setdefault(before, {})
             counts[token] = counts.get(token, 0) + 1
 
@@ -102,18 +102,20 @@ class Conductor:
                 steps += 1
 
     def save(self, folder: Path, name: str) -> None:
-        """Save model, context and stream in one atomic operation."""
-        state = json.dumps({"model": self.model.state().decode(), "context": self.context}).encode()
+        """Save model, context, clock and stream in one atomic operation."""
+        own = {"context": self.context, "clock": self.clock, "fired": self.fired}
+        state = json.dumps({"model": self.model.state().decode(), **own}).encode()
         save_checkpoint(self.stream, folder, name, SavedModel(self.pulse.id, state))
 
     def _step(self) -> bool:
         chunk = self.stream.next_chunk(CHUNK_SIZE)
         if chunk is None:
             return False
-        foreseen, context = self.model.process_chunk(chunk.tokens, self.context, self.pulse)
+        tokens = chunk.tokens.tolist()
+        foreseen, context = self.model.process_chunk(tokens, self.context, self.pulse)
         self.foreseen[self.pulse.phase] += foreseen
         if self.pulse.phase == "Build":
-            self.model.update(chunk.tokens, self.context)
+            self.model.update(tokens, self.context)
         self._observe(chunk)
         self.context = () if chunk.document_boundary else context
         self.pulse = Pulse(self.pulse.id + 1, self.pulse.phase)
@@ -141,11 +143,12 @@ def begun() -> Conductor:
 
 
 def resumed(folder: Path, name: str) -> Conductor:
-    """Return a Conductor whose model, context and stream go on from a checkpoint."""
+    """Return a Conductor whose model, context, clock and stream go on from a checkpoint."""
     restored = restore_checkpoint(text_source(), folder, name, cms_frequencies=FREQUENCIES)
     state = json.loads(restored.model.state)
     model = FollowerCounts.from_state(state["model"].encode())
-    return Conductor(restored.stream, model, Pulse(restored.model.pulse_id), tuple(state["context"]))
+    pulse, context = Pulse(restored.model.pulse_id), tuple(state["context"])
+    return Conductor(restored.stream, model, pulse, context, state["clock"], state["fired"])
 
 
 def main(folder: Path) -> None:

@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Literal, SupportsIndex
+from typing import Final, Literal, SupportsIndex, cast
+
+import numpy as np
+from numpy.typing import NDArray
 
 from impl.arguments import MAX_UINT32, Judge, shown
 from impl.failure import ContractFailure
-from impl.library.token_sources import require_source
+from impl.library.token_chunk import TokenChunk, token_array
+from impl.library.token_sources import InteractiveTokens, IteratorTokens, require_source
 from impl.reference.stream import context_stream, restore, stream_checkpoint, token_file
-from impl.reference.stream.context_stream import StreamCursor, TokenChunk, read_cursor
+from impl.reference.stream.context_stream import Place, StreamCursor, read_cursor
 from impl.reference.stream.token_sources import TokenSource
 from impl.types import uint64
 
 _OPEN: Final = Judge("Stream.Open")
+_NEXT: Final = Judge(context_stream.NEXT_CHUNK)
+_STARTS: Final = ("continue", "warm", "foreign")
+_REST: Final = 1024  # bytes of a checkpoint beside the model's state, at most
 _NAME: Final = "name must be one file name of 1 to 240 bytes without '/'"
 
 
@@ -47,7 +54,8 @@ class ContextStream(context_stream.ContextStream):
 
     `source` is one of tallystick.stream. In a round every rank asks for the same number of tokens: rank r skips r
     chunks, serves one and skips the rest. `cms_frequencies` are the numbers of tokens after which the model's levels
-    fire, the fastest first; a chunk is not smaller than the first. A step is `next_chunk`, then `advance`.
+    fire, the fastest first; a chunk is not smaller than the first. A step is `next_chunk`, then `advance`. A model that
+    has a pulse already begins warm: `advance(pulse_id)` before the first chunk.
 
     Raises ContractFailure: CONTRACT_VIOLATION, CHUNK_TOO_SMALL, STEP_OPEN, COUNTER_OVERFLOW. Source: seed 003 §Stream;
     contract `Stream`.
@@ -56,7 +64,7 @@ class ContextStream(context_stream.ContextStream):
     >>> from tallystick.stream import ListedTokens
     >>> stream = tallystick.ContextStream(ListedTokens(range(100)), cms_frequencies=[1, 8])
     >>> stream.next_chunk(4)
-    TokenChunk(tokens=[0, 1, 2, 3], chunk_id=1, document_boundary=False)
+    TokenChunk(tokens=array([0, 1, 2, 3], dtype=uint32), chunk_id=1, document_boundary=False)
     >>> stream.advance(1)
     >>> stream.position()
     4
@@ -77,9 +85,10 @@ class ContextStream(context_stream.ContextStream):
     def next_chunk(self, chunk_size: SupportsIndex) -> TokenChunk | None:
         """Return the rank's chunk of the next round and open a step, None where the data have ended.
 
-        A chunk is shorter than asked only at the end of the data. Raises CHUNK_TOO_SMALL, STEP_OPEN, COUNTER_OVERFLOW.
+        A chunk is shorter than asked only at the end of the data. Raises CHUNK_TOO_SMALL, STEP_OPEN, COUNTER_OVERFLOW,
+        and CONTRACT_VIOLATION for tokens that are none; then the stream stays where it was.
         """
-        size = Judge(context_stream.NEXT_CHUNK).integer("chunk_size", chunk_size)
+        size = _NEXT.integer("chunk_size", chunk_size)
         first = self.cms_frequencies[0]
         with saying(
             {
@@ -89,7 +98,21 @@ class ContextStream(context_stream.ContextStream):
                 f"{self.position()}; call reset or open a new stream",
             }
         ):
-            return super().next_chunk(size)
+            return cast("TokenChunk | None", super().next_chunk(size))
+
+    def cursor(self) -> StreamCursor:
+        """Return the position of the stream; only here the content is hashed."""
+        self._last_tokens = np.asarray(self._last_tokens).tolist()
+        return super().cursor()
+
+    def _read(self, own: Place, end: int, chunk_id: int) -> TokenChunk:
+        boundary = self.source.crosses(own.pass_number, own.index, end)
+        return TokenChunk(_tokens_of(self.source, own, end), chunk_id, boundary)
+
+    def _remember(self, start: int, chunk: context_stream.TokenChunk) -> None:
+        super()._remember(start, chunk)
+        # The array in the chunk is the caller's, who may change it.
+        self._last_tokens = np.array(chunk.tokens)  # type: ignore[assignment]  # `cursor` makes a list of it
 
     def advance(self, pulse_id: SupportsIndex) -> None:
         """End the step: what was observed so far belongs to a pulse, an integer from 0 to 2^64 - 1."""
@@ -122,6 +145,9 @@ def save_checkpoint(stream: ContextStream, folder: str | os.PathLike[str], name:
     judge.instance("stream", stream, context_stream.ContextStream, "a ContextStream")
     judge.instance("model", model, stream_checkpoint.Model, "a tallystick.stream.Model")
     root, name = judge.folder("folder", folder), judge.text("name", name)
+    if len(model.state) > token_file.LARGEST_FILE - _REST:
+        most = f"model.state must have at most {token_file.LARGEST_FILE - _REST} bytes: got {len(model.state)}"
+        raise judge.failure(f"{most}; keep the weights in a file of their own, and its hash in the state")
     with saying(
         {
             "CHECKPOINT_MID_STEP": "a checkpoint must come between two steps: got one in the middle; call "
@@ -140,13 +166,18 @@ def restore_checkpoint(
     rank: SupportsIndex = 0,
     world_size: SupportsIndex = 1,
     cms_frequencies: Iterable[SupportsIndex] = (1,),
+    start: restore.Start = "continue",
 ) -> Restored:
     """Return the model and the stream that `save_checkpoint` wrote; nothing changes where they do not fit together.
 
-    `source` is opened anew over the same data; `rank` and `world_size` are those of the saved stream. Raises
-    ContractFailure: CONTRACT_VIOLATION for what is no checkpoint, CURSOR_MISSING, STREAM_MODEL_MISMATCH,
-    DATASET_MISMATCH, CONFIG_MISMATCH, POSITION_OUT_OF_BOUNDS, CONTENT_MISMATCH. Source: seed 003
-    §Coupling; ruling SA12.
+    `source` is opened anew over the same data; `rank` and `world_size` are those of the saved stream. Other data or
+    other ranks must be asked for: `start` is continue, warm (the model alone; the source from its first token) or
+    foreign (the model, and the cursor's place in this source and for these ranks). Then ids begin anew, the pulse goes
+    on, and the tokens are not compared. A file of more than 4 GiB is refused unread.
+
+    Raises ContractFailure: CONTRACT_VIOLATION for what is no checkpoint, CURSOR_MISSING, STREAM_MODEL_MISMATCH,
+    DATASET_MISMATCH, CONFIG_MISMATCH, POSITION_OUT_OF_BOUNDS, CONTENT_MISMATCH. Source: seed 003 §Coupling; rulings
+    SA12, SA23, SA24.
 
     >>> import tallystick, tempfile
     >>> from tallystick.stream import ListedTokens, Model
@@ -155,16 +186,17 @@ def restore_checkpoint(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     tallystick.save_checkpoint(stream, folder, "latest", Model(pulse_id=1, state=b"weights"))
     ...     restored = tallystick.restore_checkpoint(ListedTokens(range(100)), folder, "latest")
-    >>> restored.model.state, restored.stream.next_chunk(4).tokens, restored.content_checked
+    >>> restored.model.state, restored.stream.next_chunk(4).tokens.tolist(), restored.content_checked
     (b'weights', [4, 5, 6, 7], True)
     """
     judge = Judge(restore.OPERATOR)
     root, name = judge.folder("folder", folder), judge.text("name", name)
     ranks, frequencies = _ranks(judge, rank, world_size), _frequencies(judge, cms_frequencies)
     tokens = require_source(source, "source")
+    judge.choice("start", start, _STARTS)
     try:
         found = restore.restore_checkpoint(
-            tokens, root, name, rank=ranks[0], world_size=ranks[1], cms_frequencies=frequencies
+            tokens, root, name, rank=ranks[0], world_size=ranks[1], cms_frequencies=frequencies, start=start
         )
     except ContractFailure as failure:
         raise failure.saying(_why(failure, tokens, root, name, ranks)) from None
@@ -178,7 +210,9 @@ def _why(failure: ContractFailure, tokens: TokenSource, root: str, name: str, ra
     """Say why a checkpoint was refused, from what is in it."""
     file = str(Path(root) / name)
     try:
-        opened = stream_checkpoint.open_checkpoint(token_file.read_file(root, name))
+        opened = stream_checkpoint.open_checkpoint(token_file.read_file(root, name, stream_checkpoint.BEGINNING))
+    except token_file.TooLarge as reason:
+        return f"the checkpoint must have at most {token_file.LARGEST_FILE} bytes: got {file!r} with {reason}"
     except token_file.UnusablePlace:
         return f"{_NAME} of a checkpoint in {root!r}: got {shown(name)}, and there is no such file"
     except stream_checkpoint.Unreadable as reason:
@@ -197,10 +231,11 @@ def _mismatch(code: str, cursor: StreamCursor, pulse: int, tokens: TokenSource, 
         case "STREAM_MODEL_MISMATCH":
             return f"stream and model must be of one pulse: got {cursor.pulse_id} and {pulse}; restore another one"
         case "DATASET_MISMATCH":
-            return f"source must have as many tokens as the saved one, {cursor.total_tokens}: got {total}"
+            said = f"source must have as many tokens as the saved one, {cursor.total_tokens}: got {total}"
+            return f"{said}; for other data say start='warm' or start='foreign'"
         case "CONFIG_MISMATCH" if saved != ranks:
             said = f"rank and world_size must be those of the checkpoint, {saved[0]} of {saved[1]}"
-            return f"{said}: got {ranks[0]} of {ranks[1]}; restore with as many ranks as saved"
+            return f"{said}: got {ranks[0]} of {ranks[1]}; restore with as many ranks as saved, or start='foreign'"
         case "CONFIG_MISMATCH":
             return "source must have the order of the saved one: got another; open it with the same kind and seed"
         case "POSITION_OUT_OF_BOUNDS":
@@ -238,6 +273,17 @@ def firing_counts(
         return context_stream.firing_counts(
             clock=now, chunk_size=size, cms_frequencies=levels, variant=variant
         ).counts
+
+
+def _tokens_of(source: TokenSource, own: Place, end: int) -> NDArray[np.uint32]:
+    """Return tokens of a source as an array; those of a source that somebody else wrote are judged here."""
+    read_array: Callable[[int, int, int], NDArray[np.uint32]] | None = getattr(source, "read_array", None)
+    if read_array is not None:
+        return read_array(own.pass_number, own.index, end)
+    tokens = source.read(own.pass_number, own.index, end)
+    if isinstance(source, IteratorTokens | InteractiveTokens):  # judged when they came
+        return np.array(tokens, dtype=np.uint32)
+    return token_array(_NEXT, "tokens of source", tokens)
 
 
 @contextmanager

@@ -1,19 +1,26 @@
-"""Sources of tokens for people: lists, arrays, files and iterators, judged when they are made."""
+"""Sources of tokens for people: lists, arrays, files and iterators, judged when they are made and when tokens come."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Final, Literal, SupportsIndex
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Final, Literal, SupportsIndex, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
-from impl.arguments import MAX_UINT32, MAX_UINT64, Judge, shown
+from impl.arguments import MAX_UINT64, Judge, shown
 from impl.failure import WrongType
+from impl.library.token_chunk import token_array
 from impl.reference.stream import iterator_tokens, token_file, token_sources
 from impl.reference.stream.token_sources import OnEnd, TokenSource
 
+# One document: a list, an array or a tensor of token ids.
+Document: TypeAlias = Sequence[int] | NDArray[Any]
+OpenArrays: TypeAlias = Callable[[], Iterable[NDArray[np.uint32]]]
+
 _OPEN: Final = Judge("Stream.Open")
+_NEXT: Final = Judge("Stream.NextChunk")
 _ENDS: Final = ("wrap", "stop")
 _SOURCE: Final = "a token source, such as tallystick.stream.TokenFile(path) or ListedTokens(tokens)"
 
@@ -32,7 +39,17 @@ class ListedTokens(token_sources.ListedTokens):
     def __init__(
         self, tokens: Iterable[SupportsIndex], boundaries: Iterable[SupportsIndex] = (), on_end: OnEnd = "wrap"
     ) -> None:
-        super().__init__(_tokens("tokens", tokens), _boundaries(boundaries), _on_end(on_end))
+        self._array = token_array(_OPEN, "tokens", tokens)
+        token_sources.FixedTokens.__init__(self, len(self._array), _boundaries(boundaries), _on_end(on_end))
+
+    def read(self, pass_number: int, start: int, end: int) -> list[int]:
+        """Return the tokens in [start, end) as a list."""
+        found: list[int] = self._array[start:end].tolist()
+        return found
+
+    def read_array(self, pass_number: int, start: int, end: int) -> NDArray[np.uint32]:
+        """Return the tokens in [start, end) as an array of their own."""
+        return self._array[start:end].copy()
 
 
 class TokenFile(token_file.TokenFile):
@@ -70,6 +87,11 @@ class TokenFile(token_file.TokenFile):
             hint = "; give dtype 'u16' or 'u32'" if dtype is None and not is_array else ""
             what = f"path must be a token file that can be read: got {str(file)!r}, {reason}{hint}"
             raise _OPEN.failure(what) from None
+
+    def read_array(self, pass_number: int, start: int, end: int) -> NDArray[np.uint32]:
+        """Return the tokens in [start, end) as an array of their own."""
+        words: NDArray[Any] = np.frombuffer(self.words(start, end), dtype=f"<u{self._width}")
+        return words.astype(np.uint32)
 
 
 class InterleavedTokens(token_sources.InterleavedTokens):
@@ -118,20 +140,67 @@ class ShuffledTokens(token_sources.ShuffledTokens):
 class IteratorTokens(iterator_tokens.IteratorTokens):
     """Serve the documents of an iterator in their order; it holds one call's tokens and one document more.
 
-    `open_documents` is a function without arguments that begins anew and gives the documents, each a sequence of
-    integers from 0 to 2^32 - 1. Raises ContractFailure with CONTRACT_VIOLATION. Source: seed 003 §Token sources;
-    requirement S16.
+    `open_documents` is a function without arguments that begins anew and gives the documents, each a list, an array or
+    a tensor of integers from 0 to 2^32 - 1. Each is judged when it comes: a wrong one is refused by its number and
+    place, and the stream stays where it was. Raises ContractFailure with CONTRACT_VIOLATION. Source: seed 003 §Token
+    sources; requirement S16.
 
     >>> from tallystick.stream import IteratorTokens
     >>> IteratorTokens(lambda: iter([[1, 2], [3]]), on_end="stop").read(0, 0, 3)
     [1, 2, 3]
     """
 
-    def __init__(self, open_documents: Callable[[], Iterable[Sequence[int]]], on_end: OnEnd = "wrap") -> None:
-        if not callable(open_documents):
-            what = f"open_documents must be a function that begins the documents anew: got {shown(open_documents)}"
-            raise _OPEN.failure(f"{what}; for a list write `lambda: iter(documents)`", WrongType)
-        super().__init__(lambda: (_tokens("a document", one) for one in open_documents()), _on_end(on_end))
+    def __init__(self, open_documents: Callable[[], Iterable[Document]], on_end: OnEnd = "wrap") -> None:
+        judged = _judged(open_documents)
+        super().__init__(lambda: (document.tolist() for document in judged()), _on_end(on_end))
+
+
+def prefetched(open_documents: Callable[[], Iterable[Document]], most_tokens: SupportsIndex) -> OpenArrays:
+    """Return a function that begins the same documents, read ahead and judged in a thread of their own.
+
+    The thread rests while it holds `most_tokens` or more, so that it never holds more than that and one document. An
+    error of the iterator, or a wrong document, is raised where that document would have come. Raises ContractFailure
+    with CONTRACT_VIOLATION. Source: requirement S34.
+
+    >>> from tallystick.stream import IteratorTokens, prefetched
+    >>> ahead = prefetched(lambda: iter([[1, 2], [3]]), most_tokens=1000)
+    >>> IteratorTokens(ahead, on_end="stop").read(0, 0, 3)
+    [1, 2, 3]
+    """
+    most = _OPEN.integer("most_tokens", most_tokens, 1)
+    found: Any = iterator_tokens.prefetched(_judged(open_documents), most)  # type: ignore[arg-type]  # arrays have all it asks
+    opened: OpenArrays = found
+    return opened
+
+
+def huggingface_documents(
+    path: str, *, column: str = "input_ids", **options: Any
+) -> Callable[[], Iterator[Document]]:
+    """Return a function that begins the rows of a HuggingFace dataset in streaming mode, one column of tokens each.
+
+    `options` go to `datasets.load_dataset`; the package `datasets` must be installed. Raises ContractFailure with
+    CONTRACT_VIOLATION where a row has no such column. Source: seed 003 §Data Sources; requirement S16.
+    """
+    rows = iterator_tokens.huggingface_rows(_OPEN.text("path", path), **options)
+    name = _OPEN.text("column", column)
+
+    def documents() -> Iterator[Document]:
+        for row in rows():
+            if name not in row:
+                raise _NEXT.failure(f"column must be one of the dataset's, {sorted(row)}: got {name!r}")
+            yield row[name]
+
+    return documents
+
+
+def _judged(open_documents: Callable[[], Iterable[Document]]) -> OpenArrays:
+    """Return a function that begins the documents anew, each as an array that was judged."""
+    if not callable(open_documents):
+        what = f"open_documents must be a function that begins the documents anew: got {shown(open_documents)}"
+        raise _OPEN.failure(f"{what}; for a list write `lambda: iter(documents)`", WrongType)
+    return lambda: (
+        token_array(_NEXT, f"documents[{number}]", document) for number, document in enumerate(open_documents())
+    )
 
 
 class InteractiveTokens(iterator_tokens.InteractiveTokens):
@@ -149,7 +218,7 @@ class InteractiveTokens(iterator_tokens.InteractiveTokens):
     def push(self, tokens: Iterable[SupportsIndex], boundary: bool) -> None:
         """Add tokens; `boundary` says that the conversation breaks after the last one."""
         judge = Judge("Stream.Push")
-        given = _tokens("tokens", tokens)
+        given = token_array(judge, "tokens", tokens).tolist()
         try:
             super().push(given, judge.truth("boundary", boundary))
         except iterator_tokens.InputEnded:
@@ -179,17 +248,3 @@ def _boundaries(boundaries: Iterable[SupportsIndex]) -> list[int]:
     if found != sorted(found):
         raise _OPEN.failure(f"boundaries must ascend: got {shown(boundaries)} that does not; sort them")
     return found
-
-
-def _tokens(name: str, tokens: Iterable[SupportsIndex]) -> list[int]:
-    """Return tokens as a list; arrays and ranges are judged whole, because there may be millions of them."""
-    array = tokens if isinstance(tokens, np.ndarray) else None
-    if array is not None and array.ndim == 1 and array.dtype.kind in "iu":
-        if not array.size or (int(array.min()) >= 0 and int(array.max()) <= MAX_UINT32):
-            listed: list[int] = array.tolist()
-            return listed
-    elif isinstance(tokens, list | tuple | range) and all(
-        type(one) is int and 0 <= one <= MAX_UINT32 for one in tokens
-    ):
-        return list(tokens)
-    return _OPEN.integers(name, tokens, 0, MAX_UINT32)

@@ -52,6 +52,8 @@ MACHINES: Final[Mapping[str, Machine]] = MappingProxyType(
                 "Stream.Cursor": "cursor",
                 "Stream.Push": "push",
                 "Stream.EndInput": "end_input",
+                "Stream.Supply": "supply",
+                "Stream.EndPass": "end_pass",
                 "Stream.Checkpoint": "checkpoint",
                 "Stream.Restore": "restore",
                 "Stream.Close": "close",

@@ -1,17 +1,22 @@
 """The checkpoint of a stream as a library: one file, all or nothing, and what is raised."""
 
 import os
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from impl.failure import ContractFailure
+from impl.reference.stream import token_file
 from impl.reference.stream.context_stream import ContextStream
 from impl.reference.stream.iterator_tokens import IteratorTokens
 from impl.reference.stream.restore import StreamModelMismatch, restore_checkpoint
-from impl.reference.stream.stream_checkpoint import Model, save_checkpoint
+from impl.reference.stream.stream_checkpoint import BEGINNING, Model, save_checkpoint
 from impl.reference.stream.token_sources import ListedTokens
+from impl.tests.stream_calls import Answerer, answerer, tokens
+
+__all__ = ["answerer"]
 
 
 def stepped(count: int) -> ContextStream:
@@ -112,3 +117,33 @@ def test_the_hash_is_computed_only_for_a_cursor(monkeypatch: pytest.MonkeyPatch)
     stream.cursor()
     stream.cursor()
     assert hashed == [2]
+
+
+@pytest.mark.parametrize("start", ["continue", "warm", "foreign"])
+def test_a_file_beyond_the_bound_is_refused_unread(answerer: Answerer, tmp_path: Path, start: str) -> None:
+    save_checkpoint(stepped(1), str(tmp_path), "saved", Model(1, b"model"))
+    place = {"root": str(tmp_path), "name": "saved", "rank": 0, "world_size": 1, "cms_frequencies": ["1"]}
+    asked = {"source": tokens(list(range(10))), **place, "start": start}
+    assert "handle" in answerer.call("Restore", **asked)
+    os.truncate(tmp_path / "saved", 40 * 2**30)  # holes: it takes no place on the disk
+    since = time.monotonic()
+    assert answerer.call("Restore", **asked) == "CONTRACT_VIOLATION"
+    assert time.monotonic() - since < 5  # seconds; reading 40 GB takes longer, where it does not end the process
+
+
+def test_of_a_foreign_file_only_the_beginning_is_read(tmp_path: Path) -> None:
+    (tmp_path / "saved").touch()
+    os.truncate(tmp_path / "saved", 2**20)
+    assert token_file.read_file(str(tmp_path), "saved", BEGINNING) == bytes(len(BEGINNING))
+
+
+def test_nothing_beyond_the_bound_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    save_checkpoint(stepped(1), str(tmp_path), "saved", Model(1, b"old"))
+    before = (tmp_path / "saved").read_bytes()
+    monkeypatch.setattr(token_file, "LARGEST_FILE", len(before))
+    save_checkpoint(stepped(1), str(tmp_path), "saved", Model(1, b"new"))
+    assert restore_checkpoint(ListedTokens(list(range(10))), str(tmp_path), "saved").model.state == b"new"
+    with pytest.raises(ContractFailure, match="CONTRACT_VIOLATION"):
+        save_checkpoint(stepped(1), str(tmp_path), "saved", Model(1, b"more"))
+    assert [path.name for path in tmp_path.iterdir()] == ["saved"]
+    assert restore_checkpoint(ListedTokens(list(range(10))), str(tmp_path), "saved").model.state == b"new"

@@ -81,6 +81,8 @@ def test_an_interrupted_run_ends_where_the_uninterrupted_one_does(tmp_path: Path
     assert second.stream.cursor() == whole.stream.cursor()
     assert second.model.state() == whole.model.state()
     assert second.foreseen["Stream"] == whole.foreseen["Stream"]
+    assert (second.clock, second.fired) == (whole.clock, whole.fired)
+    assert second.clock > first.clock > 0
     assert first.foreseen["Build"] + second.foreseen["Build"] == whole.foreseen["Build"]
 
 

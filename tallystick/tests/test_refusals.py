@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import sqlite3
 from collections.abc import Callable
@@ -26,6 +27,9 @@ from tallystick.stream import (
     ShuffledTokens,
     TokenFile,
     firing_counts,
+    huggingface_documents,
+    next_token_targets,
+    prefetched,
 )
 
 U64 = "18446744073709551615"
@@ -115,6 +119,10 @@ def pushed_late() -> None:
     typed.push([1], boundary=False)
 
 
+def drawn(documents: list[Any]) -> None:
+    ContextStream(IteratorTokens(lambda: documents)).next_chunk(2)
+
+
 def shop() -> Database:
     return tallystick.open_database("shop.db")
 
@@ -182,7 +190,7 @@ WRONG: list[tuple[Callable[[], object], str]] = [
     (lambda: Model(0, "weights"), "state must be bytes: got 'weights' (CONTRACT_VIOLATION)"),  # type: ignore[arg-type]
     (lambda: restore(name="none"), "got 'none', and there is no such file (CONTRACT_VIOLATION)"),
     (lambda: restore(name="words.bin"), "the checkpoint must be whole: got "),
-    (lambda: restore(ListedTokens(range(51))), "source must have as many tokens as the saved one, 50: got 51 (DATASET_M"),
+    (lambda: restore(ListedTokens(range(51))), "source must have as many tokens as the saved one, 50: got 51; for other"),
     (lambda: restore(ListedTokens([7] * 50)), "the tokens 0 to 4 of source must be those of the last chunk: got others"),
     (lambda: restore(rank=1, world_size=2), "must be those of the checkpoint, 0 of 1: got 1 of 2; restore with as many"),
     (lambda: restore(ShuffledTokens(ListedTokens(range(50)), bytes(16))), "source must have the order of the saved one"),
@@ -199,7 +207,19 @@ WRONG: list[tuple[Callable[[], object], str]] = [
     (lambda: InterleavedTokens([ListedTokens([1])], [1]), "pattern[0] must be an integer from 0 to 0: got 1"),
     (lambda: InterleavedTokens([InteractiveTokens()], [0]), "parts[0] must be a finite source: got an InteractiveTok"),
     (lambda: ShuffledTokens(ListedTokens([1]), b"x"), "seed must be exactly 16 bytes: got 1 byte (CONTRACT_VIOLATION)"),
+    (lambda: restore(start="cold"), "start must be 'continue', 'warm' or 'foreign': got 'cold' (CONTRACT_VIOLATION)"),
+    (lambda: restore(ListedTokens([1]), start="foreign"), "must be a place in source, which has 1 tokens: got 4"),
+    (lambda: restore(name="huge"), "the checkpoint must have at most 4294967296 bytes: got "),
+    (lambda: ListedTokens(np.zeros((2, 2), int)), "tokens must have one dimension: got the shape (2, 2) (CONTRACT_VIOL"),
     (lambda: IteratorTokens([[1]]), "open_documents must be a function that begins"),  # type: ignore[arg-type]
+    (lambda: prefetched([[1]], 5), "for a list write `lambda: iter(documents)`"),  # type: ignore[arg-type]
+    (lambda: prefetched(lambda: [[1]], 0), f"most_tokens must be an integer from 1 to {U64}: got 0 (CONTRACT_VIOLATION)"),
+    (lambda: huggingface_documents(7), "path must be a str: got 7 (CONTRACT_VIOLATION)"),  # type: ignore[arg-type]
+    (lambda: drawn([[1], [-100]]), "documents[1][0] must be an integer from 0 to 4294967295: got -100 (CONTRACT_VIOLATION)"),
+    (lambda: drawn(["text"]), "documents[0] must be a list of integers: got 'text' (CONTRACT_VIOLATION)"),
+    (lambda: next_token_targets([1], last_rule="keep"), "last_rule must be 'ignore', 'drop' or 'carry': got 'keep'"),  # type: ignore[arg-type]
+    (lambda: next_token_targets([1], last_rule="drop", before=2), "before must be absent where last_rule is 'drop': g"),
+    (lambda: next_token_targets([], last_rule="drop"), "tokens must be one or more: got none; a stream never serves"),
     (pushed_late, "tokens must come before end_input: got 1 after it; open another InteractiveTokens (CONTRACT_VIOLATION)"),
     (lambda: firing_counts(clock=0, chunk_size=0, cms_frequencies=[1]), f"from 1 to {U64}: got 0 (CHUNK_TOO_SMALL)"),
     (lambda: firing_counts(clock=2**64 - 1, chunk_size=1, cms_frequencies=[1]), "must have 64 bits: got 184467440737"),
@@ -278,6 +298,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with one of everything that is right."""
     made = tmp_path_factory.mktemp("library")
     (made / "words.bin").write_bytes(b"\x01\x00")
+    (made / "huge").touch()
+    os.truncate(made / "huge", 2**40)  # holes: it takes no place on the disk
     for name, statement in (("shop", "orders (id INTEGER PRIMARY KEY, total REAL)"), ("doubt", "people (sure INT)")):
         connection = sqlite3.connect(made / f"{name}.db")
         connection.execute(f"CREATE TABLE {statement}")

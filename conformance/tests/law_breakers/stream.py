@@ -61,6 +61,10 @@ def late_mistake(inputs: Native, result: Native, memory: Memory) -> Native:
     return result if memory["calls"] < 3 or inputs["handle"] != first else turned_round(inputs, result, memory)
 
 
+def never_asks(inputs: Native, result: Native, memory: Memory) -> Native:
+    return {name: value for name, value in result.items() if name != "wants_item"}
+
+
 def one_more(inputs: Native, result: Native, memory: Memory) -> Native:
     return {"counts": [count + 1 for count in result["counts"]]}
 
@@ -70,8 +74,9 @@ SINS: list[Sin] = [
     answers("stream-no-gap-no-overlap", "ids from 0", CHUNK, from_zero, "chunk_id is 0, not 1"),
     answers("stream-no-gap-no-overlap", "no boundary", CHUNK, no_boundary, "document_boundary is"),
     answers("stream-no-gap-no-overlap", "places apart", POSITION, counted_calls, "the positions of rank 1"),
-    answers("stream-sources-alike", "other tokens", CHUNK, turned_round_for_others, "the chunks from a file"),
-    answers("stream-sources-alike", "another hash", CURSOR, other_hash_for_others, "the cursor over a file"),
+    answers("stream-sources-alike", "other tokens", CHUNK, turned_round_for_others, "chunks from the source 'file'"),
+    answers("stream-sources-alike", "another hash", CURSOR, other_hash_for_others, "the cursor over the source 'file'"),
+    answers("stream-sources-alike", "no item asked for", CHUNK, never_asks, "chunks from the source 'iterator'"),
     answers("stream-shuffle-keeps-slices", "slices turned round", CHUNK, turned_round, "the slices of pass 1"),
     answers("stream-shuffle-keeps-slices", "one pass for ever", CHUNK, the_first, "in one order"),
     answers("firing-counts-add-up", "one more", FIRING_COUNTS, one_more, "cut after 1 tokens"),

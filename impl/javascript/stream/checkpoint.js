@@ -15,6 +15,8 @@ const DOMAIN = "stream_checkpoint_v1";
 const CONTENT_KEYS = ["model_pulse_id", "model_state", "stream_cursor"];
 const MAX_NAME_BYTES = 240;
 const MAX_UINT32 = 0xffffffffn;
+/** Bytes of a checkpoint: nobody reads or writes more (ruling SA23). */
+const LARGEST_FILE = 2 ** 32;
 
 /** Whether a file of that name can stand in the root. */
 function isUsable(root, name) {
@@ -30,13 +32,14 @@ export function writeCheckpoint(root, name, model, cursor) {
   if (!isUsable(root, name) || kindAt(temporaryOf(root, name)) === "directory") return false;
   const content = { model_pulse_id: model.pulse_id, model_state: model.state, stream_cursor: cursor };
   const checkpoint = encodeCanonical([DOMAIN, content, sha256(encodeCanonical(content))]);
+  if (checkpoint.length > LARGEST_FILE) return false;
   publish(join(root, name), temporaryOf(root, name), checkpoint);
   return true;
 }
 
 /** The model, and the cursor's item if there is one, of a checkpoint; undefined for what is no checkpoint. */
 export function readCheckpoint(root, name) {
-  const file = isUsable(root, name) ? readRegularFile(join(root, name), Number.MAX_SAFE_INTEGER) : undefined;
+  const file = isUsable(root, name) ? readRegularFile(join(root, name), LARGEST_FILE) : undefined;
   if (file === undefined || violationOf(file) !== undefined) return undefined;
   const parts = decode(file);
   if (!Array.isArray(parts) || parts.length !== 3) return undefined;
@@ -125,7 +128,7 @@ function isContentKept(cursor, source, pass) {
 }
 
 /** The parts of a restored stream: its model, source, cursor, pass, and whether the content was looked at. */
-export function restore({ source: declaration, root, name, rank, world_size: worldSize }) {
+export function restore({ source: declaration, root, name, rank, world_size: worldSize, start = "continue" }) {
   const checkpoint = readCheckpoint(root, name);
   if (checkpoint === undefined) throw refusal("CONTRACT_VIOLATION");
   const { model } = checkpoint;
@@ -135,11 +138,22 @@ export function restore({ source: declaration, root, name, rank, world_size: wor
   if (cursor.pulse_id !== model.pulse_id) throw mismatch(cursor.pulse_id, model.pulse_id);
   const source = open(declaration, root);
   try {
+    if (start !== "continue") return { model, source, ...begin(cursor, source, start) };
     return { model, source, cursor, ...judge(cursor, source, { rank, worldSize }) };
   } catch (error) {
     source.close();
     throw error;
   }
+}
+
+/** A cursor that has served nothing: at the source's first token, or where the saved one stood (ruling SA24). */
+function begin(saved, source, start) {
+  const isWarm = start === "warm";
+  const index = isWarm ? 0n : saved.dataset_index;
+  if (!isInBounds(index, source)) throw refusal("POSITION_OUT_OF_BOUNDS");
+  const nothing = { chunk_id: 0n, content_hash: 0n, last_chunk_start: 0n, last_chunk_len: 0n };
+  const cursor = { ...nothing, dataset_index: index, pulse_id: saved.pulse_id };
+  return { cursor, pass: isWarm ? 0n : passIn(saved.rng_state), contentChecked: false };
 }
 
 function judge(cursor, source, { rank, worldSize }) {

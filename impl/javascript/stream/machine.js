@@ -6,6 +6,7 @@ import { restore, writeCheckpoint } from "./checkpoint.js";
 import { isSchedule, warningsFor } from "./frequencies.js";
 import { InteractiveSource, isComplete, openSource } from "./sources.js";
 import { Stream } from "./stream.js";
+import { ItemWanted, NoSuchPlace, SuppliedSource } from "./supplied.js";
 import { UnusableFile } from "./token_file.js";
 import { CHUNK, CURSOR, FAILURE, MODEL, SOURCE, tokenList } from "./types.js";
 
@@ -39,9 +40,14 @@ function restoreStream(inputs, name) {
 }
 
 function nextChunk(stream, { chunk_size: size }) {
-  const chunk = stream.nextChunk(size);
   const warnings = warningsFor(size, stream.frequencies);
-  return chunk === undefined ? { warnings } : { chunk, warnings };
+  try {
+    const chunk = stream.nextChunk(size);
+    return chunk === undefined ? { warnings } : { chunk, warnings };
+  } catch (error) {
+    if (error instanceof ItemWanted) return { warnings, wants_item: true };
+    throw error;
+  }
 }
 
 function inputOf(stream, name) {
@@ -61,6 +67,26 @@ function endInput(stream, inputs, name) {
   return {};
 }
 
+/** The iterator that has been asked for an item; a call that nobody asked for breaks the contract. */
+function askedOf({ source }, name) {
+  if (!(source instanceof SuppliedSource) || !source.isAsked) throw violation(name);
+  return source;
+}
+
+function supply(stream, { tokens }, name) {
+  askedOf(stream, name).supply(tokens);
+  return {};
+}
+
+function endPass(stream, inputs, name) {
+  try {
+    askedOf(stream, name).endPass();
+  } catch (error) {
+    throw error instanceof NoSuchPlace ? defaultFailure("POSITION_OUT_OF_BOUNDS", name) : error;
+  }
+  return {};
+}
+
 function checkpoint(stream, { root, name: file, model }, name) {
   if (stream.isStepOpen) throw defaultFailure("CHECKPOINT_MID_STEP", name);
   if (!writeCheckpoint(root, file, model, stream.cursor())) throw violation(name);
@@ -74,12 +100,13 @@ function close(stream, { handle }) {
 }
 
 const PLACE = { rank: uint32, world_size: uint32, cms_frequencies: uint64List };
+const SERVED = { chunk: optional(CHUNK), warnings: list(string), wants_item: optional(bool) };
 const RESTORED = { ...HANDLE, model: MODEL, content_checked: bool };
 
 export const STREAM_METHODS = [
   streams.method("Open", { source: SOURCE, ...PLACE, root: optional(string) }, HANDLE, openStream),
-  streams.method("Restore", { source: SOURCE, root: string, name: string, ...PLACE }, RESTORED, restoreStream),
-  streams.handled("NextChunk", { chunk_size: uint64 }, { chunk: optional(CHUNK), warnings: list(string) }, nextChunk),
+  streams.method("Restore", { source: SOURCE, root: string, name: string, ...PLACE, start: optional(string) }, RESTORED, restoreStream),
+  streams.handled("NextChunk", { chunk_size: uint64 }, SERVED, nextChunk),
   streams.handled("Advance", { pulse_id: uint64 }, {}, (stream, { pulse_id: pulseId }) => {
     stream.advance(pulseId);
     return {};
@@ -92,6 +119,8 @@ export const STREAM_METHODS = [
   streams.handled("Cursor", {}, { cursor: CURSOR }, (stream) => ({ cursor: stream.cursor() })),
   streams.handled("Push", { tokens: tokenList, boundary: bool }, {}, push),
   streams.handled("EndInput", {}, {}, endInput),
+  streams.handled("Supply", { tokens: tokenList }, {}, supply),
+  streams.handled("EndPass", {}, {}, endPass),
   streams.handled("Checkpoint", { root: string, name: string, model: MODEL }, {}, checkpoint),
   streams.handled("Close", {}, {}, close),
 ];

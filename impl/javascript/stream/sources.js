@@ -3,6 +3,7 @@ import { encodeCanonical } from "../cbor.js";
 import { blockOrder } from "../data/seeded_block_permute.js";
 import { sha256OfCbor } from "../digest.js";
 import { SLICE, SlicedSource, cut } from "./stream.js";
+import { SuppliedSource } from "./supplied.js";
 import { openTokenFile } from "./token_file.js";
 
 /** What somebody says, token by token; nobody can say it again (requirement S18). */
@@ -259,6 +260,7 @@ function holdsTokens({ kind, path, tokens, boundaries = [] }) {
 export function isComplete(declaration) {
   const { kind, seed, parts = [], pattern = [], boundaries = [], on_end: onEnd } = declaration;
   if (kind === "interactive") return onEnd === "stop" && boundaries.length === 0;
+  if (kind === "iterator") return boundaries.length === 0;
   if (kind === "interleaved") {
     const isInRange = pattern.length > 0 && pattern.every((index) => index < parts.length);
     return isInRange && parts.every(holdsTokens);
@@ -276,6 +278,7 @@ function openStored(declaration, root) {
 /** Opens a complete declaration; raises UnusableFile, and leaves no file open then. */
 export function openSource(declaration, root) {
   if (declaration.kind === "interactive") return new InteractiveSource();
+  if (declaration.kind === "iterator") return new SuppliedSource(declaration);
   if (declaration.kind !== "interleaved" && declaration.kind !== "shuffled") return openStored(declaration, root);
   const parts = [];
   try {

@@ -27,12 +27,16 @@ const least = (left, right) => (left < right ? left : right);
 const chunksIn = (tokens, size) => (tokens + size - 1n) / size;
 
 /** Where the chunk at a place ends; it never spans the end of the data (ruling SA05). */
-export function endOfChunk(source, { index }, size) {
+export function endOfChunk(source, place, size) {
+  if (source.isSupplied) return source.endOfChunk(place, size);
+  const { index } = place;
   return source.length === undefined ? index + size : least(index + size, source.length);
 }
 
 /** The place behind `count` chunks of one size. */
-export function placeAfter(source, { pass, index }, size, count) {
+export function placeAfter(source, place, size, count) {
+  if (source.isSupplied) return source.placeAfter(place, size, count);
+  const { pass, index } = place;
   const { length, wraps } = source;
   if (length === undefined) return { pass, index: index + size * count };
   if (!wraps || length === 0n) return { pass, index: least(index + size * count, length) };
@@ -73,6 +77,7 @@ export class Stream {
     if (next.index > MAX_UINT64 || next.pass > MAX_UINT64) throw defaultFailure("COUNTER_OVERFLOW", NEXT_CHUNK);
     const chunk = this.#serve(placeAfter(source, place, size, rank), size, chunkId);
     this.place = next;
+    if (source.isSupplied) source.settle(next);
     return chunk;
   }
 
@@ -119,7 +124,7 @@ export class Stream {
 
   /** Takes over where a cursor says that another stream stood. */
   resume(cursor, pass) {
-    this.source.resume(cursor.dataset_index);
+    this.source.resume(cursor.dataset_index, pass);
     this.place = { pass, index: cursor.dataset_index };
     this.chunkId = cursor.chunk_id;
     this.pulseId = cursor.pulse_id;

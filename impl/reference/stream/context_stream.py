@@ -212,6 +212,11 @@ class ContextStream:
             self._remember(own.index, chunk)
         return chunk
 
+    @property
+    def place(self) -> Place:
+        """The place where the next round begins."""
+        return self._place
+
     def advance(self, pulse_id: int) -> None:
         """End the step: what was observed so far belongs to a pulse (requirement S20)."""
         self._pulse_id = pulse_id

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from threading import Condition, Thread
 from typing import Any, TypeAlias
 
@@ -102,13 +102,14 @@ class IteratorTokens:
 
 def huggingface_documents(path: str, *, column: str = "input_ids", **options: Any) -> OpenDocuments:
     """Return the rows of a HuggingFace dataset in streaming mode, one column of tokens each; needs `datasets`."""
+    rows = huggingface_rows(path, **options)
+    return lambda: (row[column] for row in rows())
+
+
+def huggingface_rows(path: str, **options: Any) -> Callable[[], Iterable[Mapping[str, Any]]]:
+    """Return the rows of a HuggingFace dataset in streaming mode, begun anew by each call; needs `datasets`."""
     datasets = importlib.import_module("datasets")
-
-    def documents() -> Iterator[Sequence[int]]:
-        for row in datasets.load_dataset(path, streaming=True, **options):
-            yield row[column]
-
-    return documents
+    return lambda: datasets.load_dataset(path, streaming=True, **options)
 
 
 class InputEnded(Exception):
@@ -183,7 +184,8 @@ def prefetched(open_documents: OpenDocuments, most_tokens: int) -> OpenDocuments
     def documents() -> Iterator[Sequence[int]]:
         reader = _Reader(open_documents, most_tokens)
         try:
-            yield from iter(reader.next_document, None)
+            while (document := reader.next_document()) is not None:
+                yield document
         finally:
             reader.stop()
 

@@ -13,8 +13,9 @@ from impl.reference.stream.context_stream import (
     warnings_of,
 )
 from impl.reference.stream.iterator_tokens import InputEnded, InteractiveTokens
-from impl.reference.stream.restore import open_source, restore_checkpoint
+from impl.reference.stream.restore import Start, open_source, restore_checkpoint
 from impl.reference.stream.stream_checkpoint import Model, save_checkpoint
+from impl.reference.stream.supplied_tokens import ItemWanted, NoSuchPlace, SuppliedTokens
 from impl.reference.stream.token_file import SourceDeclaration, UnusableFile, is_complete
 from impl.types import uint32, uint64
 
@@ -35,10 +36,11 @@ class Opened:
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """Hold a chunk, where there was one, and what is unusual about its size."""
+    """Hold a chunk, where there was one, what is unusual about its size, and whether an iterator must go on first."""
 
     warnings: list[Warning]
     chunk: TokenChunk | None = None
+    wants_item: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,9 +93,14 @@ class StreamMachine:
         )
 
     def next_chunk(self, *, handle: str, chunk_size: uint64) -> Served:
-        """Serve the next chunk; CHUNK_TOO_SMALL, STEP_OPEN, COUNTER_OVERFLOW."""
+        """Serve the next chunk, or ask for an item and change nothing; CHUNK_TOO_SMALL, STEP_OPEN, COUNTER_OVERFLOW."""
         stream = self._stream(handle, "Stream.NextChunk")
-        chunk = stream.next_chunk(chunk_size)
+        try:
+            chunk = stream.next_chunk(chunk_size)
+        except ItemWanted:
+            return Served(warnings_of(chunk_size, stream.cms_frequencies), wants_item=True)
+        if isinstance(stream.source, SuppliedTokens):
+            stream.source.forget(stream.place)
         return Served(warnings_of(chunk_size, stream.cms_frequencies), chunk)
 
     def advance(self, *, handle: str, pulse_id: uint64) -> Done:
@@ -127,6 +134,19 @@ class StreamMachine:
         self._interactive(handle, "Stream.EndInput").end_input()
         return Done()
 
+    def supply(self, *, handle: str, tokens: list[uint32]) -> Done:
+        """Give the next document of an iterator that was asked for it; CONTRACT_VIOLATION where nobody did."""
+        self._asked(handle, "Stream.Supply").supply(tokens)
+        return Done()
+
+    def end_pass(self, *, handle: str) -> Done:
+        """End the pass of an iterator that was asked for an item; CONTRACT_VIOLATION, POSITION_OUT_OF_BOUNDS."""
+        try:
+            self._asked(handle, "Stream.EndPass").end_pass()
+        except NoSuchPlace:
+            raise default_failure("POSITION_OUT_OF_BOUNDS", "Stream.EndPass") from None
+        return Done()
+
     def checkpoint(self, *, handle: str, root: str, name: str, model: Model) -> Done:
         """Save model and stream in one file; CHECKPOINT_MID_STEP, CONTRACT_VIOLATION for an unusable place."""
         save_checkpoint(self._stream(handle, "Stream.Checkpoint"), root, name, model)
@@ -141,11 +161,18 @@ class StreamMachine:
         rank: uint32,
         world_size: uint32,
         cms_frequencies: list[uint64],
+        start: Start | None = None,
     ) -> Resumed:
         """Restore model and stream; the failures of `restore_checkpoint`, after which nothing has changed."""
         _require_sound(source, rank, world_size, cms_frequencies, "Stream.Restore")
         restored = restore_checkpoint(
-            source, root, name, rank=rank, world_size=world_size, cms_frequencies=cms_frequencies
+            source,
+            root,
+            name,
+            rank=rank,
+            world_size=world_size,
+            cms_frequencies=cms_frequencies,
+            start=start or "continue",
         )
         return Resumed(self._keep(restored.stream), restored.model, restored.content_checked)
 
@@ -169,6 +196,13 @@ class StreamMachine:
     def _interactive(self, handle: str, operator: str) -> InteractiveTokens:
         source = self._stream(handle, operator).source
         if not isinstance(source, InteractiveTokens):
+            raise default_failure(VIOLATION, operator)
+        return source
+
+
+    def _asked(self, handle: str, operator: str) -> SuppliedTokens:
+        source = self._stream(handle, operator).source
+        if not isinstance(source, SuppliedTokens) or not source.is_asked:
             raise default_failure(VIOLATION, operator)
         return source
 

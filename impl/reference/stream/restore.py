@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal, TypeAlias
 
 from impl.failure import ContractFailure, default_failure
 from impl.reference.canonical_cbor import NotCanonical, decode_canonical
 from impl.reference.stream.context_stream import ContextStream, StreamCursor, content_hash, read_cursor
 from impl.reference.stream.iterator_tokens import InteractiveTokens
-from impl.reference.stream.stream_checkpoint import Model, OpenedCheckpoint, Unreadable, open_checkpoint
+from impl.reference.stream.stream_checkpoint import BEGINNING, Model, OpenedCheckpoint, Unreadable, open_checkpoint
+from impl.reference.stream.supplied_tokens import SuppliedTokens
 from impl.reference.stream.token_file import (
     ARRAY,
     AnyDeclaration,
@@ -25,6 +26,9 @@ from impl.reference.stream.token_sources import InterleavedTokens, ListedTokens,
 
 DEFAULT_ON_END: Final[OnEnd] = "wrap"
 
+# How a restore takes the cursor: all of it, none of it, or its place alone (ruling SA24).
+Start: TypeAlias = Literal["continue", "warm", "foreign"]
+
 
 def open_source(source: SourceDeclaration, root: str | None) -> TokenSource:
     """Open a complete source, whose files are below the root; UnusableFile."""
@@ -32,6 +36,8 @@ def open_source(source: SourceDeclaration, root: str | None) -> TokenSource:
     match source.kind:
         case "interactive":
             return InteractiveTokens()
+        case "iterator":
+            return SuppliedTokens(on_end)
         case "interleaved":
             parts = [_open_part(part, root) for part in source.parts or []]
             return InterleavedTokens(parts, source.pattern or [], on_end)
@@ -104,9 +110,12 @@ def restore_checkpoint(
     rank: int = 0,
     world_size: int = 1,
     cms_frequencies: Sequence[int] = (1,),
+    start: Start = "continue",
 ) -> Restored:
     """Restore what `save_checkpoint` wrote, judging in the order of ruling SA12 and changing nothing before.
 
+    `start` warm takes the model alone and begins the source at 0, foreign takes the cursor's place too, for another
+    source or other ranks; ids begin anew then, the pulse goes on, and the cursor is not compared (ruling SA24).
     CONTRACT_VIOLATION for what is no checkpoint, or a source that cannot be opened; CURSOR_MISSING,
     STREAM_MODEL_MISMATCH, DATASET_MISMATCH, CONFIG_MISMATCH, POSITION_OUT_OF_BOUNDS, CONTENT_MISMATCH (requirements
     S25-S29; rulings SA12-SA16, SA18).
@@ -120,6 +129,9 @@ def restore_checkpoint(
     if cursor.pulse_id != opened.model.pulse_id:
         raise StreamModelMismatch(cursor.pulse_id, opened.model.pulse_id)
     tokens = _open(source, root)
+    stream = ContextStream(tokens, rank=rank, world_size=world_size, cms_frequencies=cms_frequencies)
+    if start != "continue":
+        return Restored(opened.model, _begun(stream, cursor, start), content_checked=False)
     if cursor.total_tokens != tokens.total_tokens:
         raise default_failure("DATASET_MISMATCH", OPERATOR)
     pass_number = _pass_of(cursor)
@@ -131,15 +143,32 @@ def restore_checkpoint(
         raise default_failure("POSITION_OUT_OF_BOUNDS", OPERATOR)
     if tokens.is_seekable and not _has_content(cursor, tokens, pass_number):
         raise default_failure("CONTENT_MISMATCH", OPERATOR)
-    stream = ContextStream(tokens, rank=rank, world_size=world_size, cms_frequencies=cms_frequencies)
     if not stream.resume(cursor, pass_number):
         raise default_failure("POSITION_OUT_OF_BOUNDS", OPERATOR)
     return Restored(opened.model, stream, tokens.is_seekable)
 
 
+def _begun(stream: ContextStream, cursor: StreamCursor, start: Start) -> ContextStream:
+    """Return a stream that has served nothing yet, at 0 or at a cursor's place, with the cursor's pulse."""
+    pass_number, place = (_pass_of(cursor), cursor.dataset_index) if start == "foreign" else (0, 0)
+    begun = StreamCursor(
+        dataset_index=place,
+        chunk_id=0,
+        pulse_id=cursor.pulse_id,
+        content_hash=0,
+        last_chunk_start=0,
+        last_chunk_len=0,
+        rank=cursor.rank,
+        world_size=cursor.world_size,
+    )
+    if not _is_within(place, stream.source) or not stream.resume(begun, pass_number):
+        raise default_failure("POSITION_OUT_OF_BOUNDS", OPERATOR)
+    return stream
+
+
 def _read(root: str, name: str) -> OpenedCheckpoint:
     try:
-        return open_checkpoint(read_file(root, name))
+        return open_checkpoint(read_file(root, name, BEGINNING))
     except (UnusablePlace, Unreadable):
         raise default_failure("CONTRACT_VIOLATION", OPERATOR) from None
 

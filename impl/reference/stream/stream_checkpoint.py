@@ -13,6 +13,7 @@ from impl.reference.stream.token_file import UnusablePlace, write_durably
 from impl.types import uint64
 
 FORMAT: Final = "stream_checkpoint_v1"
+BEGINNING: Final = b"\x83" + encode_canonical(FORMAT)  # of every checkpoint: a list of three, and the format
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,14 +85,18 @@ class TokenFile(FixedTokens):
 
     def read(self, pass_number: int, start: int, end: int) -> list[int]:
         """Return the tokens in [start, end); UnusableFile where the file has become shorter."""
-        # The system ends a process that reads a map behind the end of its file.
-        if isinstance(self._content, mmap.mmap) and self._content.size() < len(self._content):
-            raise UnusableFile("the token file became shorter while it was read")
         tokens = array(self._code)
-        tokens.frombytes(self._words[start * self._width : end * self._width])
+        tokens.frombytes(self.words(start, end))
         if sys.byteorder == "big":
             tokens.byteswap()
         return tokens.tolist()
+
+    def words(self, start: int, end: int) -> memoryview:
+        """Return the bytes of the tokens in [start, end); UnusableFile where the file has become shorter."""
+        # The system ends a process that reads a map behind the end of its file.
+        if isinstance(self._content, mmap.mmap) and self._content.size() < len(self._content):
+            raise UnusableFile("the token file became shorter while it was read")
+        return self._words[start * self._width : end * self._width]
 
 
 def _map(path: Path) -> mmap.mmap | bytes:
@@ -158,7 +162,7 @@ class PartDeclaration:
 class SourceDeclaration:
     """Declare a source; `on_end` is `wrap` where it is absent (ruling SA04)."""
 
-    kind: Literal["file", "tokens", "interleaved", "interactive", "shuffled"]
+    kind: Literal["file", "tokens", "interleaved", "interactive", "shuffled", "iterator"]
     seed: bytes16 | None = None
     path: str | None = None
     dtype: DType | None = None
@@ -185,6 +189,8 @@ def is_complete(source: SourceDeclaration) -> bool:
         case "interactive":
             # The conversation cannot be repeated, and its boundaries come with it.
             return source.on_end == "stop" and not source.boundaries
+        case "iterator":
+            return not source.boundaries  # they come with its items
         case _:
             return _has_data(source)
     return all(_has_data(part) for part in parts)
@@ -201,10 +207,15 @@ def _is_sorted(boundaries: Sequence[int]) -> bool:
 
 
 MAX_NAME_BYTES: Final = 240  # leaves room for the temporary name
+LARGEST_FILE: Final = 2**32  # bytes of a checkpoint; nobody reads or writes more (ruling SA23)
 
 
 class UnusablePlace(Exception):
     """The root or the name cannot hold a file, or no regular file is there."""
+
+
+class TooLarge(UnusablePlace):
+    """A file has more bytes than anybody reads or writes (ruling SA23)."""
 
 
 def write_durably(root: str, name: str, content: bytes) -> None:
@@ -213,6 +224,8 @@ def write_durably(root: str, name: str, content: bytes) -> None:
     After an error of the disk nothing is deleted, and the old file, if there was one, stays.
     """
     final = _place(root, name)
+    if len(content) > LARGEST_FILE:
+        raise TooLarge(f"{len(content)} bytes")
     temporary = final.with_name(f".{name}.tmp")
     if _is_folder(temporary):
         raise UnusablePlace("a folder stands there")
@@ -230,8 +243,11 @@ def write_durably(root: str, name: str, content: bytes) -> None:
     _sync_folder(final.parent)
 
 
-def read_file(root: str, name: str) -> bytes:
-    """Return the content of a regular file; UnusablePlace where there is none."""
+def read_file(root: str, name: str, begins: bytes) -> bytes:
+    """Return the content of a regular file; UnusablePlace where there is none, or one that is too large (SA23).
+
+    Of a file that begins otherwise than it has to, the beginning alone is read.
+    """
     place = _place(root, name)
     try:
         # Without O_NONBLOCK a pipe under the file's name would hold the reader for ever.
@@ -239,9 +255,13 @@ def read_file(root: str, name: str) -> bytes:
     except OSError as error:
         raise UnusablePlace(str(error)) from None
     with os.fdopen(descriptor, "rb") as file:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
             raise UnusablePlace("not a regular file")
-        return file.read()
+        if status.st_size > LARGEST_FILE:
+            raise TooLarge(f"{status.st_size} bytes")
+        head = file.read(min(status.st_size, len(begins)))
+        return head + file.read(status.st_size - len(head)) if head == begins else head
 
 
 def _place(root: str, name: str) -> Path:
