@@ -87,7 +87,7 @@ def test_unknown_fields_are_accepted_from_a_newer_minor_only(version: str, accep
 
 @pytest.mark.parametrize(
     ("content", "reason"),
-    [(None, "NULL_FIELD"), (math.nan, "NON_CANONICAL"), ([math.inf], "NON_CANONICAL"), (2**64, "NON_CANONICAL"),
+    [(None, "NULL_FIELD"), (-math.nan, "NON_CANONICAL"), ([[-math.nan]], "NON_CANONICAL"), (2**64, "NON_CANONICAL"),
      ({"x": ((1, 2),)}, "NON_CANONICAL")],
 )  # fmt: skip
 def test_an_accepted_unknown_field_must_have_canonical_bytes(content: object, reason: str) -> None:
@@ -102,6 +102,11 @@ def test_a_minor_adds_an_optional_field() -> None:
     wrong = {"source_run_hash": bytes(31)}
     assert errors(pinned_header(checkpoint_schema_version="1.1.0", **wrong)) == [("source_run_hash", "WRONG_TYPE")]
     assert errors(pinned_header(checkpoint_schema_version="1.1.0", **wrong), "1.0.0") == []
+
+
+@pytest.mark.parametrize("content", [math.inf, -math.inf, math.nan, [math.inf, {"x": math.nan}]])
+def test_an_unknown_field_may_hold_infinities_and_the_one_nan(content: object) -> None:
+    assert errors(pinned_header(checkpoint_schema_version="1.2.0", added=content)) == []
 
 
 def test_the_registry_is_the_published_one() -> None:
