@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from conformance.contract.canonical import HEAD_SIZES, argument_at, encode_item, head
+from conformance.contract.canonical import CANONICAL_NAN, HEAD_SIZES, argument_at, encode_item, head
 
 MAX_NESTING: Final = 1_000  # of one message, on both wires; in JSON a `value` of 300 maps takes 900
 MAX_ITEMS: Final = 1 << 22  # in one message; 2^20 plain integers are four times less
@@ -216,12 +216,12 @@ def _append(message: Any, parts: list[bytes | memoryview]) -> None:
 def encode_canonical(value: Any) -> bytes:
     """The canonical bytes of a native value (RFC 8949 §4.2.1; rulings CA07, CA09).
 
-    Raises ValueError on NaN, infinities and duplicate keys, TypeError on what is no CBOR item.
+    Raises ValueError on another NaN than the one and on duplicate keys, TypeError on what is no CBOR item.
     """
     match value:
         case float():
-            if not math.isfinite(value):
-                raise ValueError(f"{value} has no place in a canonical encoding")
+            if math.isnan(value) and struct.pack(">d", value) != CANONICAL_NAN:
+                raise ValueError("a NaN of other bits has no place in a canonical encoding")
         case list():
             return head(4, len(value)) + b"".join(map(encode_canonical, value))
         case dict() | tuple():

@@ -9,6 +9,9 @@ from typing import Any, Final
 
 import cbor2
 
+# The one NaN of the profile: quiet, positive, without a payload (ruling CA09).
+CANONICAL_NAN: Final = bytes.fromhex("7ff8000000000000")
+
 HEAD_SIZES: Final = (*[1] * 24, 2, 3, 5, 9, 0, 0, 0, 0)  # bytes, by the low five bits; 0: reserved or indefinite
 
 
@@ -72,7 +75,7 @@ def text_map(items: Mapping[str, bytes]) -> bytes:
 
 
 def canonical(data: bytes) -> bytes:
-    """The canonical bytes of the first item in `data`; raises where it has none (a tag, a NaN, a key not text)."""
+    """The canonical bytes of the first item in `data`; raises where it has none: a tag, another NaN, a key not text."""
     return _canonical_item(cbor2.loads(bytes(data)))
 
 
@@ -84,8 +87,8 @@ def _canonical_item(value: Any) -> bytes:
             if not all(isinstance(key, str) for key in value):
                 raise TypeError("a key is not text")
             return text_map({key: _canonical_item(item) for key, item in value.items()})
-        case float() if not math.isfinite(value):
-            raise ValueError("a float is not finite")
+        case float() if math.isnan(value) and struct.pack(">d", value) != CANONICAL_NAN:
+            raise ValueError("a NaN has other bits than the one of the profile")
         case None | bool() | int() | float() | str() | bytes():
             return encode_item(value)
     raise TypeError(f"{type(value).__name__} is outside the profile")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import math
 from collections.abc import Iterable
 from itertools import repeat
 from typing import Any
@@ -279,7 +280,12 @@ def feed_all(splitter: Splitter, pieces: Iterable[bytes]) -> None:
         list(splitter.feed(piece))
 
 
-@pytest.mark.parametrize("value", [float("nan"), float("inf"), {"a": float("-inf")}, (("a", 1), ("a", 2))])
+@pytest.mark.parametrize("value", [-math.nan, [{"a": -math.nan}], (("a", 1), ("a", 2))])
 def test_what_has_no_canonical_bytes_is_refused(value: Any) -> None:
     with pytest.raises(ValueError):  # noqa: PT011 (two different sentences)
         encode_canonical(value)
+
+
+@pytest.mark.parametrize(("value", "bits"), [(math.nan, "7ff8"), (math.inf, "7ff0"), (-math.inf, "fff0")])
+def test_infinities_and_the_one_nan_have_canonical_bytes(value: float, bits: str) -> None:
+    assert encode_canonical(value).hex() == f"fb{bits}000000000000"

@@ -31,6 +31,7 @@ PARAMETERS = "tensors/rank=0/shard=0.bin"
 OPTIMIZER = "optimizer/rank=0/state.bin"
 CURSORS = "data/cursors.cbor"
 LINK = "trace/link.cbor"
+INDEX = "artifacts/artifact_index.cbor"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,11 +80,11 @@ def save(kernel: Kernel, root: Path, previous: bytes | None = None) -> bytes:
         CURSORS: encode_cursors(cursors={DATASET: kernel.cursor}).cursors_cbor,
         "rng/state.cbor": encode_canonical(["rng_state", 0, 0, 0, 0, 0, 0]),
         "tmmu/plan.cbor": encode_canonical([]),
-        "artifacts/artifact_index.cbor": encode_canonical([]),
+        INDEX: encode_canonical([]),
     }
     files[LINK] = encode_canonical(_link(_header(kernel, files, previous)))
     header = _header(kernel, files, previous)
-    manifest = {"dataset_snapshot_id": "toy", "artifact_index_hash": bytes(32)}
+    manifest = {"dataset_snapshot_id": "toy", "artifact_index_hash": sha256(files[INDEX]).digest()}
     return write_container(root, str(kernel.t), header=header, files=files, manifest=manifest).checkpoint_hash
 
 

@@ -28,6 +28,21 @@ export class Pairs {
   }
 }
 
+const CANONICAL_NAN = Buffer.from("7ff8000000000000", "hex");
+
+/** A NaN of other bits than the one of the profile, by those bits: a number of this language would lose them. */
+export class OtherNaN {
+  constructor(bits) {
+    this.bits = bits;
+  }
+}
+
+/** The float of 8 big-endian bytes: a number, or an OtherNaN. */
+export function floatOf(bits) {
+  const number = bits.readDoubleBE();
+  return Number.isNaN(number) && !CANONICAL_NAN.equals(bits) ? new OtherNaN(Buffer.from(bits)) : number;
+}
+
 /** A tagged item. */
 export class Tagged {
   constructor(tag, item) {
@@ -123,6 +138,7 @@ class Writer {
     else if (Array.isArray(item)) this.array(item);
     else if (item instanceof BigUint64Array) this.typedArray(TYPED_ARRAY_UINT64_LE, item);
     else if (item instanceof Tagged) this.tagged(item);
+    else if (item instanceof OtherNaN) this.otherNaN(item);
     else if (typeof item === "object") this.map(entriesOf(item));
     else throw new CborError(`no CBOR form for ${typeof item}`);
   }
@@ -139,10 +155,17 @@ class Writer {
   }
 
   float(value) {
-    if (this.canonical && !Number.isFinite(value)) throw new CborError("a float that is not finite");
     this.simple(0xfb);
     this.reserve(8);
-    this.length = this.buffer.writeDoubleBE(value, this.length);
+    if (Number.isNaN(value)) this.length += CANONICAL_NAN.copy(this.buffer, this.length);
+    else this.length = this.buffer.writeDoubleBE(value, this.length);
+  }
+
+  otherNaN({ bits }) {
+    if (this.canonical) throw new CborError("a NaN of other bits than the one");
+    this.simple(0xfb);
+    this.reserve(8);
+    this.length += bits.copy(this.buffer, this.length);
   }
 
   text(value) {
@@ -293,7 +316,10 @@ class Reader {
       case 22: return null;
       case 25: return halfFloat(this.buffer.readUInt16BE(this.take(2)));
       case 26: return this.buffer.readFloatBE(this.take(4));
-      case 27: return this.buffer.readDoubleBE(this.take(8));
+      case 27: {
+        const at = this.take(8);
+        return floatOf(this.buffer.subarray(at, at + 8));
+      }
       case 31: return BREAK;
       default: throw new CborError(`a simple value without meaning at byte ${this.offset - 1}`);
     }

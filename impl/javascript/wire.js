@@ -5,7 +5,7 @@
  * across; `message` makes the bytes of an answer.
  */
 import { isUtf8 } from "node:buffer";
-import { MAX_DEPTH, Pairs, TOO_DEEP, decodeMessage, encode } from "./cbor.js";
+import { MAX_DEPTH, OtherNaN, Pairs, TOO_DEEP, decodeMessage, encode, floatOf } from "./cbor.js";
 import { ItemFrames, LineFrames } from "./framing.js";
 
 /** JSON-RPC 2.0, one message per line, UTF-8. */
@@ -84,14 +84,16 @@ export const bytes16 = bytes;
 export const bytes32 = bytes;
 
 /** A float64 is the 16 hex digits of its big-endian bits in JSON, which keeps every bit. */
-export const float64 = scalar(
-  (hex) => Buffer.from(hex, "hex").readDoubleBE(),
-  (value) => {
+export const float64 = {
+  fromJson: (hex) => Buffer.from(hex, "hex").readDoubleBE(),
+  toJson: (value) => {
     const bits = Buffer.allocUnsafe(8);
     bits.writeDoubleBE(value);
     return bits.toString("hex");
   },
-);
+  fromCbor: (item) => (item instanceof OtherNaN ? Number.NaN : item),
+  toCbor: same,
+};
 
 /** A list of 64-bit indices: decimal strings in JSON, an RFC 8746 typed array in CBOR. */
 export const uint64List = {
@@ -181,7 +183,7 @@ function valueFromJson(form, depth) {
   switch (kind) {
     case "text": return content;
     case "int": return BigInt(content);
-    case "float": return float64.fromJson(content);
+    case "float": return floatOf(Buffer.from(content, "hex"));
     case "bytes": return bytes.fromJson(content);
     case "array": return content.map(inner);
     case "map": return new Pairs(content.map((pair) => pair.map(inner)));
@@ -194,6 +196,7 @@ function valueToJson(item) {
   if (typeof item === "string") return { text: item };
   if (typeof item === "bigint") return { int: String(item) };
   if (typeof item === "number") return { float: float64.toJson(item) };
+  if (item instanceof OtherNaN) return { float: item.bits.toString("hex") };
   if (item instanceof Uint8Array) return { bytes: Buffer.from(item).toString("hex") };
   if (Array.isArray(item)) return { array: item.map(valueToJson) };
   if (item instanceof Pairs) return { map: item.entries.map((pair) => pair.map(valueToJson)) };

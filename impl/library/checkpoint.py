@@ -26,7 +26,7 @@ from impl.reference.checkpoint.manifest import (
 )
 from impl.reference.checkpoint.read_container import RestoredContainer
 from impl.reference.checkpoint.recover_run import RecoveredRun
-from impl.reference.checkpoint.schema import OPTIONAL, REQUIRED
+from impl.reference.checkpoint.schema import ADDED, OPTIONAL, REQUIRED
 from impl.reference.checkpoint.write_container import GivenManifest, WrittenContainer
 
 Stage = Literal["train", "eval", "infer"]
@@ -41,6 +41,7 @@ _TYPES: Final = {
 _FIELDS: Final = {
     **REQUIRED,
     **OPTIONAL,
+    **{name: kind for added in ADDED.values() for name, kind in added.items()},
     "dataset_snapshot_id": "string",
     "artifact_index_hash": "bytes32",
     "weights_manifest_hash": "bytes32",
@@ -111,7 +112,8 @@ def write_container(
 
     `root` may be relative. `header` has the 22 required fields of the schema (`tallystick.checkpoint.REQUIRED` lists
     them with their types); hashes are 32 bytes. `files` are the bytes of each shard by path; `manifest` has at least
-    dataset_snapshot_id (str) and artifact_index_hash (32 bytes). Returns three hashes of 32 bytes.
+    dataset_snapshot_id (str) and artifact_index_hash (32 bytes, the SHA-256 of artifacts/artifact_index.cbor where the
+    files have one). Returns three hashes of 32 bytes and the record of the write.
 
     Raises ContractFailure with CONTRACT_VIOLATION, whose `data["reason"]` says more, before anything is written;
     OSError of the disk. Source: seed 002 §II.G; contract `UML_OS.Checkpoint.WriteContainer_v1`.
@@ -145,11 +147,13 @@ def read_container(
     stage: Stage = "train",
     expected: Mapping[str, Any] | None = None,
     shards: Iterable[str] | None = None,
+    verify: bool = False,
 ) -> RestoredContainer:
     """Verify every file of a container and return its header, the files that a stage needs, and a report.
 
     train gets all files, eval and infer those of the model; `shards` names exactly those wanted, where the manifest
     declares that. `expected` are fields that the checkpoint must have, such as run_id, replay_token or checkpoint_hash.
+    With `verify` everything is checked and only the report is returned: header and files are None.
 
     Raises ContractFailure with CONTRACT_VIOLATION or REPLAY_DIVERGENCE, whose `data["reason"]` says more; OSError of
     the disk. Source: seed 002 §II.G-§II.I; contract `UML_OS.Checkpoint.ReadContainer_v1`.
@@ -167,7 +171,9 @@ def read_container(
     wanted = _plain(judge.mapping("expected", {} if expected is None else expected, "a mapping"))
     asked = None if shards is None else _texts(judge, "shards", shards)
     with _explained(name=name, expected=wanted):
-        return reading.read_container(root=place, name=name, stage=stage, expected=wanted, shards=asked)
+        return reading.read_container(
+            root=place, name=name, stage=stage, expected=wanted, shards=asked, verify=verify
+        )
 
 
 def commit_run(
@@ -175,27 +181,26 @@ def commit_run(
     *,
     tenant_id: str,
     run_id: str,
+    t: int,
+    replay_token: bytes,
     trace: bytes,
     checkpoint: bytes,
     lineage: bytes,
-    trace_tail_hash: bytes,
-    checkpoint_merkle_root: bytes,
-    lineage_root_hash: bytes,
     signing_key: bytes,
 ) -> CommittedRun:
     """Make the trace, checkpoint, lineage and signed certificate of a run visible in a root, together or not at all.
 
-    `root` is an existing folder without a run and may be relative. The three hashes and the Ed25519 `signing_key` are
-    32 bytes each. Returns two hashes of 32 bytes. Raises ContractFailure with CONTRACT_VIOLATION; OSError of the disk.
+    `root` is an existing folder without a run and may be relative. `t` is the step of the run, `replay_token` and the
+    Ed25519 `signing_key` are 32 bytes each. Trace tail, Merkle root and lineage root are computed. Returns two hashes
+    of 32 bytes and the record of the commit. Raises ContractFailure with CONTRACT_VIOLATION; OSError of the disk.
     Source: seed 002 §II.J; contract `UML_OS.Checkpoint.CommitRun_v1`.
 
     >>> import tallystick, tempfile
     >>> from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
     >>> public_key = Ed25519PrivateKey.from_private_bytes(bytes(32)).public_key().public_bytes_raw()
-    >>> hashes = dict.fromkeys(["trace_tail_hash", "checkpoint_merkle_root", "lineage_root_hash"], bytes(32))
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     _ = tallystick.commit_run(folder, tenant_id="me", run_id="first", trace=b"t", checkpoint=b"c", lineage=b"l",
-    ...                               signing_key=bytes(32), **hashes)
+    ...     _ = tallystick.commit_run(folder, tenant_id="me", run_id="first", t=7, replay_token=bytes(32), trace=b"t",
+    ...                               checkpoint=b"c", lineage=b"l", signing_key=bytes(32))
     ...     tallystick.recover_run(folder, public_key=public_key).state
     'committed'
     """
@@ -207,16 +212,16 @@ def commit_run(
         if (size := len(text.encode())) > MAX_ID_BYTES:
             said = f"{name} must have at most {MAX_ID_BYTES} bytes: got {size}"
             raise _judge(operator, name, "LIMIT_EXCEEDED").failure(said)
+    step = _judge(operator, "t").integer("t", t)
     with _explained(**names):
         return committing.commit_run(
             root=place,
             **names,
+            t=step,
+            replay_token=_octets(operator, "replay_token", replay_token, 32),
             trace=_octets(operator, "trace", trace),
             checkpoint=_octets(operator, "checkpoint", checkpoint),
             lineage=_octets(operator, "lineage", lineage),
-            trace_tail_hash=_octets(operator, "trace_tail_hash", trace_tail_hash, 32),
-            checkpoint_merkle_root=_octets(operator, "checkpoint_merkle_root", checkpoint_merkle_root, 32),
-            lineage_root_hash=_octets(operator, "lineage_root_hash", lineage_root_hash, 32),
             signing_key=_octets(operator, "signing_key", signing_key, 32),
         )
 
@@ -256,7 +261,7 @@ def _sentence(reason: str, field_path: str, given: Mapping[str, Any]) -> str:
     if field_path in given.get("files", {}) and reason == "WRONG_TYPE":
         must = "what its path promises (spec/checkpoint says what)"
     must = must.format(type=_TYPES.get(_FIELDS.get(field, ""), "of its declared type"))
-    value = _value(field_path, field, given)
+    value = None if reason == "MISSING_COMPONENT" else _value(field_path, field, given)
     got = "none" if value is None and reason != "NULL_FIELD" else _short(value)
     return f"{field_path or 'header'} must be {must}: got {got}{todo and f'; {todo}'}"
 

@@ -1,7 +1,7 @@
 """Canonical CBOR, written by hand: one value, one byte string.
 
 Integers and lengths take the shortest head, lengths are definite, floats are always binary64, map keys are texts that
-are in the bytewise order of their encodings and never twice; there are no tags, neither NaN nor an infinity, and at
+are in the bytewise order of their encodings and never twice; there are no tags, both infinities and one NaN, and at
 most MAX_DEPTH levels of nesting (seed 000 §0.B; seed 002 §II.F; requirements N10, N27, C06; rulings CA07, CA09).
 """
 
@@ -12,6 +12,9 @@ from itertools import pairwise
 UNSIGNED, NEGATIVE, BYTES, TEXT, ARRAY, MAP, TAG, SIMPLE = range(8)
 FALSE, TRUE, NULL, BINARY64 = 20, 21, 22, 27
 MAX_DEPTH = 256
+
+# The one NaN: quiet, positive, without a payload (ruling CA09).
+NAN = bytes.fromhex("7ff8000000000000")
 
 
 class NotCanonical(ValueError):
@@ -84,9 +87,10 @@ def _encode_integer(number: int) -> bytes:
 
 
 def _encode_float(number: float) -> bytes:
-    if not math.isfinite(number):
-        raise NotCanonical("float not finite")
-    return bytes([SIMPLE << 5 | BINARY64]) + struct.pack(">d", number)
+    bits = struct.pack(">d", number)
+    if math.isnan(number) and bits != NAN:
+        raise NotCanonical("another NaN")
+    return bytes([SIMPLE << 5 | BINARY64]) + bits
 
 
 def _encode_text(text: str) -> bytes:
@@ -228,7 +232,8 @@ def _decode_simple(data: bytes, start: int, info: int) -> tuple[object, int]:
             return True, start + 1
         case 22:
             return None, start + 1
-    (number,) = struct.unpack(">d", _take(data, start, start + 1, 8))
-    if not math.isfinite(number):
-        raise NotCanonical("float not finite", start)
+    bits = _take(data, start, start + 1, 8)
+    (number,) = struct.unpack(">d", bits)
+    if math.isnan(number) and bits != NAN:
+        raise NotCanonical("another NaN", start)
     return number, start + 9

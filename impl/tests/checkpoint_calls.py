@@ -133,7 +133,7 @@ def container(
         "files": dict(files),
         "manifest": {
             "dataset_snapshot_id": "snap",
-            "artifact_index_hash": sha256(b"artifact_index_hash").digest(),
+            "artifact_index_hash": sha256(files.get("artifacts/artifact_index.cbor", b"artifact_index_hash")).digest(),
             **(manifest or {}),
         },
     }
@@ -162,12 +162,11 @@ def commit_params(root: Path, **changes: Any) -> dict[str, Any]:
         "root": str(root),
         "tenant_id": "t",
         "run_id": "r",
+        "t": 7,
+        "replay_token": REPLAY_TOKEN,
         "trace": b"trace",
         "checkpoint": b"checkpoint",
         "lineage": b"lineage",
-        "trace_tail_hash": sha256(b"tail").digest(),
-        "checkpoint_merkle_root": sha256(b"root").digest(),
-        "lineage_root_hash": sha256(b"lineage root").digest(),
         "signing_key": SIGNING_KEY,
     }
     return changed(params, changes)

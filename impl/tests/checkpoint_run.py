@@ -7,13 +7,15 @@ from typing import Any
 import pytest
 
 from impl.reference.canonical_cbor import decode_canonical
-from impl.tests.checkpoint_calls import PUBLIC_KEY, call, commit_params, reason
+from impl.tests.checkpoint_calls import PUBLIC_KEY, REPLAY_TOKEN, call, commit_params, reason
 from impl.tests.checkpoint_disk import WatchedDisk
 
 RECORDS = [f"wal/{wal_seq:020}.rec" for wal_seq in range(4)]
 ROLLED_BACK = {
     "state": "rolled_back",
     "failure": {
+        "t": 7,
+        "replay_token": REPLAY_TOKEN,
         "failure_code": "CONTRACT_VIOLATION",
         "failure_operator": "UML_OS.Checkpoint.RecoverRun_v1",
         "reason": "MISSING_COMPONENT",

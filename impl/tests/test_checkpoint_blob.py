@@ -1,6 +1,7 @@
 """A checkpoint in one piece: identical bytes, every damage found, every identity compared."""
 
 from hashlib import sha256
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,7 +9,7 @@ import pytest
 from impl.failure import ContractFailure
 from impl.reference.canonical_cbor import encode_canonical
 from impl.reference.checkpoint.container import IDENTITY
-from impl.tests.checkpoint_calls import ABSENT, REPLAY_TOKEN, call, pinned_header, reason, refusal
+from impl.tests.checkpoint_calls import ABSENT, REPLAY_TOKEN, call, container, pinned_header, reason, refusal
 
 BLOB: bytes = call("Serialize", header=pinned_header())["checkpoint_blob"]
 CODES = {"CONTRACT_VIOLATION", "REPLAY_DIVERGENCE"}
@@ -86,6 +87,39 @@ def test_the_report_names_the_source_and_the_size() -> None:
             "restore_status": "success",
         },
     }
+
+
+def test_a_verification_returns_the_report_alone() -> None:
+    blob = call("Serialize", header=pinned_header())["checkpoint_blob"]
+    answer = call("Restore", checkpoint_blob=blob, expected={}, verify=True)
+    assert set(answer) == {"report"}
+    record = answer["report"]["trace_record"]
+    assert (record["step"], record["restore_status"]) == ("verify", "verified")
+    restored = call("Restore", checkpoint_blob=blob, expected={}, verify=False)
+    assert restored["header"] == pinned_header()
+    others = {"step": "restore", "restore_status": "success"}
+    assert restored["report"]["trace_record"] == {**record, **others}
+    other_run = {"run_id": "another"}
+    assert reason("Restore", checkpoint_blob=blob, expected=other_run, verify=True) == ("IDENTITY_MISMATCH", "run_id")
+
+
+def test_every_write_leaves_a_record(tmp_path: Path) -> None:
+    header = pinned_header()
+    written_blob = call("Serialize", header=header)
+    record = {
+        "schema_version": "1.0.0",
+        "source_hash": sha256(encode_canonical(["source_run", "t", "r", header["manifest_hash"]])).digest(),
+        "step": "serialize",
+        "status": "success",
+        "checkpoint_hash": sha256(encode_canonical(header)).digest(),
+        "restore_status": "verified",
+    }
+    assert written_blob["report"]["trace_record"] == record
+    assert written_blob["report"]["checkpoint_size_bytes"] == len(written_blob["checkpoint_blob"])
+    params = container(tmp_path)
+    checkpoint_hash = sha256(encode_canonical(params["header"])).digest()
+    others = {"step": "write", "restore_status": "not_restored", "checkpoint_hash": checkpoint_hash}
+    assert call("WriteContainer", **params)["trace_record"] == {**record, **others}
 
 
 @pytest.mark.parametrize("name", IDENTITY)

@@ -19,6 +19,7 @@ from impl.tests.checkpoint_calls import (
     reading,
     reason,
     refusal,
+    rewrite,
     tree,
     whole_files,
     written,
@@ -66,7 +67,7 @@ def test_the_manifest_lists_every_shard_by_path_and_exactly_the_keys_given(tmp_p
     }
     assert manifest["manifest_version"] == "1.0.0"
     assert manifest["dataset_snapshot_id"] == "snap"
-    assert manifest["artifact_index_hash"] == sha256(b"artifact_index_hash").digest()
+    assert manifest["artifact_index_hash"] == sha256(params["files"]["artifacts/artifact_index.cbor"]).digest()
     assert manifest["shards"] == [
         {"path": path, "sha256": sha256(content).digest(), "size_bytes": len(content)}
         for path, content in sorted(params["files"].items())
@@ -109,6 +110,17 @@ def test_a_root_in_the_header_that_differs_from_the_files_is_refused(tmp_path: P
         "field_path": name,
     }
     assert tree(tmp_path) == {}
+
+
+def test_the_hash_of_the_artifact_index_is_compared(tmp_path: Path) -> None:
+    wrong = {"artifact_index_hash": bytes(32)}
+    found = ("HASH_MISMATCH", "checkpoint_manifest.cbor.artifact_index_hash")
+    assert reason("WriteContainer", **container(tmp_path, manifest=wrong)) == found
+    written(tmp_path)
+    rewrite(tmp_path / "c" / "checkpoint_manifest.cbor", **wrong)
+    for stage in ("train", "eval"):
+        assert reason("ReadContainer", **reading(tmp_path, stage=stage)) == found
+    written(tmp_path, "other", files=whole_files(**{"artifacts/artifact_index.cbor": ABSENT}), manifest=wrong)
 
 
 def test_accounting_for_privacy_needs_a_root_that_binds_the_account(tmp_path: Path) -> None:

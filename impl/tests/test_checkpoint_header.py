@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from impl.reference.checkpoint.schema import HEADER, NEWEST, SCHEMAS, parse_version
+from impl.reference.checkpoint.schema import ADDED, NEWEST, OPTIONAL, REQUIRED, SCHEMAS, fields_known, parse_version
 from impl.tests.checkpoint_calls import ABSENT, call, pinned_header
 
 REGISTRY = Path(__file__).parents[2] / "spec" / "checkpoint" / "schemas" / "registry.yaml"
@@ -22,12 +22,12 @@ def test_the_pinned_header_is_valid() -> None:
     assert errors(pinned_header()) == []
 
 
-@pytest.mark.parametrize("name", HEADER.required)
+@pytest.mark.parametrize("name", REQUIRED)
 def test_each_required_field_is_missed(name: str) -> None:
     assert errors(pinned_header(**{name: ABSENT})) == [(name, "MISSING_FIELD")]
 
 
-@pytest.mark.parametrize("name", HEADER.optional)
+@pytest.mark.parametrize("name", OPTIONAL)
 def test_each_optional_field_may_be_absent_but_never_null(name: str) -> None:
     assert errors(pinned_header(**{name: bytes(32)})) == []
     assert errors(pinned_header(**{name: None})) == [(name, "NULL_FIELD")]
@@ -87,18 +87,37 @@ def test_unknown_fields_are_accepted_from_a_newer_minor_only(version: str, accep
 
 @pytest.mark.parametrize(
     ("content", "reason"),
-    [(None, "NULL_FIELD"), (math.nan, "NON_CANONICAL"), ([math.inf], "NON_CANONICAL"), (2**64, "NON_CANONICAL"),
+    [(None, "NULL_FIELD"), (-math.nan, "NON_CANONICAL"), ([[-math.nan]], "NON_CANONICAL"), (2**64, "NON_CANONICAL"),
      ({"x": ((1, 2),)}, "NON_CANONICAL")],
 )  # fmt: skip
 def test_an_accepted_unknown_field_must_have_canonical_bytes(content: object, reason: str) -> None:
     assert errors(pinned_header(checkpoint_schema_version="1.2.0", added=content)) == [("added", reason)]
 
 
+def test_a_minor_adds_an_optional_field() -> None:
+    added = {"source_run_hash": bytes(32)}
+    assert errors(pinned_header(checkpoint_schema_version="1.1.0", **added)) == []
+    assert errors(pinned_header(checkpoint_schema_version="1.2.0", **added)) == []
+    assert errors(pinned_header(**added)) == [("source_run_hash", "UNKNOWN_FIELD")]
+    wrong = {"source_run_hash": bytes(31)}
+    assert errors(pinned_header(checkpoint_schema_version="1.1.0", **wrong)) == [("source_run_hash", "WRONG_TYPE")]
+    assert errors(pinned_header(checkpoint_schema_version="1.1.0", **wrong), "1.0.0") == []
+
+
+@pytest.mark.parametrize("content", [math.inf, -math.inf, math.nan, [math.inf, {"x": math.nan}]])
+def test_an_unknown_field_may_hold_infinities_and_the_one_nan(content: object) -> None:
+    assert errors(pinned_header(checkpoint_schema_version="1.2.0", added=content)) == []
+
+
 def test_the_registry_is_the_published_one() -> None:
     published = yaml.safe_load(REGISTRY.read_text("utf-8"))
     fields = published["fields"]
-    assert {name: field["type"] for name, field in fields.items()} == {**HEADER.required, **HEADER.optional}
-    assert {name for name, field in fields.items() if field.get("optional")} == set(HEADER.optional)
+    newest = parse_version(NEWEST)
+    known = fields_known(newest, newest)
+    assert {name: field["type"] for name, field in fields.items()} == {**known.required, **known.optional}
+    assert {name for name, field in fields.items() if field.get("optional")} == set(known.optional)
+    since = {name: field["since"] for name, field in fields.items() if "since" in field}
+    assert since == {name: version for version, added in ADDED.items() for name in added}
     assert published["newest"] == NEWEST
     assert [schema["version"] for schema in published["schemas"]] == list(SCHEMAS)
     for schema in published["schemas"]:
@@ -119,4 +138,4 @@ def test_the_migration_controls_are_present_and_typed() -> None:
 def test_the_renamed_fields_are_those_of_the_seed() -> None:
     renamed = yaml.safe_load(REGISTRY.read_text("utf-8"))["renamed_later"]
     assert renamed == {"trace_root_hash": "trace_snapshot_hash", "policy_hash": "policy_bundle_hash"}
-    assert set(renamed) <= set(HEADER.required)
+    assert set(renamed) <= set(REQUIRED)

@@ -9,7 +9,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from impl.reference.canonical_cbor import decode_canonical, encode_canonical
-from impl.tests.checkpoint_calls import PUBLIC_KEY, call, commit_params, reason, refusal, tree
+from impl.tests.checkpoint_calls import PUBLIC_KEY, REPLAY_TOKEN, call, commit_params, reason, refusal, tree
 from impl.tests.checkpoint_disk import FailingSync
 from impl.tests.checkpoint_run import (
     cbor,
@@ -18,6 +18,15 @@ from impl.tests.checkpoint_run import (
     recovered,
     steps_of_a_commit,
 )
+
+# The three hashes of ruling CA42 over b"trace", b"checkpoint" and b"lineage", written out with heads of CBOR by hand.
+HEAD = sha256(b"\x82\x6btrace_chain\x80").digest()
+TAIL = sha256(b"\x82\x6btrace_chain\x82\x58\x20" + HEAD + b"\x58\x20" + sha256(b"trace").digest()).digest()
+SHARD = b"\x82\x6ackpt_shard\x83"
+ROOT = sha256(SHARD + b"\x6acheckpoint\x58\x20" + sha256(b"checkpoint").digest() + b"\x0a").digest()
+LEAF = sha256(SHARD + b"\x67lineage\x58\x20" + sha256(b"lineage").digest() + b"\x07").digest()
+LINEAGE_ROOT = sha256(b"\x82\x6clineage_root\x81\x58\x20" + LEAF).digest()
+BOUND = {"trace_tail_hash": TAIL, "checkpoint_merkle_root": ROOT, "lineage_root_hash": LINEAGE_ROOT}
 
 
 @pytest.fixture
@@ -42,7 +51,7 @@ def test_the_records_are_chained_and_say_what_they_are_for(run: Path) -> None:
         assert later["prev_record_hash"] == earlier["record_hash"]
     common = {"tenant_id", "run_id", "wal_seq", "record_type", "prev_record_hash", "record_hash"}
     assert [set(item) - common for item in records] == [
-        set(),
+        {"t", "replay_token"},
         {"trace", "checkpoint", "lineage"},
         {"certificate_hash"},
         {"certificate_hash"},
@@ -59,9 +68,12 @@ def test_the_certificate_binds_the_hashes_of_the_run_and_is_signed(run: Path) ->
     certificate_format, payload, signature = parts
     assert certificate_format == "run_certificate_v1"
     params = commit_params(run)
-    names = ("tenant_id", "run_id", "trace_tail_hash", "checkpoint_merkle_root", "lineage_root_hash")
     objects = {name: sha256(params[name]).digest() for name in ("trace", "checkpoint", "lineage")}
-    assert payload == {name: params[name] for name in names} | objects
+    names = {name: params[name] for name in ("tenant_id", "run_id")}
+    assert payload == names | objects | BOUND
+    assert committed(run.parent / "again")["run_commit_record"] == {
+        **names, **BOUND, "t": 7, "replay_token": REPLAY_TOKEN, "status": "success"
+    }  # fmt: skip
     Ed25519PublicKey.from_public_bytes(PUBLIC_KEY).verify(signature, encode_canonical(payload))
 
 
@@ -72,10 +84,10 @@ def test_a_second_commit_is_refused_and_changes_nothing(run: Path) -> None:
     (run / "COMMITTED").unlink()
     record = refusal("CommitRun", **commit_params(run))
     assert record == {
-        "t": 0,
+        "t": 7,
         "failure_code": "CONTRACT_VIOLATION",
         "failure_operator": "UML_OS.Checkpoint.CommitRun_v1",
-        "replay_token": bytes(32),
+        "replay_token": REPLAY_TOKEN,
         "reason": "TARGET_EXISTS",
         "field_path": "wal",
     }

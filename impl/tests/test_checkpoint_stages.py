@@ -51,6 +51,27 @@ def test_train_needs_each_of_its_six_components(tmp_path: Path, component: str) 
     assert reason("ReadContainer", **reading(tmp_path)) == ("MISSING_COMPONENT", component)
 
 
+@pytest.mark.parametrize("path", ["trace/link.cbor", "artifacts/artifact_index.cbor"])
+def test_train_needs_the_trace_link_and_the_artifact_index(tmp_path: Path, path: str) -> None:
+    whole = container(tmp_path)["files"]
+    written(tmp_path, files={name: content for name, content in whole.items() if name != path}, link=ABSENT)
+    assert reason("ReadContainer", **reading(tmp_path)) == ("MISSING_COMPONENT", path)
+    assert reason("ReadContainer", **reading(tmp_path, verify=True)) == ("MISSING_COMPONENT", path)
+    assert set(call("ReadContainer", **reading(tmp_path, stage="eval"))["files"]) == set(TENSOR_PATHS)
+
+
+def test_a_verification_of_a_container_returns_the_report_alone(tmp_path: Path) -> None:
+    written(tmp_path)
+    answer = call("ReadContainer", **reading(tmp_path, verify=True))
+    assert set(answer) == {"report"}
+    record = answer["report"]["trace_record"]
+    assert (record["step"], record["restore_status"]) == ("verify", "verified")
+    assert answer["report"]["restore_profile_id"] == "539da104189fede3"
+    shard = tmp_path / "c" / TENSOR_PATHS[0]
+    shard.write_bytes(shard.read_bytes()[::-1] + b"x")
+    assert reason("ReadContainer", **reading(tmp_path, verify=True)) == ("SHARD_MISMATCH", TENSOR_PATHS[0])
+
+
 def test_train_without_privacy_accounting_needs_five(tmp_path: Path) -> None:
     written(tmp_path, files=without("dp_accountant_state"))
     answer = call("ReadContainer", **reading(tmp_path))

@@ -36,7 +36,7 @@ U64 = "18446744073709551615"
 FILES = {"tensors/rank=0/shard=0.bin": b"weights"}
 HASH = bytes(32)
 NAMED = {"dataset_snapshot_id": "mine", "artifact_index_hash": HASH}
-HASHES = dict.fromkeys(("trace_tail_hash", "checkpoint_merkle_root", "lineage_root_hash"), HASH)
+STEP = {"t": 7, "replay_token": HASH}
 
 
 def sampler(**fields: Any) -> Sampler:
@@ -60,7 +60,7 @@ def read(name: Any = "7", **changed: Any) -> Any:
 
 def commit(root: Any = "fresh", **changed: Any) -> Any:
     given = {"tenant_id": "me", "run_id": "one", "trace": b"", "checkpoint": b"", "lineage": b"", "signing_key": HASH}
-    return tallystick.commit_run(root, **{**given, **HASHES, **changed})
+    return tallystick.commit_run(root, **{**given, **STEP, **changed})
 
 
 class Provider(tallystick.DataProvider):
@@ -260,7 +260,7 @@ WRONG: list[tuple[Callable[[], object], str]] = [
     (lambda: write(manifest={**NAMED, "artifact_index_hash": b""}), "must be exactly 32 bytes: got 0 bytes (CONTRACT"),
     (lambda: read("8"), "checkpoint_manifest.cbor must be a file of the container: got "),
     (lambda: read(stage="test"), "stage must be 'train', 'eval' or 'infer': got 'test' (CONTRACT_VIOLATION)"),
-    (lambda: read(stage="train"), "data_cursors must be among what is restored: the stage needs it: got none; add the f"),
+    (lambda: read(stage="train"), "artifacts/artifact_index.cbor must be among what is restored: the stage needs it: got none; add"),
     (lambda: read(expected={"run_id": "other"}), "run_id must be that of the checkpoint: got 'other'; is it a checkpoint"),
     (lambda: read(expected={"replay_token": b"x"}), "expected.replay_token must be exactly 32 bytes: got 1 byte"),
     (lambda: read(expected={"checkpoint_hash": HASH}), "checkpoint_hash must be the hash of what is there: got 00000000"),

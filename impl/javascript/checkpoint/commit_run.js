@@ -1,5 +1,6 @@
 /** UML_OS.Checkpoint.CommitRun_v1: four objects become visible at once, or not at all (seed 002 §II.J; C35, C40). */
-import { bytes, bytes32, string, struct } from "../wire.js";
+import { Pairs } from "../cbor.js";
+import { bytes, bytes32, string, struct, uint64 } from "../wire.js";
 import { isFolder } from "./durable.js";
 import { FAILURE, Findings, failureOf } from "./reasons.js";
 import { COMMITTED, RunStore, planCommit } from "./run_store.js";
@@ -28,7 +29,7 @@ function judge(store, findings) {
 }
 
 /** Writes the commit; each step is durable before the next begins (seed 002 §II.J; ruling CA26). */
-function commit(store, plan) {
+function commit(store, plan, step) {
   const [prepare, objects, signed, finalize] = plan.records.map(({ framed }) => framed);
   store.makeFolders();
   store.appendRecord(0, prepare);
@@ -37,22 +38,28 @@ function commit(store, plan) {
   store.writeObject(plan.certificate);
   store.appendRecord(2, signed);
   if (!store.createPointer(plan.pointer)) {
-    throw failureOf(NAME, { field_path: COMMITTED, reason: "TARGET_EXISTS" });
+    throw failureOf(NAME, { field_path: COMMITTED, reason: "TARGET_EXISTS" }, step);
   }
   store.appendRecord(3, finalize);
 }
 
 function run(inputs) {
   const findings = new Findings();
+  const step = new Pairs(["t", "replay_token"].map((name) => [name, inputs[name]]));
   if (!isFolder(inputs.root)) findings.add("root", "BAD_PATH");
   for (const name of ["tenant_id", "run_id"]) judgeId(name, inputs[name], findings);
-  findings.refuse(NAME);
+  findings.refuse(NAME, step);
   const store = new RunStore(inputs.root);
   const plan = planCommit(inputs);
   judge(store, findings);
-  findings.refuse(NAME);
-  commit(store, plan);
-  return { certificate_hash: plan.certificateHash, wal_terminal_hash: plan.terminalHash };
+  findings.refuse(NAME, step);
+  commit(store, plan, step);
+  const { tenant_id, run_id, t, replay_token } = inputs;
+  return {
+    certificate_hash: plan.certificateHash,
+    wal_terminal_hash: plan.terminalHash,
+    run_commit_record: { tenant_id, run_id, t, replay_token, status: "success", ...plan.bound },
+  };
 }
 
 export const commitRun = {
@@ -61,15 +68,27 @@ export const commitRun = {
     root: string,
     tenant_id: string,
     run_id: string,
+    t: uint64,
+    replay_token: bytes32,
     trace: bytes,
     checkpoint: bytes,
     lineage: bytes,
-    trace_tail_hash: bytes32,
-    checkpoint_merkle_root: bytes32,
-    lineage_root_hash: bytes32,
     signing_key: bytes32,
   }),
-  outputs: struct({ certificate_hash: bytes32, wal_terminal_hash: bytes32 }),
+  outputs: struct({
+    certificate_hash: bytes32,
+    wal_terminal_hash: bytes32,
+    run_commit_record: struct({
+      tenant_id: string,
+      run_id: string,
+      t: uint64,
+      replay_token: bytes32,
+      status: string,
+      trace_tail_hash: bytes32,
+      checkpoint_merkle_root: bytes32,
+      lineage_root_hash: bytes32,
+    }),
+  }),
   failure: FAILURE,
   run,
 };

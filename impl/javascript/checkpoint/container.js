@@ -46,6 +46,7 @@ export const HEADER = "checkpoint_header.cbor";
 export const LINK = "trace/link.cbor";
 export const CURSORS = "data/cursors.cbor";
 export const RNG = "rng/state.cbor";
+const INDEX = "artifacts/artifact_index.cbor";
 
 // Nineteen digits always fit into 64 bits.
 const INTEGER = "(0|[1-9][0-9]{0,18})";
@@ -121,6 +122,22 @@ export function judgeRoots(header, manifest, shards, findings) {
   for (const [name, digest] of ofManifest) {
     const stated = manifest[name];
     if (stated !== undefined && !isSame(stated, digest)) findings.add(`${MANIFEST}.${name}`, "ROOT_MISMATCH");
+  }
+}
+
+/** Adds a hash of the manifest that is not that of the artifact index, where the index is a shard (CA44). */
+export function judgeIndex(manifest, shards, findings) {
+  const index = shards.find(({ path }) => path === INDEX);
+  if (index !== undefined && !isSame(manifest.artifact_index_hash, index.sha256)) {
+    findings.add(`${MANIFEST}.artifact_index_hash`, "HASH_MISMATCH");
+  }
+}
+
+/** Adds the trace link and the artifact index that are not there to train from (requirement C55; ruling CA44). */
+export function judgeTrace(stage, shards, findings) {
+  const paths = new Set(shards.map(({ path }) => path));
+  for (const path of [LINK, INDEX]) {
+    if (stage === "train" && !paths.has(path)) findings.add(path, "MISSING_COMPONENT");
   }
 }
 

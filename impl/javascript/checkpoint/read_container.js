@@ -1,7 +1,7 @@
 /** UML_OS.Checkpoint.ReadContainer_v1: a container's header and files, all of it verified (seed 002 §II.G, §II.H). */
 import { join } from "node:path";
 import { sha256 } from "../digest.js";
-import { bytes, list, mapOf, optional, string, struct, value } from "../wire.js";
+import { bool, bytes, list, mapOf, optional, string, struct, value } from "../wire.js";
 import { isSame, readCanonical } from "./subject.js";
 import {
   HEADER,
@@ -9,7 +9,9 @@ import {
   containerNameFault,
   judgeComponents,
   judgeContents,
+  judgeIndex,
   judgeRoots,
+  judgeTrace,
   listTree,
   requiredComponents,
   restoreProfileId,
@@ -96,6 +98,7 @@ function judgeBindings({ header, headerHash, manifest }, findings) {
   const { shards } = manifest;
   if (!isSame(manifest.checkpoint_hash, headerHash)) findings.add(`${MANIFEST}.checkpoint_hash`, "HASH_MISMATCH");
   if (repeatedOf(shards.map(({ path }) => path)).size === 0) judgeRoots(header, manifest, shards, findings);
+  if (repeatedOf(shards.map(({ path }) => path)).size === 0) judgeIndex(manifest, shards, findings);
   judgePaths(shards.map(({ path }) => path), findings);
   judgePolicy(manifest, shards, findings);
 }
@@ -108,7 +111,7 @@ function restoredByDefault(stage, shards) {
 
 function run(inputs) {
   const started = performance.now();
-  const { root, name, stage, expected, shards: choice } = inputs;
+  const { root, name, stage, expected, shards: choice, verify } = inputs;
   const findings = new Findings();
   const tree = listPlace(root, name, findings);
   const base = join(root, name);
@@ -130,21 +133,31 @@ function run(inputs) {
   judgeAccountant(manifest, header, findings);
   judgeContents(contents, header, findings);
   judgeComponents(components, asked, findings);
+  judgeTrace(stage, manifest.shards, findings);
   if (choice !== undefined) judgeChoice(choice, manifest, findings);
   judgeIdentity(header, expected, findings);
   findings.refuse(NAME, header);
 
-  const files = new Map([...contents].filter(([path]) => asked.includes(path)));
   const shardBytes = manifest.shards.reduce((sum, shard) => sum + Number(shard.size_bytes), 0);
   const size = headerBytes.length + manifestBytes.length + shardBytes;
   const profileId = restoreProfileId(stage, components);
-  return { header, files, report: reportOf(header, { checkpointHash: headerHash, size, started, profileId }) };
+  const step = verify === true ? "verify" : "restore";
+  const report = reportOf(header, { checkpointHash: headerHash, step, size, started, profileId });
+  const files = new Map([...contents].filter(([path]) => asked.includes(path)));
+  return verify === true ? { report } : { report, header, files };
 }
 
 export const readContainer = {
   name: NAME,
-  inputs: struct({ root: string, name: string, stage: string, shards: optional(list(string)), expected: value }),
-  outputs: struct({ header: value, files: mapOf(bytes), report: REPORT }),
+  inputs: struct({
+    root: string,
+    name: string,
+    stage: string,
+    shards: optional(list(string)),
+    expected: value,
+    verify: optional(bool),
+  }),
+  outputs: struct({ report: REPORT, header: optional(value), files: optional(mapOf(bytes)) }),
   failure: FAILURE,
   run,
 };

@@ -87,21 +87,26 @@ export function failureOf(operator, { field_path: fieldPath, reason }, header) {
   });
 }
 
+export const TRACE_RECORD = struct({
+  schema_version: string,
+  source_hash: bytes32,
+  step: string,
+  status: string,
+  checkpoint_hash: bytes32,
+  restore_status: string,
+});
+
 export const REPORT = struct({
   status: string,
   restore_profile_id: optional(string),
   compatibility_level: string,
   checkpoint_size_bytes: uint64,
-  trace_record: struct({
-    schema_version: string,
-    source_hash: bytes32,
-    step: string,
-    status: string,
-    checkpoint_hash: bytes32,
-    restore_status: string,
-  }),
+  trace_record: TRACE_RECORD,
   restore_time_ms: uint64,
 });
+
+/** What a record says of the restore, by its step: a write had none, a verification gave nothing back (CA43). */
+const RESTORE_STATUS = { serialize: "verified", write: "not_restored", restore: "success", verify: "verified" };
 
 /** How the header's version stands to the newest that this reader knows; an older one is read through its migration. */
 function compatibilityLevel(versionText) {
@@ -110,23 +115,27 @@ function compatibilityLevel(versionText) {
   return isNewerMinor(version, NEWEST) ? "minor_newer" : "migrated";
 }
 
-/** The report on a restored header; `started` is the moment, in ms, at which the restore began. */
-export function reportOf(header, { checkpointHash, size, started, profileId }) {
+/** The record that a write or a restore leaves (seed 002 §7; requirements C48, C59). */
+export function recordOf(header, checkpointHash, step) {
   const of = (name) => fieldOf(header, name);
-  const sourceHash = sha256OfCbor(["source_run", of("tenant_id"), of("run_id"), of("manifest_hash")]);
+  return {
+    schema_version: of("checkpoint_schema_version"),
+    source_hash: sha256OfCbor(["source_run", of("tenant_id"), of("run_id"), of("manifest_hash")]),
+    step,
+    status: "success",
+    checkpoint_hash: checkpointHash,
+    restore_status: RESTORE_STATUS[step],
+  };
+}
+
+/** The report on a header; `started` is the moment, in ms, at which the restore or the verification began. */
+export function reportOf(header, { checkpointHash, step, size, started, profileId }) {
   return {
     status: "success",
     ...(profileId === undefined ? {} : { restore_profile_id: profileId }),
-    compatibility_level: compatibilityLevel(of("checkpoint_schema_version")),
+    compatibility_level: compatibilityLevel(fieldOf(header, "checkpoint_schema_version")),
     checkpoint_size_bytes: BigInt(size),
-    trace_record: {
-      schema_version: of("checkpoint_schema_version"),
-      source_hash: sourceHash,
-      step: "restore",
-      status: "success",
-      checkpoint_hash: checkpointHash,
-      restore_status: "success",
-    },
+    trace_record: recordOf(header, checkpointHash, step),
     restore_time_ms: BigInt(Math.round(performance.now() - started)),
   };
 }

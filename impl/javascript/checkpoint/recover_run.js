@@ -1,21 +1,21 @@
 /** UML_OS.Checkpoint.RecoverRun_v1: ends what a crash left open, forward or back (seed 002 §II.J; CA27). */
-import { bytes32, optional, string, struct } from "../wire.js";
+import { bytes32, optional, string, struct, uint64 } from "../wire.js";
 import { isFolder } from "./durable.js";
 import { FAILURE, Findings, failureOf } from "./reasons.js";
 import { COMMITTED, RunStore, SIGNED_LENGTH, nextRecord, recordPath, verifyPointer } from "./run_store.js";
-import { readLog } from "./wal.js";
+import { readLog, stepOf } from "./wal.js";
 
 const NAME = "UML_OS.Checkpoint.RecoverRun_v1";
 
 /**
- * What a rolled back run says, however often it is asked (requirement C39).
+ * What a rolled back run says, however often it is asked (requirement C39; ruling CA36).
  *
- * It is constant because the ROLLBACK record holds no reason: a second recovery could not repeat another one.
+ * Its reason is constant because the ROLLBACK record holds none: a second recovery could not repeat another one.
  */
-const ROLLED_BACK = {
+const rolledBack = ({ t, replay_token }) => ({
   state: "rolled_back",
-  failure: { failure_code: "CONTRACT_VIOLATION", failure_operator: NAME, reason: "MISSING_COMPONENT" },
-};
+  failure: { t, failure_code: "CONTRACT_VIOLATION", failure_operator: NAME, replay_token, reason: "MISSING_COMPONENT" },
+});
 
 /** The pointer goes first: from then on a crash leads here again. ROLLBACK comes after records that are durable. */
 function rollBack(store, log) {
@@ -25,7 +25,7 @@ function rollBack(store, log) {
     store.settle();
     store.appendRecord(log.length, nextRecord(log[0], log, "ROLLBACK", {}).framed);
   }
-  return ROLLED_BACK;
+  return rolledBack(log[0]);
 }
 
 /** A valid pointer is a commit: FINALIZE is appended, byte for byte what the commit would have written (CA28). */
@@ -41,11 +41,11 @@ function settleRun(store, log, publicKey) {
   if (log.length < SIGNED_LENGTH) {
     if (store.kind(COMMITTED) === undefined) return log.length === 0 ? { state: "empty" } : rollBack(store, log);
     // The pointer is created after all records but the last: one of them is missing.
-    throw failureOf(NAME, { field_path: recordPath(log.length), reason: "WAL_RECORD_INVALID" });
+    throw failureOf(NAME, { field_path: recordPath(log.length), reason: "WAL_RECORD_INVALID" }, stepOf(log));
   }
   const { findings, final } = verifyPointer(store, log, publicKey);
   const isFinal = log.at(-1).record_type === "FINALIZE";
-  if (isFinal || findings.first()?.reason === "SIGNATURE_INVALID") findings.refuse(NAME);
+  if (isFinal || findings.first()?.reason === "SIGNATURE_INVALID") findings.refuse(NAME, stepOf(log));
   return findings.list.length === 0 ? rollForward(store, log, final) : rollBack(store, log);
 }
 
@@ -67,7 +67,9 @@ export const recoverRun = {
   inputs: struct({ root: string, public_key: bytes32 }),
   outputs: struct({
     state: string,
-    failure: optional(struct({ failure_code: string, failure_operator: string, reason: string })),
+    failure: optional(
+      struct({ t: uint64, failure_code: string, failure_operator: string, replay_token: bytes32, reason: string }),
+    ),
   }),
   failure: FAILURE,
   run,

@@ -2,7 +2,7 @@
 import { readdirSync, unlinkSync } from "node:fs";
 import { join } from "node:path";
 import { Pairs, decode, encodeCanonical } from "../cbor.js";
-import { sha256 } from "../digest.js";
+import { sha256, sha256OfCbor } from "../digest.js";
 import { violationOf } from "../serialization/profile.js";
 import { temporaryName } from "./container.js";
 import {
@@ -15,6 +15,7 @@ import {
   syncDirectory,
   syncFile,
 } from "./durable.js";
+import { merkleRoot } from "./manifest.js";
 import { Findings } from "./reasons.js";
 import { IS_OF_TYPE, fieldOf, isSame, isSigned, signItem } from "./subject.js";
 import { FIRST_PREVIOUS_HASH, makeRecord } from "./wal.js";
@@ -37,23 +38,33 @@ export function nextRecord(owner, records, type, added) {
 /** The four records of a commit; FINALIZE is known before the pointer that binds its hash (ruling CA28). */
 export function commitRecords(owner, { trace, checkpoint, lineage }, certificateHash) {
   const records = [];
-  records.push(nextRecord(owner, records, "PREPARE", {}));
+  records.push(nextRecord(owner, records, "PREPARE", { t: owner.t, replay_token: owner.replay_token }));
   records.push(nextRecord(owner, records, "OBJECTS", { trace, checkpoint, lineage }));
   records.push(nextRecord(owner, records, "CERT_SIGNED", { certificate_hash: certificateHash }));
   records.push(nextRecord(owner, records, "FINALIZE", { certificate_hash: certificateHash }));
   return records;
 }
 
+/** The three hashes that a commit computes of its objects, each of which is one whole (ruling CA42). */
+function boundHashes([trace, checkpoint, lineage]) {
+  const shardOf = (path, content) => ({ path, sha256: sha256(content), size_bytes: BigInt(content.length) });
+  const head = sha256OfCbor(["trace_chain", []]);
+  return {
+    trace_tail_hash: sha256OfCbor(["trace_chain", [head, sha256(trace)]]),
+    checkpoint_merkle_root: merkleRoot([shardOf("checkpoint", checkpoint)]),
+    lineage_root_hash: sha256OfCbor(["lineage_root", [merkleRoot([shardOf("lineage", lineage)])]]),
+  };
+}
+
 /** What a commit of these inputs writes. */
 export function planCommit(inputs) {
   const contents = [inputs.trace, inputs.checkpoint, inputs.lineage];
   const [trace, checkpoint, lineage] = contents.map(sha256);
+  const bound = boundHashes(contents);
   const payload = {
     tenant_id: inputs.tenant_id,
     run_id: inputs.run_id,
-    trace_tail_hash: inputs.trace_tail_hash,
-    checkpoint_merkle_root: inputs.checkpoint_merkle_root,
-    lineage_root_hash: inputs.lineage_root_hash,
+    ...bound,
     trace,
     checkpoint,
     lineage,
@@ -70,7 +81,7 @@ export function planCommit(inputs) {
     certificate: certificateHash,
     wal_terminal_hash: terminalHash,
   });
-  return { contents, certificate, certificateHash, records, terminalHash, pointer };
+  return { contents, bound, certificate, certificateHash, records, terminalHash, pointer };
 }
 
 const MAX_RECORD_BYTES = 2 ** 16;
@@ -190,7 +201,6 @@ const POINTER = {
   wal_terminal_hash: "bytes32",
 };
 const OBJECTS = ["trace", "checkpoint", "lineage"];
-const ROOT_HASHES = ["trace_tail_hash", "checkpoint_merkle_root", "lineage_root_hash"];
 const MAX_CERTIFICATE_BYTES = 2 ** 16;
 
 /** The records of a log that is signed for; FINALIZE may follow. */
@@ -233,21 +243,18 @@ function readObjects(store, pointer, findings) {
   });
 }
 
-/** Adds what is wrong with the certificate: not signed, bound to another run or object, or not complete (CA41). */
-function judgeCertificate(content, pointer, log, publicKey, findings) {
+/** Adds what is wrong with the certificate: not signed, bound to another run or object, or not complete (CA41, CA42). */
+function judgeCertificate(contents, pointer, log, publicKey, findings) {
   const path = objectPath(pointer.certificate);
-  const payload = signedPayload(content, publicKey);
+  const payload = signedPayload(contents.at(-1), publicKey);
   if (payload === undefined) {
     findings.add(path, "SIGNATURE_INVALID");
     return;
   }
-  const bound = { tenant_id: log[0].tenant_id, run_id: log[0].run_id };
+  const bound = { tenant_id: log[0].tenant_id, run_id: log[0].run_id, ...boundHashes(contents) };
   for (const name of OBJECTS) bound[name] = pointer[name];
   for (const [name, held] of Object.entries(bound)) {
     if (!isSame(fieldOf(payload, name), held)) findings.add(`${path}.${name}`, "HASH_MISMATCH");
-  }
-  for (const name of ROOT_HASHES) {
-    if (!IS_OF_TYPE.bytes32(fieldOf(payload, name))) findings.add(`${path}.${name}`, "HASH_MISMATCH");
   }
 }
 
@@ -264,6 +271,6 @@ export function verifyPointer(store, log, publicKey) {
   judgeFields(pointer, log, final, findings);
   const contents = readObjects(store, pointer, findings);
   const isWhole = contents.every((content) => content !== undefined);
-  if (isWhole) judgeCertificate(contents.at(-1), pointer, log, publicKey, findings);
+  if (isWhole) judgeCertificate(contents, pointer, log, publicKey, findings);
   return { findings, final };
 }

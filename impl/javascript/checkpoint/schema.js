@@ -35,7 +35,16 @@ export function isSameMinor(version, reader) {
   return isCompatible(version, reader) && version.minor === reader.minor;
 }
 
-const field = (name, type, optional = false) => [name, { type, optional }];
+/** Whether a version is another one or stands behind it. */
+function isAtLeast(version, since) {
+  const first = ["major", "minor", "patch"].map((part) => compareDigits(version[part], since[part])).find(Boolean);
+  return (first ?? 0) >= 0;
+}
+
+const field = (name, type, optional = false, since = undefined) => [name, { type, optional, since }];
+
+/** What 1.1.0 adds is a field of the headers and the readers of 1.1.0 and above (ruling CA38). */
+const ADDED_IN_1_1 = parseVersion("1.1.0");
 
 /** Every field of the header, in the order of the seed. */
 export const HEADER_FIELDS = new Map([
@@ -63,6 +72,7 @@ export const HEADER_FIELDS = new Map([
   field("dp_accountant_state_root_hash", "bytes32", true),
   field("trace_tail_hash_at_checkpoint", "bytes32"),
   field("checkpoint_hash_prev", "bytes32", true),
+  field("source_run_hash", "bytes32", true, ADDED_IN_1_1),
 ]);
 
 export const MIGRATION_OPERATOR = "UML_OS.Checkpoint.Migrate_v1";
@@ -87,7 +97,12 @@ export function judgeHeader(header, reader, findings) {
   const version = parseVersion(fieldOf(header, "checkpoint_schema_version"));
   const acceptsUnknown = version !== undefined && reader !== undefined && isNewerMinor(version, reader);
   judgePresence(header, findings);
-  for (const [name, item] of header.entries) judgeField(name, item, acceptsUnknown, findings);
+  const isThere = (since) => [version, reader].every((held) => held !== undefined && isAtLeast(held, since));
+  for (const [name, item] of header.entries) {
+    const declared = HEADER_FIELDS.get(name);
+    const known = declared?.since === undefined || isThere(declared.since) ? declared : undefined;
+    judgeField({ name, item, known }, acceptsUnknown, findings);
+  }
   if (typeof fieldOf(header, "checkpoint_schema_version") === "string") {
     if (version === undefined) findings.add("checkpoint_schema_version", "BAD_VERSION");
     else if (reader !== undefined && !isCompatible(version, reader)) {
@@ -110,8 +125,7 @@ export function headerBytesOf(header, findings) {
   return bytes;
 }
 
-function judgeField(name, item, acceptsUnknown, findings) {
-  const known = HEADER_FIELDS.get(name);
+function judgeField({ name, item, known }, acceptsUnknown, findings) {
   const fault = itemFault(name) ?? itemFault(item, DEPTH_IN_BLOB);
   if (known === undefined && !acceptsUnknown) findings.add(name, "UNKNOWN_FIELD");
   else if (item === null) findings.add(name, "NULL_FIELD");

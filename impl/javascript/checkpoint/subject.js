@@ -3,6 +3,9 @@ import { createPrivateKey, createPublicKey, sign, verify } from "node:crypto";
 import { Pairs, decode, encodeCanonical } from "../cbor.js";
 import { violationOf } from "../serialization/profile.js";
 
+/** The first element of every blob. */
+export const BLOB_DOMAIN = "uml_os_checkpoint_v1";
+
 const MAX_UINT64 = (1n << 64n) - 1n;
 const NO_TOKEN = Buffer.alloc(32);
 

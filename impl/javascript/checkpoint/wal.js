@@ -18,7 +18,7 @@ const COMMON = {
   record_hash: "bytes32",
 };
 const ADDED = new Map([
-  ["PREPARE", {}],
+  ["PREPARE", { t: "uint64", replay_token: "bytes32" }],
   ["OBJECTS", { trace: "bytes32", checkpoint: "bytes32", lineage: "bytes32" }],
   ["CERT_SIGNED", { certificate_hash: "bytes32" }],
   ["FINALIZE", { certificate_hash: "bytes32" }],
@@ -72,11 +72,16 @@ export function readLog(store, operator) {
     const framed = store.readRecord(sequence);
     const record = framed && readRecord(framed);
     if (record === undefined || !follows(record, records)) {
-      throw failureOf(operator, { field_path: recordPath(sequence), reason: "WAL_RECORD_INVALID" });
+      throw failureOf(operator, { field_path: recordPath(sequence), reason: "WAL_RECORD_INVALID" }, stepOf(records));
     }
     records.push(record);
   }
   return records;
+}
+
+/** The step and the token of a log's run, as a header has them: its first record says them (ruling CA36). */
+export function stepOf([prepare]) {
+  return new Pairs(prepare === undefined ? [] : ["t", "replay_token"].map((name) => [name, prepare[name]]));
 }
 
 function follows(record, records) {

@@ -3,7 +3,15 @@ import { mkdirSync, renameSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { sha256 } from "../digest.js";
 import { bool, bytes, bytes32, list, mapOf, optional, string, struct, value } from "../wire.js";
-import { HEADER, MANIFEST, containerNameFault, judgeContents, judgeRoots, temporaryName } from "./container.js";
+import {
+  HEADER,
+  MANIFEST,
+  containerNameFault,
+  judgeContents,
+  judgeIndex,
+  judgeRoots,
+  temporaryName,
+} from "./container.js";
 import { isFolder, kindAt, removeTree, syncDirectory, writeNewFile } from "./durable.js";
 import { NEWEST, headerBytesOf, judgeHeader } from "./schema.js";
 import {
@@ -16,7 +24,7 @@ import {
   merkleRoot,
   sortedShards,
 } from "./manifest.js";
-import { FAILURE, Findings } from "./reasons.js";
+import { FAILURE, Findings, TRACE_RECORD, recordOf } from "./reasons.js";
 
 const NAME = "UML_OS.Checkpoint.WriteContainer_v1";
 
@@ -37,6 +45,7 @@ function judge({ root, name, header, files, manifest }, shards, findings) {
   judgeAccountant(manifest, header, findings);
   judgePolicy(manifest, shards, findings);
   judgeRoots(header, manifest, shards, findings);
+  judgeIndex(manifest, shards, findings);
   judgeContents(files, header, findings);
   if (kindAt(join(root, name)) !== undefined) findings.add("name", "TARGET_EXISTS");
 }
@@ -87,6 +96,7 @@ function run(inputs) {
     checkpoint_hash: checkpointHash,
     full_checkpoint_hash: sha256(manifestBytes),
     checkpoint_merkle_root: checkpointRoot,
+    trace_record: recordOf(header, checkpointHash, "write"),
   };
 }
 
@@ -107,7 +117,12 @@ export const writeContainer = {
       dp_accountant_manifest_hash: optional(bytes32),
     }),
   }),
-  outputs: struct({ checkpoint_hash: bytes32, full_checkpoint_hash: bytes32, checkpoint_merkle_root: bytes32 }),
+  outputs: struct({
+    checkpoint_hash: bytes32,
+    full_checkpoint_hash: bytes32,
+    checkpoint_merkle_root: bytes32,
+    trace_record: TRACE_RECORD,
+  }),
   failure: FAILURE,
   run,
 };

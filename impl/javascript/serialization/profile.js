@@ -1,12 +1,12 @@
 /**
  * The strict profile of canonical CBOR: which bytes keep it, and which items have bytes in it.
  *
- * Shortest integers and lengths, definite lengths, binary64 floats that are finite, text keys in ascending bytewise
+ * Shortest integers and lengths, definite lengths, binary64 floats with one NaN, text keys in ascending bytewise
  * order of their encodings, no tags, no simple values but false, true and null, at most MAX_DEPTH containers around
  * any item (seed 002 §II.F; requirements C06, C07, C49; rulings CA07, CA09).
  */
 import { isUtf8 } from "node:buffer";
-import { Pairs } from "../cbor.js";
+import { OtherNaN, Pairs, floatOf } from "../cbor.js";
 
 export const MAX_DEPTH = 256;
 
@@ -73,8 +73,8 @@ class Walk {
   }
 
   float(start, content, info) {
-    if (info === FLOAT64 && !Number.isFinite(this.buffer.readDoubleBE(start + 1))) {
-      throw new Violation("FLOAT_NOT_FINITE", start);
+    if (info === FLOAT64 && floatOf(this.buffer.subarray(start + 1, content)) instanceof OtherNaN) {
+      throw new Violation("NAN_NOT_CANONICAL", start);
     }
     return content;
   }
@@ -125,7 +125,8 @@ export function itemFault(item, depth = 0) {
   if (item === null || typeof item === "boolean" || item instanceof Uint8Array) return undefined;
   if (typeof item === "string") return item.isWellFormed() ? undefined : "TEXT_NOT_UTF8";
   if (typeof item === "bigint") return item > MAX_UINT64 || item < -MAX_UINT64 - 1n ? "INTEGER_RANGE" : undefined;
-  if (typeof item === "number") return Number.isFinite(item) ? undefined : "FLOAT_NOT_FINITE";
+  if (typeof item === "number") return undefined;
+  if (item instanceof OtherNaN) return "NAN_NOT_CANONICAL";
   if (Array.isArray(item)) return firstFault(item, depth);
   if (item instanceof Pairs) return pairsFault(item, depth);
   return typeof item === "symbol" ? "TOO_DEEP" : "TAG";

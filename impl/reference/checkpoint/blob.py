@@ -14,7 +14,7 @@ from impl.reference.checkpoint.container import (
     identity_faults,
 )
 from impl.reference.checkpoint.fields import Fault, is_bytes32, refuse, refuse_any
-from impl.reference.checkpoint.report import RestoreReport, Stopwatch, restore_report
+from impl.reference.checkpoint.report import RestoreReport, Step, Stopwatch, restore_report
 from impl.reference.checkpoint.schema import MAX_HEADER_BYTES, Header, checkpoint_hash_of, header_faults, limit_faults
 from impl.types import Value, bytes32
 
@@ -62,22 +62,27 @@ SERIALIZE: Final = "UML_OS.Checkpoint.Serialize_v1"
 
 @dataclass(frozen=True, slots=True)
 class SerializedCheckpoint:
-    """Hold a checkpoint in one piece, and the hash of its header."""
+    """Hold a checkpoint in one piece, the hash of its header, and the report on what was written."""
 
     checkpoint_blob: bytes
     checkpoint_hash: bytes32
+    report: RestoreReport
 
 
 def serialize(*, header: Value) -> SerializedCheckpoint:
-    """Serialize a header in canonical CBOR and attach its hash.
+    """Serialize a header in canonical CBOR, attach its hash and restore the blob in verification mode.
 
-    A header that its schema refuses fails with the first reason (seed 002 §5, §II.F; requirements C06, C08, C10;
-    ruling CA23).
+    A header that its schema refuses fails with the first reason (seed 002 §5, §6, §II.F; requirements C06, C08, C10,
+    C58, C59; rulings CA23, CA43).
     """
+    stopwatch = Stopwatch()
     refuse_any(SERIALIZE, header_faults(header), header)
     assert isinstance(header, dict)
     refuse_any(SERIALIZE, limit_faults(header), header)
-    return SerializedCheckpoint(checkpoint_blob=encode_blob(header), checkpoint_hash=checkpoint_hash_of(header))
+    checkpoint_blob, checkpoint_hash = encode_blob(header), checkpoint_hash_of(header)
+    restore(checkpoint_blob=checkpoint_blob, expected={"checkpoint_hash": checkpoint_hash}, verify=True)
+    report = restore_report(header, "serialize", len(checkpoint_blob), stopwatch.elapsed_ms())
+    return SerializedCheckpoint(checkpoint_blob, checkpoint_hash, report)
 
 
 RESTORE: Final = "UML_OS.Checkpoint.Restore_v1"
@@ -85,17 +90,17 @@ RESTORE: Final = "UML_OS.Checkpoint.Restore_v1"
 
 @dataclass(frozen=True, slots=True)
 class RestoredHeader:
-    """Hold the header as it was stored, unknown fields included, and the report."""
+    """Hold the report, and the header as it was stored, unknown fields included; a verification has no header."""
 
-    header: Value
     report: RestoreReport
+    header: Value | None = None
 
 
-def restore(*, checkpoint_blob: bytes, expected: Value) -> RestoredHeader:
-    """Verify a blob's form, schema, hash and identity, and return its header.
+def restore(*, checkpoint_blob: bytes, expected: Value, verify: bool | None = None) -> RestoredHeader:
+    """Verify a blob's form, schema, hash and identity, and return its header unless it was only to be verified.
 
     Absent keys of `expected` are not compared. Fails with the first reason that applies; a differing identity field is
-    REPLAY_DIVERGENCE (seed 002 §5, §II.I; requirements C07, C09, C11-C13; rulings CA11, CA23).
+    REPLAY_DIVERGENCE (seed 002 §5, §6, §II.I; requirements C07, C09, C11-C13, C58; rulings CA11, CA23, CA43).
     """
     stopwatch = Stopwatch()
     opened = open_blob(checkpoint_blob)
@@ -115,4 +120,6 @@ def restore(*, checkpoint_blob: bytes, expected: Value) -> RestoredHeader:
     refuse_any(RESTORE, digest_faults(expected, {"checkpoint_hash": checkpoint_hash}), header)
     refuse_any(RESTORE, chain_faults(expected, header), header)
     refuse_any(RESTORE, identity_faults(expected, header), header)
-    return RestoredHeader(header=header, report=restore_report(header, len(checkpoint_blob), stopwatch.elapsed_ms()))
+    step: Step = "verify" if verify else "restore"
+    report = restore_report(header, step, len(checkpoint_blob), stopwatch.elapsed_ms())
+    return RestoredHeader(report=report, header=None if verify else header)

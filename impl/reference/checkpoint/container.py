@@ -16,6 +16,7 @@ from impl.reference.checkpoint import disk
 from impl.reference.checkpoint.fields import (
     ACCOUNTANT,
     ACCOUNTANT_PATH,
+    ARTIFACTS_PATH,
     CURSORS_PATH,
     HEADER_PATH,
     LINK_PATH,
@@ -156,6 +157,16 @@ def _lives_in(path: str, home: str) -> bool:
     return path.startswith(home) if home.endswith("/") else path == home
 
 
+def trace_faults(stage: Stage, paths: Collection[str]) -> Iterator[Fault]:
+    """Yield a fault for the trace link and the artifact index that a container to train from has not.
+
+    The layout marks neither as optional (seed 002 §II.G, §II.I; requirement C55; ruling CA44).
+    """
+    for path in (LINK_PATH, ARTIFACTS_PATH):
+        if stage == "train" and path not in paths:
+            yield Fault(path, "MISSING_COMPONENT")
+
+
 def restored_by_default(stage: Stage, paths: Collection[str]) -> list[str]:
     """Return the shards that a stage restores unless told otherwise: all to train, the parameters to eval and infer."""
     if stage == "train":
@@ -241,6 +252,13 @@ def section_hash_faults(manifest: Header, shards: Sequence[Shard], prefix: str) 
     for name, folder in sections.items():
         if name in manifest and manifest[name] != section_manifest_hash(folder, shards):
             yield Fault(prefix + name, "ROOT_MISMATCH")
+
+
+def artifact_index_faults(manifest: Header, shards: Sequence[Shard]) -> Iterator[Fault]:
+    """Yield a fault where the index is there and is not the one that the manifest names (requirement C56; CA44)."""
+    for shard in shards:
+        if shard.path == ARTIFACTS_PATH and shard.sha256 != manifest["artifact_index_hash"]:
+            yield Fault(f"{PREFIX}artifact_index_hash", "HASH_MISMATCH")
 
 
 # Every shard may be in a folder of its own, with one folder around it.

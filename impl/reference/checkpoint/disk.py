@@ -224,6 +224,12 @@ def digest(path: Path) -> bytes:
     return hasher.digest()
 
 
+def size(path: Path) -> int:
+    """Return the size in bytes of a regular file."""
+    with _opened(path) as (_, bytes_in_file):
+        return bytes_in_file
+
+
 def _head(descriptor: int, most_bytes: int) -> bytes:
     parts: list[bytes] = []
     while most_bytes and (part := os.read(descriptor, min(CHUNK, most_bytes))):
@@ -263,11 +269,11 @@ def name_faults(name: str) -> Iterator[Fault]:
 
 
 @contextmanager
-def usable(operator: str) -> Iterator[None]:
+def usable(operator: str, header: object = None) -> Iterator[None]:
     """Refuse with BAD_PATH where the root cannot be used; any other error of the machine passes through."""
     try:
         yield
     except OSError as error:
         if error.errno not in UNUSABLE:
             raise
-        refuse(operator, [Fault("root", "BAD_PATH")])
+        refuse(operator, [Fault("root", "BAD_PATH")], header)

@@ -11,6 +11,7 @@ from impl.reference.checkpoint.container import (
     MAX_ENTRIES,
     Document,
     Stage,
+    artifact_index_faults,
     chain_faults,
     component_faults,
     content_faults,
@@ -25,6 +26,7 @@ from impl.reference.checkpoint.container import (
     restored_by_default,
     section_hash_faults,
     selection_faults,
+    trace_faults,
 )
 from impl.reference.checkpoint.disk import name_faults, root_faults, usable
 from impl.reference.checkpoint.fields import HEADER_PATH, MANIFEST_PATH, Fault, is_shard_path, refuse, refuse_any, shown
@@ -42,7 +44,7 @@ from impl.reference.checkpoint.manifest import (
     shard_of,
     shards_in,
 )
-from impl.reference.checkpoint.report import RestoreReport, Stopwatch, restore_report
+from impl.reference.checkpoint.report import RestoreReport, Step, Stopwatch, restore_report
 from impl.reference.checkpoint.schema import Header, checkpoint_hash_of, header_faults
 from impl.types import Value
 
@@ -51,21 +53,28 @@ OPERATOR: Final = "UML_OS.Checkpoint.ReadContainer_v1"
 
 @dataclass(frozen=True, slots=True)
 class RestoredContainer:
-    """Hold the header, the restored shards by path, and the report."""
+    """Hold the report, and the header with the restored shards by path; a verification has neither."""
 
-    header: Value
-    files: dict[str, bytes]
     report: RestoreReport
+    header: Value | None = None
+    files: dict[str, bytes] | None = None
 
 
 def read_container(
-    *, root: str, name: str, stage: Stage, expected: Value, shards: list[str] | None = None
+    *,
+    root: str,
+    name: str,
+    stage: Stage,
+    expected: Value,
+    shards: list[str] | None = None,
+    verify: bool | None = None,
 ) -> RestoredContainer:
     """Verify every file of a container, whatever the stage, and return the header and the shards asked for.
 
     Without `shards`, train gets all shards, eval and infer those of the model parameters; with `shards`, exactly
-    those, if the manifest's policy declares them. Fails with the first reason that applies (seed 002 §II.G-§II.I;
-    requirements C11, C12, C17-C21, C26-C34; rulings CA01, CA11, CA15, CA16, CA18, CA32).
+    those, if the manifest's policy declares them. With `verify` everything is judged and only the report returned.
+    Fails with the first reason that applies (seed 002 §II.G-§II.I, §6; requirements C11, C12, C17-C21, C26-C34, C55,
+    C56, C58; rulings CA01, CA11, CA15, CA16, CA18, CA32, CA43, CA44).
     """
     stopwatch = Stopwatch()
     refuse_any(OPERATOR, [*root_faults(root), *name_faults(name)])
@@ -89,22 +98,24 @@ def read_container(
         faults += [*_listing_faults(listed, sizes), *path_faults(listed), *policy_faults(manifest, listed)]
         # A shard is read only where its size is the listed one, so that the list bounds what is held.
         asked = shards if shards is not None else restored_by_default(stage, [shard.path for shard in listed])
-        files = _verify(folder, listed, sizes, set(asked), faults)
+        files = _verify(folder, listed, sizes, set() if verify else set(asked), faults)
         refuse_any(OPERATOR, faults, header)
 
     paths = [shard.path for shard in listed]
     components = required_components(stage, is_dp_enabled(manifest, header))
     faults = [*accountant_faults(manifest, header), *content_faults(files.small, header)]
-    faults += component_faults(components, [*asked, HEADER_PATH])
+    faults += [*component_faults(components, [*asked, HEADER_PATH]), *trace_faults(stage, paths)]
     if shards is not None:
         faults += selection_faults(shards, manifest, paths)
     faults += [*chain_faults(expected, header), *identity_faults(expected, header)]
     refuse_any(OPERATOR, faults, header)
 
-    report = restore_report(
-        header, sum(sizes.values()), stopwatch.elapsed_ms(), restore_profile_id_of(stage, components)
-    )
-    return RestoredContainer(header=header, files=files.restored, report=report)
+    profile_id = restore_profile_id_of(stage, components)
+    step: Step = "verify" if verify else "restore"
+    report = restore_report(header, step, sum(sizes.values()), stopwatch.elapsed_ms(), profile_id)
+    if verify:
+        return RestoredContainer(report)
+    return RestoredContainer(report, header, files.restored)
 
 
 def _scan(folder: Path) -> dict[str, int]:
@@ -142,6 +153,7 @@ def _binding_faults(header: Header, manifest: Manifest, listed: Sequence[Shard])
         yield Fault(f"{PREFIX}checkpoint_merkle_root", "ROOT_MISMATCH")
     yield from header_root_faults(header, listed)
     yield from section_hash_faults(manifest, listed, PREFIX)
+    yield from artifact_index_faults(manifest, listed)
 
 
 def _listing_faults(listed: Sequence[Shard], sizes: dict[str, int]) -> Iterator[Fault]:

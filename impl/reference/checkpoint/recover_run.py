@@ -1,13 +1,13 @@
 """An interrupted commit, rolled forward or back."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
 from impl.reference.checkpoint import disk, run_store, wal
 from impl.reference.checkpoint.disk import root_faults, usable
-from impl.reference.checkpoint.fields import Fault, first_fault, refuse, refuse_any
+from impl.reference.checkpoint.fields import Fault, first_fault, is_bytes32, is_uint64, refuse, refuse_any
 from impl.reference.checkpoint.report import (
     MAX_CERTIFICATE_BYTES,
     RUN_CERTIFICATE,
@@ -16,24 +16,28 @@ from impl.reference.checkpoint.report import (
 )
 from impl.reference.checkpoint.run_store import (
     Pointer,
-    missing_hashes,
+    Run,
+    committed_object,
     object_fault,
     object_path,
     read_pointer,
     run_faults,
+    run_payload,
 )
 from impl.reference.checkpoint.wal import WalRecord, record_hash_of
-from impl.types import bytes32
+from impl.types import bytes32, uint64
 
 OPERATOR: Final = "UML_OS.Checkpoint.RecoverRun_v1"
 
 
 @dataclass(frozen=True, slots=True)
 class RunFailure:
-    """Say why a run was rolled back (seed 002 §II.J)."""
+    """Say why a run was rolled back, and at which step of which replay (seed 002 §II.J, §0.Z; ruling CA36)."""
 
+    t: uint64
     failure_code: str
     failure_operator: str
+    replay_token: bytes32
     reason: str
 
 
@@ -45,8 +49,6 @@ class RecoveredRun:
     failure: RunFailure | None = None
 
 
-# Always the same words, so that a second recovery answers like the first (requirement C41).
-ROLLED_BACK: Final = RecoveredRun("rolled_back", RunFailure("CONTRACT_VIOLATION", OPERATOR, "MISSING_COMPONENT"))
 
 
 def recover_run(*, root: str, public_key: bytes32) -> RecoveredRun:
@@ -66,13 +68,13 @@ def _recover(root: Path, public_key: bytes) -> RecoveredRun:
     try:
         records = wal.read_records(root)
     except wal.InvalidRecord as invalid:
-        refuse(OPERATOR, [Fault(invalid.path, "WAL_RECORD_INVALID")])
+        refuse(OPERATOR, [Fault(invalid.path, "WAL_RECORD_INVALID")], _step(invalid.before))
     if records and records[-1].record_type == "ROLLBACK":
         _take_back(root)
-        return ROLLED_BACK
+        return _rolled_back(records)
     if disk.exists(root / run_store.NAME) and len(records) < len(wal.SEQUENCE) - 1:
         # The pointer is created after all records but the last: one of them is missing.
-        refuse(OPERATOR, [Fault(f"{wal.FOLDER}/{wal.record_name(len(records))}", "WAL_RECORD_INVALID")])
+        refuse(OPERATOR, [Fault(f"{wal.FOLDER}/{wal.record_name(len(records))}", "WAL_RECORD_INVALID")], _step(records))
     if not records:
         _remove_temporaries(root)
         return RecoveredRun("empty")
@@ -86,14 +88,29 @@ def _recover(root: Path, public_key: bytes) -> RecoveredRun:
         _remove_temporaries(root)
         return RecoveredRun("committed")
     if last == "FINALIZE" or first_fault(faults).reason == "SIGNATURE_INVALID":
-        refuse(OPERATOR, faults)
+        refuse(OPERATOR, faults, _step(records))
     # First the name by which the run is seen, then the word that it is over, then the rest.
     _withdraw(root / run_store.NAME)
     # The records that a killed writer left may not be durable: none of them may be lost when ROLLBACK is there.
     disk.sync_folder(root / wal.FOLDER)
     wal.append(root, wal.next_record(records, _following(records, "ROLLBACK")))
     _take_back(root)
-    return ROLLED_BACK
+    return _rolled_back(records)
+
+
+def _step(records: Sequence[WalRecord]) -> dict[str, object]:
+    """Return the step and the token of a log's run, as its first record says; nothing where there is none."""
+    return dict(records[0].details) if records else {}
+
+
+def _rolled_back(records: Sequence[WalRecord]) -> RecoveredRun:
+    # Always the same words, so that a second recovery answers like the first (requirement C41).
+    t, replay_token = records[0].details["t"], records[0].details["replay_token"]
+    assert is_uint64(t)
+    assert is_bytes32(replay_token)
+    return RecoveredRun(
+        "rolled_back", RunFailure(t, "CONTRACT_VIOLATION", OPERATOR, replay_token, "MISSING_COMPONENT")
+    )
 
 
 def _withdraw(committed: Path) -> None:
@@ -162,15 +179,14 @@ def _certificate_faults(root: Path, committed: Pointer, records: list[WalRecord]
     if not is_certified(certificate, public_key):
         yield Fault(path, "SIGNATURE_INVALID")
         return
-    bound = {
-        "tenant_id": records[0].tenant_id,
-        "run_id": records[0].run_id,
-        "trace": committed.trace,
-        "checkpoint": committed.checkpoint,
-        "lineage": committed.lineage,
-    }
-    for name, said in bound.items():
+    run = Run(
+        tenant_id=records[0].tenant_id,
+        run_id=records[0].run_id,
+        trace=committed_object(root, "trace", committed.trace),
+        checkpoint=committed_object(root, "checkpoint", committed.checkpoint),
+        lineage=committed_object(root, "lineage", committed.lineage),
+    )
+    # Further keys are left alone (ruling CA41).
+    for name, said in run_payload(run).items():
         if certificate.payload.get(name) != said:
             yield Fault(f"{path}.{name}", "HASH_MISMATCH")
-    for name in missing_hashes(certificate.payload):
-        yield Fault(f"{path}.{name}", "HASH_MISMATCH")

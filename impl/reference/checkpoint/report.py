@@ -88,12 +88,21 @@ def is_certified(certificate: Certificate, public_key: bytes) -> bool:
 CompatibilityLevel = Literal["exact", "minor_newer", "migrated"]
 
 SUCCESS: Final = "success"
-STEP: Final = "restore"
+
+Step = Literal["serialize", "write", "restore", "verify"]
+
+# What a record says of the restore: a write may have none, a verification gives nothing back (ruling CA43).
+RESTORE_STATUS: Final[Mapping[Step, str]] = {
+    "serialize": "verified",
+    "write": "not_restored",
+    "restore": SUCCESS,
+    "verify": "verified",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class RestoreTraceRecord:
-    """Hold the fields of run_header, iter and run_end (seed 002 §7; requirement C48)."""
+    """Hold the fields of run_header, iter and run_end (seed 002 §7; requirements C48, C59)."""
 
     schema_version: str
     source_hash: bytes32
@@ -134,23 +143,31 @@ def compatibility_level_of(header: Header) -> CompatibilityLevel:
     return "minor_newer" if version.minor > newest.minor else "migrated"
 
 
-def restore_report(
-    header: Header, checkpoint_size_bytes: int, restore_time_ms: int, restore_profile_id: str | None = None
-) -> RestoreReport:
-    """Return the report of a restore that succeeded."""
-    trace_record = RestoreTraceRecord(
+def trace_record_of(header: Header, step: Step) -> RestoreTraceRecord:
+    """Return the record that a write or a restore leaves when it succeeded (ruling CA43)."""
+    return RestoreTraceRecord(
         schema_version=str(header["checkpoint_schema_version"]),
         source_hash=source_hash_of(header),
-        step=STEP,
+        step=step,
         status=SUCCESS,
         checkpoint_hash=checkpoint_hash_of(header),
-        restore_status=SUCCESS,
+        restore_status=RESTORE_STATUS[step],
     )
+
+
+def restore_report(
+    header: Header,
+    step: Step,
+    checkpoint_size_bytes: int,
+    restore_time_ms: int,
+    restore_profile_id: str | None = None,
+) -> RestoreReport:
+    """Return the report of a restore or a verification that succeeded."""
     return RestoreReport(
         status=SUCCESS,
         compatibility_level=compatibility_level_of(header),
         checkpoint_size_bytes=checkpoint_size_bytes,
-        trace_record=trace_record,
+        trace_record=trace_record_of(header, step),
         restore_time_ms=restore_time_ms,
         restore_profile_id=restore_profile_id,
     )

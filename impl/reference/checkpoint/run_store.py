@@ -11,7 +11,8 @@ from typing import Final
 
 from impl.reference.canonical_cbor import NotCanonical, decode_canonical, encode_canonical
 from impl.reference.checkpoint import disk, wal
-from impl.reference.checkpoint.fields import Fault, Fields, FieldType, field_faults, is_bytes32, is_named_map
+from impl.reference.checkpoint.fields import Fault, Fields, FieldType, field_faults, is_named_map
+from impl.reference.checkpoint.manifest import Shard, checkpoint_merkle_root, leaf
 from impl.reference.checkpoint.report import RUN_CERTIFICATE, encode_certificate
 
 FOLDER: Final = "objects"
@@ -58,6 +59,11 @@ def object_fault(root: Path, object_hash: bytes) -> Fault | None:
     except (FileNotFoundError, disk.NotRegular):
         return Fault(path, "MISSING_COMPONENT")
     return None
+
+
+def committed_object(root: Path, name: str, object_hash: bytes) -> Shard:
+    """Return an object that is there with its content, under the name that the run has for it (ruling CA42)."""
+    return Shard(name, object_hash, disk.size(root / object_path(object_hash)))
 
 
 def remove_objects(root: Path) -> None:
@@ -138,22 +144,35 @@ def run_faults(root: Path) -> Iterator[Fault]:
             yield Fault(folder, "BAD_PATH")
 
 
-# Signed as the caller of a commit gives them: nothing else in a run says what they are.
-ROOT_HASHES: Final = ("trace_tail_hash", "checkpoint_merkle_root", "lineage_root_hash")
+def trace_tail_hash_of(trace: Shard) -> bytes:
+    """Return the tail of the chain whose one record is the trace (seed 002 §II.J; requirement C57; ruling CA42)."""
+    head = object_hash_of(encode_canonical(["trace_chain", []]))
+    return object_hash_of(encode_canonical(["trace_chain", [head, trace.sha256]]))
+
+
+def lineage_root_hash_of(lineage: Shard) -> bytes:
+    """Return the joint hash of the one object of the lineage (seed 002 §II.J; requirement C57; ruling CA42)."""
+    return object_hash_of(encode_canonical(["lineage_root", [leaf(lineage)]]))
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Name a run, the hashes that it binds and the hashes of its three objects."""
+    """Name a run, and its three objects as shards: name, hash and size in bytes."""
 
     tenant_id: str
     run_id: str
-    trace_tail_hash: bytes
-    checkpoint_merkle_root: bytes
-    lineage_root_hash: bytes
-    trace: bytes
-    checkpoint: bytes
-    lineage: bytes
+    trace: Shard
+    checkpoint: Shard
+    lineage: Shard
+
+
+def bound_hashes(run: Run) -> dict[str, bytes]:
+    """Return what a commit computes of its objects (seed 002 §II.J, step 2; requirement C57; ruling CA42)."""
+    return {
+        "trace_tail_hash": trace_tail_hash_of(run.trace),
+        "checkpoint_merkle_root": checkpoint_merkle_root([run.checkpoint]),
+        "lineage_root_hash": lineage_root_hash_of(run.lineage),
+    }
 
 
 def run_payload(run: Run) -> dict[str, object]:
@@ -161,20 +180,13 @@ def run_payload(run: Run) -> dict[str, object]:
     return {
         "tenant_id": run.tenant_id,
         "run_id": run.run_id,
-        "trace_tail_hash": run.trace_tail_hash,
-        "checkpoint_merkle_root": run.checkpoint_merkle_root,
-        "lineage_root_hash": run.lineage_root_hash,
-        "trace": run.trace,
-        "checkpoint": run.checkpoint,
-        "lineage": run.lineage,
+        **bound_hashes(run),
+        "trace": run.trace.sha256,
+        "checkpoint": run.checkpoint.sha256,
+        "lineage": run.lineage.sha256,
     }
 
 
 def encode_run_certificate(run: Run, signing_key: bytes) -> bytes:
     """Return the canonical bytes of the run's certificate, signed."""
     return encode_certificate(RUN_CERTIFICATE, run_payload(run), signing_key)
-
-
-def missing_hashes(payload: Mapping[str, object]) -> Iterator[str]:
-    """Yield the root hashes that a payload has not; keys that no commit writes are left alone (ruling CA41)."""
-    yield from (name for name in ROOT_HASHES if not is_bytes32(payload.get(name)))

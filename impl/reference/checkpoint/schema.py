@@ -79,7 +79,18 @@ OPTIONAL: Final[Mapping[str, FieldType]] = MappingProxyType(
     }
 )
 
-HEADER: Final = Fields(REQUIRED, OPTIONAL)
+# What a MINOR version adds: optional fields only (seed 002 §II.F; requirement C04; ruling CA38).
+ADDED: Final[Mapping[str, Mapping[str, FieldType]]] = MappingProxyType({"1.1.0": {"source_run_hash": "bytes32"}})
+
+
+def fields_known(version: Version | None, reader: Version | None) -> Fields:
+    """Return the fields that both a header's version and its reader's have; those of 1.0.0 where one is no version."""
+    optional = dict(OPTIONAL)
+    for text, added in ADDED.items():
+        since = parse_version(text)
+        if since and version and reader and version >= since and reader >= since:
+            optional |= added
+    return Fields(REQUIRED, optional)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +122,7 @@ def header_faults(header: object, schema_version: str = NEWEST) -> list[Fault]:
     """Return everything that is wrong with a header, seen by a reader of one schema version.
 
     Fields that the reader does not know are accepted from the same MAJOR and a newer MINOR only; another MAJOR is
-    incompatible (seed 002 §II.F, §0.K; requirements C01-C05; rulings CA10, CA13, CA14).
+    incompatible (seed 002 §II.F, §0.K; requirements C01-C05; rulings CA10, CA13, CA14, CA38).
     """
     reader = parse_version(schema_version)
     faults = list(_reader_faults(reader))
@@ -120,7 +131,7 @@ def header_faults(header: object, schema_version: str = NEWEST) -> list[Fault]:
     text = header.get("checkpoint_schema_version")
     version = parse_version(text) if is_string(text) else None
     newer = version is not None and reader is not None and _is_newer_minor(version, reader)
-    faults += field_faults(header, HEADER, unknown_allowed=newer)
+    faults += field_faults(header, fields_known(version, reader), unknown_allowed=newer)
     if is_string(text):
         faults += _version_faults(version, reader)
     return faults

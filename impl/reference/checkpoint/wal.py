@@ -11,7 +11,7 @@ from typing import Final, Literal, get_args
 
 from impl.reference.canonical_cbor import NotCanonical, decode_canonical, encode_canonical
 from impl.reference.checkpoint import disk
-from impl.reference.checkpoint.fields import is_bytes32, is_named_map, is_string, is_uint64
+from impl.reference.checkpoint.fields import CHECKS, FieldType, is_bytes32, is_named_map, is_string, is_uint64
 from impl.reference.checkpoint.manifest import crc32c
 
 RecordType = Literal["PREPARE", "OBJECTS", "CERT_SIGNED", "FINALIZE", "ROLLBACK"]
@@ -19,13 +19,13 @@ RECORD_TYPES: Final = get_args(RecordType)
 
 NO_RECORD: Final = bytes(32)
 
-# What each type says beyond the common keys, all of it 32 bytes (ruling CA29 and INTERFACES, run layout).
-DETAILS: Final[Mapping[str, tuple[str, ...]]] = {
-    "PREPARE": (),
-    "OBJECTS": ("trace", "checkpoint", "lineage"),
-    "CERT_SIGNED": ("certificate_hash",),
-    "FINALIZE": ("certificate_hash",),
-    "ROLLBACK": (),
+# What each type says beyond the common keys (rulings CA29, CA36).
+DETAILS: Final[Mapping[str, Mapping[str, FieldType]]] = {
+    "PREPARE": {"t": "uint64", "replay_token": "bytes32"},
+    "OBJECTS": {"trace": "bytes32", "checkpoint": "bytes32", "lineage": "bytes32"},
+    "CERT_SIGNED": {"certificate_hash": "bytes32"},
+    "FINALIZE": {"certificate_hash": "bytes32"},
+    "ROLLBACK": {},
 }
 
 
@@ -38,7 +38,7 @@ class WalRecord:
     wal_seq: int
     record_type: RecordType
     prev_record_hash: bytes
-    details: Mapping[str, bytes] = field(default_factory=dict)
+    details: Mapping[str, object] = field(default_factory=dict)
 
 
 def record_map(record: WalRecord) -> dict[str, object]:
@@ -96,10 +96,10 @@ def _typed(item: object) -> WalRecord | None:
     prev_record_hash = item.get("prev_record_hash")
     if not is_bytes32(prev_record_hash):
         return None
-    details: dict[str, bytes] = {}
-    for name in DETAILS[str(record_type)]:
+    details: dict[str, object] = {}
+    for name, detail_type in DETAILS[str(record_type)].items():
         detail = item.get(name)
-        if not is_bytes32(detail):
+        if not CHECKS[detail_type](detail):
             return None
         details[name] = detail
     return WalRecord(tenant_id, run_id, wal_seq, record_type, prev_record_hash, details)  # type: ignore[arg-type]
@@ -115,11 +115,12 @@ SEQUENCE: Final = ("PREPARE", "OBJECTS", "CERT_SIGNED", "FINALIZE")
 
 
 class InvalidRecord(Exception):
-    """A record, or the log around it, is corrupt; `path` is relative to the run's root."""
+    """A record, or the log around it, is corrupt; `path` is relative to the run's root, `before` stands before it."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, before: Sequence[WalRecord]) -> None:
         super().__init__(path)
         self.path = path
+        self.before = before
 
 
 def record_name(wal_seq: int) -> str:
@@ -158,12 +159,12 @@ def read_records(root: Path) -> list[WalRecord]:
     for name in _names(root):
         due = record_name(len(records))
         if name != due:
-            raise InvalidRecord(f"{FOLDER}/{due}")
+            raise InvalidRecord(f"{FOLDER}/{due}", records)
         record = _read_record(root, name)
-        if record != next_record(records, record):
-            raise InvalidRecord(f"{FOLDER}/{name}")
+        if record is None or record != next_record(records, record):
+            raise InvalidRecord(f"{FOLDER}/{name}", records)
         if not _may_follow(records, record):
-            raise InvalidRecord(f"{FOLDER}/{name}")
+            raise InvalidRecord(f"{FOLDER}/{name}", records)
         records.append(record)
     return records
 
@@ -175,15 +176,11 @@ def _names(root: Path) -> list[str]:
     return sorted(name for name in disk.names(folder) if RECORD_NAME.fullmatch(name))
 
 
-def _read_record(root: Path, name: str) -> WalRecord:
+def _read_record(root: Path, name: str) -> WalRecord | None:
     try:
-        data = disk.read(root / FOLDER / name, MAX_RECORD_BYTES)
+        return unframe(disk.read(root / FOLDER / name, MAX_RECORD_BYTES))
     except (disk.LimitExceeded, disk.NotRegular):
-        raise InvalidRecord(f"{FOLDER}/{name}") from None
-    record = unframe(data)
-    if record is None:
-        raise InvalidRecord(f"{FOLDER}/{name}")
-    return record
+        return None
 
 
 def _may_follow(records: Sequence[WalRecord], record: WalRecord) -> bool:

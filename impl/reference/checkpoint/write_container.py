@@ -6,7 +6,12 @@ from typing import Final
 
 from impl.reference.canonical_cbor import encode_canonical
 from impl.reference.checkpoint import disk
-from impl.reference.checkpoint.container import content_faults, header_root_faults, section_hash_faults
+from impl.reference.checkpoint.container import (
+    artifact_index_faults,
+    content_faults,
+    header_root_faults,
+    section_hash_faults,
+)
 from impl.reference.checkpoint.disk import name_faults, root_faults, usable
 from impl.reference.checkpoint.fields import HEADER_PATH, MANIFEST_PATH, Fault, is_shard_path, refuse_any, shown
 from impl.reference.checkpoint.manifest import (
@@ -22,6 +27,7 @@ from impl.reference.checkpoint.manifest import (
     policy_faults,
     shards_of,
 )
+from impl.reference.checkpoint.report import RestoreTraceRecord, trace_record_of
 from impl.reference.checkpoint.schema import checkpoint_hash_of, header_faults, limit_faults
 from impl.types import Value, bytes32
 
@@ -43,11 +49,12 @@ class GivenManifest:
 
 @dataclass(frozen=True, slots=True)
 class WrittenContainer:
-    """Hold the hash of the header, that of the manifest, and the root over the shards."""
+    """Hold the hash of the header, that of the manifest, the root over the shards, and the record of the write."""
 
     checkpoint_hash: bytes32
     full_checkpoint_hash: bytes32
     checkpoint_merkle_root: bytes32
+    trace_record: RestoreTraceRecord
 
 
 def write_container(
@@ -55,9 +62,9 @@ def write_container(
 ) -> WrittenContainer:
     """Write a container that does not exist yet, so that a crash leaves all of it or nothing under its name.
 
-    Everything is judged before anything is written. Fails with the first reason that applies (seed 002 §II.G;
-    requirements C14-C22; rulings CA01, CA03-CA06, CA24, CA25). An error of the disk stops the operator and deletes
-    nothing.
+    Everything is judged before anything is written. Fails with the first reason that applies (seed 002 §II.G, §7;
+    requirements C14-C22, C56, C59; rulings CA01, CA03-CA06, CA24, CA25, CA43, CA44). An error of the disk stops the
+    operator and deletes nothing.
     """
     faults = [*root_faults(root), *name_faults(name), *header_faults(header)]
     faults += [Fault(shown(path), "BAD_PATH") for path in files if not is_shard_path(path)]
@@ -73,7 +80,7 @@ def write_container(
     assert isinstance(header, dict)
     faults += [*accountant_faults(full, header), *policy_faults(full, shards), *limit_faults(header)]
     faults += [*header_root_faults(header, shards), *section_hash_faults(full, shards, f"{MANIFEST_PATH}.")]
-    faults += content_faults(files, header)
+    faults += [*artifact_index_faults(full, shards), *content_faults(files, header)]
     checkpoint_hash = checkpoint_hash_of(header)
     manifest_cbor = _encode(full, checkpoint_hash)
     if len(manifest_cbor) > MAX_MANIFEST_BYTES:
@@ -90,6 +97,7 @@ def write_container(
         checkpoint_hash=checkpoint_hash,
         full_checkpoint_hash=full_checkpoint_hash_of(manifest_cbor),
         checkpoint_merkle_root=checkpoint_merkle_root(shards),
+        trace_record=trace_record_of(header, "write"),
     )
 
 

@@ -27,7 +27,7 @@ class Encoded:
 def encode_canonical(*, item: Value) -> Encoded:
     """Encode a value as canonical CBOR.
 
-    A value outside the profile is CONTRACT_VIOLATION: an integer beyond 64 bits, a float that is not finite, a map key
+    A value outside the profile is CONTRACT_VIOLATION: an integer beyond 64 bits, another NaN than the one, a map key
     that is no text or occurs twice, a text that is not Unicode, more than 256 levels of nesting
     (seed 002 §II.F, §0.Z; requirements C06, C49; rulings CA07, CA09).
     """
@@ -50,7 +50,7 @@ Violation = Literal[
     "TAG",
     "SIMPLE_VALUE",
     "FLOAT_NOT_BINARY64",
-    "FLOAT_NOT_FINITE",
+    "NAN_NOT_CANONICAL",
     "TEXT_NOT_UTF8",
     "TOO_DEEP",
 ]
@@ -68,7 +68,7 @@ VIOLATIONS: Final[Mapping[str, Violation]] = MappingProxyType(
         "tag": "TAG",
         "simple value": "SIMPLE_VALUE",
         "float not binary64": "FLOAT_NOT_BINARY64",
-        "float not finite": "FLOAT_NOT_FINITE",
+        "another NaN": "NAN_NOT_CANONICAL",
         "text not UTF-8": "TEXT_NOT_UTF8",
         "nested too deeply": "TOO_DEEP",
     }
