@@ -5,18 +5,21 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
+from pathlib import Path
 from typing import Final, Literal, SupportsIndex
 
 from impl.arguments import Judge, shown
+from impl.library.declaration import wishes_of
 from impl.vectorized.batch.builder import Builder, Target, TrainingBatch
 from impl.vectorized.batch.collect import Limits
 from impl.vectorized.batch.flat import Flat, flatten
 from impl.vectorized.batch.front.columns import Embedder, HashEmbedder
+from impl.vectorized.batch.front.describe import Description
+from impl.vectorized.batch.front.describe import describe as described
 from impl.vectorized.batch.front.open import Progress
 from impl.vectorized.batch.front.open import open_database as opened
-from impl.vectorized.batch.front.types import ROW_TIME
+from impl.vectorized.batch.front.sqlite import FileLimits
 from impl.vectorized.batch.model import MOST, Database, Refused, judge_database
-from impl.vectorized.batch.records import SEMANTIC_TYPES
 
 _LOAD: Final = Judge("Batch.LoadDatabase")
 _BUILD: Final = Judge("Batch.Build")
@@ -26,20 +29,28 @@ _TIMES: Final = (-(2**63), 2**63 - 1)
 
 def open_database(
     file: str | os.PathLike[str],
-    declaration: Mapping[str, Mapping[str, str]] | None = None,
+    declaration: Mapping[str, Mapping[str, str]] | str | os.PathLike[str] | None = None,
     *,
+    leave_out: Iterable[str] = (),
+    dangling: Mapping[str, Mapping[str, str]] | None = None,
     embedder: Embedder | None = None,
     progress: Progress | None = None,
+    limits: FileLimits | None = None,
 ) -> Database:
     """Return the tables of a SQLite or DuckDB file, each column in its declared or obvious semantic type.
 
     `declaration` maps a table to its columns and these to a type: identifier, numerical, timestamp, boolean,
-    categorical, text or ignored, or time for the timestamp that dates the rows. Only what the file leaves in doubt has
-    to be declared. `embedder` turns texts into float16 of shape (texts, dimension); `progress` is told each table and
-    the number of its rows read so far. Every table is read once.
+    categorical, text or ignored, or time for the timestamp that dates the rows; integers are times with a unit, as in
+    time[s]: year, day, s, ms, us or ns. It may also be the YAML file that `describe_database` writes. Only what the
+    file leaves in doubt has to be declared. `leave_out` names tables that are not read. `dangling` maps a table to the
+    first columns of its keys and these to what becomes of a key that refers to no row: refuse, null or drop (its row).
 
-    Raises ContractFailure: CONTRACT_VIOLATION, UNKNOWN_TABLE, COMPOSITE_KEY, NON_FINITE, DANGLING_KEY. Source: seed 004
-    §1; contract `Batch.LoadDatabase`.
+    `embedder` turns texts into float16 of shape (texts, dimension); `progress` is told each table and the number of its
+    rows read so far; `limits` are those of a value in bytes, of all rows, and of seconds. Every table is read once, and
+    in memory a value takes nine bytes and a text is there once.
+
+    Raises ContractFailure: CONTRACT_VIOLATION, UNKNOWN_TABLE, COMPOSITE_KEY, LIMIT_EXCEEDED, NON_FINITE, DANGLING_KEY.
+    Source: seed 004 §1; contract `Batch.LoadDatabase`.
 
     >>> import sqlite3, tallystick, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -51,16 +62,53 @@ def open_database(
     >>> [(table.name, table.row_count) for table in database.tables]
     [('orders', 3)]
     """
+    path = _existing(file)
+    wishes = wishes_of(declaration, leave_out, dangling)
+    return opened(path, wishes, embedder=embedder, progress=progress, limits=_limits(limits))
+
+
+def describe_database(
+    file: str | os.PathLike[str], *, progress: Progress | None = None, limits: FileLimits | None = None
+) -> Description:
+    """Return what a SQLite or DuckDB file holds, with a guess for everything that is open, all at once.
+
+    `tallystick.batch.declaration_text` makes a declaration in YAML of it: a line for every column and key, and a `?`
+    behind every guess. Every table is read once. Raises ContractFailure CONTRACT_VIOLATION or LIMIT_EXCEEDED where the
+    file itself cannot be read. Source: contract `Batch.LoadDatabase`.
+
+    >>> import sqlite3, tallystick, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with sqlite3.connect(f"{folder}/shop.db") as connection:
+    ...         _ = connection.execute("CREATE TABLE orders (id INTEGER PRIMARY KEY, status TEXT)")
+    ...         _ = connection.executemany("INSERT INTO orders (status) VALUES (?)", [("new",), ("paid",), ("new",)])
+    ...     connection.close()
+    ...     description = tallystick.describe_database(f"{folder}/shop.db")
+    >>> description.questions()
+    ['orders.status: 2 different texts in 3 rows']
+    """
+    return described(_existing(file), progress=progress, limits=_limits(limits))
+
+
+def _existing(file: str | os.PathLike[str]) -> Path:
     path = _LOAD.path("file", file)
-    if not path.is_file():
-        raise _LOAD.failure(f"file must be an existing SQLite or DuckDB file: got {str(file)!r}, where there is none")
-    declared = _LOAD.mapping("declaration", {} if declaration is None else declaration, "a mapping of tables")
-    plain: dict[str, dict[str, str]] = {}
-    for table, columns in declared.items():
-        plain[table] = _LOAD.mapping(f"declaration[{table!r}]", columns, "a mapping of columns")
-        for column, word in plain[table].items():
-            _LOAD.choice(f"declaration[{table!r}][{column!r}]", word, (*SEMANTIC_TYPES, ROW_TIME))
-    return opened(path, plain, embedder=embedder, progress=progress)
+    try:
+        found = path.is_file()
+    except (OSError, ValueError):
+        found = False
+    if not found:
+        what = f"got {shown(str(file))}, where there is none"
+        raise _LOAD.failure(f"file must be an existing SQLite or DuckDB file: {what}")
+    return path
+
+
+def _limits(limits: FileLimits | None) -> FileLimits:
+    if limits is None:
+        return FileLimits()
+    _LOAD.instance("limits", limits, FileLimits, "limits of a file")
+    _LOAD.integer("limits.value_bytes", limits.value_bytes, 1, 2**31 - 1)
+    _LOAD.integer("limits.rows", limits.rows)
+    _LOAD.number("limits.seconds", limits.seconds, above=0)
+    return limits
 
 
 class BatchBuilder:
@@ -173,4 +221,14 @@ def _target(builder: Builder, table: str, column: str) -> Target:
         raise _BUILD.failure(what, code=refused.code) from None
 
 
-__all__ = ["BatchBuilder", "Database", "Embedder", "HashEmbedder", "TrainingBatch", "open_database"]
+__all__ = [
+    "BatchBuilder",
+    "Database",
+    "Description",
+    "Embedder",
+    "FileLimits",
+    "HashEmbedder",
+    "TrainingBatch",
+    "describe_database",
+    "open_database",
+]
