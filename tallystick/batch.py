@@ -12,6 +12,7 @@ from impl.library.batch import (
     open_database,
 )
 from impl.library.declaration import declaration_text
+from impl.library.kept_database import keep_database, open_kept_database
 from impl.vectorized.batch.adjacency import masks
 from impl.vectorized.batch.front.columns import EmbeddingTables, write_tables
 from impl.vectorized.batch.model import Column, Table
@@ -29,7 +30,9 @@ __all__ = [
     "TrainingBatch",
     "declaration_text",
     "describe_database",
+    "keep_database",
     "masks",
     "open_database",
+    "open_kept_database",
     "write_tables",
 ]

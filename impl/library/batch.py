@@ -10,6 +10,7 @@ from typing import Final, Literal, SupportsIndex
 
 from impl.arguments import Judge, shown
 from impl.library.declaration import wishes_of
+from impl.library.kept_database import keep_database, kept_from, open_kept_database, origin
 from impl.vectorized.batch.builder import Builder, Target, TrainingBatch
 from impl.vectorized.batch.collect import Limits
 from impl.vectorized.batch.flat import Flat, flatten
@@ -36,6 +37,7 @@ def open_database(
     embedder: Embedder | None = None,
     progress: Progress | None = None,
     limits: FileLimits | None = None,
+    keep: str | os.PathLike[str] | None = None,
 ) -> Database:
     """Return the tables of a SQLite or DuckDB file, each column in its declared or obvious semantic type.
 
@@ -47,7 +49,9 @@ def open_database(
 
     `embedder` turns texts into float16 of shape (texts, dimension); `progress` is told each table and the number of its
     rows read so far; `limits` are those of a value in bytes, of all rows, and of seconds. Every table is read once, and
-    in memory a value takes nine bytes and a text is there once.
+    in memory a value takes nine bytes and a text is there once. `keep` is a folder for the loaded columns: the next
+    call with the same file, declaration and embedder (its class and dimension) maps them from there, their digests
+    checked, and reads no table.
 
     Raises ContractFailure: CONTRACT_VIOLATION, UNKNOWN_TABLE, COMPOSITE_KEY, LIMIT_EXCEEDED, NON_FINITE, DANGLING_KEY.
     Source: seed 004 §1; contract `Batch.LoadDatabase`.
@@ -64,7 +68,16 @@ def open_database(
     """
     path = _existing(file)
     wishes = wishes_of(declaration, leave_out, dangling)
-    return opened(path, wishes, embedder=embedder, progress=progress, limits=_limits(limits))
+    if keep is None:
+        return opened(path, wishes, embedder=embedder, progress=progress, limits=_limits(limits))
+    folder = _LOAD.path("keep", keep)
+    made_from = origin(path, wishes, embedder or HashEmbedder())
+    kept = kept_from(folder, made_from)
+    if kept is None:
+        database = opened(path, wishes, embedder=embedder, progress=progress, limits=_limits(limits))
+        keep_database(database, folder, made_from)
+        kept = open_kept_database(folder)
+    return kept
 
 
 def describe_database(
