@@ -1,9 +1,9 @@
 """Measure opening a database of 1.3 million rows, the first and the second time: `python benchmarks/database.py`.
 
-The shop of the examples is written as a SQLite file, with a review for every tenth row. The yardstick of the first start
-is fetching the same rows from SQLite; that of the second, which maps the kept columns, is the SHA-256 of the bytes that
-it checks. Each start has a process of its own, whose peak memory is printed. With `--check` the exit status is 1
-where a promise is broken: 10 times the yardstick for the first start, 4 times and a second for the second one.
+The shop of the examples is written as a SQLite file, with a review for every tenth row. The yardstick of the first
+start is fetching the same rows from SQLite; that of the second, which maps the kept columns, is the SHA-256 of all that
+it checks. Each start has a process of its own, whose peak memory is printed. With `--check` the exit status is 1 where
+a promise is broken: 10 times the yardstick for the first start, 4 times and a second for the second one.
 """
 
 import hashlib
