@@ -10,6 +10,7 @@ from impl.library.batch import (
     TrainingBatch,
     describe_database,
     open_database,
+    split_rows,
 )
 from impl.library.declaration import declaration_text
 from impl.library.kept_database import keep_database, open_kept_database
@@ -34,5 +35,6 @@ __all__ = [
     "masks",
     "open_database",
     "open_kept_database",
+    "split_rows",
     "write_tables",
 ]

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Final, Literal, SupportsIndex
 
+import numpy as np
+
 from impl.arguments import Judge, shown
 from impl.library.declaration import wishes_of
 from impl.library.kept_database import keep_database, kept_from, open_kept_database, origin
+from impl.vectorized.batch.arrays import Indices
 from impl.vectorized.batch.builder import Builder, Target, TrainingBatch
 from impl.vectorized.batch.collect import Limits
 from impl.vectorized.batch.flat import Flat, flatten
@@ -21,6 +25,7 @@ from impl.vectorized.batch.front.open import Progress
 from impl.vectorized.batch.front.open import open_database as opened
 from impl.vectorized.batch.front.sqlite import FileLimits
 from impl.vectorized.batch.model import MOST, Database, Refused, judge_database
+from impl.vectorized.batch.variants import seeded_children, split, with_rows
 
 _LOAD: Final = Judge("Batch.LoadDatabase")
 _BUILD: Final = Judge("Batch.Build")
@@ -132,6 +137,10 @@ class BatchBuilder:
     children of each parent; None does not limit. `cutoff` is children (rows after the seed's time are no children) or
     strict (they are no parents either: nothing of the future is seen).
 
+    Two variants leave the source's rule. `children_seed` takes the children of each parent in an order that this seed
+    decides, so that `child_width` is a random choice; else they come by row number. `fixed_rows` is R of every batch,
+    for shapes that never change, and limits the rows of a sequence; else R is the largest number in the batch.
+
     Raises ContractFailure: CONTRACT_VIOLATION, UNKNOWN_TABLE, LIMIT_EXCEEDED, NON_FINITE, DANGLING_KEY,
     TARGET_TRUNCATED. Source: seed 004 §2-§3; contract `Batch.Build`.
 
@@ -159,20 +168,28 @@ class BatchBuilder:
         max_rows: SupportsIndex | None = None,
         child_width: SupportsIndex | None = None,
         cutoff: Literal["children", "strict"] = "children",
+        children_seed: SupportsIndex | None = None,
+        fixed_rows: SupportsIndex | None = None,
     ) -> None:
         _BUILD.instance("database", database, Database, "a database, as open_database returns it")
         task = _BUILD.text("table", table), _BUILD.text("column", column)
         length = _BUILD.integer("sequence_length", sequence_length, 1)
         if length > MOST:
             raise _BUILD.failure(f"sequence_length must be at most {MOST}: got {length}", code="LIMIT_EXCEEDED")
+        self._fixed_rows = _BUILD.optional("fixed_rows", fixed_rows, 1, MOST)
+        most_rows = [_BUILD.optional("max_rows", max_rows, 1, 2**32 - 1), self._fixed_rows]
         self._limits = Limits(
             length,
             _BUILD.optional("max_hops", max_hops, 0, 2**32 - 1),
-            _BUILD.optional("max_rows", max_rows, 1, 2**32 - 1),
+            min((most for most in most_rows if most is not None), default=None),
             _BUILD.optional("child_width", child_width, 0, 2**32 - 1),
             _BUILD.choice("cutoff", cutoff, _CUTOFFS) == "strict",
         )
-        self._builder = Builder(_judged(database))
+        flat = _judged(database)
+        if children_seed is not None:
+            seed = _BUILD.integer("children_seed", children_seed)
+            flat = replace(flat, keys=seeded_children(flat.keys, seed))
+        self._builder = Builder(flat)
         self._target = _target(self._builder, *task)
         if self._target.position is None:
             what = f"column must be in a sequence: got {column!r}, and every column of {table!r} is ignored"
@@ -207,10 +224,35 @@ class BatchBuilder:
             for place, time in enumerate(seen)
         ]
         try:
-            return self._builder.batch(self._target, seeds, moments, self._limits)
+            batch = self._builder.batch(self._target, seeds, moments, self._limits)
+            return batch if self._fixed_rows is None else with_rows(batch, self._fixed_rows)
         except Refused as refused:
             what = f"rows must reach at most {MOST} rows each: got more from {shown(seeds[0])} or a later one"
             raise _BUILD.failure(f"{what}; set max_rows or child_width", code=refused.code) from None
+
+
+def split_rows(
+    database: Database, table: str, shares: Sequence[float] = (0.8, 0.1, 0.1), *, by: str | None = None, seed: int = 0
+) -> list[Indices]:
+    """Return the row numbers of each share of a table: train, validation and test, as every row's hash decides.
+
+    `by` is a column of identifiers or categories that decides in place of the row number: rows of one value are in one
+    share, and a row stays in its share when others are added. `shares` are numbers above 0. Source: none; a helper.
+
+    Raises ContractFailure: CONTRACT_VIOLATION, UNKNOWN_TABLE.
+    """
+    held = {one.name: one for one in database.tables}.get(_BUILD.text("table", table))
+    if held is None:
+        raise _BUILD.failure(f"table must be in the database: got {table!r}", code="UNKNOWN_TABLE")
+    parts = tuple(_BUILD.number(f"shares[{place}]", share, above=0) for place, share in enumerate(shares))
+    if not parts:
+        raise _BUILD.failure("shares must be one number or more: got none")
+    column = None if by is None else {one.name: one for one in held.columns}.get(_BUILD.text("by", by))
+    if by is not None and (column is None or column.semantic_type not in ("identifier", "categorical")):
+        what = f"by must be a column of identifiers or categories in {table!r}: got {by!r}"
+        raise _BUILD.failure(what, code="UNKNOWN_TABLE" if column is None else "CONTRACT_VIOLATION")
+    names = np.arange(held.row_count) if column is None else column.values
+    return split(names, parts, _BUILD.integer("seed", seed))
 
 
 def _judged(database: Database) -> Flat:
@@ -244,4 +286,5 @@ __all__ = [
     "TrainingBatch",
     "describe_database",
     "open_database",
+    "split_rows",
 ]
