@@ -19,11 +19,11 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from examples.batch.shop import DECLARATION, Size, write_shop
+from impl.library.batch import open_database
 from impl.vectorized.batch import Builder, Limits, flatten
 from impl.vectorized.batch.adjacency import edges_of
 from impl.vectorized.batch.builder import TrainingBatch
 from impl.vectorized.batch.collect import lay_end_to_end
-from impl.vectorized.batch.front import open_database
 from impl.vectorized.batch.linearize import linearize
 from impl.vectorized.batch.orders import orders
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from conformance.trial.session import run_trial as run_trial
     from impl.failure import ContractFailure as ContractFailure
     from impl.library.batch import BatchBuilder as BatchBuilder
+    from impl.library.batch import describe_database as describe_database
     from impl.library.batch import open_database as open_database
     from impl.library.checkpoint import commit_run as commit_run
     from impl.library.checkpoint import read_container as read_container
@@ -41,6 +42,7 @@ __all__ = [
     "DatasetConsumer",
     "Sampler",
     "commit_run",
+    "describe_database",
     "open_database",
     "prefetched",
     "read_container",
@@ -55,7 +57,7 @@ _MODULES: Final = {
     "conformance": ["__version__"],
     "conformance.trial.session": ["run_trial"],
     "impl.failure": ["ContractFailure"],
-    "impl.library.batch": ["BatchBuilder", "open_database"],
+    "impl.library.batch": ["BatchBuilder", "describe_database", "open_database"],
     "impl.library.checkpoint": ["commit_run", "read_container", "recover_run", "write_container"],
     "impl.library.queue": ["DataProvider", "DatasetConsumer"],
     "impl.library.stream": ["ContextStream", "restore_checkpoint", "save_checkpoint"],

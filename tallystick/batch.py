@@ -1,6 +1,19 @@
 """Relational batches: databases in memory, builders of training batches, and embedders of texts."""
 
-from impl.library.batch import BatchBuilder, Database, Embedder, HashEmbedder, TrainingBatch, open_database
+from impl.library.batch import (
+    BatchBuilder,
+    Database,
+    Description,
+    Embedder,
+    FileLimits,
+    HashEmbedder,
+    TrainingBatch,
+    describe_database,
+    open_database,
+    split_rows,
+)
+from impl.library.declaration import declaration_text
+from impl.library.kept_database import keep_database, open_kept_database
 from impl.vectorized.batch.adjacency import masks
 from impl.vectorized.batch.front.columns import EmbeddingTables, write_tables
 from impl.vectorized.batch.model import Column, Table
@@ -9,12 +22,19 @@ __all__ = [
     "BatchBuilder",
     "Column",
     "Database",
+    "Description",
     "Embedder",
     "EmbeddingTables",
+    "FileLimits",
     "HashEmbedder",
     "Table",
     "TrainingBatch",
+    "declaration_text",
+    "describe_database",
+    "keep_database",
     "masks",
     "open_database",
+    "open_kept_database",
+    "split_rows",
     "write_tables",
 ]

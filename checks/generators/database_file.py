@@ -72,7 +72,24 @@ def database_file(random: Random) -> Native:
         create, words, rows = _table(random, name, keys) if random.random() < 0.8 else _undeclared(random, name)
         statements += [create, *rows]
         declaration[name] = words
-    return _file(statements, {name: words for name, words in declaration.items() if words})
+    made = _file(statements, {name: words for name, words in declaration.items() if words})
+    return {**made, "inputs": {**made["inputs"], **_wishes(random, names, statements)}}
+
+
+def _wishes(random: Random, names: list[str], statements: list[str]) -> dict[str, object]:
+    """What is left out, and policies for the keys `up`; most of them for keys that are there."""
+    wishes: dict[str, object] = {}
+    if random.random() < _WISHED:
+        wishes["leave_out"] = random.sample([*names, names[0], "nowhere"], 1)
+    keyed = [name for name in names if any(" up " in one and f"TABLE {_quoted(name)}" in one for one in statements)]
+    if keyed and random.random() < _POLICIES_GIVEN:
+        wishes["dangling"] = {name: {"up": random.choice(_POLICIES)} for name in keyed if random.random() < 0.7}
+    return wishes
+
+
+_WISHED: Final = 0.15
+_POLICIES_GIVEN: Final = 0.6
+_POLICIES: Final = ("null", "null", "drop", "drop", "refuse", "none")
 
 
 def _table(random: Random, name: str, keys: dict[str, str]) -> tuple[str, dict[str, str], list[str]]:

@@ -18,6 +18,7 @@ import click
 
 from conformance import __version__
 from conformance.cli.console import Complaint, nearest, opened_outlets, say, tell
+from conformance.cli.guests import guest, guests
 from conformance.cli.help import prepared
 from conformance.cli.progress import Interrupted
 from conformance.cli.suite_option import with_suite
@@ -52,13 +53,13 @@ class Commands(click.Group):
     """A group whose commands are modules beside this one; a module's `command` is what it offers."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """The commands in the order in which a newcomer needs them."""
-        return list(COMMANDS)
+        """The commands in the order in which a newcomer needs them, then those of the bundled suite."""
+        return [*COMMANDS, *guests()]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The command called `cmd_name`, imported now."""
         if cmd_name not in COMMANDS:
-            return None
+            return prepared(guest(cmd_name)) if cmd_name in guests() else None
         command: click.Command = import_module(f"conformance.cli.{cmd_name.replace('-', '_')}").command
         return prepared(with_suite(command))
 
@@ -66,14 +67,14 @@ class Commands(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """The command that the arguments name; fails with the names that are nearly the same."""
-        if args and args[0] not in COMMANDS and (hint := nearest(args[0], list(COMMANDS))):
+        if args and args[0] not in (known := self.list_commands(ctx)) and (hint := nearest(args[0], known)):
             ctx.fail(f"there is no command {args[0]!r}; {hint}")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands without importing any."""
         with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+            formatter.write_dl([*COMMANDS.items(), *((name, says) for name, (_, says) in guests().items())])
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})

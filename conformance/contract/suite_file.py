@@ -22,6 +22,7 @@ _KEYS: Final[Mapping[str, Mapping[str, str]]] = {
     "derive": {"reference": "text", "confirm": _LIST},
     "mutants": {"command": "text", "folder": "path", "build": "text", "seconds": "number", "traced": "text"},
     "sandbox": {"show": "paths", "hide": "paths", "programs": _LIST},
+    "commands": {},
     "run": {
         "backend": _TEXTS,
         "profile": "text",
@@ -134,6 +135,7 @@ class _Reading:
             self._run(),
         )
         self._consistent(suite)
+        self._commands()
         return suite
 
     def _is_table(self, name: str, table: Any) -> bool:
@@ -181,6 +183,14 @@ class _Reading:
                 hint = 'write modules as Python imports them: "package.module"'
                 self._add("suite", key, f"{name!r} is no module", hint)
         return tuple(own.get(key, ()))
+
+    def _commands(self) -> None:
+        """A problem for each command that `tally` could not offer; only those of the bundled suite are."""
+        for name, told in self.body.get("commands", {}).items():
+            module, colon, says = told.partition(": ") if isinstance(told, str) else ("", "", "")
+            if not (_MODULE.match(module) and colon and says and _NAME.match(name)):
+                hint = 'write NAME = "package.module: what the command does"'
+                self._add("commands", name, f"the command {name!r} has no module or no sentence", hint)
 
     def _run(self) -> dict[str, Setting]:
         found: dict[str, Setting] = {}

@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from difflib import get_close_matches
+from pathlib import Path
 from typing import Final, Literal, SupportsIndex
 
+import numpy as np
+
 from impl.arguments import Judge, shown
+from impl.library.declaration import wishes_of
+from impl.library.kept_database import keep_database, kept_from, open_kept_database, origin
+from impl.vectorized.batch.arrays import Indices
 from impl.vectorized.batch.builder import Builder, Target, TrainingBatch
 from impl.vectorized.batch.collect import Limits
 from impl.vectorized.batch.flat import Flat, flatten
 from impl.vectorized.batch.front.columns import Embedder, HashEmbedder
+from impl.vectorized.batch.front.describe import Description
+from impl.vectorized.batch.front.describe import describe as described
 from impl.vectorized.batch.front.open import Progress
 from impl.vectorized.batch.front.open import open_database as opened
-from impl.vectorized.batch.front.types import ROW_TIME
+from impl.vectorized.batch.front.sqlite import FileLimits
 from impl.vectorized.batch.model import MOST, Database, Refused, judge_database
-from impl.vectorized.batch.records import SEMANTIC_TYPES
+from impl.vectorized.batch.variants import seeded_children, split, with_rows
 
 _LOAD: Final = Judge("Batch.LoadDatabase")
 _BUILD: Final = Judge("Batch.Build")
@@ -26,20 +35,31 @@ _TIMES: Final = (-(2**63), 2**63 - 1)
 
 def open_database(
     file: str | os.PathLike[str],
-    declaration: Mapping[str, Mapping[str, str]] | None = None,
+    declaration: Mapping[str, Mapping[str, str]] | str | os.PathLike[str] | None = None,
     *,
+    leave_out: Iterable[str] = (),
+    dangling: Mapping[str, Mapping[str, str]] | None = None,
     embedder: Embedder | None = None,
     progress: Progress | None = None,
+    limits: FileLimits | None = None,
+    keep: str | os.PathLike[str] | None = None,
 ) -> Database:
     """Return the tables of a SQLite or DuckDB file, each column in its declared or obvious semantic type.
 
     `declaration` maps a table to its columns and these to a type: identifier, numerical, timestamp, boolean,
-    categorical, text or ignored, or time for the timestamp that dates the rows. Only what the file leaves in doubt has
-    to be declared. `embedder` turns texts into float16 of shape (texts, dimension); `progress` is told each table and
-    the number of its rows read so far. Every table is read once.
+    categorical, text or ignored, or time for the timestamp that dates the rows; integers are times with a unit, as in
+    time[s]: year, day, s, ms, us or ns. It may also be the YAML file that `describe_database` writes. Only what the
+    file leaves in doubt has to be declared. `leave_out` names tables that are not read. `dangling` maps a table to the
+    first columns of its keys and these to what becomes of a key that refers to no row: refuse, null or drop (its row).
 
-    Raises ContractFailure: CONTRACT_VIOLATION, UNKNOWN_TABLE, COMPOSITE_KEY, NON_FINITE, DANGLING_KEY. Source: seed 004
-    §1; contract `Batch.LoadDatabase`.
+    `embedder` turns texts into float16 of shape (texts, dimension); `progress` is told each table and the number of its
+    rows read so far; `limits` are those of a value in bytes, of all rows, and of seconds. Every table is read once, and
+    in memory a value takes nine bytes and a text is there once. `keep` is a folder for the loaded columns: the next
+    call with the same file, declaration and embedder (its class and dimension) maps them from there, their digests
+    checked, and reads no table.
+
+    Raises ContractFailure: CONTRACT_VIOLATION, UNKNOWN_TABLE, COMPOSITE_KEY, LIMIT_EXCEEDED, NON_FINITE, DANGLING_KEY.
+    Source: seed 004 §1; contract `Batch.LoadDatabase`.
 
     >>> import sqlite3, tallystick, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -51,16 +71,62 @@ def open_database(
     >>> [(table.name, table.row_count) for table in database.tables]
     [('orders', 3)]
     """
+    path = _existing(file)
+    wishes = wishes_of(declaration, leave_out, dangling)
+    if keep is None:
+        return opened(path, wishes, embedder=embedder, progress=progress, limits=_limits(limits))
+    folder = _LOAD.path("keep", keep)
+    made_from = origin(path, wishes, embedder or HashEmbedder())
+    kept = kept_from(folder, made_from)
+    if kept is None:
+        database = opened(path, wishes, embedder=embedder, progress=progress, limits=_limits(limits))
+        keep_database(database, folder, made_from)
+        kept = open_kept_database(folder)
+    return kept
+
+
+def describe_database(
+    file: str | os.PathLike[str], *, progress: Progress | None = None, limits: FileLimits | None = None
+) -> Description:
+    """Return what a SQLite or DuckDB file holds, with a guess for everything that is open, all at once.
+
+    `tallystick.batch.declaration_text` makes a declaration in YAML of it: a line for every column and key, and a `?`
+    behind every guess. Every table is read once. Raises ContractFailure CONTRACT_VIOLATION or LIMIT_EXCEEDED where the
+    file itself cannot be read. Source: contract `Batch.LoadDatabase`.
+
+    >>> import sqlite3, tallystick, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with sqlite3.connect(f"{folder}/shop.db") as connection:
+    ...         _ = connection.execute("CREATE TABLE orders (id INTEGER PRIMARY KEY, status TEXT)")
+    ...         _ = connection.executemany("INSERT INTO orders (status) VALUES (?)", [("new",), ("paid",), ("new",)])
+    ...     connection.close()
+    ...     description = tallystick.describe_database(f"{folder}/shop.db")
+    >>> description.questions()
+    ['orders.status: 2 different texts in 3 rows']
+    """
+    return described(_existing(file), progress=progress, limits=_limits(limits))
+
+
+def _existing(file: str | os.PathLike[str]) -> Path:
     path = _LOAD.path("file", file)
-    if not path.is_file():
-        raise _LOAD.failure(f"file must be an existing SQLite or DuckDB file: got {str(file)!r}, where there is none")
-    declared = _LOAD.mapping("declaration", {} if declaration is None else declaration, "a mapping of tables")
-    plain: dict[str, dict[str, str]] = {}
-    for table, columns in declared.items():
-        plain[table] = _LOAD.mapping(f"declaration[{table!r}]", columns, "a mapping of columns")
-        for column, word in plain[table].items():
-            _LOAD.choice(f"declaration[{table!r}][{column!r}]", word, (*SEMANTIC_TYPES, ROW_TIME))
-    return opened(path, plain, embedder=embedder, progress=progress)
+    try:
+        found = path.is_file()
+    except (OSError, ValueError):
+        found = False
+    if not found:
+        what = f"got {shown(str(file))}, where there is none"
+        raise _LOAD.failure(f"file must be an existing SQLite or DuckDB file: {what}")
+    return path
+
+
+def _limits(limits: FileLimits | None) -> FileLimits:
+    if limits is None:
+        return FileLimits()
+    _LOAD.instance("limits", limits, FileLimits, "limits of a file")
+    _LOAD.integer("limits.value_bytes", limits.value_bytes, 1, 2**31 - 1)
+    _LOAD.integer("limits.rows", limits.rows)
+    _LOAD.number("limits.seconds", limits.seconds, above=0)
+    return limits
 
 
 class BatchBuilder:
@@ -70,6 +136,10 @@ class BatchBuilder:
     to 65,536; it goes up to `max_hops` keys away from its seed, over at most `max_rows` rows and at most `child_width`
     children of each parent; None does not limit. `cutoff` is children (rows after the seed's time are no children) or
     strict (they are no parents either: nothing of the future is seen).
+
+    Two variants leave the source's rule. `children_seed` takes the children of each parent in an order that this seed
+    decides, so that `child_width` is a random choice; else they come by row number. `fixed_rows` is R of every batch,
+    for shapes that never change, and limits the rows of a sequence; else R is the largest number in the batch.
 
     Raises ContractFailure: CONTRACT_VIOLATION, UNKNOWN_TABLE, LIMIT_EXCEEDED, NON_FINITE, DANGLING_KEY,
     TARGET_TRUNCATED. Source: seed 004 §2-§3; contract `Batch.Build`.
@@ -98,20 +168,28 @@ class BatchBuilder:
         max_rows: SupportsIndex | None = None,
         child_width: SupportsIndex | None = None,
         cutoff: Literal["children", "strict"] = "children",
+        children_seed: SupportsIndex | None = None,
+        fixed_rows: SupportsIndex | None = None,
     ) -> None:
         _BUILD.instance("database", database, Database, "a database, as open_database returns it")
         task = _BUILD.text("table", table), _BUILD.text("column", column)
         length = _BUILD.integer("sequence_length", sequence_length, 1)
         if length > MOST:
             raise _BUILD.failure(f"sequence_length must be at most {MOST}: got {length}", code="LIMIT_EXCEEDED")
+        self._fixed_rows = _BUILD.optional("fixed_rows", fixed_rows, 1, MOST)
+        most_rows = [_BUILD.optional("max_rows", max_rows, 1, 2**32 - 1), self._fixed_rows]
         self._limits = Limits(
             length,
             _BUILD.optional("max_hops", max_hops, 0, 2**32 - 1),
-            _BUILD.optional("max_rows", max_rows, 1, 2**32 - 1),
+            min((most for most in most_rows if most is not None), default=None),
             _BUILD.optional("child_width", child_width, 0, 2**32 - 1),
             _BUILD.choice("cutoff", cutoff, _CUTOFFS) == "strict",
         )
-        self._builder = Builder(_judged(database))
+        flat = _judged(database)
+        if children_seed is not None:
+            seed = _BUILD.integer("children_seed", children_seed)
+            flat = replace(flat, keys=seeded_children(flat.keys, seed))
+        self._builder = Builder(flat)
         self._target = _target(self._builder, *task)
         if self._target.position is None:
             what = f"column must be in a sequence: got {column!r}, and every column of {table!r} is ignored"
@@ -146,10 +224,35 @@ class BatchBuilder:
             for place, time in enumerate(seen)
         ]
         try:
-            return self._builder.batch(self._target, seeds, moments, self._limits)
+            batch = self._builder.batch(self._target, seeds, moments, self._limits)
+            return batch if self._fixed_rows is None else with_rows(batch, self._fixed_rows)
         except Refused as refused:
             what = f"rows must reach at most {MOST} rows each: got more from {shown(seeds[0])} or a later one"
             raise _BUILD.failure(f"{what}; set max_rows or child_width", code=refused.code) from None
+
+
+def split_rows(
+    database: Database, table: str, shares: Sequence[float] = (0.8, 0.1, 0.1), *, by: str | None = None, seed: int = 0
+) -> list[Indices]:
+    """Return the row numbers of each share of a table: train, validation and test, as every row's hash decides.
+
+    `by` is a column of identifiers or categories that decides in place of the row number: rows of one value are in one
+    share, and a row stays in its share when others are added. `shares` are numbers above 0. Source: none; a helper.
+
+    Raises ContractFailure: CONTRACT_VIOLATION, UNKNOWN_TABLE.
+    """
+    held = {one.name: one for one in database.tables}.get(_BUILD.text("table", table))
+    if held is None:
+        raise _BUILD.failure(f"table must be in the database: got {table!r}", code="UNKNOWN_TABLE")
+    parts = tuple(_BUILD.number(f"shares[{place}]", share, above=0) for place, share in enumerate(shares))
+    if not parts:
+        raise _BUILD.failure("shares must be one number or more: got none")
+    column = None if by is None else {one.name: one for one in held.columns}.get(_BUILD.text("by", by))
+    if by is not None and (column is None or column.semantic_type not in ("identifier", "categorical")):
+        what = f"by must be a column of identifiers or categories in {table!r}: got {by!r}"
+        raise _BUILD.failure(what, code="UNKNOWN_TABLE" if column is None else "CONTRACT_VIOLATION")
+    names = np.arange(held.row_count) if column is None else column.values
+    return split(names, parts, _BUILD.integer("seed", seed))
 
 
 def _judged(database: Database) -> Flat:
@@ -173,4 +276,15 @@ def _target(builder: Builder, table: str, column: str) -> Target:
         raise _BUILD.failure(what, code=refused.code) from None
 
 
-__all__ = ["BatchBuilder", "Database", "Embedder", "HashEmbedder", "TrainingBatch", "open_database"]
+__all__ = [
+    "BatchBuilder",
+    "Database",
+    "Description",
+    "Embedder",
+    "FileLimits",
+    "HashEmbedder",
+    "TrainingBatch",
+    "describe_database",
+    "open_database",
+    "split_rows",
+]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import closing
 from functools import cache
 from hashlib import shake_256
@@ -16,7 +16,7 @@ import pytest
 
 from checks.generators.database_tables import full_files
 from impl.failure import ContractFailure
-from impl.reference.batch.load import columns, load_database, source, sqlite_source
+from impl.reference.batch.load import columns, declaration, keys, load_database, source, sqlite_source
 
 
 @cache
@@ -63,9 +63,8 @@ def nulls_last(value: Any) -> tuple[int, Any]:
     return (9, 0) if value is None else storage_key(value)
 
 
-def numbered_trimmed(table: source.SourceTable, place: int) -> Mapping[Any, int]:
-    values = [value.strip() if isinstance(value, str) else value for value in table.values(place)]
-    return {value: row for row, value in enumerate(values) if value is not None}
+def trimmed(values: Iterable[Any]) -> source.Exact:
+    return source.exact(value.strip() if isinstance(value, str) else value for value in values)
 
 
 storage_key, hashed = source.storage_key, shake_256
@@ -78,12 +77,12 @@ storage_key, hashed = source.storage_key, shake_256
         (sqlite_source, "COLUMNS", sqlite_source.COLUMNS.replace("ORDER BY cid", "ORDER BY hidden, cid")),
         (sqlite_source, "TABLES", sqlite_source.TABLES.replace("type = 'table'", "type IN ('table', 'view')")),
         (load_database, "identifiers", counted_nulls),
-        (load_database, "row_numbers", numbered_trimmed),
+        (keys, "exact", trimmed),
         (source, "storage_key", nulls_last),
         (columns, "shake_256", lambda text: hashed(text.replace(b"\0cd", b""))),
         (columns, "shake_256", lambda text: hashed(text.replace(b"\xef\xbb\xbf", b""))),
         (columns, "shake_256", lambda text: hashed(text[:4096])),
-        (columns, "LEAST_REPEATS", 9),
+        (declaration, "LEAST_REPEATS", 9),
     ],
     ids=[
         *("generated", "generated-last", "views", "null-identifiers", "keys", "null-order", "nul", "mark", "long"),

@@ -22,8 +22,8 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "tallystick"
 NAMES = (
     "BatchBuilder", "ContextStream", "ContractFailure", "Cursor", "DataProvider", "DatasetConsumer", "Sampler",
-    "commit_run", "open_database", "prefetched", "read_container", "recover_run", "restore_checkpoint", "run_trial",
-    "save_checkpoint", "write_container",
+    "commit_run", "describe_database", "open_database", "prefetched", "read_container", "recover_run",
+    "restore_checkpoint", "run_trial", "save_checkpoint", "write_container",
 )  # fmt: skip
 FAMILIES = ("batch", "checkpoint", "queue", "stream", "telemetry")
 FASTEST = 0.030  # seconds

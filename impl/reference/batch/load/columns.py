@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, timezone
 from hashlib import shake_256
 from math import fsum, isfinite, sqrt
-from typing import Final, Protocol, get_args
+from typing import Final, Protocol
 
-from impl.reference.batch.database import SemanticType
-from impl.reference.batch.load.source import Kind, SourceTable, Stored, refusal
+from impl.reference.batch.load.source import Kind, Stored, refusal
 
 FORM: Final = re.compile(
     r"(\d{4})-(\d{2})-(\d{2})"
@@ -110,104 +109,6 @@ class HashEmbedder:
         return struct.pack(f"<{self.dimension}e", *((word >> 5) / 1024 - 1 for word in words))
 
 
-Declaration = Mapping[str, Mapping[str, str]]
-
-# What a declaration may say: a semantic type, or `time` for the timestamp that dates the table's rows.
-TIME: Final = "time"
-WORDS: Final = frozenset((*get_args(SemanticType), TIME))
-MOST_CATEGORIES: Final = 100
-LEAST_REPEATS: Final = 10
-
-
-def check_declaration(tables: Sequence[SourceTable], declaration: Declaration) -> None:
-    """Refuse a declaration of what does not exist (UNKNOWN_TABLE), or with other words (CONTRACT_VIOLATION)."""
-    held = {table.name: {column.name for column in table.columns} for table in tables}
-    for table, columns in declaration.items():
-        if table not in held:
-            raise refusal("UNKNOWN_TABLE", f"the declaration names a table {table!r}")
-        for column in columns:
-            if column not in held[table]:
-                raise refusal("UNKNOWN_TABLE", f"the declaration names a column {column!r} of table {table!r}")
-    for table, columns in declaration.items():
-        for column, word in columns.items():
-            if word not in WORDS:
-                raise refusal("CONTRACT_VIOLATION", f"{table}.{column}: {word!r} is none of {sorted(WORDS)}")
-
-
-def resolve_types(table: SourceTable, declared: Mapping[str, str]) -> list[SemanticType]:
-    """Return the semantic type of each column; CONTRACT_VIOLATION where it is in doubt."""
-    types: list[SemanticType] = []
-    for place, column in enumerate(table.columns):
-        word = declared.get(column.name)
-        if word is None:
-            found = obvious_type(table, place)
-            if found is None:
-                raise refusal("CONTRACT_VIOLATION", f"{table.name}.{column.name}: the semantic type must be declared")
-            types.append(found)
-        else:
-            types.append("timestamp" if word == TIME else semantic_type(word))
-    return types
-
-
-def semantic_type(word: str) -> SemanticType:
-    """Return a checked word as a semantic type."""
-    return next(kind for kind in get_args(SemanticType) if kind == word)
-
-
-def time_column(table: SourceTable, types: Sequence[SemanticType], declared: Mapping[str, str]) -> str | None:
-    """Return the column that dates the rows: the one declared `time`, else the only timestamp.
-
-    Several declared, or several timestamps and none declared, are CONTRACT_VIOLATION.
-    """
-    named = [column.name for column in table.columns if declared.get(column.name) == TIME]
-    pairs = zip(table.columns, types, strict=True)
-    stamps = named or [column.name for column, kind in pairs if kind == "timestamp"]
-    if len(stamps) > 1:
-        raise refusal("CONTRACT_VIOLATION", f"{table.name}: which of {stamps} dates the rows must be declared")
-    return stamps[0] if stamps else None
-
-
-def obvious_type(table: SourceTable, place: int) -> SemanticType | None:
-    """Return the type of a column without a declaration, None where it is in doubt."""
-    column = table.columns[place]
-    keys = {table.place(name) for key in table.foreign_keys for name in key.columns}
-    if column.name in table.primary_key or place in keys:
-        return "identifier"
-    values = [value for value in table.values(place) if value is not None]
-    match column.kind:
-        case "boolean":
-            return "boolean"
-        case "microseconds":
-            return "timestamp"
-        case "real" | "numeric":
-            return "numerical"
-        case "enum":
-            return "categorical"
-        case "integer":
-            # Nothing but 0 and 1 may as well be a boolean.
-            return None if values and set(values) <= {0, 1} else "numerical"
-        case "temporal":
-            return "timestamp" if are_times(values) else None
-        case "text":
-            return "timestamp" if are_times(values) else obvious_text(values)
-    return None
-
-
-def are_times(values: Sequence[Stored]) -> bool:
-    """Return whether there are values and all are dates or times in ISO 8601."""
-    return bool(values) and all(isinstance(value, str) and parse_time(value) is not None for value in values)
-
-
-def obvious_text(values: Sequence[Stored]) -> SemanticType | None:
-    """Return whether texts are categories, few and often repeated, or prose, mostly different and of several words."""
-    distinct = len(set(values))
-    if 0 < distinct <= MOST_CATEGORIES and len(values) >= LEAST_REPEATS * distinct:
-        return "categorical"
-    if 2 * distinct > len(values) and any(isinstance(value, str) and " " in value.strip() for value in values):
-        return "text"
-    return None
-
-
 MIN_INT64, MAX_INT64 = -(2**63), 2**63 - 1
 
 
@@ -250,13 +151,30 @@ def numbers(values: Sequence[Stored], column: str) -> list[float]:
     return [0.0 if value is None else float(value) for value in values]
 
 
-def times(values: Sequence[Stored], column: str) -> list[int]:
-    """Return microseconds UTC, 0 at a NULL: texts in ISO 8601, or integers that are microseconds already."""
-    found = [parse_time(value) if isinstance(value, str) else value for value in values]
+def times(values: Sequence[Stored], unit: str | None, column: str) -> list[int]:
+    """Return microseconds UTC, 0 at a NULL: texts in ISO 8601, or integers that count a unit since 1970."""
+    found = [time_of(value, unit) for value in values]
     for value, micros in zip(values, found, strict=True):
         if value is not None and not (isinstance(micros, int) and MIN_INT64 <= micros <= MAX_INT64):
             raise refusal("CONTRACT_VIOLATION", f"{column}: {value!r} is no time")
     return [time if isinstance(time, int) else 0 for time in found]
+
+
+def time_of(value: Stored, unit: str | None) -> int | None:
+    """Return the microseconds of a stored time, None where it is none: a text has no unit, an integer must have one."""
+    if isinstance(value, str):
+        return parse_time(value) if unit is None else None
+    if not isinstance(value, int) or unit is None:
+        return None
+    if unit == "year":
+        return parse_time(f"{value:04}-01-01") if 1 <= value <= 9999 else None
+    return value // 1000 if unit == "ns" else value * MICROSECONDS[unit]
+
+
+# What an integer may count: these since 1970-01-01 00:00 UTC, or nanoseconds, of which whole microseconds are kept, or
+# years of the calendar, each of which is its first moment.
+MICROSECONDS: Final = {"day": 86_400_000_000, "s": 1_000_000, "ms": 1_000, "us": 1}
+UNITS: Final = ("year", *MICROSECONDS, "ns")
 
 
 def flags(values: Sequence[Stored], column: str) -> list[bool]:

@@ -1,10 +1,23 @@
 """Tables of a DuckDB file, where the optional package is installed."""
 
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
-from impl.reference.batch.load.source import Kind, SourceColumn, SourceKey, SourceTable, order_key, refusal
+from impl.reference.batch.load.source import (
+    Exact,
+    Kind,
+    Link,
+    SourceColumn,
+    SourceKey,
+    SourceTable,
+    Stored,
+    exact,
+    order_key,
+    refusal,
+)
 from impl.reference.batch.load.sqlite_source import quoted
 
 TABLES: Final = """
@@ -23,24 +36,64 @@ CONSTRAINTS: Final = """
 INTEGERS: Final = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
 
 
-def read_duckdb(file: Path) -> list[SourceTable]:
-    """Return the tables of a DuckDB file; CONTRACT_VIOLATION where DuckDB cannot read it or is not installed."""
+class DuckdbSource:
+    """An open DuckDB file."""
+
+    def __init__(self, connection: Any) -> None:
+        self._connection = connection
+        names = [name for (name,) in connection.execute(TABLES).fetchall()]
+        self.tables: Sequence[SourceTable] = [read_schema(connection, name) for name in names]
+
+    def rows(self, table: SourceTable, looked_at: Sequence[bool]) -> list[tuple[Stored, ...]]:
+        """Return the rows of a table by its primary key, else by rowid."""
+        types = dict(self._connection.execute(COLUMNS, [table.name]).fetchall())
+        select = ", ".join(
+            expression(column.name, column.kind, types[column.name])
+            if looked
+            else f"CASE WHEN {quoted(column.name)} IS NOT NULL THEN 0 END"
+            for column, looked in zip(table.columns, looked_at, strict=True)
+        )
+        rows = self._connection.execute(f"SELECT rowid, {select} FROM {quoted(table.name)}").fetchall()  # noqa: S608
+        in_key = [table.place(name) for name in table.primary_key]
+        rows.sort(key=lambda row: order_key([*(row[1 + place] for place in in_key), row[0]]))
+        return [tuple(row[1:]) for row in rows]
+
+    def pairs(self, link: Link) -> dict[Exact, Exact]:
+        """Return the values that a key refers to: DuckDB holds keys to what they refer to, value by value."""
+        referred = {tuple(row): exact(row) for row in self._values(link.other, link.referred)}
+        return {
+            exact(row): referred[tuple(row)]
+            for row in self._values(link.table, link.places)
+            if None not in row and tuple(row) in referred
+        }
+
+    def repeats(self, link: Link) -> bool:
+        """Return whether the columns that a key refers to hold values twice."""
+        whole = [row for row in self._values(link.other, link.referred) if None not in row]
+        return len(set(whole)) < len(whole)
+
+    def _values(self, name: str, places: Sequence[int]) -> list[tuple[Stored, ...]]:
+        table = next(table for table in self.tables if table.name == name)
+        rows = self.rows(table, [place in places for place in range(len(table.columns))])
+        return [tuple(row[place] for place in places) for row in rows]
+
+
+@contextmanager
+def open_duckdb(file: Path) -> Iterator[DuckdbSource]:
+    """Give an open DuckDB file; CONTRACT_VIOLATION where DuckDB cannot read it or is not installed."""
     try:
         duckdb: Any = import_module("duckdb")
     except ImportError as reason:
         raise refusal("CONTRACT_VIOLATION", "a DuckDB file needs the package duckdb") from reason
     try:
-        with duckdb.connect(str(file), read_only=True) as connection:
-            names = [name for (name,) in connection.execute(TABLES).fetchall()]
-            return [read_table(connection, name) for name in names]
+        with duckdb.connect(str(file), read_only=True, config={"enable_external_access": "false"}) as connection:
+            yield DuckdbSource(connection)
     except duckdb.Error as reason:
         raise refusal("CONTRACT_VIOLATION", f"{file.name}: {reason}") from reason
 
 
-def read_table(connection: Any, name: str) -> SourceTable:
-    """Return one table with its rows by primary key, else by rowid."""
-    described = [(column, kind_of(declared), declared) for column, declared in
-                 connection.execute(COLUMNS, [name]).fetchall()]  # fmt: skip
+def read_schema(connection: Any, name: str) -> SourceTable:
+    """Return one table without its rows."""
     primary_key: tuple[str, ...] = ()
     keys: list[SourceKey] = []
     for kind, columns, table, referred in connection.execute(CONSTRAINTS, [name]).fetchall():
@@ -48,16 +101,12 @@ def read_table(connection: Any, name: str) -> SourceTable:
             primary_key = tuple(columns)
         if kind == "FOREIGN KEY":
             keys.append(SourceKey(tuple(columns), table, tuple(referred)))
-    select = ", ".join(expression(column, kind, declared) for column, kind, declared in described)
-    rows = connection.execute(f"SELECT rowid, {select} FROM {quoted(name)}").fetchall()  # noqa: S608
-    places = [[column for column, _, _ in described].index(column) for column in primary_key]
-    rows.sort(key=lambda row: order_key([*(row[1 + place] for place in places), row[0]]))
+    described = connection.execute(COLUMNS, [name]).fetchall()
     return SourceTable(
         name=name,
-        columns=tuple(SourceColumn(column, kind) for column, kind, _ in described),
+        columns=tuple(SourceColumn(column, kind_of(declared)) for column, declared in described),
         primary_key=primary_key,
         foreign_keys=tuple(keys),
-        rows=tuple(row[1:] for row in rows),
     )
 
 

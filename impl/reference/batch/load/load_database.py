@@ -2,104 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
-from impl.reference.batch.database import DTYPES, Column, Database, ForeignKey, SemanticType, Table
+from impl.reference.batch.database import DTYPES, Column, Database, SemanticType, Table
 from impl.reference.batch.load.columns import (
-    Declaration,
     Embedder,
     HashEmbedder,
     categories_of,
-    check_declaration,
     check_kind,
     flags,
     identifiers,
     numbers,
-    resolve_types,
     statistics_of,
     texts,
-    time_column,
     times,
 )
-from impl.reference.batch.load.duckdb_source import read_duckdb
-from impl.reference.batch.load.source import SourceKey, SourceTable, Stored, fold, refusal
-from impl.reference.batch.load.sqlite_source import read_sqlite
+from impl.reference.batch.load.declaration import Declaration, check_declaration, resolve_types, time_column, unit_of
+from impl.reference.batch.load.duckdb_source import open_duckdb
+from impl.reference.batch.load.keys import check_policies, links_of, resolve_keys, targets_of, without_dropped
+from impl.reference.batch.load.source import Kind, Link, Source, SourceTable, Stored, refusal
+from impl.reference.batch.load.sqlite_source import open_sqlite
 from impl.reference.batch.tensors import tensor_of
 from impl.types import Tensor
-
-
-def check_keys(tables: Sequence[SourceTable]) -> None:
-    """Refuse keys over several columns (COMPOSITE_KEY), then keys to what does not exist (UNKNOWN_TABLE)."""
-    for table in tables:
-        for key in table.foreign_keys:
-            if len(key.columns) > 1:
-                raise refusal("COMPOSITE_KEY", f"{table.name}: the key {key.columns} has several columns")
-    for table in tables:
-        for key in table.foreign_keys:
-            if find_table(tables, key.table) is None:
-                raise refusal("UNKNOWN_TABLE", f"{table.name}: a key refers to the table {key.table!r}")
-            referred_column(tables, table, key)
-
-
-def find_table(tables: Sequence[SourceTable], name: str) -> SourceTable | None:
-    """Return the table of that name in any case."""
-    return next((table for table in tables if fold(table.name) == fold(name)), None)
-
-
-def referred_column(tables: Sequence[SourceTable], table: SourceTable, key: SourceKey) -> tuple[SourceTable, int]:
-    """Return the table that a key refers to, and the place of the column there."""
-    other = next(held for held in tables if fold(held.name) == fold(key.table))
-    names = key.referred or other.primary_key
-    if len(names) > 1:
-        raise refusal("COMPOSITE_KEY", f"{table.name}: the primary key of {other.name} has several columns")
-    place = other.place(names[0]) if names else -1
-    if place < 0:
-        raise refusal("UNKNOWN_TABLE", f"{table.name}: {other.name} has no column that the key {key.columns} names")
-    return other, place
-
-
-def resolve_keys(tables: Sequence[SourceTable], table: SourceTable) -> list[ForeignKey]:
-    """Return the keys of a table by the place of their column; DANGLING_KEY, or CONTRACT_VIOLATION for a value that
-    the referred column holds twice."""
-    keys = sorted(table.foreign_keys, key=lambda key: table.place(key.columns[0]))
-    resolved: list[ForeignKey] = []
-    for key in keys:
-        other, referred = referred_column(tables, table, key)
-        numbers = row_numbers(other, referred)
-        place = table.place(key.columns[0])
-        rows = [row_of(value, numbers, f"{table.name}.{key.columns[0]}") for value in table.values(place)]
-        resolved.append(
-            ForeignKey(
-                column=table.columns[place].name,
-                table=other.name,
-                rows=tensor_of("int64", (len(rows),), rows),
-            )
-        )
-    return resolved
-
-
-def row_numbers(table: SourceTable, place: int) -> Mapping[Stored, int]:
-    """Return the row of each value of a column that keys refer to."""
-    numbers: dict[Stored, int] = {}
-    for row, value in enumerate(table.values(place)):
-        if value in numbers:
-            raise refusal("CONTRACT_VIOLATION", f"{table.name}.{table.columns[place].name}: {value!r} is there twice")
-        if value is not None:
-            numbers[value] = row
-    return numbers
-
-
-def row_of(value: Stored, numbers: Mapping[Stored, int], column: str) -> int:
-    """Return the row that a value refers to, -1 for NULL."""
-    if value is None:
-        return -1
-    if value not in numbers:
-        raise refusal("DANGLING_KEY", f"{column}: {value!r} refers to no row")
-    return numbers[value]
-
 
 SQLITE: Final = b"SQLite format 3\0"
 DUCKDB: Final = b"DUCK"  # at byte 8
@@ -120,57 +48,86 @@ class Counters:
     texts: dict[str, int]
 
 
-def load_database(*, root: str, path: str, declaration: dict[str, dict[str, str]]) -> LoadedDatabase:
+def load_database(
+    *,
+    root: str,
+    path: str,
+    declaration: dict[str, dict[str, str]],
+    leave_out: list[str] | None = None,
+    dangling: dict[str, dict[str, str]] | None = None,
+) -> LoadedDatabase:
     """Return the tables of a SQLite or DuckDB file below the root, every column in its semantic type.
 
     Raises, in this order, CONTRACT_VIOLATION for no such file, UNKNOWN_TABLE or CONTRACT_VIOLATION for the
-    declaration, COMPOSITE_KEY, UNKNOWN_TABLE for a key, CONTRACT_VIOLATION or NON_FINITE for the first column whose
-    type is in doubt or whose values do not fit it, DANGLING_KEY (issue 5; numbering of the interface).
+    declaration, UNKNOWN_TABLE or COMPOSITE_KEY for a key, LIMIT_EXCEEDED for a file that asks too much,
+    CONTRACT_VIOLATION or NON_FINITE for the first column whose type is in doubt or whose values do not fit it,
+    CONTRACT_VIOLATION or DANGLING_KEY for the rows that keys refer to.
     """
-    return LoadedDatabase(database=database_of(read_source(root, path), declaration, HashEmbedder()))
+    said = Declaration(words=declaration, left_out=leave_out or [], dangling=dangling or {})
+    with open_source(root, path) as source:
+        return LoadedDatabase(database=database_of(source, said, HashEmbedder()))
 
 
-def read_source(root: str, path: str) -> list[SourceTable]:
-    """Return the tables of a file, in the order of their names in UTF-8 bytes."""
-    file = Path(root, path)
-    if not file.resolve().is_relative_to(Path(root).resolve()) or not file.is_file():
-        raise refusal("CONTRACT_VIOLATION", f"{path}: no such file")
-    with file.open("rb") as stream:
-        head = stream.read(16)
+def open_source(root: str, path: str) -> AbstractContextManager[Source]:
+    """Give an open file."""
+    try:
+        file = Path(root, path)
+        if not file.resolve().is_relative_to(Path(root).resolve()) or not file.is_file():
+            raise refusal("CONTRACT_VIOLATION", f"{path!r}: no such file")
+        with file.open("rb") as stream:
+            head = stream.read(16)
+    except (OSError, RuntimeError, ValueError) as reason:  # a ring of links, a NUL, a name too long or of no letters
+        raise refusal("CONTRACT_VIOLATION", f"{path!r}: {reason}") from reason
     if head == SQLITE or not head:
-        tables = read_sqlite(file)
-    elif head[8:12] == DUCKDB:
-        tables = read_duckdb(file)
-    else:
-        raise refusal("CONTRACT_VIOLATION", f"{path}: neither a SQLite nor a DuckDB file")
-    return sorted(tables, key=lambda table: table.name.encode("utf-8"))
+        return open_sqlite(file)
+    if head[8:12] == DUCKDB:
+        return open_duckdb(file)
+    raise refusal("CONTRACT_VIOLATION", f"{path!r}: neither a SQLite nor a DuckDB file")
 
 
-def database_of(tables: Sequence[SourceTable], declaration: Declaration, embedder: Embedder) -> Database:
-    """Return the database of these tables, with categories and texts numbered."""
-    check_declaration(tables, declaration)
-    check_keys(tables)
+def database_of(source: Source, declaration: Declaration, embedder: Embedder) -> Database:
+    """Return the database of a file, with categories and texts numbered; tables by the UTF-8 bytes of their names."""
+    listed = sorted(source.tables, key=lambda table: table.name.encode("utf-8"))
+    check_declaration(listed, declaration)
+    check_policies(listed, declaration)
+    links = links_of(listed, declaration)
+    kept = [table for table in listed if table.name not in declaration.left_out]
+    read = {table.name: read_rows(source, table, links, declaration) for table in kept}
+    read, targets = without_dropped(read, targets_of(source, read, links))
     counters = Counters(categories=0, texts={})
     columns: dict[str, list[Column]] = {}
     dated_by: dict[str, str | None] = {}
-    for table in tables:
-        declared: Mapping[str, str] = declaration.get(table.name, {})
-        types = resolve_types(table, declared)
-        dated_by[table.name] = time_column(table, types, declared)
+    for name, table in read.items():
+        types = resolve_types(table, declaration)
+        dated_by[name] = time_column(table, types, declaration)
         number_texts(table, types, counters)
-        columns[table.name] = [make_column(table, place, kind, counters) for place, kind in enumerate(types)]
+        units = [unit_of(declaration.word(name, column.name)) for column in table.columns]
+        columns[name] = [make_column(table, place, types[place], units[place], counters) for place in range(len(types))]
     made = [
         Table(
-            name=table.name,
+            name=name,
             row_count=len(table.rows),
-            time_column=dated_by[table.name],
-            columns=columns[table.name],
-            foreign_keys=resolve_keys(tables, table),
+            time_column=dated_by[name],
+            columns=columns[name],
+            foreign_keys=resolve_keys(source, table, targets),
         )
-        for table in tables
+        for name, table in read.items()
     ]
     shape = (len(counters.texts), embedder.dimension)
     return Database(tables=made, text_embeddings=Tensor("float16", shape, embedder.embed(list(counters.texts))))
+
+
+def read_rows(source: Source, table: SourceTable, links: Sequence[Link], declaration: Declaration) -> SourceTable:
+    """Return a table with its rows; an ignored column is looked at only where the order or a key depends on it."""
+    in_keys = {place for link in links if link.table == table.name for place in link.places}
+    referred = {place for link in links if link.other == table.name for place in link.referred}
+    looked_at = [
+        declaration.word(table.name, column.name) != "ignored"
+        or column.name in table.primary_key
+        or place in in_keys | referred
+        for place, column in enumerate(table.columns)
+    ]
+    return replace(table, rows=tuple(source.rows(table, looked_at)))
 
 
 def number_texts(table: SourceTable, types: Sequence[SemanticType], counters: Counters) -> None:
@@ -183,7 +140,9 @@ def number_texts(table: SourceTable, types: Sequence[SemanticType], counters: Co
                 counters.texts[value] = len(counters.texts)
 
 
-def make_column(table: SourceTable, place: int, kind: SemanticType, counters: Counters) -> Column:
+def make_column(
+    table: SourceTable, place: int, kind: SemanticType, unit: str | None, counters: Counters
+) -> Column:
     """Return a column in its semantic type."""
     name = table.columns[place].name
     full_name = f"{table.name}.{name}"
@@ -199,7 +158,7 @@ def make_column(table: SourceTable, place: int, kind: SemanticType, counters: Co
             values = numbers(stored, full_name)
             fields = measured(values, stored, full_name)
         case "timestamp":
-            values = times(stored, full_name)
+            values = times(stored, stored_unit(table.columns[place].kind, unit, full_name), full_name)
             fields = measured(values, stored, full_name)
         case "boolean":
             values = flags(stored, full_name)
@@ -227,3 +186,12 @@ def measured(values: Sequence[float], stored: Sequence[Stored], column: str) -> 
     present = [float(value) for value, held in zip(values, stored, strict=True) if held is not None]
     statistics = statistics_of(present, column)
     return {"mean": statistics.mean, "deviation": statistics.deviation}
+
+
+def stored_unit(kind: Kind, unit: str | None, column: str) -> str | None:
+    """Return the unit of stored integers: a true time type has its own, and none can be declared for it."""
+    if kind != "microseconds":
+        return unit
+    if unit is not None:
+        raise refusal("CONTRACT_VIOLATION", f"{column}: its declared type is a time, which has no unit {unit!r}")
+    return "us"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, Protocol, TypeAlias
 
 from impl.failure import ContractFailure, default_failure
 
@@ -44,13 +44,13 @@ class SourceKey:
 
 @dataclass(frozen=True, slots=True)
 class SourceTable:
-    """Hold a table: rows in the order of their numbers, keys in declared order."""
+    """Hold a table: keys in declared order, rows in the order of their numbers once they are read."""
 
     name: str
     columns: tuple[SourceColumn, ...]
     primary_key: tuple[str, ...]
     foreign_keys: tuple[SourceKey, ...]
-    rows: tuple[tuple[Stored, ...], ...]
+    rows: tuple[tuple[Stored, ...], ...] = ()
 
     def place(self, column: str) -> int:
         """Return the place of a column by its name in any case; -1 where there is none."""
@@ -60,6 +60,53 @@ class SourceTable:
     def values(self, place: int) -> list[Stored]:
         """Return the values of a column."""
         return [row[place] for row in self.rows]
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """Hold a key that is looked at: its columns by their places, and the columns of a table that they refer to.
+
+    `policy` says what becomes of it where it refers to no row; `ignored`, that a column of it is declared ignored.
+    """
+
+    table: str
+    places: tuple[int, ...]
+    other: str
+    referred: tuple[int, ...]
+    policy: str
+    ignored: bool
+
+    @property
+    def column(self) -> int:
+        """The place that the key is named after: the first of its columns in the table."""
+        return min(self.places)
+
+
+# A value and its storage class: 1 and 1.0 are two, because as texts they differ.
+Exact: TypeAlias = tuple[tuple[str, str], ...]
+
+
+def exact(values: Iterable[Stored]) -> Exact:
+    """Return what is equal for equal values of equal storage classes."""
+    return tuple((type(value).__name__, repr(value)) for value in values)
+
+
+class Source(Protocol):
+    """An open file: its tables without rows at first."""
+
+    tables: Sequence[SourceTable]
+
+    def rows(self, table: SourceTable, looked_at: Sequence[bool]) -> list[tuple[Stored, ...]]:
+        """Return the rows of a table by its primary key, else by rowid.
+
+        Of a column that is not looked at only whether the value is NULL is read; 0 stands for another value.
+        """
+
+    def pairs(self, link: Link) -> dict[Exact, Exact]:
+        """Return the values that a key refers to, for the values of the key that refer to any."""
+
+    def repeats(self, link: Link) -> bool:
+        """Return whether the columns that a key refers to hold values twice."""
 
 
 def fold(name: str) -> bytes:

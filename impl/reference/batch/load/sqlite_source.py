@@ -1,11 +1,25 @@
 """Tables of a SQLite file, their keys read from the schema."""
 
 import sqlite3
-from contextlib import closing
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
+from time import monotonic
 from typing import Final
 
-from impl.reference.batch.load.source import Kind, SourceColumn, SourceKey, SourceTable, fold, order_key, refusal
+from impl.reference.batch.load.source import (
+    Exact,
+    Kind,
+    Link,
+    SourceColumn,
+    SourceKey,
+    SourceTable,
+    Stored,
+    exact,
+    fold,
+    order_key,
+    refusal,
+)
 
 TABLES: Final = """
     SELECT name, wr, strict FROM pragma_table_list
@@ -16,32 +30,92 @@ COLUMNS: Final = "SELECT name, type, pk FROM pragma_table_xinfo(?) WHERE hidden 
 # The key declared first has the highest id.
 KEYS: Final = 'SELECT id, "table", "from", "to" FROM pragma_foreign_key_list(?) ORDER BY id DESC, seq'
 
+# A generated column can ask for more than any machine has: SQLite computes no longer value, and not for longer.
+LONGEST_VALUE: Final = 1 << 24  # bytes
+SECONDS: Final = 600.0
+STEPS: Final = 100_000  # of SQLite's machine between two looks at the clock
+EXCEEDED: Final = ("SQLITE_TOOBIG", "SQLITE_INTERRUPT")
 
-def read_sqlite(file: Path) -> list[SourceTable]:
-    """Return the tables of a SQLite file; CONTRACT_VIOLATION where SQLite cannot read it."""
+
+class SqliteSource:
+    """An open SQLite file."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        tables = connection.execute(TABLES).fetchall()
+        self.tables: Sequence[SourceTable] = [read_schema(connection, name, bool(strict)) for name, _, strict in tables]
+        self._without_rowid = {name for name, without, _ in tables if without}
+
+    def rows(self, table: SourceTable, looked_at: Sequence[bool]) -> list[tuple[Stored, ...]]:
+        """Return the rows of a table by its primary key, else by rowid."""
+        in_key = [table.place(name) for name in table.primary_key]
+        number = "NULL" if table.name in self._without_rowid else row_number_of(table.name, table.columns)
+        select = ", ".join(
+            quoted(column.name) if looked else f"CASE typeof({quoted(column.name)}) WHEN 'null' THEN NULL ELSE 0 END"
+            for column, looked in zip(table.columns, looked_at, strict=True)
+        )
+        rows = self._connection.execute(f"SELECT {number}, {select} FROM {quoted(table.name)}").fetchall()  # noqa: S608
+        rows.sort(key=lambda row: order_key([*(row[1 + place] for place in in_key), row[0]]))
+        return [tuple(row[1:]) for row in rows]
+
+    def pairs(self, link: Link) -> dict[Exact, Exact]:
+        """Return the values that a key refers to, compared as SQLite compares them.
+
+        The column referred to stands on the left, so its collation counts, and its affinity is applied to the key's
+        value, which `+` makes one without an affinity (sqlite.org/foreignkeys.html, section 3).
+        """
+        child, parent = self._names(link)
+        equal = " AND ".join(f"a.{b} = +c.{k}" for k, b in zip(child, parent, strict=True))
+        select = ", ".join([*(f"c.{name}" for name in child), *(f"a.{name}" for name in parent)])
+        sql = f"SELECT {select} FROM {quoted(link.table)} AS c JOIN {quoted(link.other)} AS a ON {equal}"  # noqa: S608
+        width = len(child)
+        return {exact(row[:width]): exact(row[width:]) for row in self._connection.execute(sql)}
+
+    def repeats(self, link: Link) -> bool:
+        """Return whether the columns that a key refers to hold values twice, by their own collations."""
+        _, parent = self._names(link)
+        some = " AND ".join(f"{name} IS NOT NULL" for name in parent)
+        sql = f"SELECT 1 FROM {quoted(link.other)} WHERE {some} GROUP BY {', '.join(parent)} HAVING count(*) > 1"  # noqa: S608
+        return self._connection.execute(sql).fetchone() is not None
+
+    def _names(self, link: Link) -> tuple[list[str], list[str]]:
+        tables = {table.name: table for table in self.tables}
+        return (
+            [quoted(tables[link.table].columns[place].name) for place in link.places],
+            [quoted(tables[link.other].columns[place].name) for place in link.referred],
+        )
+
+
+@contextmanager
+def open_sqlite(file: Path) -> Iterator[SqliteSource]:
+    """Give an open SQLite file; CONTRACT_VIOLATION where SQLite cannot read it, LIMIT_EXCEEDED where it asks too much.
+
+    The file is not written, and nothing in its schema is trusted.
+    """
     try:
         with closing(sqlite3.connect(f"{file.resolve().as_uri()}?mode=ro", uri=True)) as connection:
-            tables = connection.execute(TABLES).fetchall()
-            return [read_table(connection, name, bool(wr), bool(strict)) for name, wr, strict in tables]
-    except sqlite3.Error as reason:
-        raise refusal("CONTRACT_VIOLATION", f"{file.name}: {reason}") from reason
+            connection.execute("PRAGMA trusted_schema = OFF")
+            connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST_VALUE)
+            end = monotonic() + SECONDS
+            connection.set_progress_handler(lambda: monotonic() > end, STEPS)
+            yield SqliteSource(connection)
+    except MemoryError as reason:
+        raise refusal("LIMIT_EXCEEDED", f"{file.name}: there is not enough memory for it") from reason
+    except (sqlite3.Error, UnicodeError) as reason:  # a name in a damaged schema is no text
+        exceeded = getattr(reason, "sqlite_errorname", "") in EXCEEDED
+        raise refusal("LIMIT_EXCEEDED" if exceeded else "CONTRACT_VIOLATION", f"{file.name}: {reason}") from reason
 
 
-def read_table(connection: sqlite3.Connection, name: str, without_rowid: bool, strict: bool) -> SourceTable:
-    """Return one table with its rows by primary key, else by rowid."""
+def read_schema(connection: sqlite3.Connection, name: str, strict: bool) -> SourceTable:
+    """Return one table without its rows."""
     described = connection.execute(COLUMNS, (name,)).fetchall()
     columns = tuple(SourceColumn(column, kind_of(declared, strict)) for column, declared, _ in described)
     in_key = sorted((place_in_key, place) for place, (_, _, place_in_key) in enumerate(described) if place_in_key)
-    row_number = "NULL" if without_rowid else row_number_of(name, columns)
-    select = ", ".join(quoted(column.name) for column in columns)
-    rows = connection.execute(f"SELECT {row_number}, {select} FROM {quoted(name)}").fetchall()  # noqa: S608
-    rows.sort(key=lambda row: order_key([*(row[1 + place] for _, place in in_key), row[0]]))
     return SourceTable(
         name=name,
         columns=columns,
         primary_key=tuple(columns[place].name for _, place in in_key),
         foreign_keys=read_keys(connection, name),
-        rows=tuple(row[1:] for row in rows),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import shake_256
 from math import fsum, sqrt
@@ -13,7 +13,8 @@ import numpy as np
 
 from impl.vectorized.batch.arrays import AnyArray, Flags
 from impl.vectorized.batch.front.schema import Field, refuse
-from impl.vectorized.batch.front.types import microseconds
+from impl.vectorized.batch.front.stored import BYTES, INTEGER, LARGE, LEAST, MOST, REAL, TEXT, Stored
+from impl.vectorized.batch.front.types import counted, microseconds
 from impl.vectorized.batch.model import Column, Database
 from impl.vectorized.batch.records import SemanticType
 
@@ -95,81 +96,125 @@ def _mapped(file: Path, dimension: int) -> AnyArray:
     return np.memmap(file, HALF, "r", shape=(rows, dimension))
 
 
-NONE = type(None)
-ALLOWED: Mapping[str, set[type]] = {
-    "integer": {int},
-    "boolean": {int},
-    "microseconds": {int},
-    "real": {int, float},
-    "numeric": {int, float},
-    "text": {str},
-    "enum": {str},
-    "temporal": {int, float, str},
-    "any": {int, float, str, bytes},
+ALLOWED: Mapping[str, set[int]] = {
+    "integer": {INTEGER, LARGE},
+    "boolean": {INTEGER, LARGE},
+    "microseconds": {INTEGER, LARGE},
+    "real": {INTEGER, REAL, LARGE},
+    "numeric": {INTEGER, REAL, LARGE},
+    "text": {TEXT},
+    "enum": {TEXT},
+    "temporal": {INTEGER, REAL, TEXT, LARGE},
+    "any": {INTEGER, REAL, TEXT, BYTES, LARGE},
 }
 
 
+@dataclass(frozen=True, slots=True)
+class Numbering:
+    """Number texts and categories over all tables."""
+
+    texts: dict[str, int]
+    categories: int
+
+
 def column_of(
-    place: str, field: Field, kind: SemanticType, values: Sequence[Any], texts: dict[str, int], categories: int
+    place: str, field: Field, kind: SemanticType, unit: str | None, stored: Stored, numbering: Numbering
 ) -> Column:
     """Return a column of its stored values; CONTRACT_VIOLATION or NON_FINITE where they do not fit.
 
-    `texts` numbers every text of the column; the column's categories begin at `categories`.
+    `unit` is what integers of a time count; the numbering has every text of the column already.
     """
-    nulls = np.array([value is None for value in values], np.bool_)
-    held = set(map(type, values)) - {NONE}
+    nulls, held, numbers = stored.nulls, stored.held(), stored.numbers
     if kind == "ignored":
-        return Column(field.name, kind, np.zeros(len(values), np.uint8), nulls)
+        return Column(field.name, kind, np.zeros(len(stored), np.uint8), nulls)
     if not held <= ALLOWED[field.declared]:
         raise refuse("CONTRACT_VIOLATION", f"{place} must hold {field.declared} values, as declared: got others")
     match kind:
         case "identifier":
-            return Column(field.name, kind, _identifiers(values, held), nulls)
-        case "numerical" if held <= {int, float}:
-            numbers = np.array([0.0 if value is None else float(value) for value in values], np.float64)
-            return Column(field.name, kind, numbers, nulls, *_moments(place, numbers[~nulls]))
-        case "timestamp" if held <= {int, str}:
-            times = _times(place, values)
+            return Column(field.name, kind, _identifiers(stored, held), nulls)
+        case "numerical" if held <= {INTEGER, REAL, LARGE}:
+            reals = np.where(stored.classes == REAL, stored.reals, numbers.astype(np.float64))
+            for row in np.flatnonzero(stored.classes == LARGE).tolist():
+                reals[row] = float(stored.words[numbers[row]])
+            return Column(field.name, kind, reals, nulls, *_moments(place, reals[~nulls]))
+        case "timestamp":
+            times = _times(place, field, unit, stored, held)
             return Column(field.name, kind, times, nulls, *_moments(place, times[~nulls].astype(np.float64)))
-        case "boolean" if {None, 0, 1}.issuperset(values) and held <= {int}:
-            return Column(field.name, kind, np.array([value == 1 for value in values], np.bool_), nulls)
-        case "categorical" if held <= {int, str}:
-            named = [None if value is None else str(value) for value in values]
-            names = sorted({name for name in named if name is not None}, key=str.encode)
-            number: dict[str | None, int] = {name: i for i, name in enumerate(names)} | {None: 0}
-            indices = np.array([number[name] for name in named], np.uint32)
-            return Column(field.name, kind, indices, nulls, cat_emb_start=categories, categories=names)
-        case "text" if held <= {str}:
-            ids = np.array([0 if value is None else texts[value] for value in values], np.uint32)
+        case "boolean" if held <= {INTEGER} and np.isin(numbers, (0, 1)).all():
+            return Column(field.name, kind, numbers == 1, nulls)
+        case "categorical" if held <= {INTEGER, TEXT, LARGE}:
+            indices, names = _categories(stored)
+            return Column(field.name, kind, indices, nulls, cat_emb_start=numbering.categories, categories=names)
+        case "text" if held <= {TEXT}:
+            ids = _by_word(stored, lambda text: numbering.texts[text], np.uint32)
             return Column(field.name, kind, ids, nulls)
     raise refuse("CONTRACT_VIOLATION", f"{place} must hold {kind} values: got others; declare another type")
 
 
-def number_texts(columns: Sequence[Sequence[Any]], texts: dict[str, int]) -> None:
+def number_texts(columns: Sequence[Stored], texts: dict[str, int]) -> None:
     """Number the texts of several columns, row by row, that have no number yet."""
-    for row in zip(*columns, strict=True):
-        for value in row:
-            if type(value) is str and value not in texts:
-                texts[value] = len(texts)
+    first: list[tuple[int, int, str]] = []
+    for place, stored in enumerate(columns):
+        rows = np.flatnonzero(stored.classes == TEXT)
+        words, at = np.unique(stored.numbers[rows], return_index=True)
+        first += [(row, place, stored.words[word]) for row, word in zip(rows[at].tolist(), words.tolist(), strict=True)]
+    for _, _, text in sorted(first):
+        if text not in texts:
+            texts[text] = len(texts)
 
 
-def _identifiers(values: Sequence[Any], held: set[type]) -> AnyArray:
-    if held <= {int} and all(value is None or -(1 << 63) <= value < 1 << 63 for value in values):
-        return np.array([value or 0 for value in values], np.int64)
+def _by_word(stored: Stored, value: Callable[[Any], int], dtype: type[np.generic]) -> AnyArray:
+    """Return the value of each word, 0 elsewhere; every different word is asked once."""
+    found = np.zeros(len(stored), dtype)
+    at = np.flatnonzero(stored.classes >= TEXT)
+    if len(at):
+        words, back = np.unique(stored.numbers[at], return_inverse=True)
+        found[at] = np.array([value(stored.words[word]) for word in words.tolist()], dtype)[back]
+    return found
+
+
+def _identifiers(stored: Stored, held: frozenset[int]) -> AnyArray:
+    if held <= {INTEGER}:
+        return np.where(stored.nulls, 0, stored.numbers)
     seen: dict[Any, int] = {}
-    for value in values:
-        if value is not None:
-            seen.setdefault(value, len(seen))
-    return np.array([0 if value is None else seen[value] for value in values], np.int64)
+    return np.array([0 if value is None else seen.setdefault(value, len(seen)) for value in stored.values()], np.int64)
 
 
-def _times(place: str, values: Sequence[Any]) -> AnyArray:
-    read = {value: microseconds(value) if isinstance(value, str) else value for value in set(values) - {None}}
-    for value, time in read.items():
-        if time is None or not -(1 << 63) <= time < 1 << 63:
+def _categories(stored: Stored) -> tuple[AnyArray, list[str]]:
+    integers = stored.classes == INTEGER
+    numbers, back = np.unique(stored.numbers[integers], return_inverse=True)
+    words = np.unique(stored.numbers[stored.classes >= TEXT]).tolist()
+    digits = [*map(str, numbers.tolist())]
+    names = sorted({*digits, *(str(stored.words[word]) for word in words)}, key=str.encode)
+    number = {name: index for index, name in enumerate(names)}
+    indices = _by_word(stored, lambda word: number[str(word)], np.uint32)
+    indices[integers] = np.array([number[name] for name in digits], np.uint32)[back]
+    return indices, names
+
+
+def _times(place: str, field: Field, unit: str | None, stored: Stored, held: frozenset[int]) -> AnyArray:
+    own = field.declared == "microseconds"
+    if own and unit is not None:
+        raise refuse("CONTRACT_VIOLATION", f"{place} must have no unit: got {unit}, and its declared type is a time")
+    allowed = {TEXT} if unit is None and not own else {INTEGER}
+    if not held <= allowed:
+        what = "texts such as 2024-01-31 12:00:00, or have a unit" if unit is None else f"integers that count {unit}"
+        raise refuse("CONTRACT_VIOLATION", f"{place} must hold {what}: got others; declare another type")
+
+    def read(value: Any) -> int:
+        time = microseconds(value) if isinstance(value, str) else counted(value, unit or "us")
+        if time is None or not LEAST <= time <= MOST:
             said = f"{place} must hold times such as 2024-01-31 12:00:00: got {value!r}; declare another type"
             raise refuse("CONTRACT_VIOLATION", said)
-    return np.array([0 if value is None else read[value] for value in values], np.int64)
+        return time
+
+    if held == {INTEGER}:
+        rows = np.flatnonzero(~stored.nulls)
+        numbers, back = np.unique(stored.numbers[rows], return_inverse=True)
+        times = np.zeros(len(stored), np.int64)
+        times[rows] = np.array([*map(read, numbers.tolist())], np.int64)[back]
+        return times
+    return _by_word(stored, read, np.int64)
 
 
 def _moments(place: str, present: AnyArray) -> tuple[float, float]:
@@ -178,14 +223,20 @@ def _moments(place: str, present: AnyArray) -> tuple[float, float]:
         return 0.0, 0.0
     finite: Flags = np.isfinite(present)
     try:
-        mean = fsum(present.tolist()) / len(present) if finite.all() else float("nan")
+        mean = fsum(_numbers(present)) / len(present) if finite.all() else float("nan")
         with np.errstate(over="ignore"):
             apart = present - mean
             squares = apart * apart
-        deviation = sqrt(fsum(squares.tolist()) / len(present))
+        deviation = sqrt(fsum(_numbers(squares)) / len(present))
     except OverflowError:
         deviation = mean = float("inf")
     if not np.isfinite([mean, deviation]).all():
         said = f"{place} must have a finite mean and deviation: got values too large, or infinite; declare it ignored"
         raise refuse("NON_FINITE", said)
     return mean, deviation
+
+
+def _numbers(values: AnyArray) -> Iterator[float]:
+    """Return the numbers, some at a time, so that they are not all in memory as objects."""
+    for start in range(0, len(values), 1 << 16):
+        yield from values[start : start + (1 << 16)].tolist()

@@ -1,13 +1,13 @@
 """DuckDB files, where the optional package is installed."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from impl.vectorized.batch.front.schema import Cursor, Field, Key, Schema, quote, refuse
+from impl.vectorized.batch.front.schema import Exact, Field, Key, Link, Schema, chunks, exact, quote, refuse
 
 # Type -> class and the SQL around the column.
 CLASSES = (
@@ -23,18 +23,53 @@ CLASSES = (
 HERE = "database_name = current_database() AND schema_name = 'main'"
 
 
+class DuckFile:
+    """An open DuckDB file."""
+
+    def __init__(self, connection: Any) -> None:
+        self._connection = connection
+        names = connection.execute(f"SELECT table_name FROM duckdb_tables() WHERE {HERE} AND NOT internal")  # noqa: S608
+        self.schemas = [_schema(connection, name) for (name,) in names.fetchall()]
+        views = connection.execute(f"SELECT view_name FROM duckdb_views() WHERE {HERE} AND NOT internal")  # noqa: S608
+        self.others = sorted((name, "view") for (name,) in views.fetchall())
+
+    def rows(self, schema: Schema, looked: Sequence[bool]) -> Iterator[list[Any]]:
+        """Return the rows of a table, many at a time."""
+        columns = ", ".join(
+            field.sql if whole else f"CASE WHEN {quote(field.name)} IS NULL THEN NULL ELSE 0 END"
+            for field, whole in zip(schema.fields, looked, strict=True)
+        )
+        return chunks(self._connection.cursor().execute(f"SELECT {columns} FROM {quote(schema.name)} {schema.order}"))  # noqa: S608
+
+    def pairs(self, child: Schema, parent: Schema, link: Link) -> dict[Exact, Exact]:
+        """Return what each value of a key refers to; DuckDB compares equal types, value by value."""
+        held = {row: exact(row) for row in self._distinct(parent, link.referred)}
+        return {exact(row): held[row] for row in self._distinct(child, link.places) if row in held}
+
+    def repeats(self, parent: Schema, link: Link) -> bool:
+        """Return whether what the key refers to is there twice."""
+        names = [quote(parent.fields[place].name) for place in link.referred]
+        whole = " AND ".join(f"{name} IS NOT NULL" for name in names)
+        inner = f"SELECT count(*) AS n FROM {quote(parent.name)} WHERE {whole} GROUP BY {', '.join(names)}"  # noqa: S608
+        return bool(self._connection.execute(f"SELECT ifnull(max(n), 0) > 1 FROM ({inner})").fetchone()[0])  # noqa: S608
+
+    def _distinct(self, schema: Schema, places: Sequence[int]) -> list[tuple[Any, ...]]:
+        columns = ", ".join(schema.fields[place].sql for place in places)
+        sql = f"SELECT DISTINCT {columns} FROM {quote(schema.name)}"  # noqa: S608
+        return [tuple(row) for row in self._connection.execute(sql).fetchall()]
+
+
 @contextmanager
-def opened(file: Path) -> Iterator[tuple[list[Schema], Callable[[str], Cursor]]]:
-    """Give the schemas of a file and a function that runs a query."""
+def opened(file: Path) -> Iterator[DuckFile]:
+    """Give an open file, which is only read."""
     try:
         duckdb: Any = import_module("duckdb")
     except ImportError as reason:
         said = "file must be one that can be opened: got a DuckDB file; pip install 'tallystick[duckdb]'"
         raise refuse("CONTRACT_VIOLATION", said) from reason
     try:
-        with duckdb.connect(str(file), read_only=True) as connection:
-            names = connection.execute(f"SELECT table_name FROM duckdb_tables() WHERE {HERE} AND NOT internal")  # noqa: S608
-            yield [_schema(connection, name) for (name,) in names.fetchall()], connection.execute
+        with duckdb.connect(str(file), read_only=True, config={"enable_external_access": "false"}) as connection:
+            yield DuckFile(connection)
     except duckdb.Error as reason:
         said = f"file must be a DuckDB file that can be read: got {file.name!r}, {reason}"
         raise refuse("CONTRACT_VIOLATION", said) from reason
@@ -59,7 +94,7 @@ def _schema(connection: Any, name: str) -> Schema:
 def _field(name: str, declared: str) -> Field:
     for form, kind, around in CLASSES:
         if re.fullmatch(form, declared):
-            return Field(name, kind, around.format(quote(name)))
+            return Field(name, kind, around.format(quote(name)), declared)
     raise AssertionError(declared)
 
 

@@ -2,136 +2,207 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
+from impl.failure import ContractFailure
 from impl.vectorized.batch.arrays import Indices
 from impl.vectorized.batch.front import duck, sqlite
-from impl.vectorized.batch.front.columns import Embedder, HashEmbedder, column_of, number_texts
-from impl.vectorized.batch.front.schema import Cursor, Key, Schema, chunks, refuse, same, select
-from impl.vectorized.batch.front.types import Declaration, dating_column, judge, semantic_types
+from impl.vectorized.batch.front.columns import Embedder, HashEmbedder, Numbering, column_of, number_texts
+from impl.vectorized.batch.front.keys import NOWHERE, dropped, judge_policies, links, renumbered, repeated, targets
+from impl.vectorized.batch.front.schema import File, Link, Schema, refuse
+from impl.vectorized.batch.front.sqlite import FileLimits
+from impl.vectorized.batch.front.stored import Gathered, Stored
+from impl.vectorized.batch.front.types import (
+    IGNORED,
+    Wishes,
+    dating_column,
+    in_doubt,
+    judge,
+    kind_and_unit,
+    semantic_types,
+)
 from impl.vectorized.batch.model import Column, Database, ForeignKey, Table, to_records
-from impl.vectorized.batch.records import Loaded
+from impl.vectorized.batch.records import SEMANTIC_TYPES, Loaded
 
 # Told the table and how many of its rows have been read.
 Progress = Callable[[str, int], None]
-Columns = list[list[Any]]
+DEFAULT = FileLimits()
 
 
 def open_database(
-    file: Path, declaration: Declaration, *, embedder: Embedder | None = None, progress: Progress | None = None
+    file: Path,
+    wishes: Wishes,
+    *,
+    embedder: Embedder | None = None,
+    progress: Progress | None = None,
+    limits: FileLimits = DEFAULT,
 ) -> Database:
     """Return the tables of a SQLite or DuckDB file, each column in its declared or obvious semantic type.
 
-    Every table is read once. Raises ContractFailure: CONTRACT_VIOLATION, UNKNOWN_TABLE, COMPOSITE_KEY, NON_FINITE or
-    DANGLING_KEY; a note on it says where.
+    Every table is read once. Raises ContractFailure: CONTRACT_VIOLATION, UNKNOWN_TABLE, COMPOSITE_KEY, LIMIT_EXCEEDED,
+    NON_FINITE or DANGLING_KEY; its sentence says where.
     """
     embeds = embedder or HashEmbedder()
-    with _source(file) as (listed, run):
-        schemas = sorted(listed, key=lambda schema: schema.name.encode())
-        judge(schemas, declaration)
-        for schema in schemas:
-            for key in schema.keys:
-                _referred(schemas, schema, key)
-        stored: dict[str, Columns] = {}
+    with source(file, limits) as opened:
+        read = read_tables(opened, wishes, progress, limits)
+        numbering = Numbering({}, 0)
         made: dict[str, list[Column]] = {}
         dated: dict[str, str | None] = {}
-        texts: dict[str, int] = {}
-        categories = 0
-        for schema in schemas:
-            columns = stored[schema.name] = _read(schema, run(select(schema)), progress)
-            declared = declaration.get(schema.name, {})
-            types = semantic_types(schema, declared, columns)
-            dated[schema.name] = dating_column(schema, declared, types)
-            pairs = list(zip(schema.fields, types, columns, strict=True))
-            number_texts([values for _, kind, values in pairs if kind == "text"], texts)
+        for place, schema in enumerate(read.schemas):
+            columns = read.columns[schema.name]
+            types = [kind for kind in semantic_types(schema, wishes, columns) if kind is not None]
+            if len(types) < len(columns):
+                raise _doubt(in_doubt(read.schemas[place:], wishes, read.columns))
+            dated[schema.name] = dating_column(schema, wishes, types)
+            number_texts([held for held, kind in zip(columns, types, strict=True) if kind == "text"], numbering.texts)
             made[schema.name] = []
-            for field, kind, values in pairs:
-                column = column_of(f"{schema.name}.{field.name}", field, kind, values, texts, categories)
-                categories += len(column.categories or ())
+            for field, kind, held in zip(schema.fields, types, columns, strict=True):
+                unit = kind_and_unit(wishes.word(schema.name, field.name) or kind)[1]
+                column = column_of(f"{schema.name}.{field.name}", field, kind, unit, held, numbering)
+                numbering = Numbering(numbering.texts, numbering.categories + len(column.categories or ()))
                 made[schema.name].append(column)
-    tables = tuple(
-        Table(
-            schema.name,
-            len(stored[schema.name][0]),
-            tuple(made[schema.name]),
-            _keys(schemas, schema, stored),
-            dated[schema.name],
+        tables = tuple(
+            Table(
+                schema.name,
+                len(read.columns[schema.name][0]),
+                tuple(made[schema.name]),
+                _keys(opened, read, schema),
+                dated[schema.name],
+            )
+            for schema in read.schemas
         )
-        for schema in schemas
-    )
-    return Database(tables, embeds.embed(list(texts)))
+    return Database(tables, embeds.embed(list(numbering.texts)))
 
 
-def _source(file: Path) -> AbstractContextManager[tuple[list[Schema], Callable[[str], Cursor]]]:
-    if not file.is_file():
-        raise refuse("CONTRACT_VIOLATION", f"file must exist: got {str(file)!r}")
-    with file.open("rb") as stream:
-        head = stream.read(16)
+@dataclass(frozen=True, slots=True)
+class Read:
+    """Hold what was read: tables by name, their columns without the rows that are dropped, and targets of keys.
+
+    `whole` has the columns with all rows.
+    """
+
+    schemas: Sequence[Schema]
+    columns: Mapping[str, Sequence[Stored]]
+    whole: Mapping[str, Sequence[Stored]]
+    targets: Sequence[tuple[Link, Indices]]
+
+    @property
+    def by_name(self) -> Mapping[str, Schema]:
+        """Return the tables by their names."""
+        return {schema.name: schema for schema in self.schemas}
+
+
+def read_tables(opened: File, wishes: Wishes, progress: Progress | None, limits: FileLimits) -> Read:
+    """Return the rows of the tables of an open file, and what their keys refer to."""
+    listed = sorted(opened.schemas, key=lambda schema: schema.name.encode())
+    judge(listed, wishes)
+    judge_policies(listed, wishes)
+    looked = links(listed, wishes)
+    schemas = [schema for schema in listed if schema.name not in wishes.leave_out]
+    whole: dict[str, list[Stored]] = {}
+    left = limits.rows
+    for schema in schemas:
+        whole[schema.name] = gathered(opened, schema, _looked(schema, looked, wishes), progress, left)
+        left -= len(whole[schema.name][0])
+    names = {schema.name: schema for schema in schemas}
+    found = [(link, targets(opened, names, link, whole)) for link in looked]
+    stay = dropped({name: len(columns[0]) for name, columns in whole.items()}, found)
+    columns = {
+        name: held if stay[name].all() else [one.taken(stay[name]) for one in held] for name, held in whole.items()
+    }
+    moved = [(link, renumbered(rows, stay[link.table], stay[link.other])) for link, rows in found]
+    return Read(schemas, columns, whole, moved)
+
+
+def source(file: Path, limits: FileLimits = DEFAULT) -> AbstractContextManager[File]:
+    """Give an open file; CONTRACT_VIOLATION where there is none, or where it is no database."""
+    try:
+        if not file.is_file():
+            raise refuse("CONTRACT_VIOLATION", f"file must exist: got {str(file)!r}")
+        with file.open("rb") as stream:
+            head = stream.read(16)
+    except (OSError, ValueError) as reason:
+        said = f"file must be one that can be opened: got {str(file)!r}, {reason}"
+        raise refuse("CONTRACT_VIOLATION", said) from reason
     if head in (b"", b"SQLite format 3\0"):
-        return sqlite.opened(file)
+        return sqlite.opened(file, limits)
     if head[8:12] == b"DUCK":
         return duck.opened(file)
     raise refuse("CONTRACT_VIOLATION", f"file must be a SQLite or DuckDB file: got {file.name!r}, which is neither")
 
 
-def _read(schema: Schema, cursor: Cursor, progress: Progress | None) -> Columns:
-    columns: Columns = [[] for _ in schema.fields]
-    for rows in chunks(cursor):
+def _looked(schema: Schema, looked: Sequence[Link], wishes: Wishes) -> list[bool]:
+    """Return which columns have to be read: an ignored one only for the order of rows and for keys."""
+    keyed = {place for link in looked if link.table == schema.name for place in link.places}
+    keyed |= {place for link in looked if link.other == schema.name for place in link.referred}
+    keyed |= {*map(schema.place, schema.primary_key)}
+    words = [wishes.word(schema.name, field.name) for field in schema.fields]
+    return [word != IGNORED or place in keyed for place, word in enumerate(words)]
+
+
+def gathered(
+    opened: File, schema: Schema, looked: Sequence[bool], progress: Progress | None, most: int
+) -> list[Stored]:
+    """Return the columns of a table, read once, many rows at a time; LIMIT_EXCEEDED for more rows than `most`."""
+    columns = [Gathered() for _ in schema.fields]
+    count = 0
+    for rows in opened.rows(schema, looked):
+        count += len(rows)
+        if count > most:
+            raise refuse("LIMIT_EXCEEDED", f"{schema.name} must have no more rows than allowed: got more than {most}")
         for column, part in zip(columns, zip(*rows, strict=True), strict=True):
-            column.extend(part)
+            column.add(part)
         if progress is not None:
-            progress(schema.name, len(columns[0]))
-    return columns
+            progress(schema.name, count)
+    return [column.gathered() for column in columns]
 
 
-def _referred(schemas: Sequence[Schema], schema: Schema, key: Key) -> tuple[Schema, str]:
-    """Return the table and the column that a key refers to."""
-    for other in schemas:
-        if same(other.name) == same(key.table):
-            names = key.referred or other.primary_key
-            if len(names) > 1:
-                said = f"a key must refer to one column: got {schema.name} to {other.name}, whose key has several"
-                raise refuse("COMPOSITE_KEY", said)
-            column = other.column(names[0]) if names else None
-            if column is not None:
-                return other, column
-    said = f"a key must refer to a column of a table: got {schema.name} to nothing in {key.table}"
-    raise refuse("UNKNOWN_TABLE", said)
+def _doubt(names: Sequence[str]) -> ContractFailure:
+    several = len(names) > 1
+    said = f"{', '.join(names)} must {'each ' * several}have a semantic type: got values that leave it in doubt"
+    hint = f"declare one of {', '.join(SEMANTIC_TYPES)}, or edit what `tally batch describe` prints"
+    return refuse("CONTRACT_VIOLATION", f"{said}; {hint}")
 
 
-def _keys(schemas: Sequence[Schema], schema: Schema, stored: dict[str, Columns]) -> tuple[ForeignKey, ...]:
-    names = [field.name for field in schema.fields]
+def _keys(opened: File, read: Read, schema: Schema) -> tuple[ForeignKey, ...]:
     found = []
-    for key in schema.keys:
-        other, referred = _referred(schemas, schema, key)
-        column = schema.column(key.columns[0])
-        assert column is not None  # the file's own schema
-        targets = stored[other.name][[field.name for field in other.fields].index(referred)]
-        rows = _rows(f"{schema.name}.{column}", stored[schema.name][names.index(column)], targets)
-        found.append(ForeignKey(column, other.name, rows))
-    return tuple(sorted(found, key=lambda key: names.index(key.column)))
+    for link, rows in read.targets:
+        if link.table != schema.name:
+            continue
+        column = schema.fields[link.named].name
+        place = f"{schema.name}.{column}"
+        if repeated(opened, read.by_name, link, read.whole):
+            if link.lenient:
+                continue
+            said = f"{place} must refer to distinct values: got {link.other}, which has one twice"
+            raise refuse("CONTRACT_VIOLATION", said)
+        lost = rows == NOWHERE
+        if lost.any() and link.policy == "refuse":
+            said = f"{place} must refer to rows that exist: got {int(lost.sum())} of {len(rows)} that do not"
+            raise refuse("DANGLING_KEY", f"{said}; repair them, or declare `null` or `drop` for the key")
+        found.append(ForeignKey(column, link.other, np.maximum(rows, -1)))
+    return tuple(found)
 
 
-def _rows(place: str, values: list[Any], targets: list[Any]) -> Indices:
-    row_of = {value: row for row, value in enumerate(targets) if value is not None}
-    if len(row_of) < len(targets) - targets.count(None):
-        raise refuse("CONTRACT_VIOLATION", f"{place} must refer to distinct values: got a column with one twice")
-    row_of[None] = -1
-    try:
-        return np.array([row_of[value] for value in values], np.int64)
-    except KeyError as missing:
-        said = f"{place} must refer to rows that exist: got {missing}; delete or repair the row"
-        raise refuse("DANGLING_KEY", said) from None
-
-
-def load_database(*, root: str, path: str, declaration: dict[str, dict[str, str]]) -> Loaded:
+def load_database(
+    *,
+    root: str,
+    path: str,
+    declaration: dict[str, dict[str, str]],
+    leave_out: list[str] | None = None,
+    dangling: dict[str, dict[str, str]] | None = None,
+) -> Loaded:
     """Return the database of a file below the root."""
     file = Path(root) / path
-    if not file.resolve().is_relative_to(Path(root).resolve()):
+    try:
+        below = file.resolve().is_relative_to(Path(root).resolve())
+    except (OSError, RuntimeError, ValueError):
+        below = False
+    if not below:
         raise refuse("CONTRACT_VIOLATION", f"path must be below the root: got {path!r}")
-    return Loaded(to_records(open_database(file, declaration)))
+    return Loaded(to_records(open_database(file, Wishes(declaration, leave_out or (), dangling or {}))))

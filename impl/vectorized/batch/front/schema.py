@@ -14,16 +14,17 @@ def refuse(code: str, why: str) -> ContractFailure:
     return default_failure(code, "Batch.LoadDatabase", why)
 
 
-ROWS_AT_ONCE = 16_384
+ROWS_AT_ONCE = 2_048
 
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """Name a column, the class of its declared type, and the SQL that reads it."""
+    """Name a column, the class of its declared type, the SQL that reads it, and the type as it is written."""
 
     name: str
     declared: str
     sql: str
+    written: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +46,59 @@ class Schema:
     keys: Sequence[Key]
     order: str
 
-    def column(self, name: str) -> str | None:
-        """Return the exact name of a column asked for in any case, None where there is none."""
-        return {same(field.name): field.name for field in self.fields}.get(same(name))
+    def place(self, name: str) -> int:
+        """Return the place of a column asked for in any case, -1 where there is none."""
+        return {same(field.name): place for place, field in enumerate(self.fields)}.get(same(name), -1)
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A key that is looked at: the places of its columns, of those that they refer to in a table, and what is declared.
+
+    `lenient`: a column of it is ignored, so that it refuses nothing.
+    """
+
+    table: str
+    places: tuple[int, ...]
+    other: str
+    referred: tuple[int, ...]
+    policy: str
+    lenient: bool
+
+    @property
+    def named(self) -> int:
+        """The place of the column that names the key."""
+        return min(self.places)
+
+
+# Values by storage class and value, so that 1 and 1.0 are two.
+Exact = tuple[tuple[type, str], ...]
+
+
+def exact(values: Sequence[Any]) -> Exact:
+    """Return what is equal for equal values of equal classes."""
+    return tuple((type(value), repr(value)) for value in values)
+
+
+class File(Protocol):
+    """An open file."""
+
+    @property
+    def schemas(self) -> Sequence[Schema]:
+        """Return the tables."""
+
+    @property
+    def others(self) -> Sequence[tuple[str, str]]:
+        """Return the name and the kind of everything else that could be taken for a table."""
+
+    def rows(self, schema: Schema, looked: Sequence[bool]) -> Iterator[list[Any]]:
+        """Return the rows of a table, many at a time; of columns that are not looked at, 0 or NULL."""
+
+    def pairs(self, child: Schema, parent: Schema, link: Link) -> dict[Exact, Exact]:
+        """Return what each value of a key refers to, as the file compares them."""
+
+    def repeats(self, parent: Schema, link: Link) -> bool:
+        """Return whether what the key refers to is there twice."""
 
 
 class Cursor(Protocol):
@@ -67,9 +118,12 @@ def quote(name: str) -> str:
     return '"{}"'.format(name.replace('"', '""'))
 
 
-def select(schema: Schema) -> str:
+def select(schema: Schema, looked: Sequence[bool]) -> str:
     """Return the SQL that reads a table once, in order."""
-    columns = ", ".join(field.sql for field in schema.fields)
+    columns = ", ".join(
+        field.sql if whole else f"CASE typeof({quote(field.name)}) WHEN 'null' THEN NULL ELSE 0 END"
+        for field, whole in zip(schema.fields, looked, strict=True)
+    )
     return f"SELECT {columns} FROM {quote(schema.name)} {schema.order}"  # noqa: S608
 
 

@@ -2,13 +2,28 @@
 
 import re
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
-from impl.vectorized.batch.front.schema import Cursor, Field, Key, Schema, quote, refuse, same
+from impl.failure import ContractFailure
+from impl.vectorized.batch.front.schema import (
+    Exact,
+    Field,
+    Key,
+    Link,
+    Schema,
+    chunks,
+    exact,
+    quote,
+    refuse,
+    same,
+    select,
+)
 
 # The rules of affinity in their order, and two names that numeric columns go by.
 CLASSES = (
@@ -22,23 +37,86 @@ CLASSES = (
 )
 
 
+LEFT_OUT = {"view": "view", "virtual": "virtual table", "shadow": "table of a virtual table"}
+TOO_MUCH = {"SQLITE_TOOBIG", "SQLITE_INTERRUPT"}
+STEPS = 100_000  # of SQLite's machine between two looks at the clock
+
+
+@dataclass(frozen=True, slots=True)
+class FileLimits:
+    """Limit what a file may ask for: the bytes of a value, the rows of all tables, the seconds of reading it."""
+
+    value_bytes: int = 1 << 24
+    rows: int = 1 << 32
+    seconds: float = 600.0
+
+
+class SqliteFile:
+    """An open SQLite file."""
+
+    def __init__(self, connection: sqlite3.Connection, limits: FileLimits) -> None:
+        self._connection, self._limits = connection, limits
+        listed = connection.execute("PRAGMA main.table_list").fetchall()
+        names = [(row[1], row[2], row[4], row[5]) for row in listed if row[0] == "main"]
+        own = [name for name in names if not same(name[0]).startswith(b"sqlite_")]
+        self.schemas = [_schema(connection, name, *how) for name, kind, *how in own if kind == "table"]
+        self.others = sorted((name, LEFT_OUT[kind]) for name, kind, *_ in own if kind != "table")
+
+    def rows(self, schema: Schema, looked: Sequence[bool]) -> Iterator[list[Any]]:
+        """Return the rows of a table, many at a time."""
+        try:
+            yield from chunks(self._connection.execute(select(schema, looked)))
+        except (sqlite3.Error, UnicodeError) as reason:
+            raise _refusal(f"table {schema.name}", reason, self._limits) from reason
+
+    def pairs(self, child: Schema, parent: Schema, link: Link) -> dict[Exact, Exact]:
+        """Return what each value of a key refers to: by the affinity and the collation of what it refers to."""
+        referred = [quote(parent.fields[place].name) for place in link.referred]
+        keys = [quote(child.fields[place].name) for place in link.places]
+        # The column on the left decides; IN would take the affinity of both.
+        on = " AND ".join(f"p.{name} = (+k.{key})" for name, key in zip(referred, keys, strict=True))
+        columns = ", ".join([f"k.{key}" for key in keys] + [f"p.{name}" for name in referred])
+        sql = f"SELECT {columns} FROM {quote(child.name)} k INNER JOIN {quote(parent.name)} p ON {on}"  # noqa: S608
+        found: dict[Exact, Exact] = {}
+        for rows in chunks(self._connection.execute(sql)):
+            for row in rows:
+                found.setdefault(exact(row[: len(keys)]), exact(row[len(keys) :]))
+        return found
+
+    def repeats(self, parent: Schema, link: Link) -> bool:
+        """Return whether what the key refers to is there twice."""
+        names = [quote(parent.fields[place].name) for place in link.referred]
+        whole = " AND ".join(f"{name} NOTNULL" for name in names)
+        inner = f"SELECT count(*) AS n FROM {quote(parent.name)} WHERE {whole} GROUP BY {', '.join(names)}"  # noqa: S608
+        return bool(self._connection.execute(f"SELECT ifnull(max(n), 0) > 1 FROM ({inner})").fetchone()[0])  # noqa: S608
+
+
 @contextmanager
-def opened(file: Path) -> Iterator[tuple[list[Schema], Callable[[str], Cursor]]]:
-    """Give the schemas of a file and a function that runs a query."""
+def opened(file: Path, limits: FileLimits) -> Iterator[SqliteFile]:
+    """Give an open file, which is only read and whose schema is not trusted."""
     try:
         with closing(sqlite3.connect(f"{file.resolve().as_uri()}?mode=ro", uri=True)) as connection:
-            listed = connection.execute("PRAGMA main.table_list").fetchall()
-            names = [(row[1], row[4], row[5]) for row in listed if row[0] == "main" and row[2] == "table"]
-            own = [name for name in names if not same(name[0]).startswith(b"sqlite_")]
-            yield [_schema(connection, *name) for name in own], connection.execute
-    except sqlite3.Error as reason:
-        said = f"file must be a SQLite file that can be read: got {file.name!r}, {reason}"
-        raise refuse("CONTRACT_VIOLATION", said) from reason
+            connection.execute("PRAGMA trusted_schema = OFF")
+            connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, limits.value_bytes)
+            until = monotonic() + limits.seconds
+            connection.set_progress_handler(lambda: monotonic() > until, STEPS)
+            yield SqliteFile(connection, limits)
+    except MemoryError:
+        raise refuse("LIMIT_EXCEEDED", f"{file.name} must fit into memory: got a value that does not") from None
+    except (sqlite3.Error, UnicodeError) as reason:  # a damaged schema may hold names that are no texts
+        raise _refusal(f"file {file.name!r}", reason, limits) from reason
+
+
+def _refusal(what: str, reason: Exception, limits: FileLimits) -> ContractFailure:
+    if getattr(reason, "sqlite_errorname", None) in TOO_MUCH:
+        most = f"values of {limits.value_bytes} bytes and {limits.seconds} seconds"
+        return refuse("LIMIT_EXCEEDED", f"{what} must ask for no more than {most}: got {reason}; leave it out")
+    return refuse("CONTRACT_VIOLATION", f"{what} must be one that SQLite can read: got {reason}")
 
 
 def _schema(connection: sqlite3.Connection, name: str, without_rowid: int, strict: int) -> Schema:
     info = [row for row in connection.execute(f"PRAGMA main.table_xinfo({quote(name)})") if row[6] != 1]
-    fields = [Field(row[1], _class(row[2], bool(strict)), quote(row[1])) for row in info]
+    fields = [Field(row[1], _class(row[2], bool(strict)), quote(row[1]), row[2]) for row in info]
     primary = [column for _, column in sorted((row[5], row[1]) for row in info if row[5])]
     order = [f"{quote(column)} COLLATE BINARY" for column in primary]
     if not without_rowid:

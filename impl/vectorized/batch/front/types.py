@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
 
-from impl.vectorized.batch.front.schema import Field, Schema, refuse
+import numpy as np
+
+from impl.vectorized.batch.front.schema import Field, Schema, refuse, same
+from impl.vectorized.batch.front.stored import INTEGER, TEXT, Stored
 from impl.vectorized.batch.records import SEMANTIC_TYPES, SemanticType
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -36,13 +39,14 @@ def microseconds(text: str) -> int | None:
     return (apart.days * 86_400 + apart.seconds) * 1_000_000 + apart.microseconds
 
 
-def all_times(values: Iterable[object]) -> bool:
-    """Return whether every value is a text that names a time."""
-    return all(isinstance(value, str) and microseconds(value) is not None for value in values)
-
-
 ROW_TIME = "time"  # a timestamp that dates the rows
-Declaration = Mapping[str, Mapping[str, str]]
+IGNORED = "ignored"
+STAMPS = ("timestamp", ROW_TIME)
+# How many microseconds one of what an integer counts has; a year has no fixed number, a nanosecond less than one.
+UNITS = {"year": 0, "day": 86_400_000_000, "s": 1_000_000, "ms": 1_000, "us": 1, "ns": 0}
+WORDS = (*SEMANTIC_TYPES, ROW_TIME, *(f"{stamp}[{unit}]" for stamp in STAMPS for unit in UNITS))
+POLICIES = ("refuse", "null", "drop")
+Words = Mapping[str, Mapping[str, str]]
 BY_CLASS: Mapping[str, SemanticType] = {
     "boolean": "boolean",
     "microseconds": "timestamp",
@@ -52,63 +56,108 @@ BY_CLASS: Mapping[str, SemanticType] = {
 }
 
 
-def judge(schemas: Sequence[Schema], declaration: Declaration) -> None:
-    """Refuse declarations and keys of what does not exist, and keys of several columns."""
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """Hold what is declared: words for columns, tables that are left out, policies for keys by their first column."""
+
+    words: Words = field(default_factory=dict)
+    leave_out: Sequence[str] = ()
+    dangling: Words = field(default_factory=dict)
+
+    def word(self, table: str, column: str) -> str | None:
+        """Return what is declared for a column."""
+        return self.words.get(table, {}).get(column)
+
+    def policy(self, schema: Schema, place: int) -> str | None:
+        """Return what is declared to become of keys, named after the column of that place, that refer to no row."""
+        return self.dangling.get(schema.name, {}).get(schema.fields[place].name)
+
+
+def counted(number: int, unit: str) -> int | None:
+    """Return the microseconds of a number of units, None for a year that no calendar has."""
+    if unit == "year":
+        return microseconds(f"{number:04d}-01-01") if 0 < number < 10_000 else None
+    return number // 1_000 if unit == "ns" else number * UNITS[unit]
+
+
+def judge(schemas: Sequence[Schema], wishes: Wishes) -> None:
+    """Refuse declarations of what does not exist, and unknown words."""
     known = {schema.name: {field.name for field in schema.fields} for schema in schemas}
-    for table, columns in declaration.items():
-        unknown = set(columns) - known[table] if table in known else {table}
+    for said in ({name: {} for name in wishes.leave_out}, wishes.words, wishes.dangling):
+        for table, columns in said.items():
+            unknown = set(columns) - known[table] if table in known else {table}
+            if unknown:
+                what = f"declaration must name tables and columns of the file: got {sorted(unknown)} for {table!r}"
+                raise refuse("UNKNOWN_TABLE", what)
+    for said, allowed, what in ((wishes.words, WORDS, "type"), (wishes.dangling, POLICIES, "policy")):
+        unknown = {word for columns in said.values() for word in columns.values()}.difference(allowed)
         if unknown:
-            said = f"declaration must name tables and columns of the file: got {sorted(unknown)} for {table!r}"
-            raise refuse("UNKNOWN_TABLE", said)
-    words = {word for columns in declaration.values() for word in columns.values()}
-    if not words <= {*SEMANTIC_TYPES, ROW_TIME}:
-        unknown = words - {*SEMANTIC_TYPES, ROW_TIME}
-        said = f"a declared type must be {', '.join((*SEMANTIC_TYPES, ROW_TIME))}: got {sorted(unknown)}"
-        raise refuse("CONTRACT_VIOLATION", said)
-    if any(len(key.columns) > 1 for schema in schemas for key in schema.keys):
-        raise refuse("COMPOSITE_KEY", "a foreign key must have one column: got one of several")
+            raise refuse("CONTRACT_VIOLATION", f"a {what} must be {', '.join(allowed)}: got {sorted(unknown)}")
 
 
-def semantic_types(schema: Schema, declared: Mapping[str, str], columns: Sequence[Sequence[Any]]) -> list[SemanticType]:
-    """Return the type of each column, declared or obvious; CONTRACT_VIOLATION where it is in doubt."""
-    keyed = {schema.column(name) for key in schema.keys for name in key.columns} | set(schema.primary_key)
-    types: list[SemanticType] = []
-    for field, values in zip(schema.fields, columns, strict=True):
-        word = declared.get(field.name)
-        found = None
-        if word is not None:
-            found = SEMANTIC_TYPES[SEMANTIC_TYPES.index("timestamp" if word == ROW_TIME else word)]
-        elif field.name in keyed:
-            found = "identifier"
-        else:
-            found = BY_CLASS.get(field.declared) or _by_values(field, [v for v in values if v is not None])
-        if found is None:
-            said = f"{schema.name}.{field.name} must have a semantic type: got values that leave it in doubt"
-            raise refuse("CONTRACT_VIOLATION", f"{said}; declare it")
-        types.append(found)
-    return types
+def kind_and_unit(word: str) -> tuple[SemanticType, str | None]:
+    """Return the semantic type and the unit of a declared word."""
+    name, _, unit = word.partition("[")
+    return SEMANTIC_TYPES[SEMANTIC_TYPES.index("timestamp" if name == ROW_TIME else name)], unit[:-1] or None
 
 
-def _by_values(field: Field, values: Sequence[Any]) -> SemanticType | None:
+def semantic_types(schema: Schema, wishes: Wishes, columns: Sequence[Stored]) -> list[SemanticType | None]:
+    """Return the type of each column, declared or obvious, None where it is in doubt."""
+    words = [wishes.word(schema.name, held.name) for held in schema.fields]
+    return [
+        obvious(schema, held, values) if word is None else kind_and_unit(word)[0]
+        for word, held, values in zip(words, schema.fields, columns, strict=True)
+    ]
+
+
+def in_doubt(
+    schemas: Iterable[Schema], wishes: Wishes, columns: Mapping[str, Sequence[Stored]]
+) -> list[str]:
+    """Return every column of these tables whose type is in doubt, with its table."""
+    return [
+        f"{schema.name}.{held.name}"
+        for schema in schemas
+        for held, kind in zip(schema.fields, semantic_types(schema, wishes, columns[schema.name]), strict=True)
+        if kind is None
+    ]
+
+
+def obvious(schema: Schema, field: Field, values: Stored) -> SemanticType | None:
+    """Return the type of a column that nothing is declared for, None where it is in doubt."""
+    keyed = {same(name) for key in schema.keys for name in key.columns} | {*map(same, schema.primary_key)}
+    if same(field.name) in keyed:
+        return "identifier"
     if field.declared == "integer":
-        return None if values and {0, 1}.issuperset(values) else "numerical"
+        held = values.held()
+        bits = np.isin(values.numbers, (0, 1)) if held <= {INTEGER} else np.zeros(0, np.bool_)
+        return None if held == {INTEGER} and bits.all() else "numerical"
     if field.declared not in ("temporal", "text"):
-        return None
-    if values and all_times(values):
+        return BY_CLASS.get(field.declared)
+    return _of_texts(field, values)
+
+
+def _of_texts(field: Field, values: Stored) -> SemanticType | None:
+    if values.held() != {TEXT}:
+        return None  # empty, or what no such column may hold
+    present = values.taken(~values.nulls)
+    places = np.unique(present.numbers)
+    texts = [values.words[place] for place in places.tolist()]
+    if all(microseconds(text) is not None for text in texts):
         return "timestamp"
-    if field.declared == "temporal" or not values:
+    if field.declared == "temporal":
         return None
-    distinct = len(set(values))
-    if distinct <= 100 and len(values) >= 10 * distinct:
+    if len(texts) <= 100 and len(present) >= 10 * len(texts):
         return "categorical"
-    wordy = any(" " in value.strip() for value in values if isinstance(value, str))
-    return "text" if wordy and 2 * distinct > len(values) else None
+    wordy = any(" " in text.strip() for text in texts)
+    return "text" if wordy and 2 * len(texts) > len(present) else None
 
 
-def dating_column(schema: Schema, declared: Mapping[str, str], types: Sequence[SemanticType]) -> str | None:
+def dating_column(schema: Schema, wishes: Wishes, types: Sequence[SemanticType]) -> str | None:
     """Return the column that dates the rows: the declared one, else the only timestamp."""
-    chosen = [field.name for field in schema.fields if declared.get(field.name) == ROW_TIME]
-    chosen = chosen or [field.name for field, kind in zip(schema.fields, types, strict=True) if kind == "timestamp"]
+    names = [field.name for field in schema.fields]
+    words = [wishes.word(schema.name, name) or "" for name in names]
+    chosen = [name for name, word in zip(names, words, strict=True) if word.partition("[")[0] == ROW_TIME]
+    chosen = chosen or [name for name, kind in zip(names, types, strict=True) if kind == "timestamp"]
     if len(chosen) > 1:
         said = f"{schema.name} must have one column that dates its rows: got {chosen}; declare one of them as 'time'"
         raise refuse("CONTRACT_VIOLATION", said)

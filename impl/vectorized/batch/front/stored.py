@@ -1,0 +1,115 @@
+"""Stored values of a column as arrays: nine bytes for each, and every different text once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from impl.vectorized.batch.arrays import AnyArray, Flags, Indices
+
+# Storage classes. `LARGE` is an integer beyond 64 bits, which SQLite has not.
+NULL, INTEGER, REAL, TEXT, BYTES, LARGE = range(6)
+CLASSES: dict[type, int] = {type(None): NULL, int: INTEGER, float: REAL, str: TEXT, bytes: BYTES}
+LEAST, MOST = -(1 << 63), (1 << 63) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """Hold the values of a column.
+
+    `numbers` are integers, the bits of reals, or places in `words`, as the storage class says.
+    """
+
+    classes: AnyArray
+    numbers: Indices
+    words: Sequence[Any]
+
+    def __len__(self) -> int:
+        return len(self.classes)
+
+    @property
+    def nulls(self) -> Flags:
+        """Return where there is NULL."""
+        nulls: Flags = self.classes == NULL
+        return nulls
+
+    @property
+    def reals(self) -> AnyArray:
+        """Return the numbers as what they are in reals."""
+        return self.numbers.view(np.float64)
+
+    def held(self) -> frozenset[int]:
+        """Return the storage classes of the values that are not NULL."""
+        return frozenset(np.flatnonzero(np.bincount(self.classes, minlength=6)).tolist()) - {NULL}
+
+    def taken(self, rows: Flags) -> Stored:
+        """Return the values of some rows."""
+        return Stored(self.classes[rows], self.numbers[rows], self.words)
+
+    def values(self) -> Iterator[Any]:
+        """Return the values as the file gave them."""
+        for kind, number, real in zip(self.classes.tolist(), self.numbers.tolist(), self.reals.tolist(), strict=True):
+            yield None if kind == NULL else number if kind == INTEGER else real if kind == REAL else self.words[number]
+
+    def first_places(self) -> tuple[Indices, Indices, Indices]:
+        """Return the different words in order of place, the row of the first of each, and for each row its number."""
+        places, rows, numbers = np.unique(self.numbers, return_index=True, return_inverse=True)
+        return places, rows, numbers
+
+
+class Gathered:
+    """Gather the values of a column, many rows at a time."""
+
+    def __init__(self) -> None:
+        self._classes: list[AnyArray] = []
+        self._numbers: list[Indices] = []
+        self._words: dict[Any, int] = {}
+
+    def add(self, values: Sequence[Any]) -> None:
+        """Add the values of some rows."""
+        kinds = set(map(type, values))
+        if kinds == {int}:
+            try:
+                self._keep(np.full(len(values), INTEGER, np.uint8), np.array(values, np.int64))
+            except OverflowError:
+                self._add_mixed(values)
+        elif kinds == {float}:
+            self._keep(np.full(len(values), REAL, np.uint8), np.array(values, np.float64).view(np.int64))
+        elif kinds == {str}:
+            self._keep(np.full(len(values), TEXT, np.uint8), np.array([*map(self._place, values)], np.int64))
+        else:
+            self._add_mixed(values)
+
+    def gathered(self) -> Stored:
+        """Return all values."""
+        none = np.zeros(0, np.uint8), np.zeros(0, np.int64)
+        classes, numbers = (self._classes, self._numbers) if self._classes else ([none[0]], [none[1]])
+        return Stored(np.concatenate(classes), np.concatenate(numbers), list(self._words))
+
+    def _keep(self, classes: AnyArray, numbers: Indices) -> None:
+        self._classes.append(classes)
+        self._numbers.append(numbers)
+
+    def _place(self, word: Any) -> int:
+        return self._words.setdefault(word, len(self._words))
+
+    def _add_mixed(self, values: Sequence[Any]) -> None:
+        classes = np.array([CLASSES[type(value)] for value in values], np.uint8)
+        numbers = np.zeros(len(values), np.int64)
+        reals = numbers.view(np.float64)
+        for row, value in enumerate(values):
+            match value:
+                case None:
+                    pass
+                case int() if LEAST <= value <= MOST:
+                    numbers[row] = value
+                case float():
+                    reals[row] = value
+                case _:
+                    numbers[row] = self._place(value)
+                    if isinstance(value, int):
+                        classes[row] = LARGE
+        self._keep(classes, numbers)
