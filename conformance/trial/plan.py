@@ -72,11 +72,9 @@ class Plan:
         """The trials of these cases; an operator of which none is asked for is not read."""
         runner, wanted = CaseRunner(self.codebook, DIALECTS[self.options.wire]), frozenset(ids)
         for operator in self.corpus.cases:
-            if any(id_ in wanted for id_, _ in outline_of(self.corpus.cases, operator)):
-                for case in self.corpus.cases[operator]:
-                    if case.id in wanted:
-                        conversation = replace(runner.conversation(case), in_step=self._pure(case.operators))
-                        yield Trial((check_of(case),), conversation, case.calls)
+            for case in self.corpus.some(operator, wanted):
+                conversation = replace(runner.conversation(case), in_step=self._pure(case.operators))
+                yield Trial((check_of(case),), conversation, case.calls)
 
     def rule_trials(self, ids: Iterable[str]) -> Iterator[Trial]:
         """The trials of behaviour and laws that try any of these checks; other contracts are not read."""
