@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from conformance.backend.command import Process
 from conformance.backend.driver import Call, Conversation, Driver, Talk
-from conformance.backend.outcome import ObservedResult, Result, observe
+from conformance.backend.outcome import ObservedResult, RawResult, observe
 from conformance.backend.resolve import BackendCommand
 from conformance.codec.codebook import Codebook, OperatorForms
 from conformance.codec.form import form_of
@@ -95,7 +95,7 @@ def batches() -> float:
         received = 0
         while received < BATCHES * INDICES * 8:
             for _, outcome in process.wait():
-                assert isinstance(outcome, Result)
+                assert isinstance(outcome, RawResult)
                 received += len(dialect.uint64_bytes(outcome.value["indices"]))
 
     seconds = best(run) / BATCHES

@@ -75,7 +75,7 @@ def explain(target: str, wish: Wish) -> int:
         given = None if wish.inputs is None else _wire_inputs(wish.inputs, interview, library, operator)
         return _in_sequence(contract, case, given, wish, library, corpus, interview)
     say(plain(facts))
-    question = _question(target, wish, library, corpus, interview)
+    question = _question(target, case, wish, library, interview)
     if question is None:
         return 0
     return answered(question, wish, library, interview)
@@ -111,7 +111,7 @@ def _case(corpus: Corpus, id_: str) -> Case | None:
         return None
 
 
-def _question(target: str, wish: Wish, library: Library, corpus: Corpus, interview: Interview) -> Question | None:
+def _question(target: str, case: Case | None, wish: Wish, library: Library, interview: Interview) -> Question | None:
     operator = re.split(f"::|{_MARKS}", target, maxsplit=1)[0]
     if wish.inputs is not None:
         return Question(
@@ -119,7 +119,6 @@ def _question(target: str, wish: Wish, library: Library, corpus: Corpus, intervi
         )
     if wish.record is not None:
         return _recorded(target, wish.record)
-    case = _case(corpus, target)
     if case is None:
         return None
     if case.accumulation is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, Final
 
 import cbor2
@@ -74,9 +75,18 @@ def text_map(items: Mapping[str, bytes]) -> bytes:
     return head(5, len(entries)) + b"".join(key + item for key, item in entries)
 
 
+@lru_cache(8)
+def _decoded(data: bytes) -> Any:
+    """The first item in the data, which nobody may change; raises where there is none.
+
+    The guards of one call look into the same few items again and again: each is decoded once.
+    """
+    return cbor2.loads(data)
+
+
 def canonical(data: bytes) -> bytes:
     """The canonical bytes of the first item in `data`; raises where it has none: a tag, another NaN, a key not text."""
-    return _canonical_item(cbor2.loads(bytes(data)))
+    return _canonical_item(_decoded(bytes(data)))
 
 
 def _canonical_item(value: Any) -> bytes:
@@ -109,7 +119,7 @@ def rows(names: Sequence[str], columns: Sequence[Mapping[str, int]]) -> bytes:
 
 def is_rows(data: bytes, names: Sequence[str]) -> bool:
     """Whether `data` is a map from text to maps of exactly these names to numbers of 64 bits, in any encoding."""
-    table = cbor2.loads(bytes(data))
+    table = _decoded(bytes(data))
     return isinstance(table, dict) and all(
         isinstance(key, str)
         and isinstance(row, dict)
@@ -121,7 +131,7 @@ def is_rows(data: bytes, names: Sequence[str]) -> bool:
 
 def kind(data: bytes) -> str:
     """null, bool, uint64, integer (any other), float, text, bytes, array or map."""
-    match cbor2.loads(bytes(data)):
+    match _decoded(bytes(data)):
         case None:
             return "null"
         case bool():
@@ -152,7 +162,7 @@ def member_names(data: bytes) -> list[str]:
 
 def has_member(data: bytes, name: str) -> bool:
     """Whether the item is a map with this text as a key."""
-    item = cbor2.loads(bytes(data))
+    item = _decoded(bytes(data))
     return isinstance(item, dict) and name in item
 
 
@@ -169,7 +179,7 @@ def with_member(data: bytes, name: str, content: bytes) -> bytes:
 
 def text(data: bytes) -> str:
     """The text that an item is; raises for any other item."""
-    item = cbor2.loads(bytes(data))
+    item = _decoded(bytes(data))
     if not isinstance(item, str) or "\0" in item:
         raise TypeError("not a text that expressions can hold")
     return item
@@ -181,14 +191,14 @@ def element(data: bytes, index: int) -> bytes:
 
 
 def _array(data: bytes) -> list[Any]:
-    item = cbor2.loads(bytes(data))
+    item = _decoded(bytes(data))
     if not isinstance(item, list):
         raise TypeError("not an array")
     return item
 
 
 def _map(data: bytes) -> dict[Any, Any]:
-    item = cbor2.loads(bytes(data))
+    item = _decoded(bytes(data))
     if not isinstance(item, dict):
         raise TypeError("not a map")
     return item
@@ -210,7 +220,7 @@ def has_canonical(data: bytes) -> bool:
 def _is_encoded_by(encode: Callable[[Any], bytes], data: bytes) -> bool:
     """Whether an item is in the profile and encodes to the same bytes; a repeated key is lost in decoding."""
     try:
-        item = cbor2.loads(data)
+        item = _decoded(data)
         _canonical_item(item)  # raises for what is outside the profile
         return _depth(item) <= MAX_DEPTH and encode(item) == data
     except Exception:  # the library raises errors of many kinds

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,8 +22,10 @@ from conformance.tests.counter_spec import write as write_counter
 from conformance.tests.small_spec import CONTRACT, NAME, write_spec
 from conformance.tests.test_cli_house import edit
 from conformance.vectors import corpus as corpus_module
+from conformance.vectors.case import Case
 from conformance.vectors.corpus import CorruptedCorpus, outline_of
 from conformance.vectors.lock import contract_digest
+from conformance.vectors.vector_file import case_of
 
 Capture = pytest.CaptureFixture[str]
 OPERATOR = "UML_OS.Data.Halve_v1"
@@ -150,6 +154,28 @@ def test_cases_are_read_when_they_are_asked_for(built: Path, monkeypatch: pytest
         assert len(warm) == len(cold) == 74
         assert list(outline_of(warm.cases, operator)) == [(one.id, one.profile) for one in cold.cases[operator]]
     assert warm == cold
+
+
+def test_a_part_of_the_cases_is_what_it_is_among_all(built: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a file that was verified before, a few cases are made without the others, whichever they are."""
+    whole = corpus_module.load_corpus(Suite(built)).cases[small_house.OPERATOR]
+    copy = built.with_name("again")
+    shutil.copytree(built, copy)
+    made: list[Case] = []
+
+    def counted(body: Mapping[str, Any]) -> Case:
+        made.append(case_of(body))
+        return made[-1]
+
+    monkeypatch.setattr(corpus_module, "case_of", counted)
+    warm = corpus_module.load_corpus(Suite(copy))
+    for case in whole:
+        assert warm.find(case.id) == case
+    assert warm.some(small_house.OPERATOR, {whole[3].id, whole[40].id, "no-such-case"}) == (whole[3], whole[40])
+    assert warm.some(small_house.OPERATOR, ()) == ()
+    assert len(made) == len(whole) + 2
+    assert warm.some(small_house.OPERATOR, {case.id for case in whole[:40]}) == whole[:40]
+    assert len(made) == 2 * len(whole) + 2
 
 
 def test_a_spoilt_case_is_found_cold_and_warm_alike(built: Path, monkeypatch: pytest.MonkeyPatch) -> None:

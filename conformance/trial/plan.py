@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,9 @@ from conformance.contract.source import MalformedContract, Problem
 from conformance.trial.cases import CaseRunner, check_of
 from conformance.trial.check import Check, Kind, Result, Verdict
 from conformance.trial.options import PROFILES, RunOptions
-from conformance.vectors.case import CallStep
+from conformance.trial.outline import Outline, outlines_of
+from conformance.trial.outline import outline_of as contract_outline
+from conformance.vectors.case import CallStep, Case
 from conformance.vectors.corpus import Corpus, outline_of
 
 # Laws, behaviour, fuzzing and crash testing cost 100 ms to import, and a quick run does without them.
@@ -55,15 +57,10 @@ class Plan:
     options: RunOptions
     codebook: Codebook
 
-    @property
-    def contracts(self) -> list[Contract]:
-        """Every contract by its operator's name."""
-        return [contract for _, contract in sorted(self.library.contracts.items())]
-
     @cached_property
     def trials(self) -> tuple[Trial, ...]:
         """Every trial of the profile but fuzzing, which needs the reference beside the backend."""
-        return (*self.case_trials(self.case_ids), *self.rule_trials)
+        return (*self.case_trials(self.case_ids), *self.rule_trials(self.ids))
 
     @cached_property
     def case_ids(self) -> tuple[str, ...]:
@@ -75,48 +72,53 @@ class Plan:
         """The trials of these cases; an operator of which none is asked for is not read."""
         runner, wanted = CaseRunner(self.codebook, DIALECTS[self.options.wire]), frozenset(ids)
         for operator in self.corpus.cases:
-            if any(id_ in wanted for id_, _ in outline_of(self.corpus.cases, operator)):
-                for case in self.corpus.cases[operator]:
-                    if case.id in wanted:
-                        conversation = replace(runner.conversation(case), in_step=self._pure(case.operators))
-                        yield Trial((check_of(case),), conversation, case.calls)
+            for case in self.corpus.some(operator, wanted):
+                conversation = replace(runner.conversation(case), in_step=self._pure(case.operators))
+                yield Trial((check_of(case),), conversation, case.calls)
 
-    @cached_property
-    def rule_trials(self) -> tuple[Trial, ...]:
-        """The trials of behaviour and laws."""
-        if not self.options.includes("standard"):
-            return ()
-        from conformance.trial.behaviour import BehaviourRules, behaviour_check
+    def rule_trials(self, ids: Iterable[str]) -> Iterator[Trial]:
+        """The trials of behaviour and laws that try any of these checks; other contracts are not read."""
+        wanted = frozenset(ids)
+        behaving = [name for name, one in self._outlines.items() if not wanted.isdisjoint(one.behaviour)]
+        if behaving:
+            from conformance.trial.behaviour import BehaviourRules, behaviour_check
 
-        dialect = DIALECTS[self.options.wire]
-        cases = [case for case in self.corpus if self.options.includes(case.profile)]
-        rules = BehaviourRules(self.codebook, dialect)
-        trials = [
-            Trial(rules.checks(one), conversation)
-            for one in self.contracts
-            if (conversation := rules.conversation(one, cases)) is not None
-        ]
-        trials += [
-            Trial((behaviour_check(one, "bystanders"),), crowded)
-            for one in self.contracts
-            if (crowded := rules.among_bystanders(one, cases)) is not None
-        ]
-        return (*trials, *self._laws())
+            rules = BehaviourRules(self.codebook, DIALECTS[self.options.wire])
+            found = [
+                Trial(rules.checks(contract), conversation)
+                for contract, cases in self._read(behaving)
+                if (conversation := rules.conversation(contract, cases)) is not None
+            ]
+            found += [
+                Trial((behaviour_check(contract, "bystanders"),), crowded)
+                for contract, cases in self._read(behaving)
+                if (crowded := rules.among_bystanders(contract, cases)) is not None
+            ]
+            yield from (trial for trial in found if not wanted.isdisjoint(trial.ids))
+        for check, instance, declared in self._laws():
+            if check.id in wanted:
+                pure = self._pure({check.operator, *declared.calls})
+                yield Trial((check,), _law_conversation(check, instance, pure))
 
     @cached_property
     def fuzzed(self) -> tuple[Fuzzing, ...]:
         """The contracts that the profile fuzzes, and how."""
-        if not self.options.includes("standard"):
+        return self.fuzzings(self.ids)
+
+    def fuzzings(self, ids: Iterable[str]) -> tuple[Fuzzing, ...]:
+        """How these checks fuzz; other contracts are not read."""
+        wanted = frozenset(ids)
+        chosen = [name for name, one in self._outlines.items() if not wanted.isdisjoint(one.fuzzed)]
+        if not chosen:
             return ()
         from conformance.trial.fuzz import fuzzings_of
 
-        cases = self.corpus.cases
-        ways = [fuzzings_of(contract, cases.get(contract.operator, ())) for contract in self.contracts]
+        ways = [fuzzings_of(contract, cases) for contract, cases in self._read(chosen)]
         if self.options.challenge:
             from conformance.trial.challenge import challenges_of
 
-            ways += [challenges_of(contract, cases.get(contract.operator, ())) for contract in self.contracts]
-        return tuple(fuzzing for some in ways for fuzzing in some)
+            ways += [challenges_of(contract, cases) for contract, cases in self._read(chosen)]
+        return tuple(fuzzing for some in ways for fuzzing in some if fuzzing.check.id in wanted)
 
     @cached_property
     def workloads(self) -> tuple[CrashWorkload, ...]:
@@ -127,14 +129,13 @@ class Plan:
 
         return workloads(self.library, self.codebook)
 
-    @property
-    def ids(self) -> Iterator[str]:
+    @cached_property
+    def ids(self) -> frozenset[str]:
         """The ids of every check of the profile."""
-        yield from self.case_ids
-        for trial in self.rule_trials:
-            yield from trial.ids
-        yield from (fuzzing.check.id for fuzzing in self.fuzzed)
-        yield from (workload.id for workload in self.workloads)
+        found = list(self.case_ids)
+        found += (id_ for one in self._outlines.values() for id_ in (*one.behaviour, *one.fuzzed))
+        found += (check.id for check, _, _ in self._laws())
+        return frozenset((*found, *(workload.id for workload in self.workloads)))
 
     def whole(self) -> Plan:
         """The plan of the largest profile."""
@@ -144,20 +145,38 @@ class Plan:
         """Whether a conversation keeps no state: it may then restart its processes together with others."""
         return all(name in self.codebook and self.codebook[name].contract.purity == "pure" for name in operators)
 
-    def _laws(self) -> Iterator[Trial]:
+    @cached_property
+    def _outlines(self) -> Mapping[str, Outline]:
+        """What the profile has beside cases, by operator."""
+        if not self.options.includes("standard"):
+            return {}
+        options = self.options
+        if options.select or options.last_failed:
+            return outlines_of(self.library, self.corpus, self.codebook, options.challenge)
+        # A run of everything reads every contract anyway, and believes no cache about what there is to check.
+        made = ((one, contract_outline(one, cases, self.codebook, options.challenge)) for one, cases in self._read())
+        return {contract.operator: outline for contract, outline in made}
+
+    def _read(self, operators: Iterable[str] | None = None) -> Iterator[tuple[Contract, Sequence[Case]]]:
+        """These contracts, or all, by their operators' names, each with its cases."""
+        for name in sorted(self.library.contracts if operators is None else operators):
+            yield self.library.contracts[name], self.corpus.cases.get(name, ())
+
+    def _laws(self) -> Iterator[tuple[Check, Instance, LawDeclaration]]:
+        if not any(one.laws for one in self._outlines.values()):
+            return
         from conformance.trial.law import Tools
 
         tools = Tools(self.codebook, DIALECTS[self.options.wire])
-        for contract in self.contracts:
-            for use in contract.laws:
+        for operator, outline in self._outlines.items():
+            for use in outline.laws:
                 if not self.options.includes(use.profile):
                     continue
                 law, declared = _known_law(use, self.library)
                 for instance in law.instances(tools, use):
-                    id_ = f"{contract.operator}#{law.name}::{instance.slug}"
-                    kind, operator = Kind.LAW, contract.operator
-                    check = Check(id_, kind, operator, law.name, declared.sentence, use.requirements, use.rulings)
-                    yield Trial((check,), _law_conversation(check, instance, self._pure({operator, *declared.calls})))
+                    id_ = f"{operator}#{law.name}::{instance.slug}"
+                    about = (declared.sentence, use.requirements, use.rulings)
+                    yield Check(id_, Kind.LAW, operator, law.name, *about), instance, declared
 
 
 def _known_law(use: LawUse, library: Library) -> tuple[Law, LawDeclaration]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
@@ -73,7 +74,7 @@ def selected_checks(library: Library, corpus: Corpus, options: RunOptions, progr
 
     def listed(progress: Progress) -> tuple[str, ...]:
         run = _Run(library, corpus, options, progress)
-        return tuple(sorted(id_ for id_ in run.plan.ids if id_ in run.selection))
+        return tuple(sorted(run.selected))
 
     if library.suite.has_code and options.includes("standard"):
         return apart(listed, progress)
@@ -93,7 +94,9 @@ class _Run:
     codebook: Codebook = field(init=False)
     plan: Plan = field(init=False)
     selection: Selection = field(init=False)
+    selected: frozenset[str] = field(init=False)  # ids of checks
     limit: FailureLimit = field(init=False)
+    fuzzings: tuple[Fuzzing, ...] = ()  # of the selected checks
     results: list[Result] = field(default_factory=list)
     unattributed: list[str] = field(default_factory=list)
     obstacles: list[str] = field(default_factory=list)
@@ -105,7 +108,8 @@ class _Run:
         self.codebook = codebook_of(self.library)
         self.options = self.options.within(self.library.suite)
         self.plan = Plan(self.library, self.corpus, self.options, self.codebook)
-        self.selection = Selection(self.options.select, frozenset(self.plan.ids), self.options.last_failed)
+        self.selection = Selection(self.options.select, self.plan.ids, self.options.last_failed)
+        self.selected = frozenset(id_ for id_ in self.plan.ids if id_ in self.selection)
         self.limit = FailureLimit(self.options)
         if self.options.last_failed and not self.selection.among_failed:
             known = f"none of the {len(self.options.last_failed)} checks that failed last is among the checks"
@@ -113,15 +117,16 @@ class _Run:
 
     def result(self) -> RunResult:
         started = time.perf_counter()
+        self.fuzzings = self.plan.fuzzings(self.selected)
         hello = self.hello()
         self.declared = hello.operators
-        selected = list(self.plan.case_trials([id_ for id_ in self.plan.case_ids if id_ in self.selection]))
-        selected += (trial for trial in self.plan.rule_trials if any(id_ in self.selection for id_ in trial.ids))
+        selected = list(self.plan.case_trials(self.selected))
+        selected += self.plan.rule_trials(self.selected)
         asked = [trial for trial in selected if trial.operator in hello.operators]
         planned = self.planned(asked, hello)
         found = self.run_trials(asked)
         undeclared = (trial for trial in selected if trial.operator not in hello.operators)
-        checks = (check for trial in undeclared for check in trial.checks if check.id in self.selection)
+        checks = (check for trial in undeclared for check in trial.checks if check.id in self.selected)
         self.results += (Result(check, Verdict.NOT_APPLICABLE) for check in checks)
         fuzz = self.fuzz(hello, found.hopeless)
         crash = self.crash(hello) if self.options.crash and not self.limit.reached else None
@@ -143,7 +148,7 @@ class _Run:
             selection=str(self.selection),
             seed=options.seed,
             counts=Counts(
-                loaded=sum(1 for _ in self.plan.ids),
+                loaded=len(self.plan.ids),
                 selected=len(results) - ran + planned if stopped else len(results),
                 not_applicable=len(results) - ran,
                 expected_to_fail=len(options.expected_failures),
@@ -176,7 +181,8 @@ class _Run:
                 "stderr": dict(sorted(found.stderr.items())),
             },
         )
-        if run.conformant or options.challenge:  # who certifies asks for no diagnosis
+        failed = any(result.verdict in (Verdict.FAIL, Verdict.ERROR) for result in results)
+        if run.conformant or options.challenge or not failed:  # who certifies asks for no diagnosis
             return run
         return replace(run, diagnosis=self.diagnosis(results))
 
@@ -186,8 +192,9 @@ class _Run:
         known, contracts = self.corpus.index.operators, self.library.contracts
         ran = [r.check for r in results if r.check.kind is Kind.VECTOR and r.verdict is not Verdict.NOT_APPLICABLE]
         found = [(one.operator, known[one.operator].confirmed_by.get(one.id)) for one in ran if one.operator in known]
-        of_one = {name for name, contract in contracts.items() if contract.of_one(self.library.suite)}
-        determined = sum(by == (CONTRACT,) and name in of_one for name, by in found)
+        of_contract = Counter(name for name, by in found if by == (CONTRACT,) and name in contracts)
+        suite = self.library.suite
+        determined = sum(number for name, number in of_contract.items() if contracts[name].of_one(suite))
         return sum(by == () for _, by in found) + determined, determined
 
     def diagnosis(self, results: Sequence[Result]) -> Diagnosis | None:
@@ -218,15 +225,9 @@ class _Run:
 
     def planned(self, asked: Sequence[Trial], hello: Hello) -> int:
         """How many checks will be judged; the user is told of the stages to come."""
-        fuzzed = [
-            one
-            for one in self.plan.fuzzed
-            if one.check.id in self.selection and one.contract.operator in hello.operators
-        ]
-        crashed = [
-            one for one in self.plan.workloads if one.id in self.selection and one.operators <= hello.operators
-        ]
-        checks = sum(id_ in self.selection for trial in asked for id_ in trial.ids) + len(fuzzed) + len(crashed)
+        fuzzed = [one for one in self.fuzzings if one.contract.operator in hello.operators]
+        crashed = [one for one in self.plan.workloads if one.id in self.selected and one.operators <= hello.operators]
+        checks = sum(id_ in self.selected for trial in asked for id_ in trial.ids) + len(fuzzed) + len(crashed)
         self.progress.plan(checks, {CONVERSATIONS: len(asked), FUZZING: len(fuzzed)})
         return checks
 
@@ -256,7 +257,7 @@ class _Run:
         found = TrialResults()
         for part in self.limit.parts(trials):
             some = run_trials(part, self.driver, self.options.jobs, self.options.shuffle, self.progress)
-            by_id = {result.check.id: result for result in some.results if result.check.id in self.selection}
+            by_id = {result.check.id: result for result in some.results if result.check.id in self.selected}
             results = (by_id[id_] for trial in part for id_ in trial.ids if id_ in by_id)
             self.results += self.limit.taken(results)
             found.add(some)
@@ -267,7 +268,7 @@ class _Run:
     def fuzz(self, hello: Hello, hopeless: Mapping[str, str]) -> dict[str, Mapping[str, Any]]:
         """The figures of every operator that is fuzzed; `hopeless` ones are not asked."""
         asked, hopeless_ones = [], []
-        for fuzzing in (one for one in self.plan.fuzzed if one.check.id in self.selection):
+        for fuzzing in self.fuzzings:
             operator = fuzzing.contract.operator
             if operator not in hello.operators:
                 self.results.append(Result(fuzzing.check, Verdict.NOT_APPLICABLE))
@@ -345,7 +346,7 @@ class _Run:
         )
         levels: dict[str, Mapping[str, Any]] = {}
         for plan in self.plan.workloads:
-            if plan.id not in self.selection or self.limit.reached:
+            if plan.id not in self.selected or self.limit.reached:
                 continue
             if not plan.operators <= hello.operators:
                 self.results.append(Result(crash_check(plan), Verdict.NOT_APPLICABLE))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from conformance.contract.cache import MISSING, Cache, digest_of_texts, open_cache
@@ -25,6 +25,7 @@ from conformance.vectors.vector_file import (
 )
 
 Outline = tuple[str, str]  # of a case: its id and its profile
+_FEW: Final = 4  # so many times the wanted cases of an operator are fewer than all: then only they are made
 
 PIN: Final = "pin"  # what index.json names where a pinned value is the second derivation
 CONTRACT: Final = "contract"  # the same where every answer follows from the contract
@@ -41,6 +42,9 @@ class Corpus:
 
     cases: Mapping[str, tuple[Case, ...]]
     index: Index
+    read_part: Callable[[str, Collection[str]], tuple[Case, ...]] | None = field(
+        default=None, repr=False, compare=False
+    )
 
     def __iter__(self) -> Iterator[Case]:
         for operator in self.cases:
@@ -54,7 +58,14 @@ class Corpus:
         operator = id_.split("::", 1)[0]
         if operator not in self.cases or all(known != id_ for known, _ in outline_of(self.cases, operator)):
             raise KeyError(id_)
-        return next(case for case in self.cases[operator] if case.id == id_)
+        return self.some(operator, {id_})[0]
+
+    def some(self, operator: str, ids: Collection[str]) -> tuple[Case, ...]:
+        """The cases of an operator with these ids; where they are few of a loaded corpus, no others are made."""
+        wanted = [id_ for id_, _ in outline_of(self.cases, operator) if id_ in ids]
+        if self.read_part is None or _FEW * len(wanted) > len(outline_of(self.cases, operator)):
+            return tuple(case for case in self.cases[operator] if case.id in ids)
+        return self.read_part(operator, wanted) if wanted else ()
 
 
 def load_corpus(suite: Suite) -> Corpus:
@@ -79,7 +90,7 @@ def load_corpus(suite: Suite) -> Corpus:
     case_files = _CaseFiles(suite, index, open_cache("vectors"))
     outlines = {name: case_files.outline(name) for name in index.operators}
     digest = digest_of_texts([hashlib.sha256(data).hexdigest(), *case_files.digests.values()])
-    return Corpus(LazyMapping(outlines, case_files.cases, digest), index)
+    return Corpus(LazyMapping(outlines, case_files.cases, digest), index, case_files.part)
 
 
 def outline_of(cases: Mapping[str, tuple[Case, ...]], operator: str) -> Sequence[Outline]:
@@ -120,16 +131,29 @@ class _CaseFiles:
         found = self._cases.pop(operator, None)
         return self._read(operator, lambda case: case.digest) if found is None else found
 
-    def _read(self, operator: str, digested: Callable[[Case], str]) -> tuple[Case, ...]:
-        file = self._suite.vectors / self._index.operators[operator].file
-        return _operator_cases(
-            self._files[operator], self._suite.shown(file), self._index.operators[operator], operator, digested
-        )
+    def part(self, operator: str, ids: Collection[str]) -> tuple[Case, ...]:
+        """Some cases of an operator whose outline is known."""
+        if operator in self._cases:
+            return tuple(case for case in self._cases[operator] if case.id in ids)
+        return self._read(operator, lambda case: case.digest, frozenset(ids))
+
+    def _read(
+        self, operator: str, digested: Callable[[Case], str], ids: Collection[str] | None = None
+    ) -> tuple[Case, ...]:
+        entry = self._index.operators[operator]
+        shown = self._suite.shown(self._suite.vectors / entry.file)
+        return _operator_cases(self._files[operator], shown, entry, operator, digested, ids)
 
 
 def _operator_cases(
-    data: bytes, shown: str, entry: IndexedOperator, operator: str, digested: Callable[[Case], str]
+    data: bytes,
+    shown: str,
+    entry: IndexedOperator,
+    operator: str,
+    digested: Callable[[Case], str],
+    ids: Collection[str] | None = None,
 ) -> tuple[Case, ...]:
+    """The cases in the bytes of a file; with `ids` only those, of a file that was verified before as a whole."""
     record = _parsed(data, shown)
     if not isinstance(record, dict) or record.get("format") != FORMAT or record.get("contract") != operator:
         raise _corrupted(shown, f"it is no vector file of format {FORMAT} for {operator}")
@@ -137,6 +161,9 @@ def _operator_cases(
     for k, body in enumerate(record.get("cases", ())):
         where = body.get("id", f"number {k + 1}") if isinstance(body, dict) else f"number {k + 1}"
         try:
+            if ids is not None and body["id"] not in ids:
+                models.pass_over(body["id"], body.get("steps", ()))
+                continue
             if "steps" in body:
                 body["steps"] = models.read(body["id"], body["steps"])
             case = case_of(body)
@@ -150,6 +177,8 @@ def _operator_cases(
         if digest != case.digest:
             raise _corrupted(shown, f"case {where} has the digest {digest[:16]}..., it says {case.digest[:16]}...")
         cases[case.id] = case
+    if ids is not None:
+        return tuple(cases.values())
     missing = entry.confirmed_by.keys() - cases.keys()
     if missing:
         raise _corrupted(shown, f"case {min(missing)} is in the index but not here")
