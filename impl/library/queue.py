@@ -21,7 +21,7 @@ from impl.reference.pipeline.queue_folder import is_split
 from impl.reference.pipeline.refusal import QueueTimeout as TooLate
 from impl.reference.pipeline.refusal import Refusal
 
-CODECS: Final = ("npz", "pt")
+CODECS: Final = ("pt", "npz")
 _PROVIDER: Final = "Pipeline.Provider"
 _CONSUMER: Final = "Pipeline.Consumer"
 _SPLITS: Final = "'train', 'val', or one of them with '_rank' and a number"
@@ -100,7 +100,7 @@ class DataProvider(provider.DataProviderBase, ABC):
         seed: SupportsIndex = 1337,
         verbose: bool = False,
         *,
-        codec: str = "npz",
+        codec: str = "pt",
         now_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
@@ -161,27 +161,27 @@ class DatasetConsumer(consumer.DatasetConsumer):
     def __init__(
         self,
         data_dir: str | os.PathLike[str],
-        device_type: str = "cuda",
+        device_type: str | None = None,
         prefer_queue: bool = True,
         cache_files: SupportsIndex = 1,
         high_watermark: SupportsIndex = 2,
         low_watermark: SupportsIndex = 0,
         *,
         batch_size: SupportsIndex | None = None,
-        codec: str = "npz",
+        codec: str | None = None,
         clock: Clock = SYSTEM_CLOCK,
     ) -> None:
         judge = _judge(f"{_CONSUMER}.Open")
         with _refusing(f"{_CONSUMER}.Open"):
             super().__init__(
                 judge.path("data_dir", data_dir),
-                judge.text("device_type", device_type),
+                None if device_type is None else judge.text("device_type", device_type),
                 judge.truth("prefer_queue", prefer_queue),
                 judge.integer("cache_files", cache_files, 1),
                 judge.integer("high_watermark", high_watermark),
                 judge.integer("low_watermark", low_watermark),
                 batch_size=judge.optional("batch_size", batch_size, 1),
-                codec=judge.choice("codec", codec, CODECS),
+                codec=None if codec is None else judge.choice("codec", codec, CODECS),
                 clock=judge.instance("clock", clock, Clock, "a Clock"),
             )
 

@@ -14,7 +14,7 @@ from impl.tests.pipeline_queue import names_in
 from impl.tests.pipeline_sweep import CHECKOUT, ENVIRONMENT
 
 EXAMPLES = CHECKOUT / "examples/pipeline"
-SIZES = ["--batch_size", "4", "--batches_per_file", "2", "--files", "2", "--seed", "5"]
+SIZES = ["--batch_size", "4", "--batches_per_file", "2", "--files", "2", "--seed", "5", "--codec", "npz"]
 BLOCK = ["--block_size", "16"]
 FLAGS = {
     "char_lm": [*BLOCK, "--target_size", "16"],
