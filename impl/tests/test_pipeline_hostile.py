@@ -146,6 +146,22 @@ def test_a_large_file_of_nothing_is_not_read(tmp_path: Path, size: int) -> None:
     assert names_in(tmp_path / "queue/quarantine/train") == ["1-0-1.npz"]
 
 
+def test_a_hole_before_a_whole_end_is_not_read(tmp_path: Path) -> None:
+    folder = queue_of(tmp_path, 1, f1_0_1=[5], f2_1_1=[7])
+    whole = (folder / "1-0-1.npz").read_bytes()
+    with (folder / "1-0-1.npz").open("wb") as file:
+        file.truncate(3 * 2**30)
+        file.seek(0, os.SEEK_END)
+        file.write(whole)
+    tracemalloc.start()
+    try:
+        assert take(consumer_of(tmp_path), 1) == [[7]]
+        assert tracemalloc.get_traced_memory()[1] < 2**24
+    finally:
+        tracemalloc.stop()
+    assert names_in(tmp_path / "queue/quarantine/train") == ["1-0-1.npz"]
+
+
 def test_a_file_that_memory_has_no_room_for_goes_to_quarantine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     queue_of(tmp_path, 1, f1_0_1=[5], f2_1_1=[7])
     decode = NpzCodec.decode

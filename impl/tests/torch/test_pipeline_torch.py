@@ -287,3 +287,15 @@ def test_a_named_type_of_device_gives_torch_tensors(tmp_path: Path) -> None:
     provider.turn("train", 5)
     assert isinstance(DatasetConsumer(tmp_path).get_batch("train", timeout=0)[0], np.ndarray)
     assert isinstance(DatasetConsumer(tmp_path, "cpu").get_batch("train", timeout=0)[0], torch.Tensor)
+
+
+def test_a_module_of_torch_learns_from_the_queue(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from impl.tests.test_pipeline_examples import LM_SIZES, prepare, run_example
+
+    prepare("char_lm", tmp_path, *LM_SIZES, "--max_backlog_files", "3", "--files", "6")
+    trained = ["--batches", "100", "--every", "50", "--estimate", "5", "--timeout", "0", "--model", "torch"]
+    assert run_example("train", tmp_path, *trained) == 0
+    losses = [float(line.rpartition(" ")[2]) for line in capsys.readouterr().out.splitlines()]
+    assert losses[2] < losses[1] < losses[0] - 1
