@@ -20,7 +20,8 @@ def main(arguments: list[str] | None = None) -> int:
         for number in range(1, options.batches + 1):
             batch = consumer.get_batch(options.split, timeout=options.timeout)
             fields = dict(zip("xy", batch, strict=True)) if isinstance(batch, tuple) else batch
-            shapes = ", ".join(f"{name} {array.dtype}{list(array.shape)}" for name, array in fields.items())
+            dtypes = {name: str(array.dtype).removeprefix("torch.") for name, array in fields.items()}
+            shapes = ", ".join(f"{name} {dtypes[name]}{list(array.shape)}" for name, array in fields.items())
             print(f"batch {number}: {shapes}, sum {sum(int(array.sum()) for array in fields.values())}")
     except ContractFailure as failure:
         print(failure, file=sys.stderr)

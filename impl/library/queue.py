@@ -68,9 +68,11 @@ class DataProvider(provider.DataProviderBase, ABC):
     A subclass says what a batch is: `build_meta()` returns the metadata, `sample_batch(split, rng)` one array of shape
     [batch_size, ...] for each field of its batch_schema, of exactly its dtype. `batch_size`, `block_size`,
     `target_size`, `batches_per_file` and `max_backlog_files` are counts from 1 up, `sleep_seconds` are seconds, `seed`
-    is an integer from 0 to 2^64 - 1; `codec` is npz or pt. One provider at a time works on a folder.
+    is an integer from 0 to 2^64 - 1; `codec` is pt, which needs no torch, or npz. One provider at a time works on a
+    folder.
 
-    Raises ContractFailure: CONFIG_INVALID, META_INVALID, SCHEMA_MISMATCH, COUNTER_OVERFLOW; OSError of the disk.
+    Raises ContractFailure: CONFIG_INVALID, META_INVALID, SCHEMA_MISMATCH, COUNTER_OVERFLOW, QUARANTINE_FULL; OSError of
+    the disk.
     Source: seed 001 §DataProvider Base API; contract `Pipeline.Provider`.
 
     >>> import numpy, tallystick, tempfile
@@ -142,12 +144,15 @@ class DatasetConsumer(consumer.DatasetConsumer):
     """Hand out the batches of the files that a provider leaves in a folder, each once and in order.
 
     `cache_files` is how many files are held in memory, from 1 up; the watermarks are numbers of files that `stats`
-    compares the backlog with. `batch_size` cuts batches of another number of rows. Batches are NumPy arrays, or torch
-    tensors with the codec pt or where a device is named: from [batch_size, ...], as the schema says, and (X, Y) where
-    its fields are exactly x and y. One consumer at a time works on a split.
+    compares the backlog with. `batch_size` cuts batches of another number of rows. Files of both codecs are read; where
+    `codec` names one, the other is warned of. Batches are torch tensors where `device_type` or get_batch names a
+    device, and of .pt files where torch is installed; otherwise NumPy arrays: from [batch_size, ...], as the schema
+    says, and (X, Y) where its fields are exactly x and y. One consumer at a time works on a split; several threads may
+    share it.
 
     Raises ContractFailure: CONFIG_INVALID, META_MISSING, META_INVALID; later QUEUE_TIMEOUT (a TimeoutError, too),
-    SCHEMA_MISMATCH, LEGACY_INVALID. Source: seed 001 §DatasetConsumer API; contract `Pipeline.Consumer`.
+    SCHEMA_MISMATCH, LEGACY_INVALID, QUARANTINE_FULL. Source: seed 001 §DatasetConsumer API; contract
+    `Pipeline.Consumer`.
 
     >>> import tallystick, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:

@@ -1,5 +1,6 @@
 """Batch files through torch: `.pt` files of the queue and of the baseline, hostile ones, and tensors on a device."""
 
+import base64
 import io
 import os
 import pickle
@@ -20,6 +21,7 @@ from impl.reference.pipeline.provider import DataProviderBase, FileRandom
 from impl.reference.pipeline.queue_folder import BatchFile, Metadata
 from impl.reference.pipeline.refusal import Corrupt, Foreign, Refusal
 from impl.reference.pipeline.tensors import WIDTHS, packed
+from impl.tests.javascript_process import Backend, Value
 from impl.tests.pipeline_queue import ROW, XY, meta_of, names_in, provider_of
 
 CODEC = PtCodec()
@@ -299,3 +301,28 @@ def test_a_module_of_torch_learns_from_the_queue(
     assert run_example("train", tmp_path, *trained) == 0
     losses = [float(line.rpartition(" ")[2]) for line in capsys.readouterr().out.splitlines()]
     assert losses[2] < losses[1] < losses[0] - 1
+
+
+@pytest.mark.parametrize("dtype", WIDTHS)
+def test_javascript_writes_what_torch_reads_and_reads_what_torch_saves(
+    javascript: Backend, tmp_path: Path, dtype: str
+) -> None:
+    meta = meta_of([{"name": "row", "dtype": dtype, "shape": [2]}])
+    config = {"batch_size": 2, "batches_per_file": 2, "codec": "pt", "meta": Value(meta), "sampler": "counting"}
+    opened = javascript.call("Pipeline.Provider.Open", {"root": str(tmp_path), "config": config})
+    asked = {"handle": opened["handle"], "split": "train"}
+    turn = javascript.call("Pipeline.Provider.Produce", {**asked, "now_ms": 5})
+    written = tmp_path / turn["path"]
+    loaded = torch.load(written, weights_only=True)
+    mine = CODEC.decode(written.read_bytes())
+    assert loaded["tensors"]["row"].dtype == getattr(torch, dtype)
+    assert loaded["tensors"]["row"].numpy().tobytes() == mine.tensors["row"].data
+    assert loaded["metadata"] == mine.metadata.as_map()  # type: ignore[union-attr]
+    torch.save(loaded, written)
+    consumer = javascript.call("Pipeline.Consumer.Open", {"root": str(tmp_path), "config": {}})["handle"]
+    taken = [
+        javascript.call("Pipeline.Consumer.GetBatch", {"handle": consumer, "split": "train", "timeout_ms": 0})
+        for _ in range(2)
+    ]
+    data = b"".join(base64.b64decode(batch["fields"][0]["tensor"]["data"]) for batch in taken)
+    assert data == mine.tensors["row"].data
