@@ -321,10 +321,8 @@ class LegacySource:
         warnings: Warnings,
     ) -> None:
         self.counters = Counters()
-        self._root = root
-        self._split = split
-        self._codec = codec
-        self._schema = schema
+        self._root, self._split = root, split
+        self._codec, self._schema = codec, schema
         self._cache_files = cache_files
         self._warnings = warnings
         self._last: str | None = None
