@@ -125,6 +125,8 @@ class _Reader(pickle.Unpickler):
     def find_class(self, module_name: str, global_name: str, /) -> Any:
         if (module_name, global_name) == ("collections", "OrderedDict"):
             return dict
+        if (module_name, global_name) == ("torch", "Size"):
+            return list
         if module_name == "torch._utils" and global_name in ("_rebuild_tensor_v2", "_rebuild_tensor_v3"):
             return _rebuilt
         if (module_name, global_name) == ("torch.storage", "UntypedStorage"):
