@@ -32,7 +32,7 @@ meta = {
 provider = CountingProvider(root, meta, batch_size=2, batches_per_file=1, seed=429)
 provider.open(["train"])
 provider.turn("train", 1)
-print(len(DatasetConsumer(root, "cpu").get_batch("train", timeout=0)["row"]))
+print(len(DatasetConsumer(root).get_batch("train", timeout=0)["row"]))
 Path(root, "words.bin").write_bytes(bytes([1, 0, 2, 0, 10, 13]))
 stream = ContextStream(TokenFile(Path(root, "words.bin"), "u16", (), "stop"))
 print(stream.next_chunk(2).tokens)
