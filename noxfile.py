@@ -51,6 +51,15 @@ def tests(session: nox.Session) -> None:
     session.run("pytest", *(session.posargs or ["-q", "-n", "2", "--dist", "worksteal"]), env=in_memory())
 
 
+@nox.session
+def queue(session: nox.Session) -> None:
+    """Run the tests of the file queue that no POSIX tool is needed for: what CI runs on Windows."""
+    install(session, ".[dev]")
+    names = ["consumer", "legacy", "meta", "names", "npz", "provider", "seeds", "threads", "waiting"]
+    files = [str(Path("impl") / "tests" / f"test_pipeline_{name}.py") for name in names]
+    session.run("pytest", "-q", *files, *session.posargs, env=in_memory())
+
+
 @nox.session(python=TORCH_PYTHON)
 def torch(session: nox.Session) -> None:
     """Run the tests that need torch or other extras: .pt files, the batch sampler, Parquet, docs/pytorch.md."""

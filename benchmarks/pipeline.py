@@ -63,7 +63,7 @@ def measure(codec: str, batch_size: int, block_size: int) -> tuple[float, float,
         provider = Spans(folder, batch_size, block_size, batches_per_file=ROUNDS * BATCHES + 2, codec=codec)
         provider.open(["train"])
         provider.turn("train", 1)
-        consumer = DatasetConsumer(folder, "cpu", codec=codec)
+        consumer = DatasetConsumer(folder, codec=codec)
         since = time.perf_counter()
         consumer.get_batch("train")
         load = time.perf_counter() - since

@@ -18,6 +18,7 @@ NUMBERS: Final[Mapping[str, int]] = MappingProxyType(
         "SCHEMA_MISMATCH": 1204,
         "CONFIG_INVALID": 1205,
         "LEGACY_INVALID": 1206,
+        "QUARANTINE_FULL": 1207,
         "CHUNK_TOO_SMALL": 1301,
         "STEP_OPEN": 1302,
         "CHECKPOINT_MID_STEP": 1303,

@@ -1,8 +1,9 @@
 """What a harness step writes into a file, and what it reads out of one: bytes, or a codec and its value.
 
 Values are in JSON wire form, so that they can be frozen: `text` is a string; `cbor` and `pickle2` a self-describing
-value; `npz` a list of members {name, tensor | text | bytes} in archive order; `sqlite` a list of SQL statements, read
-back as a list of tables {name, sql, rows}, by name, rows in rowid order. A long value may be a recipe.
+value; `npz` a list of members {name, tensor | text | bytes} in archive order; `pt` a list of entries (`torchfile`);
+`sqlite` a list of SQL statements, read back as a list of tables {name, sql, rows}, by name, rows in rowid order. A long
+value may be a recipe.
 """
 
 from __future__ import annotations
@@ -24,8 +25,9 @@ from conformance.codec.scalar import IllTyped
 from conformance.contract.canonical import encode_item
 from conformance.contract.types import Tensor
 from conformance.vectors.compact import expanded
+from conformance.vectors.torchfile import entries_of, saved
 
-CODECS: Final = ("bytes", "text", "npz", "pickle2", "cbor", "sqlite")
+CODECS: Final = ("bytes", "text", "npz", "pt", "pickle2", "cbor", "sqlite")
 _TENSOR: Final = form_of(Tensor())
 _NO_DATE: Final = (1980, 1, 1, 0, 0, 0)
 _NPY: Final = ".npy"
@@ -201,6 +203,7 @@ _ENCODERS: Final[Mapping[str, Callable[[Any], bytes]]] = {
     "bytes": bytes.fromhex,
     "text": lambda value: str(value).encode(),
     "npz": _archive,
+    "pt": saved,
     "pickle2": _pickled,
     "cbor": lambda value: encode_item(selfdescribing.to_native(value)),
     "sqlite": _database,
@@ -209,6 +212,7 @@ _DECODERS: Final[Mapping[str, Callable[[bytes], Any]]] = {
     "bytes": bytes.hex,
     "text": bytes.decode,
     "npz": _members,
+    "pt": entries_of,
     "pickle2": _unpickled,
     "cbor": _cbor_value,
     "sqlite": _tables,

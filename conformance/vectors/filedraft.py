@@ -18,7 +18,8 @@ from conformance.vectors.natural import ROOT_NAME, inside, to_wire
 from conformance.vectors.temp_roots import fault_of
 
 FILE_STEPS: Final = (*ACTIONS, "tree")
-_AS_PUT: Final = frozenset({"npz", "pickle2", "cbor"})  # what a put of these codecs is worded as, a look at them finds
+# What a put of these codecs is worded as, a look at them finds.
+_AS_PUT: Final = frozenset({"npz", "pt", "pickle2", "cbor"})
 _IN_PATHS: Final = frozenset({"string", "bytes", *FIXED_BYTES, "uint8", "uint16", "uint32", "uint64"})
 
 
@@ -208,13 +209,24 @@ def _content(codec: str, value: Any) -> Any:
         raise IllTyped("a list", value)
     if codec == "sqlite":
         return [inside(k, Scalar("string"), statement) for k, statement in enumerate(value)]
-    return [_member(k, member) for k, member in enumerate(value)]
+    if codec == "pt":
+        return [_entry(k, entry) for k, entry in enumerate(value)]
+    return [_named(k, member, _MEMBER) for k, member in enumerate(value)]
 
 
-def _member(index: int, member: Any) -> dict[str, Any]:
-    types: Mapping[str, Any] = {"tensor": Tensor(), "text": Scalar("string"), "bytes": Scalar("bytes")}
+_MEMBER: Final[Mapping[str, Any]] = {"tensor": Tensor(), "text": Scalar("string"), "bytes": Scalar("bytes")}
+
+
+def _entry(index: int, entry: Any) -> dict[str, Any]:
+    if isinstance(entry, dict) and set(entry) == {"name", "tensors"} and type(entry["tensors"]) is list:
+        tensors = [_named(k, one, {"tensor": Tensor()}) for k, one in enumerate(entry["tensors"])]
+        return {"name": inside(index, Scalar("string"), entry["name"]), "tensors": tensors}
+    return _named(index, entry, {"tensor": Tensor(), "value": Value()})
+
+
+def _named(index: int, member: Any, types: Mapping[str, Any]) -> dict[str, Any]:
     keys = set(member) if isinstance(member, dict) else set()
     if "name" not in keys or len(keys) != 2 or not keys - {"name"} <= types.keys():
-        raise IllTyped("{name, tensor | text | bytes}", member, (index,))
+        raise IllTyped(f"{{name, {' | '.join(types)}}}", member, (index,))
     (kind,) = keys - {"name"}
     return {"name": inside(index, Scalar("string"), member["name"]), kind: inside(index, types[kind], member[kind])}

@@ -21,7 +21,7 @@ from impl.reference.pipeline.queue_folder import is_split
 from impl.reference.pipeline.refusal import QueueTimeout as TooLate
 from impl.reference.pipeline.refusal import Refusal
 
-CODECS: Final = ("npz", "pt")
+CODECS: Final = ("pt", "npz")
 _PROVIDER: Final = "Pipeline.Provider"
 _CONSUMER: Final = "Pipeline.Consumer"
 _SPLITS: Final = "'train', 'val', or one of them with '_rank' and a number"
@@ -68,9 +68,11 @@ class DataProvider(provider.DataProviderBase, ABC):
     A subclass says what a batch is: `build_meta()` returns the metadata, `sample_batch(split, rng)` one array of shape
     [batch_size, ...] for each field of its batch_schema, of exactly its dtype. `batch_size`, `block_size`,
     `target_size`, `batches_per_file` and `max_backlog_files` are counts from 1 up, `sleep_seconds` are seconds, `seed`
-    is an integer from 0 to 2^64 - 1; `codec` is npz or pt. One provider at a time works on a folder.
+    is an integer from 0 to 2^64 - 1; `codec` is pt, which needs no torch, or npz. One provider at a time works on a
+    folder.
 
-    Raises ContractFailure: CONFIG_INVALID, META_INVALID, SCHEMA_MISMATCH, COUNTER_OVERFLOW; OSError of the disk.
+    Raises ContractFailure: CONFIG_INVALID, META_INVALID, SCHEMA_MISMATCH, COUNTER_OVERFLOW, QUARANTINE_FULL; OSError of
+    the disk.
     Source: seed 001 §DataProvider Base API; contract `Pipeline.Provider`.
 
     >>> import numpy, tallystick, tempfile
@@ -100,7 +102,7 @@ class DataProvider(provider.DataProviderBase, ABC):
         seed: SupportsIndex = 1337,
         verbose: bool = False,
         *,
-        codec: str = "npz",
+        codec: str = "pt",
         now_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
@@ -142,12 +144,15 @@ class DatasetConsumer(consumer.DatasetConsumer):
     """Hand out the batches of the files that a provider leaves in a folder, each once and in order.
 
     `cache_files` is how many files are held in memory, from 1 up; the watermarks are numbers of files that `stats`
-    compares the backlog with. `batch_size` cuts batches of another number of rows. Batches are NumPy arrays, or torch
-    tensors with the codec pt or where a device is named: from [batch_size, ...], as the schema says, and (X, Y) where
-    its fields are exactly x and y. One consumer at a time works on a split.
+    compares the backlog with. `batch_size` cuts batches of another number of rows. Files of both codecs are read; where
+    `codec` names one, the other is warned of. Batches are torch tensors where `device_type` or get_batch names a
+    device, and of .pt files where torch is installed; otherwise NumPy arrays: from [batch_size, ...], as the schema
+    says, and (X, Y) where its fields are exactly x and y. One consumer at a time works on a split; several threads may
+    share it.
 
     Raises ContractFailure: CONFIG_INVALID, META_MISSING, META_INVALID; later QUEUE_TIMEOUT (a TimeoutError, too),
-    SCHEMA_MISMATCH, LEGACY_INVALID. Source: seed 001 §DatasetConsumer API; contract `Pipeline.Consumer`.
+    SCHEMA_MISMATCH, LEGACY_INVALID, QUARANTINE_FULL. Source: seed 001 §DatasetConsumer API; contract
+    `Pipeline.Consumer`.
 
     >>> import tallystick, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -161,27 +166,27 @@ class DatasetConsumer(consumer.DatasetConsumer):
     def __init__(
         self,
         data_dir: str | os.PathLike[str],
-        device_type: str = "cuda",
+        device_type: str | None = None,
         prefer_queue: bool = True,
         cache_files: SupportsIndex = 1,
         high_watermark: SupportsIndex = 2,
         low_watermark: SupportsIndex = 0,
         *,
         batch_size: SupportsIndex | None = None,
-        codec: str = "npz",
+        codec: str | None = None,
         clock: Clock = SYSTEM_CLOCK,
     ) -> None:
         judge = _judge(f"{_CONSUMER}.Open")
         with _refusing(f"{_CONSUMER}.Open"):
             super().__init__(
                 judge.path("data_dir", data_dir),
-                judge.text("device_type", device_type),
+                None if device_type is None else judge.text("device_type", device_type),
                 judge.truth("prefer_queue", prefer_queue),
                 judge.integer("cache_files", cache_files, 1),
                 judge.integer("high_watermark", high_watermark),
                 judge.integer("low_watermark", low_watermark),
                 batch_size=judge.optional("batch_size", batch_size, 1),
-                codec=judge.choice("codec", codec, CODECS),
+                codec=None if codec is None else judge.choice("codec", codec, CODECS),
                 clock=judge.instance("clock", clock, Clock, "a Clock"),
             )
 

@@ -43,12 +43,12 @@ class Time:
 
 
 def provider_of(root: Path, *, meta: Mapping[str, Any] | None = None, **config: Any) -> CountingProvider:
-    sizes = {"batch_size": 2, "batches_per_file": 2, "max_backlog_files": 4, **config}
+    sizes = {"batch_size": 2, "batches_per_file": 2, "max_backlog_files": 4, "codec": "npz", **config}
     return CountingProvider(str(root), meta_of(XY) if meta is None else meta, **sizes)
 
 
 def consumer_of(root: Path, **config: Any) -> DatasetConsumer:
-    return DatasetConsumer(root, "cpu", **config)
+    return DatasetConsumer(root, **config)
 
 
 def queue_of(root: Path, batch_size: int = 2, **files: Any) -> Path:

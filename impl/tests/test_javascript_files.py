@@ -4,6 +4,7 @@ import base64
 import io
 import os
 import pickle
+import shutil
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,7 +16,7 @@ import pytest
 from impl.tests.checkpoint_calls import PREFIX, container, reading, rewrite, written
 from impl.tests.javascript_process import Backend, Value, wire_form
 from impl.tests.pipeline_queue import ROW, meta_of, names_in, put_rows, queue_of
-from impl.tests.test_pipeline_meta import HOSTILE
+from impl.tests.test_pipeline_meta import EVERYTHING, HOSTILE, listed
 
 PROVIDER, CONSUMER = "Pipeline.Provider.", "Pipeline.Consumer."
 WRITE, READ = f"{PREFIX}WriteContainer_v1", f"{PREFIX}ReadContainer_v1"
@@ -128,6 +129,7 @@ def test_a_file_cut_or_flipped_in_many_places_gives_its_own_rows_or_none(javascr
             assert len(content) == len(whole), "a file that is cut is none"
             rows = take(javascript, handle)
         assert rows == [7, 8]
+        shutil.rmtree(tmp_path / "queue/quarantine", ignore_errors=True)
 
 
 def test_the_baselines_archives_are_read_in_a_circle(javascript: Backend, tmp_path: Path) -> None:
@@ -176,3 +178,17 @@ def test_folders_of_temporary_names_are_cleared_away(javascript: Backend, tmp_pa
     open_provider(javascript, tmp_path, meta_of(ROW))
     assert names_in(tmp_path) == ["meta.pkl", "queue"]
     assert names_in(tmp_path / "queue/train") == []
+
+
+@pytest.mark.parametrize("protocol", [0, 1, 2, 3, 4, 5])
+def test_metadata_of_every_protocol_is_the_same_to_both(javascript: Backend, tmp_path: Path, protocol: int) -> None:
+    meta = meta_of(everything=EVERYTHING)
+    (tmp_path / "meta.pkl").write_bytes(pickle.dumps(meta, protocol=protocol))
+    open_consumer(javascript, tmp_path)
+    # A provider of the same metadata finds nothing to complain of, so JavaScript has read exactly these values.
+    open_provider(javascript, tmp_path, listed(meta))  # type: ignore[arg-type]
+    content = pickle.dumps({**meta, "everything": {**EVERYTHING, "others": []}}, protocol=protocol)
+    (tmp_path / "meta.pkl").write_bytes(content)
+    sizes = {"batch_size": 2, "batches_per_file": 2}
+    config = {**sizes, "codec": "npz", "meta": Value(listed(meta)), "sampler": "counting"}
+    assert javascript.refuse(PROVIDER + "Open", {"root": str(tmp_path), "config": config})["message"] == "META_INVALID"

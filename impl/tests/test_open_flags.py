@@ -5,12 +5,16 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-WITHOUT = """
+TAKEN_AWAY = """
 import mmap, os, sys
-for name in ("O_NOFOLLOW", "O_DIRECTORY", "O_CLOEXEC", "O_NONBLOCK"):
+for name in ("O_NOFOLLOW", "O_DIRECTORY", "O_CLOEXEC", "O_NONBLOCK", "pread", "pwrite"):
     delattr(os, name)
 for name in [name for name in dir(mmap) if name.startswith("MADV_")]:
     delattr(mmap, name)
+"""
+WITHOUT = (
+    TAKEN_AWAY
+    + """
 from pathlib import Path
 from impl.reference.pipeline.consumer import DatasetConsumer
 from impl.reference.pipeline.machines import CountingProvider
@@ -28,7 +32,7 @@ meta = {
 provider = CountingProvider(root, meta, batch_size=2, batches_per_file=1, seed=429)
 provider.open(["train"])
 provider.turn("train", 1)
-print(len(DatasetConsumer(root, "cpu").get_batch("train", timeout=0)["row"]))
+print(len(DatasetConsumer(root).get_batch("train", timeout=0)["row"]))
 Path(root, "words.bin").write_bytes(bytes([1, 0, 2, 0, 10, 13]))
 stream = ContextStream(TokenFile(Path(root, "words.bin"), "u16", (), "stop"))
 print(stream.next_chunk(2).tokens)
@@ -39,6 +43,16 @@ words = SourceDeclaration("file", path="words.bin", dtype="u16", on_end="stop")
 restored = restore_checkpoint(words, root, "saved")
 print(restored.model.state, restored.stream.next_chunk(2).tokens)
 """
+)
+# The tests of the queue that Windows runs (`nox -s queue`), and those of what lies under a batch file's name.
+QUEUE = ["consumer", "legacy", "meta", "names", "npz", "provider", "seeds", "threads", "waiting", "hostile"]
+TESTS = (
+    TAKEN_AWAY
+    + """
+import pytest
+sys.exit(pytest.main(["-q", "-x", "-p", "no:cacheprovider", "-p", "no:xdist", *sys.argv[1:]]))
+"""
+)
 
 
 def test_a_system_without_the_flags_of_posix_reads_and_writes(tmp_path: Path) -> None:
@@ -52,3 +66,31 @@ def test_a_system_without_the_flags_of_posix_reads_and_writes(tmp_path: Path) ->
     )
     assert done.stderr == ""
     assert done.stdout.splitlines() == ["2", "[1, 2]", "b'second' [3338]"]
+
+
+def test_the_queue_passes_its_tests_without_the_flags_and_calls_of_posix() -> None:
+    files = [str(ROOT / "impl" / "tests" / f"test_pipeline_{name}.py") for name in QUEUE]
+    done = subprocess.run(
+        [sys.executable, "-c", TESTS, *files], capture_output=True, text=True, cwd=ROOT, timeout=300, check=False
+    )
+    assert done.returncode == 0, done.stdout[-3000:]
+
+
+def test_a_link_is_not_followed_where_the_flag_for_it_is_missing(tmp_path: Path) -> None:
+    program = TAKEN_AWAY + (
+        "from pathlib import Path\n"
+        "from impl.reference.checkpoint import disk\n"
+        "try:\n    disk.read(Path(sys.argv[1]), 10)\nexcept disk.NotRegular:\n    print('not followed')\n"
+    )
+    (tmp_path / "file").write_text("x")
+    (tmp_path / "link").symlink_to("file")
+    for name in ("link", "."):
+        done = subprocess.run(
+            [sys.executable, "-c", program, str(tmp_path / name)],
+            capture_output=True,
+            text=True,
+            cwd=ROOT,
+            timeout=60,
+            check=False,
+        )
+        assert (done.stdout, done.stderr) == ("not followed\n", "")

@@ -14,7 +14,7 @@ from impl.tests.pipeline_queue import names_in
 from impl.tests.pipeline_sweep import CHECKOUT, ENVIRONMENT
 
 EXAMPLES = CHECKOUT / "examples/pipeline"
-SIZES = ["--batch_size", "4", "--batches_per_file", "2", "--files", "2", "--seed", "5"]
+SIZES = ["--batch_size", "4", "--batches_per_file", "2", "--files", "2", "--seed", "5", "--codec", "npz"]
 BLOCK = ["--block_size", "16"]
 FLAGS = {
     "char_lm": [*BLOCK, "--target_size", "16"],
@@ -153,10 +153,91 @@ def test_the_command_says_one_line_for_a_file(tmp_path: Path) -> None:
     assert [line.split("/")[0] for line in done.stderr.splitlines()] == ["produced train", "produced val"]
 
 
+def run_example(name: str, *arguments: object) -> int:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(EXAMPLES))
+        status: int = importlib.import_module(name).main(list(map(str, arguments)))
+    return status
+
+
+LM_SIZES = ["--batch_size", "16", "--block_size", "16", "--target_size", "16", "--batches_per_file", "60"]
+
+
+@pytest.mark.parametrize("codec", ["pt", "npz"])
+def test_a_language_model_learns_from_the_queue(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], codec: str
+) -> None:
+    prepare("char_lm", tmp_path, *LM_SIZES, "--max_backlog_files", "3", "--files", "6", "--codec", codec)
+    trained = ["--batches", "100", "--every", "50", "--estimate", "5", "--timeout", "0", "--model", "numpy"]
+    assert run_example("train", tmp_path, *trained) == 0
+    losses = [float(line.rpartition(" ")[2]) for line in capsys.readouterr().out.splitlines()]
+    assert len(losses) == 3
+    # Nothing is known at first: as much as the logarithm of the number of characters.
+    assert losses[0] == pytest.approx(np.log(DatasetConsumer(tmp_path).meta["vocab_size"]), abs=0.1)
+    assert losses[2] < losses[1] < losses[0] - 1
+
+
+def test_a_loss_is_estimated_in_the_mode_of_evaluation() -> None:
+    modes: list[object] = []
+
+    class Model:
+        def eval(self) -> None:
+            modes.append("eval")
+
+        def train(self) -> None:
+            modes.append("train")
+
+        def __call__(self, x: Any, y: Any) -> tuple[None, float]:
+            modes.append((x, y))
+            return None, float(x)
+
+    class Consumer:
+        def get_batch(self, split: str, timeout: float) -> tuple[int, str]:
+            return (1 if split == "train" else 3), split
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(EXAMPLES))
+        losses = importlib.import_module("train").estimate_loss(Model(), Consumer(), 2, 0.0)
+    assert losses == {"train": 1.0, "val": 3.0}
+    assert modes == ["eval", (1, "train"), (1, "train"), (3, "val"), (3, "val"), "train"]
+
+
+def test_the_model_drops_in_training_only_and_its_gradient_is_the_slope() -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(EXAMPLES))
+        numpy_model = importlib.import_module("numpy_model")
+        patch.setattr(numpy_model, "DROPPED", 0.0)
+        model = numpy_model.CharModel(7)
+        x = np.random.default_rng(1).integers(0, 7, (3, 5))
+        y = np.random.default_rng(2).integers(0, 7, (3, 5))
+        for name in ("embed", "hidden", "out"):
+            moments = {key: np.zeros_like(value) for key, value in model.weights.items()}
+            before = {key: value.copy() for key, value in model.weights.items()}
+            model._moments = moments
+            model(x, y)
+            model.step(1.0)
+            # The first step divides the gradient by its own size times the root of a tenth.
+            sign = np.sign(before[name] - model.weights[name])[1, 2]
+            model.weights = {key: value.copy() for key, value in before.items()}
+            losses = []
+            for change in (1e-5, -1e-5):
+                model.weights[name][1, 2] = before[name][1, 2] + change
+                losses.append(model(x, y)[1])
+            model.weights = before
+            assert np.sign(losses[0] - losses[1]) == sign
+        model.eval()
+        with pytest.raises(RuntimeError):
+            model.step(1.0)
+        patch.setattr(numpy_model, "DROPPED", 0.5)
+        assert model(x, y)[1] == model(x, y)[1]
+        model.train()
+        assert model(x, y)[1] != model(x, y)[1]
+
+
 def test_the_training_side_counts_what_it_took(prepared: dict[str, Path]) -> None:
     command = [
         sys.executable,
-        str(EXAMPLES / "train.py"),
+        str(EXAMPLES / "show_batches.py"),
         str(prepared["bert_mlm"]),
         "--batches",
         "1",

@@ -1,7 +1,9 @@
 """What a provider, a disk or an attacker can leave in the queue: moved away, never run, never fatal."""
 
 import os
+import re
 import tracemalloc
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -10,9 +12,9 @@ import pytest
 from impl.reference.pipeline.codecs import NpzCodec
 from impl.reference.pipeline.metadata import write_meta
 from impl.reference.pipeline.queue_folder import BatchFile, QueueFolder
-from impl.reference.pipeline.refusal import QueueTimeout
-from impl.tests.pipeline_queue import consumer_of, meta_of, names_in, put_rows, queue_of, take
-from impl.tests.test_pipeline_npz import DAMAGED
+from impl.reference.pipeline.refusal import QueueTimeout, Refusal
+from impl.tests.pipeline_queue import consumer_of, meta_of, names_in, provider_of, put_rows, queue_of, take
+from impl.tests.test_pipeline_npz import DAMAGED, FOREIGN
 
 
 @pytest.mark.parametrize("damage", DAMAGED)
@@ -87,9 +89,45 @@ def test_the_readers_own_trouble_is_not_the_files_fault(tmp_path: Path, monkeypa
     assert take(consumer, 1) == [[1]]
 
 
+@pytest.mark.parametrize("key", FOREIGN)
+def test_a_file_of_another_kind_is_refused_by_name_and_stays(tmp_path: Path, key: str) -> None:
+    folder = queue_of(tmp_path, 1, f2_1_1=[7])
+    (folder / "1-0-1.npz").write_bytes(FOREIGN[key])
+    consumer = consumer_of(tmp_path)
+    with pytest.raises(Refusal, match=f"1-0-1.npz.*{re.escape(key)}") as caught:
+        take(consumer, 1)
+    assert caught.value.code == "SCHEMA_MISMATCH"
+    assert names_in(folder) == ["1-0-1.npz", "2-1-1.npz"]
+    assert names_in(tmp_path / "queue") == ["train", "val"]
+
+
+def test_provider_and_consumer_that_cannot_agree_stop_with_a_sentence(tmp_path: Path) -> None:
+    provider = provider_of(tmp_path, meta=meta_of(batch_size=2), max_backlog_files=3)
+    provider.open()
+    consumer = consumer_of(tmp_path)
+    said = ""
+    for now in range(100):
+        try:
+            path = provider.turn("train", now)
+            if path is not None:
+                path.write_bytes(b"damaged")
+            consumer.wait_for_data("train", timeout=0)
+        except Refusal as refusal:
+            said = f"{refusal.code}: {refusal}"
+            break
+    assert said.startswith("QUARANTINE_FULL")
+    assert str(tmp_path / "queue/quarantine/train") in said
+    assert len(names_in(tmp_path / "queue/quarantine/train")) == 16
+    with pytest.raises(Refusal, match="train gets no more files"):
+        provider.turn("train", 200)
+    assert provider.turn("val", 200) is not None
+
+
 def test_an_object_array_is_never_loaded(tmp_path: Path) -> None:
     folder = queue_of(tmp_path, 1)
     np.savez(folder / "1-0-1.npz", row=np.array([object()], dtype=object))
+    with zipfile.ZipFile(folder / "1-0-1.npz", "a") as archive:
+        archive.writestr("metadata.json", "{}")
     assert not consumer_of(tmp_path).wait_for_data("train", 0)
     assert names_in(tmp_path / "queue/quarantine/train") == ["1-0-1.npz"]
 
@@ -99,6 +137,22 @@ def test_a_large_file_of_nothing_is_not_read(tmp_path: Path, size: int) -> None:
     folder = queue_of(tmp_path, 1, f2_1_1=[7])
     with (folder / "1-0-1.npz").open("wb") as file:
         file.truncate(size)
+    tracemalloc.start()
+    try:
+        assert take(consumer_of(tmp_path), 1) == [[7]]
+        assert tracemalloc.get_traced_memory()[1] < 2**24
+    finally:
+        tracemalloc.stop()
+    assert names_in(tmp_path / "queue/quarantine/train") == ["1-0-1.npz"]
+
+
+def test_a_hole_before_a_whole_end_is_not_read(tmp_path: Path) -> None:
+    folder = queue_of(tmp_path, 1, f1_0_1=[5], f2_1_1=[7])
+    whole = (folder / "1-0-1.npz").read_bytes()
+    with (folder / "1-0-1.npz").open("wb") as file:
+        file.truncate(3 * 2**30)
+        file.seek(0, os.SEEK_END)
+        file.write(whole)
     tracemalloc.start()
     try:
         assert take(consumer_of(tmp_path), 1) == [[7]]

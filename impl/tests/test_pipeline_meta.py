@@ -11,7 +11,7 @@ import pytest
 from impl.reference.pipeline import metadata
 from impl.reference.pipeline.metadata import APPLICABLE, NAME, check_meta, pickled, read_meta, unpickle, write_meta
 from impl.reference.pipeline.refusal import Refusal
-from impl.tests.pipeline_queue import meta_of
+from impl.tests.pipeline_queue import meta_of, provider_of
 
 SIZES: dict[str, Any] = {"vocab_size": 5, "block_size": 4, "target_size": 3}
 
@@ -66,17 +66,34 @@ class Shell:
 HOSTILE = {
     "a class": pickle.dumps(Path(), protocol=2),
     "a function": pickle.dumps(print, protocol=2),
-    "a tuple": pickle.dumps((1,), protocol=2),
+    "a key that is a tuple": pickle.dumps({(1,): 1}, protocol=2),
     "a set": pickle.dumps({1}, protocol=2),
     "bytes": pickle.dumps(b"x", protocol=2),
-    "protocol 0": pickle.dumps({}, protocol=0),
-    "protocol 4": pickle.dumps({}, protocol=4),
+    "a set of protocol 5": pickle.dumps({1}, protocol=5),
+    "bytes of protocol 5": pickle.dumps(b"x", protocol=5),
+    "a class of protocol 0": pickle.dumps(Path(), protocol=0),
+    "a class of protocol 5": pickle.dumps(Path(), protocol=5),
+    "protocol 6": b"\x80\x06}.",
+    "a protocol in the middle": b"}\x80\x02.",
+    "half of a surrogate pair": b"V\\ud83d\n.",
+    "an escape that is none": b"V\\x41\n.",
+    "an integer that is none": b"I1_0\n.",
+    "a float that is none": b"F1_0.5\n.",
+    "a line without an end": b"I10",
+    "a text of Python 2": b"S'a'\n.",
+    "a key without a value": b"(K\x01d.",
+    "a list set like a dict": b"]K\x01K\x02s.",
+    "a dict appended to": b"}K\x01a.",
+    "what was never remembered": b"h\x05.",
+    "no mark": b"t.",
+    "a mark that is left": b"K\x01(.",
+    "a call of a text": b"\x80\x02X\x01\x00\x00\x00x)R.",
+    "a text of 2^63 bytes": b"\x80\x04\x8d" + b"\xff" * 7 + b"\x7f.",
     "nothing": b"",
     "an extension": b"\x80\x02\x82\x01.",
     "a persistent object": b"\x80\x02X\x01\x00\x00\x00aQ.",
     "a key that is a list": b"\x80\x02}]K\x01s.",
     "more after its end": pickle.dumps({}, protocol=2) + b"N.",
-    "a memo of 32 GB": b"\x80\x02}r\xff\xff\xff\xff.",
     "a text longer than the file": b"\x80\x02X\xff\xff\xff\x7fa.",
     "an empty stack": b"\x80\x02.",
     "a list inside itself": b"\x80\x02]q\x00h\x00a.",
@@ -91,6 +108,44 @@ def test_nothing_but_plain_values_is_read(kind: str, monkeypatch: pytest.MonkeyP
     with pytest.raises(Refusal) as caught:
         unpickle(HOSTILE[kind])
     assert caught.value.code == "META_INVALID"
+
+
+EVERYTHING: dict[str, Any] = {
+    "numbers": [0, 1, -1, 255, 256, 65535, 65536, 2**31, -(2**31) - 1, 2**70, -(2**2100), 1.5, -0.0, 1e300, 5e-324],
+    "floats": [float("inf"), float("-inf")],
+    "tuples": [(), (1,), (1, 2), (1, 2, 3), (1, 2, 3, (4,))],
+    "texts": ["", "a", "\u00fc\u4e00\U0001f600", "a\\b\nc\0d\re\x1a", "x" * 300],
+    "others": [True, False, None, {}, [], {"a": {1: [2]}}],
+    "again": [["shared"] * 3] * 3,
+}
+
+
+def listed(value: object) -> object:
+    if isinstance(value, dict):
+        return {key: listed(item) for key, item in value.items()}
+    return [listed(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+@pytest.mark.parametrize("protocol", [0, 1, 2, 3, 4, 5])
+def test_plain_values_of_every_protocol_are_read(protocol: int) -> None:
+    assert repr(unpickle(pickle.dumps(EVERYTHING, protocol=protocol))) == repr(listed(EVERYTHING))
+    assert unpickle(b"\x80\x02}r\xff\xff\xff\xff.") == {}, "a place in the memo costs nothing, whatever its number"
+
+
+def test_all_that_is_wrong_is_told_at_once() -> None:
+    meta = meta_of(training_type="LM", vocab_size="many", batch_size=0)
+    del meta["split_info"], meta["dataset_name"]
+    with pytest.raises(Refusal) as caught:
+        check_meta(meta)
+    for part in ("dataset_name", "split_info", "block_size", "target_size", "vocab_size is no size", "batch_size"):
+        assert part in str(caught.value)
+
+
+def test_a_provider_may_say_tuples(tmp_path: Path) -> None:
+    meta = meta_of([{"name": "row", "dtype": "int64", "shape": (2, 3)}])
+    provider_of(tmp_path, meta=meta).open()
+    assert read_meta(tmp_path)["batch_schema"][0]["shape"] == [2, 3]
+    provider_of(tmp_path, meta=meta).open()
 
 
 @pytest.mark.parametrize("protocol", [0, 1, 2, 3, 4, 5])

@@ -4,7 +4,7 @@ from impl.reference.pipeline.queue_folder import final_name, is_temporary, parse
 
 
 def order(*texts: str) -> list[str]:
-    names = [name for text in texts if (name := parse_batch_name(f"{text}.npz", ".npz"))]
+    names = [name for text in texts if (name := parse_batch_name(f"{text}.npz"))]
     return [name.text.removesuffix(".npz") for name in sorted(names, key=lambda name: name.order)]
 
 
@@ -18,3 +18,12 @@ def test_names_have_the_form_of_the_seed() -> None:
     assert final_name(1, 1234567, 1, ".npz") == "1-1234567-1.npz"
     assert temporary_name(1700000000000, 7, ".pt") == ".tmp-1700000000000-000007.pt"
     assert is_temporary(".tmp-1-000000.npz")
+
+
+def test_a_name_has_the_ending_of_a_codec() -> None:
+    assert [parse_batch_name(f"1-2-3{ending}") is not None for ending in (".pt", ".npz", ".pth", "")] == [
+        True,
+        True,
+        False,
+        False,
+    ]

@@ -46,7 +46,7 @@ def rows(path: Path) -> list[int]:
 
 
 def test_a_file_holds_its_batches_in_call_order_and_says_what_it_is(tmp_path: Path) -> None:
-    provider = Rows(tmp_path, 3, batches_per_file=2)
+    provider = Rows(tmp_path, 3, batches_per_file=2, codec="npz")
     provider.open()
     path = provider.turn("val", 1700000000000)
     assert path == tmp_path / "queue/val/1700000000000-000000-2.npz"
@@ -82,11 +82,11 @@ def test_no_file_is_written_under_backpressure_and_the_other_split_goes_on(tmp_p
 def test_a_restarted_provider_goes_on_behind_the_largest_seq(tmp_path: Path) -> None:
     first = provider_of(tmp_path)
     first.open()
-    for name in ("3-000041-2.npz", "9-000007-2.npz", "1-000099-2.pt", ".tmp-1-000100.npz"):
+    for name in ("3-000041-2.npz", "9-000007-2.npz", "1-000040-2.pt", "1-000099-2.pth", ".tmp-1-000100.npz"):
         (tmp_path / "queue/train" / name).touch()
     again = provider_of(tmp_path)
     again.open()
-    assert names_in(tmp_path / "queue/train") == ["1-000099-2.pt", "3-000041-2.npz", "9-000007-2.npz"]
+    assert names_in(tmp_path / "queue/train") == ["1-000040-2.pt", "1-000099-2.pth", "3-000041-2.npz", "9-000007-2.npz"]
     path = again.turn("train", 4)
     assert path is not None
     assert path.name == "9-000042-2.npz"

@@ -54,6 +54,7 @@ MESSAGES: Final[Mapping[str, str]] = MappingProxyType(
         "SCHEMA_MISMATCH": "A data file does not have the declared fields.",
         "CONFIG_INVALID": "The configuration is not valid.",
         "LEGACY_INVALID": "The legacy data file is not valid.",
+        "QUARANTINE_FULL": "Too many data files of the queue could not be read.",
         "CHUNK_TOO_SMALL": "The chunk size is below the smallest allowed one.",
         "STEP_OPEN": "The step has not been ended by an advance.",
         "CHECKPOINT_MID_STEP": "A checkpoint was asked for in the middle of a step.",

@@ -227,7 +227,7 @@ WRONG: list[tuple[Callable[[], object], str]] = [
     (lambda: provider(batch_size=0), f"batch_size must be an integer from 1 to {U64}: got 0 (CONFIG_INVALID)"),
     (lambda: provider(seed=-1), f"seed must be an integer from 0 to {U64}: got -1 (CONFIG_INVALID)"),
     (lambda: provider(sleep_seconds=float("nan")), "sleep_seconds must be a finite number above 0: got nan (CONFIG_INV"),
-    (lambda: provider(codec="npy"), "codec must be 'npz' or 'pt': got 'npy'; did you mean 'npz'? (CONFIG_INVALID)"),
+    (lambda: provider(codec="npy"), "codec must be 'pt' or 'npz': got 'npy'; did you mean 'npz'? (CONFIG_INVALID)"),
     (lambda: provider(7), "data_dir must be a str or a Path: got 7 (CONFIG_INVALID)"),
     (lambda: provider().run(["test"]), "split must be 'train', 'val', or one of them with '_rank' and a number: got 'te"),
     (lambda: provider().run("train"), "splits must be a list of splits: got 'train'; write ['train'] (CONFIG_INVALID)"),

@@ -19,6 +19,7 @@ const ROWS = [
   ["SCHEMA_MISMATCH", 1204, "data", "ERROR", "A data file does not have the declared fields."],
   ["CONFIG_INVALID", 1205, "data", "ERROR", "The configuration is not valid."],
   ["LEGACY_INVALID", 1206, "data", "ERROR", "The legacy data file is not valid."],
+  ["QUARANTINE_FULL", 1207, "data", "ERROR", "Too many data files of the queue could not be read."],
   ["CHUNK_TOO_SMALL", 1301, "data", "ERROR", "The chunk size is below the smallest allowed one."],
   ["STEP_OPEN", 1302, "data", "ERROR", "The step has not been ended by an advance."],
   ["CHECKPOINT_MID_STEP", 1303, "data", "ERROR", "A checkpoint was asked for in the middle of a step."],

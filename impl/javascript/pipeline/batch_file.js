@@ -2,11 +2,11 @@
 import { isUtf8 } from "node:buffer";
 import { bytesOf } from "../batch/tensors.js";
 import { Pairs } from "../cbor.js";
-import { IS_OF_TYPE } from "../checkpoint/subject.js";
 import { crc32 } from "../digest.js";
 import { readJson, writeJson } from "./json.js";
-import { isFieldName, isSameField, schemaOf } from "./metadata.js";
-import { Damaged } from "./types.js";
+import { Dict, hasUnknownKeys, isFieldName, isSameField, schemaOf } from "./metadata.js";
+import { Placed, isOldForm, membersOf, readSaved, tensorAt } from "./torch_file.js";
+import { Damaged, Foreign } from "./types.js";
 
 const MAGIC = Buffer.from("\x93NUMPY\x01\x00", "latin1");
 const ALIGNMENT = 64;
@@ -65,6 +65,11 @@ const END = 0x06054b50;
 const LOCAL_BYTES = 30;
 const ENTRY_BYTES = 46;
 const END_BYTES = 22;
+// torch always writes the end of a large archive as well, and where it stands.
+const LARGE_END = 0x06064b50;
+const LARGE_END_AT = 0x07064b50;
+const LARGE_END_BYTES = 56;
+const LARGE_END_AT_BYTES = 20;
 const VERSION = 20;
 const UNIX = 3;
 const NO_DATE = 0x21; // 1980-01-01, the first day that an archive can name
@@ -133,8 +138,16 @@ function directoryOf(archive) {
   const [disk, first, here, count] = [4, 6, 8, 10].map((field) => archive.readUInt16LE(at + field));
   const start = archive.readUInt32LE(at + 16);
   must(disk === 0 && first === 0 && here === count && archive.readUInt16LE(at + 20) === 0, "not one archive");
-  must(start + archive.readUInt32LE(at + 12) === at, "the directory does not end at the end");
-  return { start, end: at, count };
+  const end = start + archive.readUInt32LE(at + 12);
+  must(end === at || isLargeEnd(archive, end, at), "the directory does not end at the end");
+  return { start, end, count };
+}
+
+/** Whether between two offsets stand the end of a large archive and where it is, and nothing else. */
+function isLargeEnd(archive, from, to) {
+  const told = from + LARGE_END_BYTES;
+  if (told + LARGE_END_AT_BYTES !== to || archive.readUInt32LE(from) !== LARGE_END) return false;
+  return archive.readUInt32LE(told) === LARGE_END_AT && archive.readBigUInt64LE(told + 8) === BigInt(from);
 }
 
 /** The entry at an offset, and where the next one begins. */
@@ -184,11 +197,23 @@ export function readArchive(archive) {
 
 const METADATA = "metadata.json";
 const ARRAY = ".npy";
-const NUMBERS = ["batch_size", "num_batches", "file_idx", "produced_at"];
-const KEYS = [...NUMBERS, "split", "schema"];
+const KEYS = ["batch_size", "num_batches", "file_idx", "split", "produced_at", "schema"];
+
+/** Plain objects and arrays as the items of metadata are judged. */
+function itemOf(value) {
+  if (Array.isArray(value)) return value.map(itemOf);
+  if (value === null || typeof value !== "object") return value;
+  const dict = new Dict();
+  for (const [key, item] of Object.entries(value)) dict.set(key, itemOf(item));
+  return dict;
+}
 
 /** The bytes of a file; the metadata has its keys in the seed's order, the tensors those of the schema. */
-export function writeBatchFile(metadata, tensors) {
+export function writeBatchFile(metadata, tensors, codec) {
+  if (codec === "pt") {
+    const named = tensors.map((tensor, at) => ({ ...tensor, name: metadata.schema[at].name }));
+    return writeArchive(membersOf(itemOf(metadata), named));
+  }
   const members = metadata.schema.map(({ name }, at) => ({ name: name + ARRAY, content: writeArray(tensors[at]) }));
   return writeArchive([{ name: METADATA, content: Buffer.from(writeJson(metadata), "latin1") }, ...members]);
 }
@@ -199,31 +224,68 @@ function pairsOf(item) {
   return item instanceof Map ? new Pairs([...item].map(([key, value]) => [key, pairsOf(value)])) : item;
 }
 
-/** What a file says of itself; raises Damaged where a key is missing, unknown or of another type (ruling QA33). */
-function readFileMetadata(content) {
-  const item = isUtf8(content) ? readJson(content.toString()) : undefined;
-  if (!(item instanceof Map)) throw new Damaged("the metadata are no object");
-  if (![...item.keys()].every((key) => KEYS.includes(key))) throw new Damaged("a key of the metadata is unknown");
-  const isTyped = NUMBERS.every((key) => typeof item.get(key) === "bigint" && item.get(key) >= 0n);
-  const schema = schemaOf(pairsOf(item.get("schema")));
-  if (!isTyped || !IS_OF_TYPE.string(item.get("split")) || schema === undefined) {
-    throw new Damaged("a key of the metadata is missing or ill-typed");
-  }
-  return { batches: item.get("num_batches"), schema };
+/** What a file says of itself that a consumer uses; Foreign where that is ill typed (ruling QA33). */
+function describedBy(item) {
+  if (!(item instanceof Pairs)) throw new Foreign("the metadata are no map");
+  const held = new Map(item.entries);
+  const batches = held.get("num_batches");
+  const schema = held.has("schema") ? schemaOf(held.get("schema")) : undefined;
+  if (held.has("num_batches") && !(typeof batches === "bigint" && batches >= 0n)) throw new Foreign("num_batches");
+  if (held.has("schema") && schema === undefined) throw new Foreign("schema");
+  const ignores = ![...held.keys()].every((key) => KEYS.includes(key)) || hasUnknownKeys(held.get("schema"));
+  return { batches, schema, ignores };
 }
 
-/** The tensors by field, and their one number of rows. */
-function readTensors(members) {
+function jsonItem(content) {
+  if (!isUtf8(content)) throw new Damaged("the metadata are no text");
+  return pairsOf(readJson(content.toString()));
+}
+
+/** The item of an archive's metadata, if they are asked for, and its tensors by field. */
+function readArrays(content, isLegacy) {
+  const members = readArchive(content);
+  const described = members.find(({ name }) => name === METADATA);
+  if (described === undefined && !isLegacy) throw new Foreign("no metadata");
+  const metadata = isLegacy ? undefined : describedBy(jsonItem(described.content));
   const tensors = new Map();
-  for (const { name, content } of members) {
+  for (const { name, content: array } of members.filter((member) => member !== described)) {
     const field = name.slice(0, -ARRAY.length);
-    if (!name.endsWith(ARRAY) || !isFieldName(field)) throw new Damaged(`a member ${name}`);
-    tensors.set(field, readArray(content));
+    if (!name.endsWith(ARRAY) || !isFieldName(field)) throw new Foreign(`a member ${name}`);
+    tensors.set(field, readArray(array));
   }
+  return { metadata, tensors };
+}
+
+/** The same of a file of torch.save; in the baseline's files tensors may stand beside anything else. */
+function readTorch(content, isLegacy) {
+  if (isOldForm(content)) throw new Foreign("of a torch before version 1.6");
+  const { saved, storages } = readSaved(readArchive(content));
+  if (!(saved instanceof Pairs)) throw new Foreign("no map");
+  const held = new Map(saved.entries);
+  if (!isLegacy && !(held.has("metadata") && held.has("tensors"))) throw new Foreign("no metadata, or no tensors");
+  const metadata = isLegacy ? undefined : describedBy(held.get("metadata"));
+  const own = saved.entries.filter(([, item]) => item instanceof Placed);
+  const named = held.has("tensors") ? held.get("tensors") : new Pairs(own);
+  if (!(named instanceof Pairs)) throw new Foreign("the tensors are no map");
+  const tensors = new Map();
+  let left = content.length;
+  for (const [field, placed] of named.entries) {
+    if (!isFieldName(field) || !(placed instanceof Placed)) throw new Foreign(`${field} is no field`);
+    const tensor = tensorAt(placed, storages);
+    left -= tensor.data.length;
+    must(left >= 0, "more elements than the file has bytes");
+    must(tensor.dtype !== "bool" || tensor.data.every((byte) => byte <= 1), "a byte that is no bool");
+    tensors.set(field, tensor);
+  }
+  return { metadata, tensors };
+}
+
+/** The one number of rows of all tensors; Damaged. */
+function rowCountOf(tensors) {
   const counts = new Set([...tensors.values()].map(({ shape }) => shape[0]));
   const [rowCount] = counts;
   if (counts.size !== 1 || rowCount === undefined || rowCount === 0) throw new Damaged("no one number of rows");
-  return { tensors, rowCount };
+  return rowCount;
 }
 
 /** Whether the tensors of a file are exactly the fields of a schema, and its own schema, if it has one, as well. */
@@ -240,13 +302,12 @@ function matches({ tensors, metadata }, schema) {
 /**
  * What a file holds: its number of batches where it says so, its rows, its tensors, and whether they are of a schema.
  *
- * Raises Damaged for what is no batch file; what one of the baseline says of itself is not looked at (requirement Q44).
+ * Raises Damaged for what is no batch file, and Foreign for another kind of one; what one of the baseline says of
+ * itself is not looked at (requirement Q44).
  */
-export function readBatchFile(content, schema, isLegacy) {
-  const members = readArchive(content);
-  const described = members.find(({ name }) => name === METADATA);
-  if (described === undefined && !isLegacy) throw new Damaged("no metadata");
-  const metadata = isLegacy ? undefined : readFileMetadata(described.content);
-  const { tensors, rowCount } = readTensors(members.filter((member) => member !== described));
-  return { batches: metadata?.batches, rowCount, tensors, isOfSchema: matches({ tensors, metadata }, schema) };
+export function readBatchFile(content, schema, { codec, isLegacy }) {
+  const { metadata, tensors } = codec === "pt" ? readTorch(content, isLegacy) : readArrays(content, isLegacy);
+  const rowCount = rowCountOf(tensors);
+  const isOfSchema = matches({ tensors, metadata }, schema);
+  return { batches: metadata?.batches, ignores: metadata?.ignores === true, rowCount, tensors, isOfSchema };
 }

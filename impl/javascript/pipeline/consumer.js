@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { kindAt } from "../checkpoint/durable.js";
 import { compareBytewise } from "../digest.js";
 import { metadataOf, readMetadataItem } from "./metadata.js";
-import { QUEUE, SPLITS, isLegacyName, isSplit } from "./names.js";
+import { CODECS, QUEUE, SPLITS, isLegacyName, isSplit } from "./names.js";
 import { LegacySource, QueueSource } from "./sources.js";
 import { Refusal } from "./types.js";
 
@@ -89,7 +89,8 @@ export class Consumer {
     if (item === undefined) throw new Refusal("META_MISSING");
     this.metadata = metadataOf(item);
     if (this.metadata === undefined) throw new Refusal("META_INVALID");
-    if (config.codec !== "npz") throw new Refusal("CONFIG_INVALID");
+    if (config.codec !== undefined && !CODECS.includes(config.codec)) throw new Refusal("CONFIG_INVALID");
+    if (this.metadata.ignores) this.#warnings.add("KEY_IGNORED");
     Object.assign(this, { root, config, isOpen: true });
     this.setBatchSize(config.batch_size ?? this.metadata.batchSize);
     this.mode = readsQueue(root, config.prefer_queue) ? "queue" : "legacy";
@@ -106,7 +107,8 @@ export class Consumer {
     if (!this.#readers.has(split)) {
       const { schema } = this;
       const cacheFiles = Number(this.config.cache_files);
-      const source = new Source(this.root, split, { schema, cacheFiles, warnings: this.#warnings });
+      const { codec } = this.config;
+      const source = new Source(this.root, split, { schema, cacheFiles, codec, warnings: this.#warnings });
       this.#readers.set(split, new SplitReader(source));
     }
     return this.#readers.get(split);

@@ -116,14 +116,19 @@ function isSide(item) {
 }
 
 function fieldSpecOf(item) {
-  if (!isNamedMap(item) || !item.entries.every(([key]) => KEYS.includes(key))) return undefined;
+  if (!(item instanceof Pairs)) return undefined;
   const [name, dtype, shape, role] = KEYS.map((key) => fieldOf(item, key));
   if (!isFieldName(name) || !DTYPES.includes(dtype) || !Array.isArray(shape) || !shape.every(isSide)) return undefined;
   if (role === undefined) return { name, dtype, shape };
   return IS_OF_TYPE.string(role) ? { name, dtype, shape, role } : undefined;
 }
 
-/** The fields that an item declares; undefined where it is no schema. */
+/** Whether a field of a schema has a key that no rule knows (ruling QA33). */
+export function hasUnknownKeys(schema) {
+  return (schema ?? []).some(({ entries }) => !entries.every(([key]) => KEYS.includes(key)));
+}
+
+/** The fields that an item declares, whatever other keys they have; undefined where it is no schema. */
 export function schemaOf(item) {
   if (!Array.isArray(item) || item.length === 0) return undefined;
   const fields = item.map(fieldSpecOf);
@@ -157,7 +162,7 @@ export function hasRequiredKeys(item) {
   return applicable !== undefined && [...REQUIRED, ...applicable].every((key) => fieldOf(item, key) !== undefined);
 }
 
-/** The batch size and the schema that an item declares; undefined where it is no metadata. */
+/** The batch size and the schema that an item declares, and whether it has unknown keys; undefined for others. */
 export function metadataOf(item) {
   if (!hasRequiredKeys(item) || !isPlain(item)) return undefined;
   const of = (key) => fieldOf(item, key);
@@ -166,7 +171,7 @@ export function metadataOf(item) {
   if (!SIZES.every((name) => of(name) === undefined || isSize(of(name)))) return undefined;
   if (of("batch_size") > LARGEST_BATCH) return undefined;
   if (!["train", "val"].every((split) => fieldOf(of("split_info"), split) instanceof Pairs)) return undefined;
-  return { batchSize: of("batch_size"), schema };
+  return { batchSize: of("batch_size"), schema, ignores: hasUnknownKeys(of("batch_schema")) };
 }
 
 /** The item that meta.pkl holds; undefined where there is no file of that name; a Refusal where it holds none. */

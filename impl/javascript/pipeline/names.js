@@ -3,14 +3,22 @@ import { mkdirSync, readdirSync, renameSync, unlinkSync } from "node:fs";
 import { join } from "node:path";
 import { kindAt } from "../checkpoint/durable.js";
 import { compareBytewise } from "../digest.js";
+import { Refusal } from "./types.js";
 
 const SPLIT = /^(train|val)(_rank(0|[1-9][0-9]*))?$/;
-const VISIBLE = /^([0-9]+)-([0-9]+)-([0-9]+)\.npz$/;
+const VISIBLE = /^([0-9]+)-([0-9]+)-([0-9]+)\.(?:pt|npz)$/;
 const TEMPORARY = ".tmp-";
 const SEQ_DIGITS = 6;
 
-/** The ending of the only codec that this backend has. */
-export const ENDING = ".npz";
+export const CODECS = ["pt", "npz"];
+// So many files of a split may be moved away; then somebody has to look (ruling QA35).
+const MOST_QUARANTINED = 16;
+
+/** The codec of a file by the ending of its name. */
+export function codecOf(text) {
+  return text.slice(text.lastIndexOf(".") + 1);
+}
+
 export const QUEUE = "queue";
 export const SPLITS = ["train", "val"];
 
@@ -49,19 +57,19 @@ function numbered(timestamp, seq) {
 }
 
 /** The name under which a file is written. */
-export function temporaryFileName(timestamp, seq) {
-  return `${TEMPORARY}${numbered(timestamp, seq)}${ENDING}`;
+export function temporaryFileName(timestamp, seq, codec) {
+  return `${TEMPORARY}${numbered(timestamp, seq)}.${codec}`;
 }
 
 /** The name under which it is seen. */
-export function visibleFileName(timestamp, seq, batches) {
-  return `${numbered(timestamp, seq)}-${batches}${ENDING}`;
+export function visibleFileName(timestamp, seq, batches, codec) {
+  return `${numbered(timestamp, seq)}-${batches}.${codec}`;
 }
 
 /** Whether a name is that of one of the baseline's files of a split, or of either split (ruling QA28). */
 export function isLegacyName(text, split) {
   const at = text.indexOf("_batches_");
-  if (at < 0 || !text.endsWith(ENDING)) return false;
+  if (at < 0 || !CODECS.some((codec) => text.endsWith(`.${codec}`))) return false;
   const owner = text.slice(0, at);
   return split === undefined ? SPLITS.includes(owner) : owner === split;
 }
@@ -70,6 +78,15 @@ const QUARANTINE = "quarantine";
 
 const isGone = (error) => error.code === "ENOENT";
 const isNoFolder = (error) => error.code === "ENOTDIR";
+
+function textsIn(path) {
+  try {
+    return readdirSync(path);
+  } catch (error) {
+    if (isGone(error) || isNoFolder(error)) return [];
+    throw error;
+  }
+}
 
 export class QueueFolder {
   constructor(root, split) {
@@ -83,20 +100,16 @@ export class QueueFolder {
 
   /** The visible names in their order, the temporary ones, and whether there are others. */
   look() {
-    const texts = this.#texts();
+    const texts = textsIn(this.path);
     const temporaries = texts.filter(isTemporary);
     const names = texts.map(visibleName).filter((name) => name !== undefined);
     const hasOthers = names.length + temporaries.length < texts.length;
     return { names: names.sort(compareNames), temporaries, hasOthers };
   }
 
-  #texts() {
-    try {
-      return readdirSync(this.path);
-    } catch (error) {
-      if (isGone(error) || isNoFolder(error)) return [];
-      throw error;
-    }
+  /** Refuses to go on where as many files were moved away as may (ruling QA35). */
+  requireRoom() {
+    if (textsIn(this.quarantine).length >= MOST_QUARANTINED) throw new Refusal("QUARANTINE_FULL");
   }
 
   /** Deletes a file; false where that does not work, and true where it is gone already. */

@@ -1,15 +1,30 @@
-/** The closed list of pickle opcodes that meta.pkl uses, read and written. */
+/** The closed list of pickle opcodes that plain values need, of protocol 0 to 5; written is protocol 2. */
 import { isUtf8 } from "node:buffer";
 import { Pairs } from "../cbor.js";
 import { Dict, isPlain } from "./metadata.js";
 import { Damaged } from "./types.js";
 
-const PROTOCOL = 2;
+const LAST_PROTOCOL = 5;
+const INTEGER = /^-?[0-9]{1,4000}$/;
+const FLOAT = /^-?(?:inf|nan|[0-9]+(?:\.[0-9]*)?(?:e[+-]?[0-9]+)?)$/;
+const ESCAPE = /\\(?:u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|)/g;
+const NAMED_FLOATS = new Map([["inf", Infinity], ["-inf", -Infinity], ["nan", NaN], ["-nan", NaN]]);
+
+/** What a pickle names, or calls: nothing, unless a reader knows it. */
+const NOTHING_KNOWN = {
+  name(module, name) {
+    throw new Damaged(`it names ${module}.${name}`);
+  },
+  outside() {
+    throw new Damaged("it refers to something outside");
+  },
+};
 
 /** The pickle as it is read: its bytes, the stack with its marks, and what was memoized. */
 class Reading {
-  constructor(bytes) {
+  constructor(bytes, known) {
     this.bytes = bytes;
+    this.known = known;
     this.offset = 0;
     this.stack = [];
     this.marks = [];
@@ -29,6 +44,22 @@ class Reading {
 
   word() {
     return this.take(4).readUInt32LE();
+  }
+
+  /** The text up to the next line feed. */
+  line() {
+    const end = this.bytes.indexOf(0x0a, this.offset);
+    if (end < 0) throw new Damaged("the pickle is cut off");
+    const text = this.take(end - this.offset).toString("latin1");
+    this.offset += 1;
+    return text;
+  }
+
+  /** A length of eight bytes. */
+  long() {
+    const length = this.take(8).readBigUInt64LE();
+    if (length > BigInt(this.bytes.length)) throw new Damaged("the pickle is cut off");
+    return Number(length);
   }
 
   push(item) {
@@ -54,6 +85,15 @@ class Reading {
   popToMark() {
     if (this.marks.length === 0) throw new Damaged("no mark");
     return this.stack.splice(this.marks.pop());
+  }
+
+  /** The latest items, first come first. */
+  last(count) {
+    return Array.from({ length: count }, () => this.pop()).reverse();
+  }
+
+  remember(index) {
+    this.memo.set(index, this.top());
   }
 
   recall(index) {
@@ -87,7 +127,54 @@ function longOf(content) {
   return BigInt.asIntN(8 * content.length, BigInt(`0x${Buffer.from(content).reverse().toString("hex")}`));
 }
 
+function integerOf(text) {
+  if (!INTEGER.test(text)) throw new Damaged("no integer");
+  return BigInt(text);
+}
+
+/** The integer of a line, or the bool that protocols 0 and 1 write as one. */
+function integerOrBool(text) {
+  return text === "00" || text === "01" ? text === "01" : integerOf(text);
+}
+
+function floatOf(text) {
+  if (!FLOAT.test(text)) throw new Damaged("no float");
+  return NAMED_FLOATS.get(text) ?? Number(text);
+}
+
+function unescaped(text) {
+  return text.replace(ESCAPE, (_, short, long) => {
+    const code = parseInt(short ?? long, 16);
+    if (!(code < 0xd800 || (code >= 0xe000 && code < 0x110000))) throw new Damaged("no escape of a character");
+    return String.fromCodePoint(code);
+  });
+}
+
+function dictOf(items) {
+  const dict = new Dict();
+  for (let at = 0; at < items.length; at += 2) {
+    if (at + 1 === items.length || !dict.set(items[at], items[at + 1])) throw new Damaged("no items of a dict");
+  }
+  return dict;
+}
+
+/** Pushes what stands for a name; it and its module are texts. */
+function name(reading, [module, own]) {
+  if (typeof module !== "string" || typeof own !== "string") throw new Damaged("a name that is no text");
+  reading.push(reading.known.name(module, own));
+}
+
+/** Calls what stands for a name, where a reader knows how. */
+function call(reading, [called, given]) {
+  if (typeof called?.make !== "function" || !Array.isArray(given)) throw new Damaged("it calls what cannot be called");
+  reading.push(called.make(given));
+}
+
 const OPCODES = {
+  "\x80": (reading) => {
+    if (reading.offset !== 1 || reading.byte() > LAST_PROTOCOL) throw new Damaged("not of protocol 0 to 5");
+  },
+  "\x95": (reading) => reading.take(8), // a frame is a hint for reading ahead
   "(": (reading) => reading.marks.push(reading.stack.length),
   "}": (reading) => reading.push(new Dict()),
   "]": (reading) => reading.push([]),
@@ -98,13 +185,27 @@ const OPCODES = {
     reading.setItems([reading.pop(), value]);
   },
   u: (reading) => reading.setItems(reading.popToMark()),
-  q: (reading) => reading.memo.set(reading.byte(), reading.top()),
-  r: (reading) => reading.memo.set(reading.word(), reading.top()),
+  d: (reading) => reading.push(dictOf(reading.popToMark())),
+  l: (reading) => reading.push(reading.popToMark()),
+  ")": (reading) => reading.push([]), // a tuple is a list
+  t: (reading) => reading.push(reading.popToMark()),
+  "\x85": (reading) => reading.push(reading.last(1)),
+  "\x86": (reading) => reading.push(reading.last(2)),
+  "\x87": (reading) => reading.push(reading.last(3)),
+  p: (reading) => reading.remember(Number(integerOf(reading.line()))),
+  q: (reading) => reading.remember(reading.byte()),
+  r: (reading) => reading.remember(reading.word()),
+  "\x94": (reading) => reading.remember(reading.memo.size),
+  g: (reading) => reading.recall(Number(integerOf(reading.line()))),
   h: (reading) => reading.recall(reading.byte()),
   j: (reading) => reading.recall(reading.word()),
   N: (reading) => reading.push(null),
   "\x88": (reading) => reading.push(true),
   "\x89": (reading) => reading.push(false),
+  I: (reading) => reading.push(integerOrBool(reading.line())),
+  L: (reading) => reading.push(integerOf(reading.line().replace(/L$/, ""))),
+  F: (reading) => reading.push(floatOf(reading.line())),
+  V: (reading) => reading.push(unescaped(reading.line())),
   K: (reading) => reading.push(BigInt(reading.byte())),
   M: (reading) => reading.push(BigInt(reading.take(2).readUInt16LE())),
   J: (reading) => reading.push(BigInt(reading.take(4).readInt32LE())),
@@ -112,12 +213,17 @@ const OPCODES = {
   "\x8b": (reading) => reading.push(longOf(reading.take(reading.word()))),
   G: (reading) => reading.push(reading.take(8).readDoubleBE()),
   X: (reading) => reading.push(textOf(reading.take(reading.word()))),
+  "\x8c": (reading) => reading.push(textOf(reading.take(reading.byte()))),
+  "\x8d": (reading) => reading.push(textOf(reading.take(reading.long()))),
+  c: (reading) => name(reading, [reading.line(), reading.line()]),
+  "\x93": (reading) => name(reading, reading.last(2)),
+  Q: (reading) => reading.push(reading.known.outside(reading.pop())),
+  R: (reading) => call(reading, reading.last(2)),
 };
 
-/** The plain value that a pickle holds; raises Damaged for anything else. */
-export function readPickle(bytes) {
-  const reading = new Reading(bytes);
-  if (reading.byte() !== 0x80 || reading.byte() !== PROTOCOL) throw new Damaged("not of protocol 2");
+/** The value that a pickle holds, which may hold what `known` stands for; raises Damaged for anything else. */
+export function readKnown(bytes, known) {
+  const reading = new Reading(bytes, known);
   for (let opcode = reading.byte(); opcode !== 0x2e; opcode = reading.byte()) {
     const step = OPCODES[String.fromCharCode(opcode)];
     if (step === undefined) throw new Damaged(`opcode ${opcode} makes no plain value`);
@@ -125,7 +231,14 @@ export function readPickle(bytes) {
   }
   const [root] = reading.stack;
   const isWhole = reading.stack.length === 1 && reading.marks.length === 0 && reading.offset === bytes.length;
-  if (!isWhole || !isPlain(root)) throw new Damaged("not one plain value");
+  if (!isWhole) throw new Damaged("not one value");
+  return root;
+}
+
+/** The plain value that a pickle holds; raises Damaged for anything else. */
+export function readPickle(bytes) {
+  const root = readKnown(bytes, NOTHING_KNOWN);
+  if (!isPlain(root)) throw new Damaged("no plain value");
   return root;
 }
 
@@ -189,9 +302,19 @@ function appendAll(parts, empty, items, fill) {
   parts.push(Buffer.from(fill));
 }
 
+/** The bytes that make a plain value anywhere in a pickle. */
+export function pickledPart(item) {
+  const parts = [];
+  append(parts, item);
+  return Buffer.concat(parts);
+}
+
+/** The pickle whose value some bytes make. */
+export function pickleOf(part) {
+  return Buffer.concat([BEGIN, part, STOP]);
+}
+
 /** The pickle of a plain value. */
 export function writePickle(item) {
-  const parts = [BEGIN];
-  append(parts, item);
-  return Buffer.concat([...parts, STOP]);
+  return pickleOf(pickledPart(item));
 }

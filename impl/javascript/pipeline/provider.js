@@ -24,7 +24,7 @@ import {
   readMetadataItem,
   writeMetadataItem,
 } from "./metadata.js";
-import { QUEUE, QueueFolder, SPLITS, isSplit, temporaryFileName, visibleFileName } from "./names.js";
+import { CODECS, QUEUE, QueueFolder, SPLITS, isSplit, temporaryFileName, visibleFileName } from "./names.js";
 import { Refusal } from "./types.js";
 
 const MULTIPLIER = 1000003n;
@@ -95,9 +95,10 @@ function contradicts(item, config) {
 function judgeMetadata(root, config) {
   const item = completedMetadata(config);
   if (!hasRequiredKeys(item)) throw new Refusal("META_INVALID");
-  if (config.codec !== "npz") throw new Refusal("CONFIG_INVALID");
+  if (!CODECS.includes(config.codec)) throw new Refusal("CONFIG_INVALID");
   const metadata = metadataOf(item);
-  if (metadata === undefined || contradicts(item, config)) throw new Refusal("META_INVALID");
+  // Metadata of one's own has no field with an unknown key (ruling QA33).
+  if (metadata === undefined || metadata.ignores || contradicts(item, config)) throw new Refusal("META_INVALID");
   const existing = readMetadataItem(root);
   if (existing !== undefined && !isSamePlain(item, existing)) throw new Refusal("META_INVALID");
   return { item, schema: metadata.schema, isWritten: existing !== undefined };
@@ -160,13 +161,15 @@ export class Provider {
     const progress = this.#progress.get(split);
     if (progress === undefined) throw new Refusal("CONFIG_INVALID");
     const { folder, seq } = progress;
+    const { codec } = this.config;
+    folder.requireRoom();
     if (BigInt(folder.look().names.length) >= this.config.max_backlog_files) return undefined;
     if (seq >= SEQ_LIMIT) throw new Refusal("COUNTER_OVERFLOW");
     const time = now > progress.time ? now : progress.time;
     if (time >= SEQ_LIMIT) throw new Refusal("COUNTER_OVERFLOW");
     this.#requireFolder(folder.path);
-    const name = visibleFileName(time, seq, this.config.batches_per_file);
-    const temporary = folder.at(temporaryFileName(time, seq));
+    const name = visibleFileName(time, seq, this.config.batches_per_file, codec);
+    const temporary = folder.at(temporaryFileName(time, seq, codec));
     try {
       publish(folder.at(name), temporary, this.#fileOf(split, seq, time));
     } catch (error) {
@@ -186,6 +189,6 @@ export class Provider {
     const metadata = {
       batch_size: batchSize, num_batches: batches, file_idx: seq, split, produced_at: time, schema: this.schema,
     };
-    return writeBatchFile(metadata, tensors);
+    return writeBatchFile(metadata, tensors, this.config.codec);
   }
 }

@@ -4,14 +4,15 @@ import { join } from "node:path";
 import { kindAt, readRegularFile } from "../checkpoint/durable.js";
 import { compareBytewise } from "../digest.js";
 import { readBatchFile } from "./batch_file.js";
-import { QueueFolder, isLegacyName } from "./names.js";
-import { Damaged, Refusal } from "./types.js";
+import { QueueFolder, codecOf, isLegacyName } from "./names.js";
+import { Damaged, Foreign, Refusal } from "./types.js";
 
 /** A batch file in memory, and the batches that are cut from it (requirements Q29, Q30; rulings QA07 to QA09). */
 export class LoadedFile {
-  constructor(name, { batches, rowCount, tensors }, schema) {
+  constructor(name, { batches, ignores, rowCount, tensors }, schema) {
     this.name = name;
     this.batches = batches;
+    this.ignores = ignores;
     this.rowCount = rowCount;
     this.tensors = schema.map((field) => ({ field: field.name, ...tensors.get(field.name) }));
   }
@@ -46,7 +47,8 @@ function contentAt(path) {
 /**
  * The file at a path; undefined where there is nothing any more.
  *
- * Raises Damaged for what cannot be read, a folder or a link too, and SCHEMA_MISMATCH for a whole file of other fields.
+ * Raises Damaged for what cannot be read, a folder or a link too, Foreign for what is not this queue's, and
+ * SCHEMA_MISMATCH for a whole file of other fields.
  */
 export function loadFile(path, name, schema, isLegacy) {
   const content = contentAt(path);
@@ -54,18 +56,23 @@ export function loadFile(path, name, schema, isLegacy) {
     if (kindAt(path) === undefined) return undefined;
     throw new Damaged("no file that can be read");
   }
-  const found = readBatchFile(content, schema, isLegacy);
+  const found = readBatchFile(content, schema, { codec: codecOf(name), isLegacy });
   if (!found.isOfSchema) throw new Refusal("SCHEMA_MISMATCH");
   return new LoadedFile(name, found, schema);
+}
+
+/** Warns of a file of another codec than the one that was named, if one was (ruling QA29). */
+function sayCodec({ codec, warnings }, text) {
+  if (codec !== undefined && codec !== codecOf(text)) warnings.add("CODEC_MISMATCH");
 }
 
 export class QueueSource {
   #undeleted = new Set();
   #ahead = new Map();
 
-  constructor(root, split, { schema, cacheFiles, warnings }) {
+  constructor(root, split, { schema, cacheFiles, codec, warnings }) {
     this.folder = new QueueFolder(root, split);
-    Object.assign(this, { schema, cacheFiles, warnings });
+    Object.assign(this, { schema, cacheFiles, codec, warnings });
     this.counts = { loaded: 0n, finished: 0n, quarantined: 0n };
   }
 
@@ -106,12 +113,16 @@ export class QueueSource {
     try {
       file = loadFile(this.folder.at(text), text, this.schema, false);
     } catch (error) {
+      if (error instanceof Foreign) throw new Refusal("SCHEMA_MISMATCH");
       if (!(error instanceof Damaged)) throw error;
+      this.folder.requireRoom();
       if (this.folder.moveAway(text)) this.counts.quarantined += 1n;
       else this.warnings.add("QUARANTINE_FAILED");
     }
     if (file === undefined) return undefined;
-    if (file.batches !== batches) this.warnings.add("NUM_BATCHES_MISMATCH");
+    if (file.batches !== undefined && file.batches !== batches) this.warnings.add("NUM_BATCHES_MISMATCH");
+    if (file.ignores) this.warnings.add("KEY_IGNORED");
+    sayCodec(this, text);
     this.counts.loaded += 1n;
     this.#ahead.set(text, file);
     return file;
@@ -191,8 +202,8 @@ export class LegacySource {
   // The latest files that were read, the latest of them last; the one in hand is among them.
   #recent = new Map();
 
-  constructor(root, split, { schema, cacheFiles }) {
-    Object.assign(this, { root, split, schema, cacheFiles });
+  constructor(root, split, { schema, cacheFiles, codec, warnings }) {
+    Object.assign(this, { root, split, schema, cacheFiles, codec, warnings });
     this.counts = { loaded: 0n, finished: 0n, quarantined: 0n };
     this.undeleted = 0;
   }
@@ -223,7 +234,9 @@ export class LegacySource {
     const [oldest] = this.#recent.keys();
     if (this.#recent.size >= this.cacheFiles) this.#recent.delete(oldest);
     const file = loadFile(join(this.root, name), name, this.schema, true);
-    if (file !== undefined) this.counts.loaded += 1n;
+    if (file === undefined) return undefined;
+    sayCodec(this, name);
+    this.counts.loaded += 1n;
     return file;
   }
 
@@ -239,7 +252,7 @@ export class LegacySource {
     try {
       return this.#next() !== undefined;
     } catch (error) {
-      if (error instanceof Damaged) return true;
+      if (error instanceof Damaged || error instanceof Foreign) return true;
       throw error;
     }
   }
@@ -248,7 +261,7 @@ export class LegacySource {
     try {
       return this.#next();
     } catch (error) {
-      throw error instanceof Damaged ? new Refusal("LEGACY_INVALID") : error;
+      throw error instanceof Damaged || error instanceof Foreign ? new Refusal("LEGACY_INVALID") : error;
     }
   }
 

@@ -22,7 +22,7 @@ export const CONSUMER_CONFIG = struct({
   high_watermark: optional(uint64),
   low_watermark: optional(uint64),
   batch_size: optional(uint64),
-  codec: string,
+  codec: optional(string),
 });
 
 export const BATCH_FIELD = struct({ name: string, tensor });
@@ -56,3 +56,6 @@ export class Refusal extends Error {
 
 /** The bytes are no batch file, no archive or no metadata (rulings QA14, QA21). */
 export class Damaged extends Error {}
+
+/** The file is whole, but something in it is not this queue's (ruling QA35). */
+export class Foreign extends Error {}

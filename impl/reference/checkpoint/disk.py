@@ -18,6 +18,8 @@ from impl.reference.open_flags import FOLDER, NOFOLLOW, NONBLOCK, PRIVATE
 
 CHUNK: Final = 1 << 20
 LARGE: Final = 1 << 28
+# The unit of st_blocks, whatever the file system's own is.
+BLOCK: Final = 512
 
 # What the caller's path can cause. A full or broken disk is no refusal of the contract: it stops the operator.
 UNUSABLE: Final = frozenset(
@@ -44,6 +46,13 @@ class NotRegular(OSError):
 
     def __init__(self) -> None:
         super().__init__(errno.EISDIR, "not a regular file")
+
+
+class Sparse(OSError):
+    """A large file is for the most part a hole."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__(errno.EINVAL, f"most of its {size} bytes are a hole")
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,17 +205,40 @@ def scan(folder: Path, most_entries: int) -> Tree:
 def read(path: Path, most_bytes: int, judge_end: Callable[[bytes], None] | None = None) -> bytes:
     """Return the content of a regular file; LimitExceeded for a longer one, of which no more is read.
 
-    Of a large file `judge_end` is given the last bytes first; what it raises saves reading the others.
+    Of a large file `judge_end` is given the last bytes first; what it raises saves reading the others. One that is for
+    the most part a hole is Sparse: a hole costs nothing to write, and takes as long to read as anything else.
     """
     with _opened(path) as (descriptor, size):
         if size > most_bytes:
             raise LimitExceeded
         if judge_end is not None and size > LARGE:
-            judge_end(os.pread(descriptor, CHUNK, size - CHUNK))
+            _require_content(descriptor, size)
+            judge_end(_tail(descriptor, size))
         content = _head(descriptor, most_bytes + 1)
     if len(content) > most_bytes:
         raise LimitExceeded
     return content
+
+
+def _tail(descriptor: int, size: int) -> bytes:
+    # Not every system has pread.
+    os.lseek(descriptor, size - CHUNK, os.SEEK_SET)
+    tail = os.read(descriptor, CHUNK)
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    return tail
+
+
+def _require_content(descriptor: int, size: int) -> None:
+    """Raise Sparse where a file has a hole, and most of it has no place on the disk."""
+    seek_hole = getattr(os, "SEEK_HOLE", None)
+    blocks = getattr(os.fstat(descriptor), "st_blocks", None)
+    if seek_hole is None or blocks is None:
+        return
+    has_hole = os.lseek(descriptor, 0, seek_hole) < size
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    # A file system that packs has few blocks and no holes; a copy may have left pages of zeros out.
+    if has_hole and 2 * blocks * BLOCK < size:
+        raise Sparse(size)
 
 
 def read_head(path: Path, most_bytes: int) -> bytes:
@@ -241,6 +273,9 @@ def _head(descriptor: int, most_bytes: int) -> bytes:
 @contextmanager
 def _opened(path: Path) -> Iterator[tuple[int, int]]:
     # Without O_NONBLOCK a pipe under the file's name would hold the reader for ever.
+    # Where no flag keeps from following a link, the name is looked at before.
+    if not NOFOLLOW and not stat.S_ISREG(path.lstat().st_mode):
+        raise NotRegular
     try:
         descriptor = os.open(path, os.O_RDONLY | NOFOLLOW | NONBLOCK | PRIVATE)
     except OSError as error:

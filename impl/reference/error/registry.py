@@ -55,6 +55,7 @@ REGISTRY: Final[Mapping[str, ErrorCode]] = MappingProxyType(
         "SCHEMA_MISMATCH": ErrorCode("data", "ERROR", "A data file does not have the declared fields."),
         "CONFIG_INVALID": ErrorCode("data", "ERROR", "The configuration is not valid."),
         "LEGACY_INVALID": ErrorCode("data", "ERROR", "The legacy data file is not valid."),
+        "QUARANTINE_FULL": ErrorCode("data", "ERROR", "Too many data files of the queue could not be read."),
         "CHUNK_TOO_SMALL": ErrorCode("data", "ERROR", "The chunk size is below the smallest allowed one."),
         "STEP_OPEN": ErrorCode("data", "ERROR", "The step has not been ended by an advance."),
         "CHECKPOINT_MID_STEP": ErrorCode("data", "ERROR", "A checkpoint was asked for in the middle of a step."),

@@ -7,6 +7,7 @@ import io
 import json
 import re
 import zipfile
+from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
 from types import MappingProxyType
@@ -15,8 +16,9 @@ from typing import Any, Final
 from impl.reference.pipeline import archive
 from impl.reference.pipeline.metadata import is_field_name, shown
 from impl.reference.pipeline.queue_folder import BatchFile, Codec, metadata_of
-from impl.reference.pipeline.refusal import Corrupt, Refusal
-from impl.reference.pipeline.tensors import WIDTHS, is_whole, tensor_of
+from impl.reference.pipeline.refusal import Corrupt, Foreign, Refusal
+from impl.reference.pipeline.tensors import is_whole
+from impl.reference.pipeline.torch_file import Placed, is_old_form, members_of, read_saved, tensor_at
 from impl.types import Tensor
 
 
@@ -29,11 +31,6 @@ def library(name: str) -> Any:
 def numpy_array(dtype: str, shape: tuple[int, ...], rows: memoryview) -> Any:
     """Copy rows into a NumPy array of their own, so that no array holds on to its file."""
     return library("numpy").ndarray(shape, dtype, rows).copy()
-
-
-def torch_tensor(tensor: Tensor) -> Any:
-    """Copy a tensor into one of torch, on the CPU."""
-    return torch_rows(tensor.dtype, tensor.shape, memoryview(tensor.data))
 
 
 def torch_rows(dtype: str, shape: tuple[int, ...], rows: memoryview) -> Any:
@@ -51,12 +48,18 @@ def on_device(tensor: Any, device: str) -> Any:
     return tensor.pin_memory().to(device, non_blocking=True)
 
 
-def has_cuda() -> bool:
-    """Tell whether torch is installed and sees a CUDA device."""
+def has_torch() -> bool:
+    """Tell whether torch is installed."""
     try:
-        return bool(library("torch").cuda.is_available())
+        library("torch")
     except ModuleNotFoundError:
         return False
+    return True
+
+
+def has_cuda() -> bool:
+    """Tell whether torch is installed and sees a CUDA device."""
+    return has_torch() and bool(library("torch").cuda.is_available())
 
 
 METADATA: Final = "metadata.json"
@@ -99,23 +102,19 @@ class NpzCodec:
     def encode(self, file: BatchFile) -> bytes:
         """Return the archive: no compression, no dates, members in schema order."""
         assert file.metadata is not None
-        target = io.BytesIO()
-        with zipfile.ZipFile(target, "w", zipfile.ZIP_STORED) as made:
-            made.writestr(_member(METADATA), metadata_text(file.metadata.as_map()))
-            for field in file.metadata.schema:
-                made.writestr(_member(field.name + _ENDING), _npy(file.tensors[field.name]))
-        return target.getvalue()
+        arrays = {field.name + _ENDING: _npy(file.tensors[field.name]) for field in file.metadata.schema or ()}
+        return _archive({METADATA: metadata_text(file.metadata.as_map()).encode(), **arrays})
 
     def decode(self, content: bytes) -> BatchFile:
-        """Read an archive (ruling QA35); Corrupt."""
+        """Read an archive (ruling QA36); Corrupt, Foreign."""
         members = archive.members(content)
         text = members.pop(METADATA, None)
         if text is None:
-            raise Corrupt(f"there is no {METADATA}")
+            raise Foreign(f"there is no {METADATA}")
         return BatchFile(metadata=metadata_of(_json(text)), tensors=_tensors(members))
 
     def decode_legacy(self, content: bytes) -> BatchFile:
-        """Read the arrays of an archive; Corrupt."""
+        """Read the arrays of an archive; Corrupt, Foreign."""
         members = archive.members(content)
         members.pop(METADATA, None)
         return BatchFile(metadata=None, tensors=_tensors(members))
@@ -124,6 +123,14 @@ class NpzCodec:
 def metadata_text(described: dict[str, Any]) -> str:
     """Return the one text of a metadata map: keys in the seed's order, no blanks, ASCII."""
     return json.dumps(described, separators=(",", ":"))
+
+
+def _archive(members: Mapping[str, bytes]) -> bytes:
+    target = io.BytesIO()
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_STORED) as made:
+        for name, data in members.items():
+            made.writestr(_member(name), data)
+    return target.getvalue()
 
 
 def _member(name: str) -> zipfile.ZipInfo:
@@ -137,7 +144,7 @@ def _tensors(members: dict[str, bytes]) -> dict[str, Tensor]:
     for name, data in members.items():
         field = name.removesuffix(_ENDING)
         if not name.endswith(_ENDING) or not is_field_name(field):
-            raise Corrupt(f"the member {name!r} is no field")
+            raise Foreign(f"the member {shown(name)} is no field")
         tensors[field] = _tensor(data)
     return tensors
 
@@ -180,81 +187,71 @@ def _tensor(content: bytes) -> Tensor:
     return tensor
 
 
-_DTYPE_PREFIX: Final = "torch."
-
-
 class PtCodec:
-    """Write and read `.pt`; constructing it raises ModuleNotFoundError where torch is not installed."""
+    """Write and read `.pt` as `torch.save` and `torch.load` do, without torch."""
 
     ending = ".pt"
 
-    def __init__(self) -> None:
-        self._torch = library("torch")
-
     def judge_end(self, tail: bytes) -> None:
-        """Take any end: torch knows files that are no archives."""
+        """Raise Corrupt where the last record of an archive is not at the end."""
+        archive.judge_end(tail)
 
     def encode(self, file: BatchFile) -> bytes:
-        """Return what `torch.save` writes."""
+        """Return a file of metadata and tensors, which `torch.load(weights_only=True)` reads."""
         assert file.metadata is not None
-        tensors = {field.name: torch_tensor(file.tensors[field.name]) for field in file.metadata.schema}
-        target = io.BytesIO()
-        self._torch.save({"metadata": file.metadata.as_map(), "tensors": tensors}, target)
-        return target.getvalue()
+        tensors = {field.name: file.tensors[field.name] for field in file.metadata.schema or ()}
+        return _archive(members_of({"metadata": file.metadata.as_map(), "tensors": tensors}))
 
     def decode(self, content: bytes) -> BatchFile:
-        """Read the map of metadata and tensors; Corrupt."""
-        loaded = self._load(content)
-        if "metadata" not in loaded:
-            raise Corrupt("there is no metadata")
-        return BatchFile(metadata_of(loaded["metadata"]), self._tensors(loaded.get("tensors"), content))
+        """Read the map of metadata and tensors; Corrupt, Foreign."""
+        saved, storages = self._saved(content)
+        for key in ("metadata", "tensors"):
+            if key not in saved:
+                raise Foreign(f"there is no {key}")
+        return BatchFile(metadata_of(saved["metadata"]), _placed_tensors(saved["tensors"], storages, len(content)))
 
     def decode_legacy(self, content: bytes) -> BatchFile:
-        """Read a map of tensors, beside whatever the file says of itself; Corrupt."""
-        loaded = self._load(content)
-        named = loaded.get("tensors", {name: item for name, item in loaded.items() if self._is_tensor(item)})
-        return BatchFile(None, self._tensors(named, content))
+        """Read a map of tensors, beside whatever the file says of itself; Corrupt, Foreign."""
+        saved, storages = self._saved(content)
+        named = saved.get("tensors", {name: item for name, item in saved.items() if isinstance(item, Placed)})
+        return BatchFile(None, _placed_tensors(named, storages, len(content)))
 
-    def _load(self, content: bytes) -> dict[object, Any]:
-        # weights_only builds tensors and plain values and calls nothing else.
-        try:
-            loaded = self._torch.load(io.BytesIO(content), map_location="cpu", weights_only=True)
-        except Exception as error:  # torch raises whatever its archive, its unpickler or its storages raise
-            raise Corrupt(f"torch cannot load it: {type(error).__name__}") from None
-        if not isinstance(loaded, dict):
-            raise Corrupt("it holds no map")
-        return loaded
+    def _saved(self, content: bytes) -> tuple[dict[object, Any], Mapping[str, bytes]]:
+        if is_old_form(content):
+            raise Foreign("it was saved by a torch before version 1.6: load and save it once")
+        saved, storages = read_saved(archive.members(content))
+        if not isinstance(saved, dict):
+            raise Foreign("it holds no map")
+        return saved, storages
 
-    def _is_tensor(self, item: object) -> bool:
-        return type(item) is self._torch.Tensor
 
-    def _tensors(self, named: object, content: bytes) -> dict[str, Tensor]:
-        if not isinstance(named, dict):
-            raise Corrupt("it holds no tensors")
-        return {name: self._tensor(name, item, len(content)) for name, item in named.items()}
+def _placed_tensors(named: object, storages: Mapping[str, bytes], most_bytes: int) -> dict[str, Tensor]:
+    if not isinstance(named, dict):
+        raise Foreign("its tensors are no map")
+    tensors: dict[str, Tensor] = {}
+    for name, placed in named.items():
+        if not is_field_name(name) or not isinstance(placed, Placed):
+            raise Foreign(f"{shown(name)} is no field")
+        tensors[name] = tensor_at(name, placed, storages)
+        most_bytes -= len(tensors[name].data)
+        # Many tensors may be parts of one storage.
+        if most_bytes < 0:
+            raise Corrupt("its tensors have more elements than the file has bytes")
+        if not is_whole(tensors[name]):
+            raise Corrupt(f"{name} has a byte that is no bool")
+    return tensors
 
-    def _tensor(self, name: object, item: Any, most_bytes: int) -> Tensor:
-        if not is_field_name(name) or not self._is_tensor(item):
-            raise Corrupt(f"{shown(name)} is no field")
-        dtype = str(item.dtype).removeprefix(_DTYPE_PREFIX)
-        # An expanded or sparse tensor may represent more elements than the file has bytes.
-        if dtype not in WIDTHS or item.layout is not self._torch.strided or not item.is_contiguous():
-            raise Corrupt(f"{name} is no plain tensor")
-        if item.numel() * WIDTHS[dtype] > most_bytes or item.device.type != "cpu":
-            raise Corrupt(f"{name} has more elements than the file has bytes")
-        tensor = tensor_of(item)
-        if not is_whole(tensor):
-            raise Corrupt(f"{name} has no batch axis")
-        return tensor
+
+CODECS: Final[Mapping[str, Codec]] = MappingProxyType({"pt": PtCodec(), "npz": NpzCodec()})
 
 
 def codec_named(name: str) -> Codec:
-    """Return the codec `npz` or `pt`; CONFIG_INVALID for another name, and for `pt` where torch is not installed."""
-    if name == "npz":
-        return NpzCodec()
-    if name == "pt":
-        try:
-            return PtCodec()
-        except ModuleNotFoundError:
-            raise Refusal("CONFIG_INVALID", "the codec pt needs torch, which is not installed") from None
-    raise Refusal("CONFIG_INVALID", f"there is no codec {name!r}, only npz and pt")
+    """Return the codec `pt` or `npz`; CONFIG_INVALID for another name."""
+    if name not in CODECS:
+        raise Refusal("CONFIG_INVALID", f"there is no codec {name!r}, only pt and npz")
+    return CODECS[name]
+
+
+def codec_of(file: str) -> Codec:
+    """Return the codec of a file by the ending of its name."""
+    return CODECS[file.rpartition(".")[2]]

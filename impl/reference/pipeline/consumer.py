@@ -7,11 +7,21 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from os import PathLike
+from threading import Lock
 from typing import Any, Final, Literal, TypeVar
 
 from impl.reference.checkpoint import disk
-from impl.reference.pipeline.codecs import codec_named, has_cuda, numpy_array, on_device, torch_rows
-from impl.reference.pipeline.metadata import SPLITS, FieldSpec, check_meta, is_size, read_meta, schema_in, shown
+from impl.reference.pipeline.codecs import codec_named, has_cuda, has_torch, numpy_array, on_device, torch_rows
+from impl.reference.pipeline.metadata import (
+    SPLITS,
+    FieldSpec,
+    check_meta,
+    is_size,
+    read_meta,
+    schema_in,
+    shown,
+    unknown_keys,
+)
 from impl.reference.pipeline.queue_folder import QUEUE, QueueFolder, is_split, root_of
 from impl.reference.pipeline.refusal import QueueTimeout, Refusal
 from impl.reference.pipeline.samples import SplitReader
@@ -91,31 +101,37 @@ class DatasetConsumer:
     """Hand out batches of the files that a provider leaves below a root (seed 001, DatasetConsumer API).
 
     CONFIG_INVALID, META_MISSING and META_INVALID are raised here, before anything is handed out. One consumer at a
-    time works on a split.
+    time works on a split; its methods may be called by several threads. Files of every codec are read; `codec` names
+    the one that is expected, and any other is warned of.
     """
 
     def __init__(
         self,
         data_dir: str | PathLike[str],
-        device_type: str = "cuda",
+        device_type: str | None = None,
         prefer_queue: bool = True,
         cache_files: int = 1,
         high_watermark: int = 2,
         low_watermark: int = 0,
         *,
         batch_size: int | None = None,
-        codec: str = "npz",
+        codec: str | None = None,
         clock: Clock = SYSTEM_CLOCK,
     ) -> None:
         self._root = root_of(data_dir)
         self._device_type = device_type
-        self._codec = codec_named(codec)
+        self._codec = codec
+        if codec is not None:
+            codec_named(codec)
         self._cache_files = _size("cache_files", cache_files)
         self._high_watermark, self._low_watermark = high_watermark, low_watermark
         self._clock = clock
         self._warnings = Warnings()
+        self._opening = Lock()
         self._meta = check_meta(read_meta(self._root))
         self._schema = schema_in(self._meta)
+        if ignored := unknown_keys(self._meta["batch_schema"]):
+            self._warnings.say("KEY_IGNORED", f"meta.pkl has {', '.join(ignored)}, which is ignored")
         self._batch_size: int = self._meta["batch_size"]
         if batch_size is not None:
             self.set_batch_size(batch_size)
@@ -135,25 +151,28 @@ class DatasetConsumer:
     def get_batch(self, split: str, device: str | None = None, timeout: float | None = None) -> Any:
         """Return the next batch: (X, Y) where the schema is exactly x and y, else a dict by field name.
 
-        NumPy arrays with the codec npz, unless a device is named; otherwise torch tensors on that device. `timeout` in
-        seconds; None waits for ever, 0 is one look. QUEUE_TIMEOUT (a TimeoutError), SCHEMA_MISMATCH, LEGACY_INVALID.
+        Torch tensors where a device is named, here or to the constructor, and of `.pt` files where torch is installed;
+        NumPy arrays otherwise (ruling QA30). `timeout` in seconds; None waits for ever, 0 is one look. QUEUE_TIMEOUT
+        (a TimeoutError), SCHEMA_MISMATCH, LEGACY_INVALID, QUARANTINE_FULL, CONFIG_INVALID.
         """
-        return self.next_batch(split, timeout, lambda rows: self._as_arrays(rows, device))
+        reader = self._reader(split)
+        return self.next_batch(split, timeout, lambda rows: self._as_arrays(rows, device, reader.is_of(".pt")))
 
     def next_batch(self, split: str, timeout: float | None, deliver: Callable[[list[Rows]], Batch]) -> Batch:
         """Return what `deliver` makes of the next batch's rows; the last thing done is to delete a finished file."""
         reader = self._reader(split)
         for _ in attempts(self._clock, _limit(timeout)):
-            reader.source.tidy()
-            rows = reader.look(self._batch_size)
-            if rows is not None:
-                batch = deliver(rows)
-                reader.advance()
-                return batch
+            with reader.lock:
+                reader.source.tidy()
+                rows = reader.look(self._batch_size)
+                if rows is not None:
+                    batch = deliver(rows)
+                    reader.advance()
+                    return batch
         raise QueueTimeout(f"no batch file for {split} arrived in {timeout} seconds")
 
     def wait_for_data(self, split: str, timeout: float | None = None) -> bool:
-        """Tell whether the next batch is there, after at most `timeout` seconds; SCHEMA_MISMATCH."""
+        """Tell whether the next batch is there, after at most `timeout` seconds; SCHEMA_MISMATCH, QUARANTINE_FULL."""
         reader = self._reader(split)
         return any(reader.ready() for _ in attempts(self._clock, _limit(timeout)))
 
@@ -175,7 +194,9 @@ class DatasetConsumer:
 
     def statistics(self) -> ConsumerStats:
         """Return the counters as a value."""
-        splits = {split: self._split_stats(reader) for split, reader in self._readers.items()}
+        with self._opening:
+            readers = dict(self._readers)
+        splits = {split: self._split_stats(reader) for split, reader in readers.items()}
         return ConsumerStats(self._mode, self._batch_size, self._warnings.said(), splits)
 
     def is_pair(self) -> bool:
@@ -185,25 +206,32 @@ class DatasetConsumer:
     def _has_queue(self, prefer_queue: bool) -> bool:
         if not prefer_queue:
             return False
-        legacy = any(legacy_names(self._root, split, self._codec.ending) for split in SPLITS)
+        legacy = any(legacy_names(self._root, split) for split in SPLITS)
         return disk.exists(self._root / QUEUE) or not legacy
 
     def _reader(self, split: str) -> SplitReader:
-        if split not in self._readers:
-            require_split(split)
-            self._readers[split] = self._new_reader(split)
-        return self._readers[split]
+        with self._opening:
+            if split not in self._readers:
+                require_split(split)
+                self._readers[split] = self._new_reader(split)
+            return self._readers[split]
 
     def _new_reader(self, split: str) -> SplitReader:
         source: Source
         if self._mode == "legacy":
-            source = LegacySource(self._root, split, self._codec, self._schema, self._cache_files)
+            source = LegacySource(
+                self._root, split, self._codec, self._schema, self._cache_files, self._warnings
+            )
         else:
-            folder = QueueFolder(self._root, split, self._codec.ending)
+            folder = QueueFolder(self._root, split)
             source = QueueSource(folder, self._codec, self._schema, self._cache_files, self._warnings)
         return SplitReader(source)
 
     def _split_stats(self, reader: SplitReader) -> SplitStats:
+        with reader.lock:
+            return self._counted(reader)
+
+    def _counted(self, reader: SplitReader) -> SplitStats:
         counters, position = reader.source.counters, reader.position()
         backlog = reader.source.backlog()
         return SplitStats(
@@ -221,11 +249,14 @@ class DatasetConsumer:
             current_row=0 if position is None else position.row,
         )
 
-    def _as_arrays(self, rows: Sequence[Rows], device: str | None) -> Any:
-        if device is None and self._codec.ending == ".npz":
+    def _as_arrays(self, rows: Sequence[Rows], device: str | None, is_pt: bool) -> Any:
+        target = device or self._device_type
+        if target is not None and not has_torch():
+            raise Refusal("CONFIG_INVALID", f"the device {target} needs torch, which is not installed")
+        if target is None and not (is_pt and has_torch()):
             arrays = {r.field.name: numpy_array(r.field.dtype, (r.count, *r.field.shape), r.data) for r in rows}
         else:
-            target = device or self._device_type
+            target = target or "cuda"
             if target.startswith("cuda") and not has_cuda():
                 target = "cpu"
             tensors = ((r.field.name, torch_rows(r.field.dtype, (r.count, *r.field.shape), r.data)) for r in rows)

@@ -108,7 +108,7 @@ class ProviderSettings:
     """
 
     batch_size: uint64
-    codec: Literal["npz", "pt"]
+    codec: Literal["pt", "npz"]
     meta: Value
     sampler: Literal["counting"]
     block_size: uint64 | None = None
@@ -186,7 +186,7 @@ def _map_of(pairs: tuple[tuple[object, object], ...]) -> object:
         return {native(key): native(item) for key, item in pairs}
     except TypeError:
         # A key that is a list or a map: no metadata, and refused as such.
-        return pairs
+        return object()
 
 
 PREFIX: Final = "Pipeline.Consumer."
@@ -197,7 +197,7 @@ CONSUMER: Final = ("prefer_queue", "cache_files", "high_watermark", "low_waterma
 class ConsumerSettings:
     """Hold the constructor's names; what is absent has its default, `batch_size` the metadata's."""
 
-    codec: Literal["npz", "pt"]
+    codec: Literal["pt", "npz"] | None = None
     prefer_queue: bool | None = None
     cache_files: uint64 | None = None
     high_watermark: uint64 | None = None

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import io
 import pickle
-import pickletools
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final, NoReturn
+from typing import Any, Final
 
 from impl.reference.checkpoint import disk
+from impl.reference.pipeline.pickles import NotPlain, read_pickle
 from impl.reference.pipeline.refusal import Refusal
 from impl.reference.pipeline.tensors import WIDTHS
 
@@ -74,6 +73,17 @@ def require_plain(value: object) -> None:
         waiting += [(depth + 1, part) for part in inside]
 
 
+def without_tuples(value: object, depth: int = 0) -> object:
+    """Return a value with lists for tuples, as it comes back from meta.pkl; META_INVALID for one too deep."""
+    if depth > MAX_DEPTH:
+        raise invalid(f"the metadata holds more than {MAX_DEPTH} levels")
+    if isinstance(value, dict):
+        return {key: without_tuples(item, depth + 1) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [without_tuples(item, depth + 1) for item in value]
+    return value
+
+
 def _identity(scalar: object) -> tuple[type, object]:
     # Python takes 1, 1.0 and True for equal, and no NaN for itself.
     return type(scalar), repr(scalar) if isinstance(scalar, float) else scalar
@@ -110,7 +120,10 @@ class FieldSpec:
 
 
 def schema_of(described: object) -> tuple[FieldSpec, ...]:
-    """Read a list of field maps; NotASchema where it is none, is empty or names a field twice."""
+    """Read a list of field maps; NotASchema where it is none, is empty or names a field twice.
+
+    Keys of a field that no rule knows are passed over; `unknown_keys` tells them.
+    """
     if not isinstance(described, list) or not described:
         raise NotASchema("the schema is not a list of fields")
     fields = tuple(_field_of(entry) for entry in described)
@@ -119,13 +132,18 @@ def schema_of(described: object) -> tuple[FieldSpec, ...]:
     return fields
 
 
+def unknown_keys(described: list[dict[object, object]]) -> list[str]:
+    """Return the keys of the fields of a schema that no rule knows."""
+    return [f"{shown(key)} of a field" for entry in described for key in entry if key not in _KEYS]
+
+
 def is_field_name(name: object) -> bool:
     """Tell whether a text can name a field: it becomes a name inside the archive."""
     return isinstance(name, str) and _NAME.fullmatch(name) is not None
 
 
 def _field_of(entry: object) -> FieldSpec:
-    if not isinstance(entry, dict) or not {"name", "dtype", "shape"} <= entry.keys() <= set(_KEYS):
+    if not isinstance(entry, dict) or not {"name", "dtype", "shape"} <= entry.keys():
         raise NotASchema("a field is not a map of name, dtype, shape and perhaps role")
     name, dtype, shape, role = (entry.get(key) for key in _KEYS)
     if not is_field_name(name):
@@ -157,33 +175,62 @@ APPLICABLE: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
 )
 
 
-def check_meta(meta: object) -> Mapping[str, Any]:
+def check_meta(meta: object, is_own: bool = False) -> Mapping[str, Any]:
     """Return the metadata where every required key is there and well typed; META_INVALID (requirements Q16, Q20, Q21).
 
-    A size that does not apply may be there and must then be a size; other keys pass untouched.
+    The refusal tells all that is wrong. A size that does not apply may be there and must then be a size; other keys
+    pass untouched. In metadata of one's own a field has no unknown key; in that of others it is passed over (QA33).
     """
     require_plain(meta)
     if not isinstance(meta, dict):
         raise invalid("the metadata is no map")
+    problems = [*_problems(meta), *_schema_problems(meta, is_own), *_split_problems(meta)]
+    if problems:
+        raise invalid("; ".join(problems))
+    return meta
+
+
+def _problems(meta: Mapping[str, Any]) -> Iterator[str]:
     for key in REQUIRED:
         if key not in meta:
-            raise invalid(f"the metadata has no {key}")
-    if not isinstance(meta["dataset_name"], str) or not meta["dataset_name"]:
-        raise invalid("dataset_name is no text")
-    training_type = meta["training_type"]
+            yield f"the metadata has no {key}"
+    dataset_name = meta.get("dataset_name", NAME)
+    if not isinstance(dataset_name, str) or not dataset_name:
+        yield "dataset_name is no text"
+    training_type = meta.get("training_type")
     if not isinstance(training_type, str) or training_type not in APPLICABLE:
-        raise invalid(f"training_type {shown(training_type)} is none of {', '.join(APPLICABLE)}")
+        yield f"training_type {shown(training_type)} is none of {', '.join(APPLICABLE)}"
+        training_type = "CLASSIFICATION"
     for key in APPLICABLE[training_type]:
         if key not in meta:
-            raise invalid(f"the metadata of {training_type} has no {key}")
+            yield f"the metadata of {training_type} has no {key}"
     for key in ("batch_size", *CONDITIONAL):
         if key in meta and not is_size(meta[key]):
-            raise invalid(f"{key} is no size")
-    if meta["batch_size"] > MAX_BATCH_SIZE:
-        raise invalid(f"batch_size is larger than {MAX_BATCH_SIZE}")
-    schema_in(meta)
-    _check_split_info(meta["split_info"])
-    return meta
+            yield f"{key} is no size"
+    if is_size(meta.get("batch_size")) and meta["batch_size"] > MAX_BATCH_SIZE:
+        yield f"batch_size is larger than {MAX_BATCH_SIZE}"
+
+
+def _schema_problems(meta: Mapping[str, Any], is_own: bool) -> Iterator[str]:
+    if "batch_schema" not in meta:
+        return
+    try:
+        schema_of(meta["batch_schema"])
+    except NotASchema as reason:
+        yield f"batch_schema: {reason}"
+        return
+    if is_own:
+        yield from (f"batch_schema: {key} is no key of one" for key in unknown_keys(meta["batch_schema"]))
+
+
+def _split_problems(meta: Mapping[str, Any]) -> Iterator[str]:
+    split_info = meta.get("split_info", {split: {} for split in SPLITS})
+    if not isinstance(split_info, dict):
+        yield "split_info is no map"
+        return
+    for split in SPLITS:
+        if not isinstance(split_info.get(split), dict):
+            yield f"split_info has no map for {split}"
 
 
 def schema_in(meta: Mapping[str, Any]) -> tuple[FieldSpec, ...]:
@@ -199,28 +246,11 @@ def is_size(number: object) -> bool:
     return type(number) is int and 0 < number < 2**64
 
 
-def _check_split_info(split_info: object) -> None:
-    if not isinstance(split_info, dict):
-        raise invalid("split_info is no map")
-    for split in SPLITS:
-        if not isinstance(split_info.get(split), dict):
-            raise invalid(f"split_info has no map for {split}")
-
-
 NAME: Final = "meta.pkl"
 TEMPORARY: Final = ".tmp-meta.pkl"
 PROTOCOL: Final = 2
 MAX_BYTES: Final = 2**26
-MAX_OPCODES: Final = 2 * MAX_ITEMS
-
-# What protocol 2 writes for dict, list, str, int, float, bool and None: none of these names a class or calls anything.
-_OPCODES: Final = frozenset(
-    {"PROTO", "STOP", "MARK", "NONE", "NEWTRUE", "NEWFALSE"}
-    | {"BININT", "BININT1", "BININT2", "LONG1", "LONG4", "BINFLOAT", "BINUNICODE"}
-    | {"EMPTY_DICT", "SETITEM", "SETITEMS", "EMPTY_LIST", "APPEND", "APPENDS"}
-    | {"BINPUT", "LONG_BINPUT", "BINGET", "LONG_BINGET"}
-)
-_MEMO: Final = frozenset({"BINPUT", "LONG_BINPUT", "BINGET", "LONG_BINGET"})
+MAX_OPCODES: Final = 4 * MAX_ITEMS
 
 
 def read_meta(root: Path) -> Any:
@@ -252,35 +282,10 @@ def pickled(meta: object) -> bytes:
 
 
 def unpickle(content: bytes) -> Any:
-    """Read a pickle of protocol 2 that holds plain values only; META_INVALID for every other content."""
+    """Read a pickle of protocol 0 to 5 that holds plain values only, tuples as lists; META_INVALID for all others."""
     try:
-        _check_opcodes(content)
-        value = _Plain(io.BytesIO(content)).load()
-    except Refusal:
-        raise
-    except Exception as error:  # a damaged pickle raises nearly anything
-        raise invalid(f"{NAME} is no pickle of protocol {PROTOCOL}: {type(error).__name__}") from None
+        value = read_pickle(content, MAX_OPCODES)
+    except NotPlain as reason:
+        raise invalid(f"{NAME} is no pickle of plain values: {reason}") from None
     require_plain(value)
     return value
-
-
-class _Plain(pickle.Unpickler):
-    def find_class(self, module_name: str, global_name: str, /) -> NoReturn:
-        raise invalid(f"{NAME} names {module_name}.{global_name}")
-
-
-def _check_opcodes(content: bytes) -> None:
-    end = 0
-    for number, (opcode, argument, position) in enumerate(pickletools.genops(content)):
-        if number == MAX_OPCODES:
-            raise invalid(f"{NAME} holds more than {MAX_OPCODES} opcodes")
-        if opcode.name not in _OPCODES or (opcode.name == "PROTO") != (position == 0):
-            raise invalid(f"{NAME} holds {opcode.name} at byte {position}")
-        if opcode.name == "PROTO" and argument != PROTOCOL:
-            raise invalid(f"{NAME} has pickle protocol {argument}")
-        # The unpickler makes room up to the largest number, whatever it is.
-        if opcode.name in _MEMO and isinstance(argument, int) and argument > len(content):
-            raise invalid(f"{NAME} remembers more than it holds")
-        end = (position or 0) + 1
-    if end != len(content):
-        raise invalid(f"{NAME} goes on after its end")

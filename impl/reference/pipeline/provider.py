@@ -30,6 +30,7 @@ from impl.reference.pipeline.metadata import (
     read_meta,
     schema_in,
     shown,
+    without_tuples,
     write_meta,
 )
 from impl.reference.pipeline.queue_folder import (
@@ -133,7 +134,7 @@ class DataProviderBase(ABC):
         seed: int = 1337,
         verbose: bool = False,
         *,
-        codec: str = "npz",
+        codec: str = "pt",
         now_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
         sleep: Sleep = time.sleep,
     ) -> None:
@@ -215,6 +216,7 @@ class DataProviderBase(ABC):
         """Take one turn of the loop: write one file and return its path, or None where the backlog is full."""
         if split not in self._next_seq:
             raise Refusal("CONFIG_INVALID", f"{split!r} is no split of this provider")
+        self._folder(split).require_room(f"{split} gets no more files")
         if self.backlog_size(split) >= self.config.max_backlog_files:
             if self.verbose or split not in self._full:
                 log.info("%s: %d files wait, as many as may", split, self.config.max_backlog_files)
@@ -282,7 +284,7 @@ class DataProviderBase(ABC):
 
     def validate_meta(self, meta: object) -> None:
         """Raise META_INVALID where a key is missing or ill typed, or differs from the constructor (requirement Q16)."""
-        checked = check_meta(meta)
+        checked = check_meta(meta, is_own=True)
         for name in ("batch_size", "block_size", "target_size"):
             given = getattr(self.config, name)
             if given is not None and checked.get(name) != given:
@@ -290,13 +292,13 @@ class DataProviderBase(ABC):
 
     def complete_meta(self, meta: Mapping[str, Any]) -> dict[str, Any]:
         """Add the constructor's sizes where they are missing, and judge the whole; META_INVALID."""
-        completed = dict(meta) if isinstance(meta, Mapping) else meta
+        completed: Any = without_tuples(dict(meta) if isinstance(meta, Mapping) else meta)
         for name in ("batch_size", "block_size", "target_size"):
             given = getattr(self.config, name)
             if given is not None and isinstance(completed, dict):
                 completed.setdefault(name, given)
         self.validate_meta(completed)
-        return completed
+        return dict(completed)
 
     def purge(self) -> None:
         """Delete everything below `queue`, and meta.pkl with it, so that the dataset is made anew (requirement Q19).
@@ -355,7 +357,7 @@ class DataProviderBase(ABC):
             raise
 
     def _folder(self, split: str) -> QueueFolder:
-        return QueueFolder(self.root, split, self._codec.ending)
+        return QueueFolder(self.root, split)
 
 
 DataProvider = DataProviderBase

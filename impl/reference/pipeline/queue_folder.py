@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 from impl.reference.checkpoint import disk
-from impl.reference.pipeline.metadata import FieldSpec, NotASchema, is_text, schema_of
-from impl.reference.pipeline.refusal import Corrupt, Refusal
+from impl.reference.pipeline.metadata import FieldSpec, NotASchema, schema_of, shown, unknown_keys
+from impl.reference.pipeline.refusal import Foreign, Refusal
 from impl.types import Tensor
 
 SEQ_DIGITS: Final = 6
+ENDINGS: Final = (".pt", ".npz")
 TEMPORARY: Final = ".tmp-"
 _VISIBLE: Final = re.compile(r"([0-9]+)-([0-9]+)-([0-9]+)(\.[a-z]+)")
 _SPLIT: Final = re.compile(r"(?:train|val)(?:_rank(?:0|[1-9][0-9]*))?")
@@ -36,10 +37,10 @@ class BatchName:
         return (self.timestamp, self.seq, self.text.encode())
 
 
-def parse_batch_name(text: str, ending: str) -> BatchName | None:
-    """Read a visible name of one codec's ending; None for every other name (ruling QA16)."""
+def parse_batch_name(text: str) -> BatchName | None:
+    """Read a visible name with the ending of a codec; None for every other name (ruling QA16)."""
     found = _VISIBLE.fullmatch(text)
-    if found is None or found[4] != ending:
+    if found is None or found[4] not in ENDINGS:
         return None
     return BatchName(timestamp=int(found[1]), seq=int(found[2]), num_batches=int(found[3]), text=text)
 
@@ -64,19 +65,20 @@ def is_split(text: str) -> bool:
     return _SPLIT.fullmatch(text) is not None
 
 
-_NUMBERS: Final = ("batch_size", "num_batches", "file_idx", "produced_at")
-
-
 @dataclass(frozen=True, slots=True)
 class Metadata:
-    """Hold the metadata of a batch file; `file_idx` is its seq, `produced_at` in UTC milliseconds."""
+    """Hold the metadata of a batch file; `file_idx` is its seq, `produced_at` in UTC milliseconds.
 
-    batch_size: int
-    num_batches: int
-    file_idx: int
-    split: str
-    produced_at: int
-    schema: tuple[FieldSpec, ...]
+    A file that is read may lack what a consumer does not need: it is None. `ignored` are the keys that no rule knows.
+    """
+
+    batch_size: int | None
+    num_batches: int | None
+    file_idx: int | None
+    split: str | None
+    produced_at: int | None
+    schema: tuple[FieldSpec, ...] | None
+    ignored: tuple[str, ...] = ()
 
     def as_map(self) -> dict[str, Any]:
         """Return the map in the file, its keys in the seed's order."""
@@ -86,7 +88,7 @@ class Metadata:
             "file_idx": self.file_idx,
             "split": self.split,
             "produced_at": self.produced_at,
-            "schema": [field.as_map() for field in self.schema],
+            "schema": [field.as_map() for field in self.schema or ()],
         }
 
 
@@ -99,7 +101,7 @@ class BatchFile:
 
 
 class Codec(Protocol):
-    """Turn batch files into bytes and back; reading raises Corrupt and runs nothing from the bytes."""
+    """Turn batch files into bytes and back; reading raises Corrupt or Foreign and runs nothing from the bytes."""
 
     ending: str
 
@@ -116,25 +118,35 @@ class Codec(Protocol):
         """Read the tensors of a file of the baseline, whatever else is in it."""
 
 
+_KEYS: Final = ("batch_size", "num_batches", "file_idx", "split", "produced_at", "schema")
+
+
 def metadata_of(described: object) -> Metadata:
-    """Read a metadata map of exactly the seed's keys; Corrupt (ruling QA33)."""
-    if not isinstance(described, dict) or described.keys() != {*_NUMBERS, "split", "schema"}:
-        raise Corrupt("the metadata has other keys")
-    for key in _NUMBERS:
-        if type(described[key]) is not int or described[key] < 0:
-            raise Corrupt(f"the metadata's {key} is no count")
-    if not is_text(described["split"]):
-        raise Corrupt("the metadata's split is no text")
-    try:
-        schema = schema_of(described["schema"])
-    except NotASchema as reason:
-        raise Corrupt(str(reason)) from None
-    return Metadata(**{**described, "schema": schema})
+    """Read a metadata map; Foreign where a key that a consumer uses is ill typed (ruling QA33).
+
+    It uses `num_batches` and `schema`, and either may be absent; the other keys are taken as they are.
+    """
+    if not isinstance(described, dict):
+        raise Foreign("its metadata is no map")
+    num_batches = described.get("num_batches", 0)
+    if type(num_batches) is not int or num_batches < 0:
+        raise Foreign("the metadata's num_batches is no count")
+    ignored = [shown(key) for key in described if key not in _KEYS]
+    known = {key: described.get(key) for key in _KEYS}
+    if "schema" in described:
+        try:
+            known["schema"] = schema_of(described["schema"])
+        except NotASchema as reason:
+            raise Foreign(f"the metadata's schema: {reason}") from None
+        ignored += unknown_keys(described["schema"])
+    return Metadata(**known, ignored=tuple(ignored))
 
 
 QUEUE: Final = "queue"
 QUARANTINE: Final = "quarantine"
 MAX_BYTES: Final = 2**34
+# So many files of a split may be moved away; then somebody has to look (ruling QA35).
+MOST_QUARANTINED: Final = 16
 
 # The reader's own trouble: these say nothing about the file.
 _OWN_TROUBLE: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EINTR})
@@ -157,10 +169,9 @@ def root_of(data_dir: str | os.PathLike[str]) -> Path:
 class QueueFolder:
     """Look at `queue/{split}` below a root; nothing is remembered between two calls."""
 
-    def __init__(self, root: Path, split: str, ending: str) -> None:
+    def __init__(self, root: Path, split: str) -> None:
         self.path = root / QUEUE / split
         self._quarantine = root / QUEUE / QUARANTINE / split
-        self._ending = ending
 
     def make(self) -> None:
         """Make the folder where it is missing, and its name durable: a file in it is no safer than that.
@@ -184,7 +195,7 @@ class QueueFolder:
 
     def foreign(self) -> list[str]:
         """Return the names that are neither visible nor temporary (ruling QA16)."""
-        return [name for name in self._names() if not is_temporary(name) and not self._parse(name)]
+        return [name for name in self._names() if not is_temporary(name) and not parse_batch_name(name)]
 
     def temporaries(self) -> list[Path]:
         """Return the files that some provider began to write."""
@@ -212,6 +223,15 @@ class QueueFolder:
         """Delete a file that has been handed out; it may be gone already."""
         disk.remove(self.path / name)
 
+    def require_room(self, said: str) -> None:
+        """Refuse to go on where as many files of the split were moved away as may; QUARANTINE_FULL."""
+        if len(_names_in(self._quarantine)) >= MOST_QUARANTINED:
+            raise Refusal(
+                "QUARANTINE_FULL",
+                f"{said}; {self._quarantine} holds {MOST_QUARANTINED} files that were no batch files:"
+                " look why, and delete or move them",
+            )
+
     def quarantine(self, name: str) -> str:
         """Move a file out of the queue and return its name there; a taken one gets `.1`, `.2` (ruling QA13)."""
         self._quarantine.mkdir(parents=True, exist_ok=True)
@@ -227,13 +247,14 @@ class QueueFolder:
         return target.name
 
     def _matching(self) -> Iterator[BatchName]:
-        return (parsed for name in self._names() if (parsed := self._parse(name)))
-
-    def _parse(self, name: str) -> BatchName | None:
-        return parse_batch_name(name, self._ending)
+        return (parsed for name in self._names() if (parsed := parse_batch_name(name)))
 
     def _names(self) -> list[str]:
-        try:
-            return disk.names(self.path)
-        except (FileNotFoundError, NotADirectoryError):
-            return []
+        return _names_in(self.path)
+
+
+def _names_in(path: Path) -> list[str]:
+    try:
+        return disk.names(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return []

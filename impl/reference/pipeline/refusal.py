@@ -18,3 +18,7 @@ class QueueTimeout(Refusal, TimeoutError):
 
 class Corrupt(Exception):
     """The content of a batch file is not one (ruling QA14)."""
+
+
+class Foreign(Exception):
+    """A batch file is whole, but something in it is not this queue's; says which key (ruling QA35)."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from threading import Lock
 from typing import Final, Protocol
 
 from impl.reference.pipeline.provider import FileRandom
@@ -161,10 +162,14 @@ class Position:
 
 
 class SplitReader:
-    """Cut batches out of the files of one source; no batch spans two files (ruling QA08)."""
+    """Cut batches out of the files of one source; no batch spans two files (ruling QA08).
+
+    Who looks and then steps on holds `lock` all the while, so that no other thread takes the same batch.
+    """
 
     def __init__(self, source: Source) -> None:
         self.source = source
+        self.lock = Lock()
         self.batches = 0
         self._file: LoadedFile | None = None
         self._batch = 0
@@ -192,19 +197,25 @@ class SplitReader:
 
     def ready(self) -> bool:
         """Tell whether the next look will find a batch."""
-        return self._file is not None or self.source.ready()
+        with self.lock:
+            return self._file is not None or self.source.ready()
 
     def reset(self) -> None:
         """Go back to the first row of the file in hand, or to the first legacy file; nothing is deleted (QA26)."""
-        self._batch = self._row = 0
-        if self.source.reset():
-            self._file = None
+        with self.lock:
+            self._batch = self._row = 0
+            if self.source.reset():
+                self._file = None
 
     def position(self) -> Position | None:
         """Return the position of the split, None between two files."""
         if self._file is None:
             return None
         return Position(file=self._file.name, batch=self._batch, row=self._row)
+
+    def is_of(self, ending: str) -> bool:
+        """Tell whether the file in hand has an ending."""
+        return self._file is not None and self._file.name.endswith(ending)
 
     def held(self) -> int:
         """Count the files in memory."""

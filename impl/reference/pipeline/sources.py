@@ -6,12 +6,14 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Lock
 from typing import Final, Literal, Protocol
 
 from impl.reference.checkpoint import disk
+from impl.reference.pipeline.codecs import codec_of
 from impl.reference.pipeline.metadata import FieldSpec
-from impl.reference.pipeline.queue_folder import MAX_BYTES, BatchFile, BatchName, Codec, QueueFolder, Unreadable
-from impl.reference.pipeline.refusal import Corrupt, Refusal
+from impl.reference.pipeline.queue_folder import ENDINGS, MAX_BYTES, BatchFile, BatchName, QueueFolder, Unreadable
+from impl.reference.pipeline.refusal import Corrupt, Foreign, Refusal
 from impl.reference.pipeline.tensors import cut_rows, row_bytes
 
 
@@ -47,7 +49,7 @@ def load(name: str, file: BatchFile, schema: Sequence[FieldSpec]) -> LoadedFile:
     counts = {tensor.shape[0] for tensor in file.tensors.values()}
     if len(counts) != 1 or counts == {0}:
         raise Corrupt("it has no tensors" if not counts else f"its tensors have {sorted(counts)} rows")
-    described = schema if file.metadata is None else file.metadata.schema
+    described = schema if file.metadata is None or file.metadata.schema is None else file.metadata.schema
     if len(described) != len(schema) or not all(a.same_rows(b) for a, b in zip(described, schema, strict=True)):
         raise _mismatch(name, f"it declares {_shown(described)}, meta.pkl {_shown(schema)}")
     if file.tensors.keys() != {field.name for field in schema}:
@@ -70,22 +72,33 @@ def _shown(schema: Sequence[FieldSpec]) -> str:
     return ", ".join(f"{field.name}: {field.dtype}{list(field.shape)}" for field in schema)
 
 
-Kind = Literal["BATCH_SIZE_MISMATCH", "NUM_BATCHES_MISMATCH", "NAME_IGNORED", "DELETE_FAILED", "QUARANTINE_FAILED"]
+Kind = Literal[
+    "BATCH_SIZE_MISMATCH",
+    "CODEC_MISMATCH",
+    "DELETE_FAILED",
+    "KEY_IGNORED",
+    "NAME_IGNORED",
+    "NUM_BATCHES_MISMATCH",
+    "QUARANTINE_FAILED",
+]
 
 log: Final = logging.getLogger("tallystick.pipeline.consumer")
 
 
 class Warnings:
-    """Log the first warning of each kind."""
+    """Log the first warning of each kind; several threads may warn at a time."""
 
     def __init__(self) -> None:
         self._said: set[Kind] = set()
+        self._lock = Lock()
 
     def say(self, kind: Kind, sentence: str) -> None:
         """Warn, unless it was said before."""
-        if kind not in self._said:
+        with self._lock:
+            if kind in self._said:
+                return
             self._said.add(kind)
-            log.warning("%s", sentence)
+        log.warning("%s", sentence)
 
     def said(self) -> list[Kind]:
         """Return the kinds that were said, by name."""
@@ -135,7 +148,7 @@ class QueueSource:
     """Give the files of `queue/{split}`, at most `cache_files` of them in memory, the one in hand included."""
 
     def __init__(
-        self, folder: QueueFolder, codec: Codec, schema: Sequence[FieldSpec], cache_files: int, warnings: Warnings
+        self, folder: QueueFolder, codec: str | None, schema: Sequence[FieldSpec], cache_files: int, warnings: Warnings
     ) -> None:
         self.counters = Counters()
         self._folder = folder
@@ -243,12 +256,15 @@ class QueueSource:
             return None
 
     def _load(self, name: BatchName) -> LoadedFile | None:
-        content = self._folder.read(name.text, self._codec.judge_end)
+        codec = codec_of(name.text)
+        content = self._folder.read(name.text, codec.judge_end)
         if content is None:
             return None
         try:
-            decoded = self._codec.decode(content)
+            decoded = codec.decode(content)
             file = load(name.text, decoded, self._schema)
+        except Foreign as reason:
+            raise _mismatch(name.text, f"it is no batch file of this queue: {reason}") from None
         except MemoryError:
             raise Unreadable("memory has no room for what it holds") from None
         self._compare(name, decoded)
@@ -258,11 +274,15 @@ class QueueSource:
 
     def _compare(self, name: BatchName, decoded: BatchFile) -> None:
         metadata = decoded.metadata
-        if metadata is not None and metadata.num_batches != name.num_batches:
+        if metadata is not None and metadata.num_batches not in (None, name.num_batches):
             said = f"{name.text} holds {metadata.num_batches} batches, its name says {name.num_batches}"
             self._warnings.say("NUM_BATCHES_MISMATCH", said)
+        if metadata is not None and metadata.ignored:
+            self._warnings.say("KEY_IGNORED", f"{name.text} has {', '.join(metadata.ignored)}, which is ignored")
+        say_codec(self._warnings, self._codec, name.text)
 
     def _quarantine(self, name: BatchName, reason: Exception) -> None:
+        self._folder.require_room(f"{name.text} is no batch file: {reason}")
         try:
             moved = self._folder.quarantine(name.text)
         except OSError as error:
@@ -273,25 +293,38 @@ class QueueSource:
         log.warning("quarantined %s as %s: %s", name.text, moved, reason)
 
 
-def legacy_names(root: Path, split: str, ending: str) -> list[str]:
+def say_codec(warnings: Warnings, expected: str | None, name: str) -> None:
+    """Warn of a file of another codec than the one that was named, if one was (ruling QA29)."""
+    if expected is not None and not name.endswith(f".{expected}"):
+        warnings.say("CODEC_MISMATCH", f"{name} is read although the codec {expected} was named")
+
+
+def legacy_names(root: Path, split: str) -> list[str]:
     """Return the names of a split's legacy files, sorted; there are none where there is no root."""
     try:
         names = disk.names(root)
     except FileNotFoundError:
         return []
-    return sorted(name for name in names if name.startswith(f"{split}_batches_") and name.endswith(ending))
+    return sorted(name for name in names if name.startswith(f"{split}_batches_") and name.endswith(ENDINGS))
 
 
 class LegacySource:
     """Give the legacy files of a split by name, and after the last the first again (ruling QA22)."""
 
-    def __init__(self, root: Path, split: str, codec: Codec, schema: Sequence[FieldSpec], cache_files: int) -> None:
+    def __init__(
+        self,
+        root: Path,
+        split: str,
+        codec: str | None,
+        schema: Sequence[FieldSpec],
+        cache_files: int,
+        warnings: Warnings,
+    ) -> None:
         self.counters = Counters()
-        self._root = root
-        self._split = split
-        self._codec = codec
-        self._schema = schema
+        self._root, self._split = root, split
+        self._codec, self._schema = codec, schema
         self._cache_files = cache_files
+        self._warnings = warnings
         self._last: str | None = None
         self._cached: dict[str, LoadedFile] = {}
 
@@ -350,16 +383,18 @@ class LegacySource:
         return self._cached.get(name) or self._read(name)
 
     def _names(self) -> list[str]:
-        return legacy_names(self._root, self._split, self._codec.ending)
+        return legacy_names(self._root, self._split)
 
     def _read(self, name: str) -> LoadedFile:
         while len(self._cached) >= self._cache_files:
             self._cached.pop(next(iter(self._cached)))
         try:
-            content = disk.read(self._root / name, MAX_BYTES, self._codec.judge_end)
-            file = load(name, self._codec.decode_legacy(content), self._schema)
-        except (Corrupt, OSError, MemoryError, disk.LimitExceeded) as reason:
+            codec = codec_of(name)
+            content = disk.read(self._root / name, MAX_BYTES, codec.judge_end)
+            file = load(name, codec.decode_legacy(content), self._schema)
+        except (Corrupt, Foreign, OSError, MemoryError, disk.LimitExceeded) as reason:
             raise Refusal("LEGACY_INVALID", f"{name} is no legacy batch file: {reason}") from None
+        say_codec(self._warnings, self._codec, name)
         self._cached[name] = file
         self.counters.files_loaded += 1
         return file

@@ -1,8 +1,10 @@
 """Batch files through torch: `.pt` files of the queue and of the baseline, hostile ones, and tensors on a device."""
 
+import base64
 import io
 import os
 import pickle
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -17,8 +19,9 @@ from impl.reference.pipeline.consumer import DatasetConsumer
 from impl.reference.pipeline.metadata import FieldSpec, write_meta
 from impl.reference.pipeline.provider import DataProviderBase, FileRandom
 from impl.reference.pipeline.queue_folder import BatchFile, Metadata
-from impl.reference.pipeline.refusal import Corrupt, Refusal
+from impl.reference.pipeline.refusal import Corrupt, Foreign, Refusal
 from impl.reference.pipeline.tensors import WIDTHS, packed
+from impl.tests.javascript_process import Backend, Value
 from impl.tests.pipeline_queue import ROW, XY, meta_of, names_in, provider_of
 
 CODEC = PtCodec()
@@ -56,7 +59,7 @@ def test_both_codecs_hand_out_the_same_rows(tmp_path: Path) -> None:
         path = provider.turn("train", 5)
         assert path is not None
         assert path.name == f"5-000000-2.{codec}"
-        consumer = DatasetConsumer(tmp_path / codec, codec=codec)
+        consumer = DatasetConsumer(tmp_path / codec)
         batches[codec] = [consumer.get_batch("train", timeout=0) for _ in range(2)]
         assert names_in(tmp_path / codec / "queue/train") == []
     for own, other in zip(batches["npz"], batches["pt"], strict=True):
@@ -88,32 +91,93 @@ class Shell:
 
 
 GOOD = torch.arange(2)
-HOSTILE: dict[str, bytes] = {
+DAMAGED: dict[str, bytes] = {
     "text": b"damaged",
     "empty": b"",
-    "a list": saved([GOOD]),
-    "no metadata": saved({"tensors": {"row": GOOD}}),
-    "no tensors": saved({"metadata": metadata()}),
-    "tensors that are none": saved({"metadata": metadata(), "tensors": [GOOD]}),
-    "a number for a tensor": saved({"metadata": metadata(), "tensors": {"row": 5}}),
-    "a name that is none": saved({"metadata": metadata(), "tensors": {"../row": GOOD}}),
-    "metadata with a tensor": saved({"metadata": metadata(batch_size=GOOD), "tensors": {"row": GOOD}}),
-    "another dtype": saved({"metadata": metadata(), "tensors": {"row": GOOD.to(torch.complex64)}}),
-    "bfloat16": saved({"metadata": metadata(), "tensors": {"row": GOOD.to(torch.bfloat16)}}),
-    "a terabyte": saved({"metadata": metadata(), "tensors": {"row": torch.zeros(1, dtype=torch.int64).expand(2**37)}}),
-    "every second row": saved({"metadata": metadata(), "tensors": {"row": torch.arange(4)[::2]}}),
-    "sparse": saved({"metadata": metadata(), "tensors": {"row": GOOD.to_sparse()}}),
-    "meta": saved({"metadata": metadata(), "tensors": {"row": torch.zeros(2, dtype=torch.int64, device="meta")}}),
-    "no batch axis": saved({"metadata": metadata(), "tensors": {"row": torch.tensor(1)}}),
     "a plain pickle": pickle.dumps({"metadata": metadata(), "tensors": {}}),
+}
+# Whole files of torch, and what the refusal says of each.
+FOREIGN: dict[str, bytes] = {
+    "it holds no map": saved([GOOD]),
+    "there is no metadata": saved({"tensors": {"row": GOOD}}),
+    "there is no tensors": saved({"metadata": metadata()}),
+    "its tensors are no map": saved({"metadata": metadata(), "tensors": [GOOD]}),
+    "'row' is no field": saved({"metadata": metadata(), "tensors": {"row": 5}}),
+    "'../row' is no field": saved({"metadata": metadata(), "tensors": {"../row": GOOD}}),
+    "num_batches is no count": saved({"metadata": metadata(num_batches=GOOD), "tensors": {"row": GOOD}}),
+    "row has the dtype complex64": saved({"metadata": metadata(), "tensors": {"row": GOOD.to(torch.complex64)}}),
+    "row has the dtype bfloat16": saved({"metadata": metadata(), "tensors": {"row": GOOD.to(torch.bfloat16)}}),
+    "row is not contiguous: save its contiguous()": saved(
+        {"metadata": metadata(), "tensors": {"row": torch.zeros(1, dtype=torch.int64).expand(2**37)}}
+    ),
+    "row is not contiguous": saved({"metadata": metadata(), "tensors": {"row": torch.arange(4)[::2]}}),
+    "torch._utils._rebuild_sparse_tensor": saved({"metadata": metadata(), "tensors": {"row": GOOD.to_sparse()}}),
+    "torch._utils._rebuild_meta_tensor": saved(
+        {"metadata": metadata(), "tensors": {"row": torch.zeros(2, dtype=torch.int64, device="meta")}}
+    ),
+    "row has no batch axis": saved({"metadata": metadata(), "tensors": {"row": torch.tensor(1)}}),
 }
 
 
-@pytest.mark.filterwarnings("ignore:Detected pickle protocol")
-@pytest.mark.parametrize("kind", HOSTILE)
+@pytest.mark.parametrize("kind", DAMAGED)
 def test_what_is_no_batch_file_is_corrupt(kind: str) -> None:
     with pytest.raises(Corrupt):
-        CODEC.decode(HOSTILE[kind])
+        CODEC.decode(DAMAGED[kind])
+
+
+@pytest.mark.parametrize("what", FOREIGN)
+def test_a_file_of_torch_of_another_kind_is_refused_by_what_is_wrong(what: str) -> None:
+    with pytest.raises(Foreign, match=re.escape(what)):
+        CODEC.decode(FOREIGN[what])
+
+
+@pytest.mark.parametrize("protocol", [2, 3, 4, 5])
+@pytest.mark.parametrize("dtype", WIDTHS)
+def test_what_torch_saves_is_read_with_every_pickle_protocol(dtype: str, protocol: int) -> None:
+    rows = torch.tensor([[0, 1], [1, 0], [1, 1]]).to(getattr(torch, dtype))
+    target = io.BytesIO()
+    schema = [{"name": "x", "dtype": dtype, "shape": torch.Size([2])}]
+    torch.save({"metadata": metadata(schema=schema), "tensors": {"x": rows}}, target, pickle_protocol=protocol)
+    file = CODEC.decode(target.getvalue())
+    assert file.metadata is not None
+    assert file.metadata.schema == (FieldSpec("x", dtype, (2,)),)
+    assert file.tensors["x"].shape == (3, 2)
+    assert file.tensors["x"].data == rows.numpy().tobytes()
+
+
+def test_a_part_of_a_storage_is_cut_out() -> None:
+    whole = torch.arange(20).reshape(10, 2)
+    file = CODEC.decode(saved({"metadata": metadata(), "tensors": {"x": whole[3:5], "y": whole[4:]}}))
+    assert file.tensors["x"].data == whole[3:5].numpy().tobytes()
+    assert file.tensors["y"].data == whole[4:].numpy().tobytes()
+
+
+def test_many_views_of_one_storage_are_not_unfolded() -> None:
+    whole = torch.zeros(1000, dtype=torch.int64)
+    with pytest.raises(Corrupt, match="more elements than the file has bytes"):
+        CODEC.decode(saved({"metadata": metadata(), "tensors": {f"x{k}": whole for k in range(100)}}))
+
+
+def test_a_mapped_file_is_read_by_torch(tmp_path: Path) -> None:
+    file = BatchFile(
+        Metadata(3, 1, 7, "val", 99, (FieldSpec("x", "float64", ()),)), {"x": packed("float64", [3], [1.5, 2.5, 3.5])}
+    )
+    (tmp_path / "x.pt").write_bytes(CODEC.encode(file))
+    loaded = torch.load(tmp_path / "x.pt", weights_only=True, mmap=True)
+    assert loaded["tensors"]["x"].tolist() == [1.5, 2.5, 3.5]
+
+
+def test_a_folder_that_python_and_torch_wrote_is_consumed(tmp_path: Path) -> None:
+    described = meta_of([{"name": "row", "dtype": "int64", "shape": ()}], batch_size=1, chars=("a", "b"))
+    (tmp_path / "meta.pkl").write_bytes(pickle.dumps(described))
+    folder = tmp_path / "queue/train"
+    folder.mkdir(parents=True)
+    schema = [{"name": "row", "dtype": "int64", "shape": torch.Size([]), "unit": "m"}]
+    content = {"metadata": metadata(schema=schema, host="a"), "tensors": {"row": torch.tensor([7, 8])}}
+    torch.save(content, folder / "1-000000-2.pt")
+    consumer = DatasetConsumer(tmp_path)
+    assert [consumer.get_batch("train", timeout=0)["row"].tolist() for _ in range(2)] == [[7], [8]]
+    assert consumer.stats()["warnings"] == ["KEY_IGNORED"]
 
 
 def test_a_cut_file_is_corrupt() -> None:
@@ -132,9 +196,13 @@ def test_nothing_in_a_hostile_file_runs(tmp_path: Path, legacy_format: bool) -> 
     evil = {"metadata": metadata(), "tensors": {"row": GOOD}, "more": Shell(f"touch {marker}")}
     torch.save(evil, folder / "1-0-2.pt", _use_new_zipfile_serialization=not legacy_format)
     (folder / "2-1-2.pt").write_bytes(saved({"metadata": metadata(), "tensors": {"row": GOOD + 5}}))
-    batch = DatasetConsumer(tmp_path, "cpu", codec="pt").get_batch("train", timeout=0)
-    assert batch["row"].tolist() == [5]
-    assert names_in(tmp_path / "queue/quarantine/train") == ["1-0-2.pt"]
+    consumer = DatasetConsumer(tmp_path)
+    if legacy_format:
+        with pytest.raises(Refusal, match=r"1-0-2\.pt.*before version 1\.6"):
+            consumer.get_batch("train", timeout=0)
+    else:
+        assert consumer.get_batch("train", timeout=0)["row"].tolist() == [5]
+        assert names_in(tmp_path / "queue/quarantine/train") == ["1-0-2.pt"]
     assert not marker.exists()
 
 
@@ -147,7 +215,7 @@ def test_the_baselines_files_go_round(tmp_path: Path) -> None:
         torch.save(
             nested if number else {**flat, "metadata": {"batch_size": 2}}, tmp_path / f"train_batches_{number:04}.pt"
         )
-    consumer = DatasetConsumer(tmp_path, "cpu", codec="pt")
+    consumer = DatasetConsumer(tmp_path)
     taken = [consumer.get_batch("train", timeout=0)[1].tolist() for _ in range(4)]
     assert taken == [[1, 2], [3, 3], [4, 5], [1, 2]]
     assert consumer.stats()["mode"] == "legacy"
@@ -167,10 +235,10 @@ class Drawn(DataProviderBase):
 def test_a_dataset_may_draw_and_answer_with_torch(tmp_path: Path) -> None:
     found = []
     for name in ("one", "two"):
-        provider = Drawn(tmp_path / name, 2, batches_per_file=1, codec="pt")
+        provider = Drawn(tmp_path / name, 2, batches_per_file=1)
         provider.open()
         provider.turn("train", 1)
-        found.append(DatasetConsumer(tmp_path / name, "cpu", codec="pt").get_batch("train", timeout=0)["x"])
+        found.append(DatasetConsumer(tmp_path / name).get_batch("train", timeout=0)["x"])
     assert found[0].shape == (2, 3)
     assert torch.equal(found[0], found[1])
     expected = torch.rand((2, 3), generator=torch.Generator().manual_seed(332917576))
@@ -191,13 +259,70 @@ def test_the_machines_speak_pt_as_well(tmp_path: Path) -> None:
     assert batch["fields"][1]["tensor"].data == bytes([90, *[0] * 7, 91, *[0] * 7])
 
 
-def test_without_torch_the_codec_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_torch_both_codecs_give_arrays_and_a_device_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from impl.reference.pipeline import codecs
 
+    real = codecs.library
+
     def absent(name: str) -> Any:
-        raise ModuleNotFoundError(name)
+        if name == "torch":
+            raise ModuleNotFoundError(name)
+        return real(name)
 
     monkeypatch.setattr(codecs, "library", absent)
-    with pytest.raises(Refusal) as caught:
-        provider_of(tmp_path, codec="pt")
-    assert caught.value.code == "CONFIG_INVALID"
+    for codec in ("npz", "pt"):
+        provider = provider_of(tmp_path / codec, codec=codec)
+        provider.open()
+        provider.turn("train", 5)
+        consumer = DatasetConsumer(tmp_path / codec)
+        with pytest.raises(Refusal, match="needs torch") as caught:
+            consumer.get_batch("train", "cpu", timeout=0)
+        assert caught.value.code == "CONFIG_INVALID"
+        assert isinstance(consumer.get_batch("train", timeout=0)[0], np.ndarray)
+
+
+def test_a_named_type_of_device_gives_torch_tensors(tmp_path: Path) -> None:
+    provider = provider_of(tmp_path, codec="npz")
+    provider.open()
+    provider.turn("train", 5)
+    assert isinstance(DatasetConsumer(tmp_path).get_batch("train", timeout=0)[0], np.ndarray)
+    assert isinstance(DatasetConsumer(tmp_path, "cpu").get_batch("train", timeout=0)[0], torch.Tensor)
+
+
+def test_a_module_of_torch_learns_from_the_queue(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from impl.tests.test_pipeline_examples import LM_SIZES, prepare, run_example
+
+    prepare("char_lm", tmp_path, *LM_SIZES, "--max_backlog_files", "3", "--files", "6")
+    trained = ["--batches", "100", "--every", "50", "--estimate", "5", "--timeout", "0", "--model", "torch"]
+    assert run_example("train", tmp_path, *trained) == 0
+    losses = [float(line.rpartition(" ")[2]) for line in capsys.readouterr().out.splitlines()]
+    assert losses[2] < losses[1] < losses[0] - 1
+
+
+@pytest.mark.parametrize("dtype", WIDTHS)
+def test_javascript_writes_what_torch_reads_and_reads_what_torch_saves(
+    javascript: Backend, tmp_path: Path, dtype: str
+) -> None:
+    meta = meta_of([{"name": "row", "dtype": dtype, "shape": [2]}])
+    config = {"batch_size": 2, "batches_per_file": 2, "codec": "pt", "meta": Value(meta), "sampler": "counting"}
+    opened = javascript.call("Pipeline.Provider.Open", {"root": str(tmp_path), "config": config})
+    asked = {"handle": opened["handle"], "split": "train"}
+    turn = javascript.call("Pipeline.Provider.Produce", {**asked, "now_ms": 5})
+    written = tmp_path / turn["path"]
+    loaded = torch.load(written, weights_only=True)
+    mine = CODEC.decode(written.read_bytes())
+    assert loaded["tensors"]["row"].dtype == getattr(torch, dtype)
+    assert loaded["tensors"]["row"].numpy().tobytes() == mine.tensors["row"].data
+    assert loaded["metadata"] == mine.metadata.as_map()  # type: ignore[union-attr]
+    torch.save(loaded, written)
+    consumer = javascript.call("Pipeline.Consumer.Open", {"root": str(tmp_path), "config": {}})["handle"]
+    taken = [
+        javascript.call("Pipeline.Consumer.GetBatch", {"handle": consumer, "split": "train", "timeout_ms": 0})
+        for _ in range(2)
+    ]
+    data = b"".join(base64.b64decode(batch["fields"][0]["tensor"]["data"]) for batch in taken)
+    assert data == mine.tensors["row"].data
