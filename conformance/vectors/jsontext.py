@@ -87,7 +87,7 @@ def _escaped(character: str) -> str:
     return f"{prefix}{ord(character):04x}"
 
 
-WIDTH: Final = 200
+WIDTH: Final = 300
 
 
 def json_text(value: Any) -> str:
