@@ -48,6 +48,7 @@ from conformance.report.certificate.statement import (  # noqa: E402
 )
 from conformance.report.certificate.verification import (  # noqa: E402
     artifact_faults,
+    installed,
     lapsed,
     read_evidence,
     trusted_signer,
@@ -265,7 +266,7 @@ def require_current(backend: Backend, statement: Statement, library: Library, tr
     """Raise Stale unless the certificate is about the artifact in a tree, and has not lapsed."""
     for fault in artifact_faults(statement, artifact_of(str(tree / backend.artifact))):
         raise Stale(f"{CERTIFICATE}: {fault}")
-    if gone := lapsed(statement, contract_digests(library)):
+    if gone := lapsed(statement, installed(library)):
         raise Stale(f"{CERTIFICATE} has lapsed: the contracts of {', '.join(gone)} have changed")
     if statement.digests[VECTORS] != json.loads((library.suite.vectors / INDEX_FILE).read_bytes())["digest"]:
         raise Stale(f"{CERTIFICATE} is about other vectors")

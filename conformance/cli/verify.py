@@ -19,8 +19,8 @@ from conformance.report.certificate.policy import Policy, read_policy
 from conformance.report.certificate.statement import SCHEMA, Statement, read_statement
 from conformance.report.certificate.verification import (
     Evidence,
-    Installed,
     all_faults,
+    installed,
     lapsed,
     read_evidence,
     require_record,
@@ -103,7 +103,9 @@ def command(
         raise unreadable(error) from None
     artifact = None if artifact_text is None else artifact_named(artifact_text)
     faults = all_faults(evidence, statement, signer, policy, artifact, now or datetime.now(UTC))
-    gone = lapsed(statement, _installed())
+    from conformance.cli.specification import specification
+
+    gone = lapsed(statement, installed(specification()))
     if replay and not faults and not gone:
         assert backend is not None
         assert artifact is not None
@@ -111,16 +113,6 @@ def command(
         faults += _replayed(statement, options, artifact, artifact_text or "")
     _print(evidence, statement, signer, policy, artifact, faults, gone)
     return NOT_VALID if faults or gone else VALID
-
-
-def _installed() -> Installed:
-    """The contracts of this installation."""
-    from conformance.cli.specification import specification
-    from conformance.vectors.lock import contract_digests
-
-    library = specification()
-    machine_of = {name: machine for machine, methods in library.machines.items() for name in methods}
-    return Installed(contract_digests(library), machine_of)
 
 
 def _again(

@@ -22,7 +22,7 @@ PINNED: dict[str, str] = LOWEST["pinned"]()
 OWN = {"pip"}  # every environment brings its own
 ALL = {name: bounds for name, bounds in declared("duckdb", "torch", "loaders", "dev").items() if name not in OWN}
 # Projects whose modules have another name.
-PROJECTS = {"yaml": "pyyaml", "cel_expr_python": "cel-expr-python"}
+PROJECTS = {"yaml": "pyyaml", "cel_expr_python": "cel-expr-python", "opentelemetry": "opentelemetry-api"}
 
 
 @pytest.mark.parametrize("name", sorted(ALL))
@@ -58,7 +58,7 @@ def outside(file: Path) -> set[str]:
 def test_everything_that_is_imported_is_declared() -> None:
     files = [file for room in ("conformance", "impl") for file in (ROOT / room).rglob("*.py")]
     imported = {name for file in files if "tests" not in file.parts for name in outside(file)}
-    known = {*declared("duckdb", "torch")}
+    known = {*declared("duckdb", "torch", "telemetry")}
     assert {normalized(PROJECTS.get(name, name)) for name in imported} <= known
 
 

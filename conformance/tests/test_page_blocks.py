@@ -136,10 +136,14 @@ NOT_RUN: Final = MappingProxyType(
             (
                 "python examples/pipeline/prepare.py char_lm data/char_lm --batch_size 8 --block_size 64 "
                 "--target_size 64",
-                "python examples/pipeline/train.py data/char_lm --batches 20",
+                "python examples/pipeline/train.py data/char_lm --batches 300",
+                "python examples/pipeline/prepare.py char_lm data/char_lm --batch_size 16 --block_size 32 "
+                "--target_size 32 --batches_per_file 50",
+                "python examples/pipeline/train.py data/char_lm --batches 300 --model numpy",
             ),
-            "two terminals: the test of docs/pipeline.md runs both programs",
+            "two terminals: test_pipeline_examples.py runs both programs",
         ),
+        "tally batch describe shop.db --output shop.yaml": "test_batch_describe.py does it with databases of its own",
         "tally mutants --write": "test_tutorial.py does it with the same suite",
         'pytest --tally-backend "python my-backend/backend.py"': "test_pytest_plugin.py does it with a small suite",
         **dict.fromkeys(("python examples/batch/torch_batches.py",), "needs torch: test_torch_batches.py runs it"),

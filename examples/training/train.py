@@ -98,8 +98,7 @@ def commit(root: Path, losses: Path, state: State) -> None:
         commit_run(
             root, **NAMES, signing_key=SIGNING_KEY,
             trace=losses.read_bytes(), checkpoint=state.weights.tobytes(), lineage=lineage,
-            trace_tail_hash=state.trace, checkpoint_merkle_root=sha256(state.weights.tobytes()).digest(),
-            lineage_root_hash=sha256(lineage).digest(),
+            t=state.step, replay_token=state.trace,
         )  # fmt: skip
     print(f"step {state.step}: the run is {recovered(root)}, trace {state.trace.hex()[:16]}")
 

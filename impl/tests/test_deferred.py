@@ -18,7 +18,7 @@ THIRD_PARTY = {
     "mutants": {"yaml"},
     "reference": {"cryptography"},
     "vectorized": {"numpy"},
-    "library": {"numpy", "torch"},  # no backend: what `tallystick` offers
+    "library": {"click", "numpy", "opentelemetry", "pyarrow", "torch", "yaml"},  # no backend: what `tallystick` offers
 }
 METHODS = {"Stream.Open": "open", "Stream.Close": "close"}
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
+from conformance.contract.library import Library
 from conformance.report.certificate.artifact import Artifact
 from conformance.report.certificate.bundle import CERTIFICATE, MAGIC, MOST, unpack
 from conformance.report.certificate.envelope import Envelope, read_envelope
@@ -14,6 +15,7 @@ from conformance.report.certificate.fault import Unreadable, read_bounded
 from conformance.report.certificate.keys import PublicKey
 from conformance.report.certificate.policy import Policy
 from conformance.report.certificate.statement import INDEX, OBSERVATIONS, RECORD, Statement, sha256
+from conformance.vectors.lock import contract_digests
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,12 @@ class Installed:
         return {
             name: said for name, said in contracts.items() if operator in (name, self.machine_of.get(name))
         }
+
+
+def installed(library: Library) -> Installed:
+    """The contracts of a suite."""
+    machine_of = {name: machine for machine, methods in library.machines.items() for name in methods}
+    return Installed(contract_digests(library), machine_of)
 
 
 def trusted_signer(evidence: Evidence, keys: Sequence[PublicKey], policy: Policy | None) -> PublicKey | str:

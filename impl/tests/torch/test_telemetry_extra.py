@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -12,7 +14,6 @@ import pytest
 import torch
 from opentelemetry import trace as trace_api
 
-from conformance.cli.main import status_of
 from tallystick import Sampler
 from tallystick.telemetry import RunTrace, row_of, run_header, set_span_attributes
 
@@ -27,15 +28,21 @@ def traced(file: Path, **metrics: Any) -> str:
     return str(file)
 
 
-def test_parquet_has_the_rows_of_the_lines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def compared(*files: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "conformance.cli.main", "report", "compare", *map(str, files)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_parquet_has_the_rows_of_the_lines(tmp_path: Path) -> None:
     files = [traced(tmp_path / f"run.{ending}", loss=float("nan"), delta=-1) for ending in ("jsonl", "parquet")]
     table = parquet.read_table(files[1])
     assert table.to_pylist() == [
         pytest.approx(row_of(batch, loss=float("nan"), delta=-1), nan_ok=True) for batch in SAMPLER
     ]
     assert json.loads(table.schema.metadata[b"tallystick"])["cardinality"] == 10
-    assert status_of(["report", "compare", *files]) == 0
-    assert "COMPARABLE: they differ in nothing\n" in capsys.readouterr().out
+    told = compared(*files)
+    assert (told.returncode, told.stderr) == (0, "")
+    assert "COMPARABLE: they differ in nothing\n" in told.stdout
 
 
 def test_parquet_holds_the_largest_position(tmp_path: Path) -> None:
@@ -52,11 +59,12 @@ def test_a_run_that_fails_leaves_its_rows_in_parquet(tmp_path: Path) -> None:
     assert parquet.read_table(tmp_path / "run.parquet").to_pylist() == [{"step": 1}]
 
 
-def test_a_damaged_parquet_file_is_one_line_and_exit_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_damaged_parquet_file_is_one_line_and_exit_2(tmp_path: Path) -> None:
     whole = Path(traced(tmp_path / "run.parquet"))
     (tmp_path / "cut.parquet").write_bytes(whole.read_bytes()[:-40])
-    assert status_of(["report", "compare", str(whole), str(tmp_path / "cut.parquet")]) == 2
-    assert "it is no Parquet file" in capsys.readouterr().err
+    told = compared(whole, tmp_path / "cut.parquet")
+    assert (told.returncode, told.stdout) == (2, "")
+    assert "it is no Parquet file" in told.stderr
 
 
 def test_attributes_are_on_the_current_span(monkeypatch: pytest.MonkeyPatch) -> None:
