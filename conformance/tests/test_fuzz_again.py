@@ -85,9 +85,10 @@ def test_a_file_that_a_backend_writes_in_its_own_way_keeps_a_name_under_which_it
 
     link = [(file_step("link", "a", path="copy", target="meta.pkl", symbolic=False),)]
     pointed = [(file_step("link", "a", path="copy", target="meta.pkl", symbolic=True),)]
-    free, decode = {"meta.pkl"}, ("*.pkl",)
+    free, decode = {"meta.pkl"}, {"*.pkl": "pickle2", "*.z": "npz"}
     assert [exposed(one, free, decode) for one in (renamed("meta.pkl", "META.PKL"), link)] == [True, True]
     assert exposed(renamed("meta.pkl", "other.pkl", "plain"), free, decode)
+    assert exposed(renamed("meta.pkl", "archive.z"), free, decode)  # another codec compares what this one unfolds
     fine = (renamed("meta.pkl", "other.pkl"), renamed("meta.pkl", "x", "meta.pkl"), renamed("data", "META"), pointed)
     assert not any(exposed(one, free, decode) for one in fine)
     assert not exposed(renamed("data", "meta.pkl"), free, decode)

@@ -51,16 +51,28 @@ def places_of(form: FileFormat, files: Sizes) -> list[str]:
     return [path[: -len(form.anchor)].rstrip("/") or "." for path in endings]
 
 
-def exposed(edits: Iterable[Edit], free: Iterable[str], decode: Iterable[str]) -> bool:
-    """Whether a file whose bytes a backend may choose gets a name under which its bytes would be compared."""
-    places = set(free)
+_FIXED: Final = "(bytes that no backend chooses)"
+
+
+def exposed(edits: Iterable[Edit], free: Iterable[str], decode: Mapping[str, str]) -> bool:
+    """Whether a file whose bytes a backend may choose gets a name under which its bytes would be compared.
+
+    So it is under a name that has no codec, and under one that has another codec than the file.
+    """
+
+    def codec(path: str) -> str | None:
+        return next((codec for pattern, codec in decode.items() if fnmatchcase(path, pattern)), None)
+
+    made = {path: codec(path) for path in free}
     for step in (step for edit in edits for step in edit):
         if step.action == "rename":
             source, target = step.body["from"], step.body["to"]
-            places = places - {source, target} | ({target} if source in places else set())
-        elif step.action == "link" and not step.body["symbolic"] and step.body["target"] in places:
-            places.add(step.subject)
-    return any(not any(fnmatchcase(path, one) for one in decode) for path in places)
+            moved = made.pop(source, _FIXED)
+            made.pop(target, None)
+            made |= {} if moved is _FIXED else {target: moved}
+        elif step.action == "link" and not step.body["symbolic"] and step.body["target"] in made:
+            made[step.subject] = made[step.body["target"]]
+    return any(of_file is None or codec(path) != of_file for path, of_file in made.items())
 
 
 def _flip(random: Random, root: str, files: Sizes) -> Edit:
