@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from hashlib import sha256
+from itertools import chain
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
@@ -15,7 +16,7 @@ from typing import Any, Final, Protocol
 import numpy as np
 
 from impl.arguments import MAX_UINT64, Judge, shown
-from impl.library.trace_files import JsonLines, ParquetFile, Scalar
+from impl.library.trace_files import Column, JsonLines, ParquetFile, Scalar, column_of
 from impl.vectorized.records import OPERATOR, Batch
 from impl.vectorized.sampler import NO_HASH, Sampler
 
@@ -36,8 +37,8 @@ def row_of(value: object, **metrics: Scalar) -> Row:
     by `NAME_sha256`, the SHA-256 of its dtype, its shape and its bytes in C order. Of a Sampler's batch the row has the
     trace record and the metadata without their prefix (seed 000 §7).
 
-    Raises ContractFailure with CONTRACT_VIOLATION for a value that has no place in a row, and for a metric that has the
-    name of a column.
+    Raises ContractFailure with CONTRACT_VIOLATION for a value that has no place in a row, and for two columns of one
+    name.
 
     >>> import tallystick
     >>> from tallystick.telemetry import row_of
@@ -46,11 +47,11 @@ def row_of(value: object, **metrics: Scalar) -> Row:
     >>> row["global_position"], row["produced_count"], row["cursor_after_global_index"], row["loss"]
     (0, 4, 4, 0.5)
     """
-    row = dict(_columns(value))
-    for name, metric in metrics.items():
+    row: Row = {}
+    for name, column in chain(_columns(value), metrics.items()):
         if name in row:
-            raise _ARGUMENTS.failure(f"the metric {name} has the name of a column; give it another name")
-        row[name] = _scalar(name, metric)
+            raise _ARGUMENTS.failure(f"two columns have the name {name}; give one of them another name")
+        row[name] = _scalar(name, column)
     return row
 
 
@@ -143,9 +144,9 @@ class RunTrace:
         path = Path(file)
         if path.suffix not in kinds:
             raise _ARGUMENTS.failure(f"file must end in .jsonl or .parquet: got {path.name!r}; name one of these")
-        self._header = {"run_manifest": 1, "run_trace": 1, **header}
+        self._header = _header(header)
         self._sink = kinds[path.suffix](path)
-        self._columns: dict[str, type[Scalar]] | None = None
+        self._columns: dict[str, Column] | None = None
         self._closed = False
         self._final_epoch: Scalar | None = None
         self.rows = 0
@@ -187,28 +188,31 @@ class RunTrace:
             self._sink.abandon()  # a run that failed has no end
 
     def _begin(self, row: Row, metrics: frozenset[str]) -> None:
-        self._columns = {name: type(value) for name, value in row.items()}
-        self._sink.begin({**self._header, "metric_schema": list(row)}, row, metrics)
+        self._columns = {name: column_of(value, name in metrics) for name, value in row.items()}
+        self._sink.begin({**self._header, "metric_schema": list(row)}, self._columns)
 
     def _fitted(self, row: Row) -> Row:
         """Return a row in the types of the first; an integer in a column of floats becomes one."""
-        types = self._columns or {}
-        if row.keys() != types.keys():
-            other = ", ".join(sorted(row.keys() ^ types.keys()))
+        columns = self._columns or {}
+        if row.keys() != columns.keys():
+            other = ", ".join(sorted(row.keys() ^ columns.keys()))
             raise _ARGUMENTS.failure(f"a row has other columns than the first: {other}; give all of them in every row")
-        fitted = {}
-        for name, kind in types.items():
-            value = row[name]
-            if kind is float and type(value) is int:
-                value = float(value)
-            if type(value) is not kind:
-                said = f"{name} must be {kind.__name__} as in the first row: got {type(value).__name__}"
-                raise _ARGUMENTS.failure(said)
-            fitted[name] = value
-        return fitted
+        for name, column in columns.items():
+            if not column.holds(row[name]):
+                raise _ARGUMENTS.failure(f"{name} must be {column.said}, as in the first row: got {shown(row[name])}")
+        return {name: column.kind(row[name]) for name, column in columns.items()}
 
 
-def _columns(value: object) -> Iterator[tuple[str, Scalar]]:
+def _header(header: Mapping[str, Any]) -> dict[str, Any]:
+    try:
+        found: dict[str, Any] = json.loads(json.dumps({"run_manifest": 1, "run_trace": 1, **header}, allow_nan=False))
+        json.dumps(found, ensure_ascii=False).encode()
+    except (TypeError, ValueError, RecursionError):
+        raise _ARGUMENTS.failure("header must be a mapping of values of JSON; run_header(sampler) makes one") from None
+    return found
+
+
+def _columns(value: object) -> Iterator[tuple[str, Any]]:
     if isinstance(value, Batch):
         members = {**_members(value.sampling_metadata), **_members(value.trace_record)}
         yield from _flat("", {**members, "batch_sample_indices": value.batch_sample_indices})
@@ -219,17 +223,15 @@ def _columns(value: object) -> Iterator[tuple[str, Scalar]]:
         raise _ARGUMENTS.failure(f"a row is made of a batch, a dataclass or a mapping: {said}")
 
 
-def _flat(prefix: str, members: Mapping[str, Any]) -> Iterator[tuple[str, Scalar]]:
+def _flat(prefix: str, members: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     for key, value in members.items():
         name = f"{prefix}{key}"
         if isinstance(value, Mapping) or (is_dataclass(value) and not isinstance(value, type)):
             yield from _flat(f"{name}_", _members(value))
-        elif isinstance(value, np.generic):
-            yield name, _scalar(name, value.item())
-        elif hasattr(value, "__array__"):
-            yield f"{name}_sha256", _digest(np.asarray(value))
+        elif hasattr(value, "__array__") and not isinstance(value, np.generic):
+            yield f"{name}_sha256", _digest(name, value)
         elif value is not None:
-            yield name, _scalar(name, value)
+            yield name, value
 
 
 def _members(value: Any) -> dict[str, Any]:
@@ -247,8 +249,14 @@ def _scalar(name: str, value: Any) -> Scalar:
         value = value.item()
     if isinstance(value, Sequence) and not isinstance(value, str):
         return _json(name, value)
-    if isinstance(value, bool | float | str) or (isinstance(value, int) and -(2**63) <= value <= MAX_UINT64):
+    if isinstance(value, str):
+        return _ARGUMENTS.text(name, value)
+    if isinstance(value, bool):
         return value
+    if isinstance(value, float):
+        return float(value)
+    if isinstance(value, int) and -(2**63) <= value <= MAX_UINT64:
+        return int(value)
     said = f"{name} must be a bool, a number of 64 bits, a text, bytes or an array"
     raise _ARGUMENTS.failure(f"{said}: got {shown(value)}; leave it out")
 
@@ -260,7 +268,14 @@ def _json(name: str, items: Sequence[Any]) -> str:
         raise _ARGUMENTS.failure(f"{name} is a list that is no JSON; give an array, or leave it out") from None
 
 
-def _digest(array: np.ndarray[Any, Any]) -> str:
+def _digest(name: str, value: Any) -> str:
+    """Return the digest of an array; a tensor is read where it is, without its gradient."""
+    try:
+        array = np.asarray(value.detach().cpu() if hasattr(value, "detach") else value)
+    except (TypeError, ValueError, RuntimeError):
+        array = np.array(object())
+    if array.dtype.hasobject:  # its bytes are addresses, which differ from run to run
+        raise _ARGUMENTS.failure(f"{name} must be an array of numbers, bools or texts that NumPy reads; convert it")
     return sha256(f"{array.dtype.str}{array.shape}".encode() + np.ascontiguousarray(array).tobytes()).hexdigest()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,13 +16,40 @@ _END_KEY: Final = b"tallystick_end"
 _GROUP: Final = 4096  # rows that are in memory until they are written
 
 
+@dataclass(frozen=True, slots=True)
+class Column:
+    """Hold what a column holds: its type, and for integers the least and the largest one."""
+
+    kind: type[bool] | type[int] | type[float] | type[str]
+    least: int = 0
+    most: int = 0
+
+    def holds(self, value: Scalar) -> bool:
+        """Tell whether a value fits; a column of floats takes integers."""
+        if self.kind is int:
+            return type(value) is int and self.least <= value <= self.most
+        return type(value) is self.kind or (self.kind is float and type(value) is int)
+
+    @property
+    def said(self) -> str:
+        """The type in words."""
+        return f"an integer from {self.least} to {self.most}" if self.kind is int else f"a {self.kind.__name__}"
+
+
+def column_of(first: Scalar, is_metric: bool) -> Column:
+    """Return the column of a first value: of integers with a sign where it is a metric or below zero."""
+    if type(first) is not int:
+        return Column(type(first))
+    return Column(int, -(2**63), 2**63 - 1) if is_metric or first < 0 else Column(int, 0, 2**64 - 1)
+
+
 class JsonLines:
     """A line of JSON for the header, for each row and for the end; each is in the file when its call returns."""
 
     def __init__(self, file: Path) -> None:
         self._file = file.open("x", encoding="utf-8", newline="\n")
 
-    def begin(self, header: Mapping[str, Any], row: Mapping[str, Scalar], metrics: frozenset[str]) -> None:
+    def begin(self, header: Mapping[str, Any], columns: Mapping[str, Column]) -> None:
         """Write the header."""
         self._line(header)
 
@@ -65,10 +93,10 @@ class ParquetFile:
         self._writer: Any = None
         self._schema: Any = None
 
-    def begin(self, header: Mapping[str, Any], row: Mapping[str, Scalar], metrics: frozenset[str]) -> None:
-        """Set the columns: their types are those of the first row; only a metric may be below zero."""
-        columns = [(name, self._type_of(value, name in metrics)) for name, value in row.items()]
-        self._schema = self._arrow.schema(columns, metadata={HEADER_KEY: json.dumps(header)})
+    def begin(self, header: Mapping[str, Any], columns: Mapping[str, Column]) -> None:
+        """Set the columns."""
+        types = [(name, self._type_of(column)) for name, column in columns.items()]
+        self._schema = self._arrow.schema(types, metadata={HEADER_KEY: json.dumps(header)})
         self._writer = self._arrow.parquet.ParquetWriter(self._file, self._schema)
 
     def write(self, row: Mapping[str, Scalar]) -> None:
@@ -96,9 +124,8 @@ class ParquetFile:
             self._writer.write_table(self._arrow.Table.from_pylist(self._rows, self._schema))
             self._rows = []
 
-    def _type_of(self, value: Scalar, signed: bool) -> Any:
-        if isinstance(value, bool):
-            return self._arrow.bool_()
-        if isinstance(value, int):
-            return self._arrow.int64() if signed else self._arrow.uint64()
-        return self._arrow.float64() if isinstance(value, float) else self._arrow.string()
+    def _type_of(self, column: Column) -> Any:
+        arrow = self._arrow
+        if column.kind is int:
+            return arrow.int64() if column.least else arrow.uint64()
+        return {bool: arrow.bool_(), float: arrow.float64(), str: arrow.string()}[column.kind]

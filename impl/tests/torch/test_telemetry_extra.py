@@ -14,7 +14,7 @@ import pytest
 import torch
 from opentelemetry import trace as trace_api
 
-from tallystick import Sampler
+from tallystick import ContractFailure, Sampler
 from tallystick.telemetry import RunTrace, row_of, run_header, set_span_attributes
 
 SAMPLER = Sampler(cardinality=10, global_batch_size=4, seed_token=bytes(32))
@@ -79,3 +79,22 @@ def test_attributes_are_on_the_current_span(monkeypatch: pytest.MonkeyPatch) -> 
 def test_a_tensor_is_told_like_the_array_of_its_values() -> None:
     values = torch.arange(6, dtype=torch.int32).reshape(2, 3)
     assert row_of({"x": values}) == row_of({"x": values.numpy()})
+
+
+def test_a_tensor_with_a_gradient_is_told_like_one_without() -> None:
+    values = torch.ones(3)
+    assert row_of({"x": values.clone().requires_grad_()}) == row_of({"x": values})
+
+
+def test_a_tensor_that_numpy_cannot_read_is_refused_with_a_sentence() -> None:
+    with pytest.raises(ContractFailure, match="x must be an array of numbers, bools or texts that NumPy reads"):
+        row_of({"x": torch.zeros(2, dtype=torch.bfloat16)})
+
+
+def test_what_a_column_of_parquet_cannot_hold_is_refused_when_it_is_written(tmp_path: Path) -> None:
+    trace = RunTrace(tmp_path / "run.parquet", {})
+    trace.write({"position": MOST}, change=-1)
+    with pytest.raises(ContractFailure, match="change must be an integer from -9223372036854775808"):
+        trace.write({"position": 0}, change=2**63)
+    trace.close()
+    assert parquet.read_table(tmp_path / "run.parquet").to_pylist() == [{"position": MOST, "change": -1}]
