@@ -38,7 +38,12 @@ export function kindAt(path) {
 /** Whether a folder, reached by whatever links, stands at an absolute path. */
 export function isFolder(path) {
   if (!path.startsWith("/") || path.includes("\0")) return false;
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+  try {
+    return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+  } catch (error) {
+    if (error.code === "ELOOP") return false; // a link that leads to itself
+    throw error;
+  }
 }
 
 /** Makes the entries of a directory durable. */
