@@ -289,6 +289,10 @@ def _solo(mutant: Mutant, cases: Sequence[Case], codebook: Codebook, matrix: Kil
         # Only a crash shows it, and a workload belongs to the operator that declares it.
         workload = min(row.crash)
         return Solo(mutant.id, check_of(workload).operator, workload)
+    if row is not None and not killing and row.fuzz:
+        # Only fuzzing shows it, which calls one operator and no other.
+        operator = min(row.fuzz)
+        return Solo(mutant.id, operator, f"{operator}?fuzz")
     likely = [case for case in cases if case.id in killing]
     # A case that calls nothing else is killed alone as it is together, so it comes before the others.
     likely.sort(key=lambda case: (not case.operators <= codebook.promised({case.operator}), case.id))
