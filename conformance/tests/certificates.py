@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from conformance.contract.finder import bundled_suite
+from conformance.contract.suite import Suite
 from conformance.report.certificate.artifact import Artifact, artifact_of
 from conformance.report.certificate.bundle import CERTIFICATE, pack
 from conformance.report.certificate.certification import statement_of
@@ -68,3 +69,13 @@ def policy(public: PublicKey, operators: str = '["*"]', more: str = "") -> str:
     """A policy in YAML that lets one key certify some operators."""
     indented = "".join(f"      {line}\n" for line in public.pem.decode().splitlines())
     return f"policy: 1\nkeys:\n  - name: Acme\n    operators: {operators}\n    public: |\n{indented}{more}"
+
+
+def certificate_of_one(place: Path, suite: Suite, operator: str, contracts: dict[str, str]) -> None:
+    """A certificate for one operator with some contracts, signed by a new key; `place` begins the files' names."""
+    new_pair(place)
+    tried = record(passed(operator, "a"), seed=NONCE, vectors="c0ffee00" * 8, contracts=contracts)
+    found = {RECORD: encode_record(tried), OBSERVATIONS: b"{}\n", INDEX: b"{}\n"}
+    payload = statement_of(tried, found, suite, Artifact("sampler", "file", "sha256", "ab" * 32), NOW)
+    envelope = encode_envelope(signed(payload, read_signing(place.with_name(f"{place.name}.key"))))
+    place.with_name(f"{place.name}.intoto.json").write_bytes(envelope)

@@ -5,7 +5,7 @@
 | `python` | it is run; the blocks of a page share their names |
 | `pycon` | it is typed into Python, and the output compared; `...` is any text |
 | `console` | each line after `$ ` is run and its output compared; `...` is any text |
-| `sh` | each line is run and must succeed; one of `NOT_RUN` is looked at: do command and options exist? |
+| `sh` | each line is run and must succeed, or end as its `Step` says; what another place runs is only looked at |
 | `json`, `toml`, `yaml`, `ini` | it is parsed; `yaml NAME` fits that schema; `yaml NAME part` may lack keys |
 | `jsonrpc` | each call is asked of the reference, and the answer compared |
 | `text` | a drawing or a layout: no line of it is a command |
@@ -27,17 +27,16 @@ import shlex
 import subprocess
 import sys
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-import click
 import jsonschema
 import yaml
 from markdown_it import MarkdownIt
 
-from conformance.cli.main import status_of, tally
+from conformance.cli.main import status_of
 from conformance.tests.processes import ROOT, environment
 
 MOST: Final = 300  # seconds for one command; a program that never ends is no example
@@ -88,6 +87,17 @@ def compared_by(test_file: str, page: str) -> list[Block]:
     return [block for block in blocks_of(page, text) if Path(block.shown_by.partition("::")[0]).name == test_file]
 
 
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What is done about one command of an `sh` block besides running it as it is written."""
+
+    before: Callable[[Path], None] | None = None  # what the reader did in the folder since the last command
+    named: Mapping[str, str] = field(default_factory=dict)  # for each word that the page leaves open, the reader's own
+    status: int = 0
+    said: str = ""  # a part of what is printed
+    beside: bool = False  # in a terminal of its own, which is closed at the end of the page
+
+
 @dataclass(slots=True)
 class PageReader:
     """Does in a folder what the blocks of a page say; `differences` is what went otherwise."""
@@ -95,12 +105,22 @@ class PageReader:
     folder: Path
     environment: Mapping[str, str]
     schemas: Mapping[str, Any]
-    not_run: Mapping[str, str] = field(default_factory=dict)
+    steps: Mapping[str, Step] = field(default_factory=dict)
+    elsewhere: Collection[str] = ()  # the commands that another place runs
     names: dict[str, Any] = field(default_factory=lambda: {"__name__": "page"})
     differences: list[str] = field(default_factory=list)
+    running: list[subprocess.Popen[bytes]] = field(default_factory=list)
 
     def follow(self, blocks: list[Block]) -> None:
         """Do what the blocks say; goes on after a difference."""
+        try:
+            self._follow(blocks)
+        finally:
+            for process in self.running:
+                process.terminate()
+                process.communicate(timeout=MOST)
+
+    def _follow(self, blocks: list[Block]) -> None:
         for block in blocks:
             kind = getattr(self, f"_{block.kind}", None)
             if (named := re.search(r"Write `([^`]+)`:\Z", block.before)) is not None:
@@ -146,16 +166,37 @@ class PageReader:
             command = " ".join(line.partition(" #")[0].split())
             if not command or command.startswith("#"):
                 continue
-            if command in self.not_run:
+            if command in self.elsewhere:
                 yield from misspelt(command)
-                continue
-            if command.startswith("cd "):
+            elif command.startswith("cd "):
                 self.folder /= command.removeprefix("cd ")
                 os.chdir(self.folder)
-                continue
-            status, printed, errors = self._run(command)
-            if status != 0:
-                yield f"{command}\nexit status {status}\n{printed[-2000:]}{errors[-2000:]}"
+            else:
+                yield from self._typed(command, self.steps.get(command, Step()))
+
+    def _typed(self, command: str, step: Step) -> Iterator[str]:
+        if step.before is not None:
+            step.before(self.folder)
+        for word, meant in step.named.items():
+            if word not in command:
+                yield f"{command}\nhas no {word!r}"
+            command = command.replace(word, meant)
+        if step.beside:
+            words = ["bash", "-c", f"exec {command}"]
+            process = subprocess.Popen(
+                words, cwd=self.folder, env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+            )
+            self.running.append(process)
+            assert process.stdout is not None
+            # Whoever types in the next terminal has seen this in the first one.
+            if not any(step.said.encode() in line for line in process.stdout):
+                yield f"{command}\nends, and says nowhere {step.said!r}"
+            return
+        status, printed, errors = self._run(command)
+        if status != step.status:
+            yield f"{command}\nexit status {status}, not {step.status}\n{printed[-2000:]}{errors[-2000:]}"
+        elif step.said not in printed + errors:
+            yield f"{command}\nsays nowhere {step.said!r}\n{printed[-2000:]}{errors[-2000:]}"
 
     def _run(self, line: str) -> tuple[int, str, str]:
         """The exit status, stdout and stderr of a line; `tally` alone runs in this process, where it costs less."""
@@ -229,7 +270,7 @@ def answers_of(calls: list[dict[str, Any]]) -> dict[Any, dict[str, Any]]:
 
 
 def misspelt(command: str) -> Iterator[str]:
-    """What is wrong with a command that is not run: no such command, session, option or file."""
+    """What is wrong with a command that another place runs: no such session or file."""
     part: list[str] = []
     for word in [*shlex.split(command), "&&"]:
         if word not in ("|", "&&", ">", "<"):
@@ -245,23 +286,8 @@ def _misspelt(words: list[str]) -> Iterator[str]:
         session = words[words.index("-s") + 1]
         if not re.search(rf"^def {session}[(]", (ROOT / "noxfile.py").read_text("utf-8"), re.MULTILINE):
             yield f"no session {session!r}: {command}"
-    elif words[0] == "python" and "/" in words[1]:
-        if not (ROOT / words[1]).is_file():
-            yield f"no file {words[1]!r}: {command}"
-    elif words[0] == "tally":
-        asked: click.Command = tally
-        rest = [word for word in words[1:] if word != "..."]
-        while isinstance(asked, click.Group):
-            name = rest.pop(0)
-            found = asked.get_command(click.Context(asked), name)
-            if found is None:
-                yield f"no command {name!r}: {command}"
-                return
-            asked = found
-        try:
-            asked.make_parser(click.Context(asked)).parse_args(rest)
-        except click.ClickException as error:
-            yield f"{error.format_message()}: {command}"
+    elif words[0] == "python" and "/" in words[1] and not (ROOT / words[1]).is_file():
+        yield f"no file {words[1]!r}: {command}"
 
 
 def matches(shown: str, printed: str) -> bool:

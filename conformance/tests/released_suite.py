@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
 from pathlib import Path
 
 from conformance.cli.main import status_of
@@ -23,6 +25,13 @@ SECOND = '''def clamp_and_add(params):
 OPERATORS = {
     "Bounds.Clamp_v2": clamp_and_add,
 '''
+
+
+def git(folder: Path, *arguments: str) -> None:
+    """A command of git, whatever the user has configured."""
+    environment = {**os.environ, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
+    names = ("-c", "user.name=n", "-c", "user.email=n@example.org", "-c", "init.defaultBranch=main")
+    subprocess.run(["git", *names, "-C", str(folder), *arguments], check=True, capture_output=True, env=environment)
 
 
 def edit(file: Path, old: str, new: str) -> None:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -14,26 +12,24 @@ import pytest
 from conformance.cli.main import status_of
 from conformance.contract.library import load_library
 from conformance.contract.suite_file import read_suite
-from conformance.report.certificate.artifact import Artifact
-from conformance.report.certificate.certification import statement_of
-from conformance.report.certificate.envelope import encode_envelope, signed
-from conformance.report.certificate.keys import new_pair, read_signing
-from conformance.report.certificate.statement import INDEX, OBSERVATIONS, RECORD
-from conformance.report.record import encode_record
-from conformance.tests.certificates import NONCE, NOW
+from conformance.tests.certificates import certificate_of_one
 from conformance.tests.page_blocks import compared_by, matches
-from conformance.tests.released_suite import CONTRACT, LOCK, OPERATOR, broken, built, edit, extended, files, version
-from conformance.tests.runs import passed, record
+from conformance.tests.released_suite import (
+    CONTRACT,
+    LOCK,
+    OPERATOR,
+    broken,
+    built,
+    edit,
+    extended,
+    files,
+    git,
+    version,
+)
 from conformance.vectors.lock import contract_digests
 
 PAGE = "spec/bounds/requirements.yaml"
 Capture = pytest.CaptureFixture[str]
-
-
-def git(folder: Path, *arguments: str) -> None:
-    environment = {**os.environ, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
-    names = ("-c", "user.name=n", "-c", "user.email=n@example.org", "-c", "init.defaultBranch=main")
-    subprocess.run(["git", *names, "-C", str(folder), *arguments], check=True, capture_output=True, env=environment)
 
 
 @pytest.fixture(scope="module")
@@ -151,14 +147,7 @@ def test_a_terminal_gets_lines_of_80_columns_and_markdown_escapes_what_foreign_f
 
 
 def certificate(suite: Path, name: str, contracts: dict[str, str]) -> None:
-    """A certificate for the operator with some contracts, signed by a new key."""
-    new_pair(suite / name)
-    tried = record(passed(OPERATOR, "a"), seed=NONCE, vectors="c0ffee00" * 8, contracts=contracts)
-    evidence = {RECORD: encode_record(tried), OBSERVATIONS: b"{}\n", INDEX: b"{}\n"}
-    artifact = Artifact("sampler", "file", "sha256", "ab" * 32)
-    payload = statement_of(tried, evidence, read_suite(suite), artifact, NOW)
-    envelope = encode_envelope(signed(payload, read_signing(suite / f"{name}.key")))
-    (suite / f"{name}.intoto.json").write_bytes(envelope)
+    certificate_of_one(suite / name, read_suite(suite), OPERATOR, contracts)
 
 
 def test_each_certificate_file_says_for_what_it_lapses(suite: Path, capsys: Capture) -> None:

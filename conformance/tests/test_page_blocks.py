@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-import pickle
 import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
@@ -17,10 +15,13 @@ from typing import Any, Final
 
 import pytest
 
-from conformance.cli.main import status_of
 from conformance.contract.published import published_schemas
-from conformance.tests.page_blocks import Block, PageReader, blocks_of, compared_by, matches, misspelt
+from conformance.tests.page_blocks import Block, PageReader, Step, blocks_of, compared_by, matches, misspelt
+from conformance.tests.page_desks import HAD, Desk
+from conformance.tests.page_places import ELSEWHERE
+from conformance.tests.page_steps import STEPS
 from conformance.tests.processes import ROOT
+from conformance.tests.sliced_house import cut_out
 
 FOLDERS: Final = ("docs", "examples", "spec", "impl", "vectors", "reports")
 PAGES: Final = [
@@ -36,120 +37,6 @@ FOLLOWED: Final = MappingProxyType(
         "docs/pytorch.md": "impl/tests/torch/test_torch_sampler.py",
     }
 )
-# Right about two small operators.
-OWN_BACKEND: Final = f"""
-import sys
-
-sys.path.insert(0, {str(ROOT)!r})
-from impl.backend import Backend
-from impl.reference import backend
-from impl.serve import serve
-
-some = ("Stream.FiringCounts", "UML_OS.Data.SummarizeRun_v1")
-serve(Backend("mine", {{name: backend.operators[name] for name in some}}))
-"""
-
-# Commands of `sh` blocks that are not run, and why. Their options, sessions and files must exist.
-NOT_RUN: Final = MappingProxyType(
-    {
-        **dict.fromkeys(
-            (
-                "python -m pip install nox && python -m nox -s conform",
-                "python -m pip install nox",
-                "python -m pip install -e .",
-                "python -m pip install tallystick",
-                "pip install tallystick",
-                "python -m nox --list",
-            ),
-            "it makes the environment in which this test runs",
-        ),
-        **dict.fromkeys(
-            (
-                "python -m nox -s tests",
-                "python -m nox -s reports",
-                "python -m nox -s reports -- javascript",
-                "python -m nox -s reports -- --again",
-                "tally lint",
-                'tally run --backend "node impl/javascript/serve.js" --wire cbor',
-            ),
-            "CI runs it, for minutes",
-        ),
-        **dict.fromkeys(
-            (
-                "tally vectors build",
-                "tally vectors release --dry-run",
-                "tally vectors release",
-                "tally diff v1.0.0 .",
-                "tally diff HEAD~3 HEAD --format markdown",
-                "tally diff ../before . --certificate certificates/",
-            ),
-            "it writes to the checkout or needs its history: test_vectors_build, test_vectors_release, test_diff",
-        ),
-        **dict.fromkeys(
-            (
-                'tally certify --backend "node backend/main.js" --artifact backend --key acme.key '
-                "--output backend.intoto.json --bundle backend.zip",
-                "tally verify backend.intoto.json --key acme.pub --artifact backend",
-                "tally verify backend.zip --key acme.pub",
-                "tally verify backend.zip --policy policy.yaml --artifact backend",
-                "tally verify backend.zip --key acme.pub --artifact backend --replay "
-                '--backend "node backend/main.js"',
-                "python verify_certificate.py backend.intoto.json acme.pub backend",
-                "unzip backend.zip -d evidence && cd evidence && sha256sum -c SHA256SUMS",
-            ),
-            "test_certify.py and test_evidence.py do it with a small suite",
-        ),
-        **dict.fromkeys(
-            (
-                'tally crash --backend "./my-backend" --workload NAME',
-                'tally crash --backend "./my-backend" --workload NAME --full',
-                "tally crash ... --sweep order --sweep kill --sweep error",
-                "tally crash ... --model kill --states 200",
-                "tally explain OPERATOR --backend TEXT --first-difference",
-                "tally explain OPERATOR --backend TEXT --position P",
-                "tally explain CASE --backend TEXT",
-                'tally run --backend "./my-program" --profile quick -k SeededBlockPermute_v1',
-                'tally run --backend "./target/release/acme-sampler --serve" --format junit --output reports',
-                "./program < requests.jsonl | jq -cS 'select(.id > 0)' | LC_ALL=C sort | diff - answers.jsonl",
-            ),
-            "a form with a name of the reader's own",
-        ),
-        **dict.fromkeys(
-            (
-                "npx quicktype --src-lang schema schema.json --lang go --package main --out types.go",
-                "npx quicktype --src-lang schema schema.json --lang rust --visibility public --out types.rs",
-                "npx quicktype --src-lang schema schema.json --lang typescript --just-types --out types.ts",
-            ),
-            "test_transcript.py runs them where quicktype is",
-        ),
-        **dict.fromkeys(
-            (
-                'tally run --backend "python my-backend/backend.py"',
-                'tally run --backend "python my-backend/backend.py" -x',
-                'tally run --backend "python my-backend/backend.py" --last-failed',
-                'tally run --backend "./my-backend" --format junit --format sarif',
-                'tally run --backend "./my-backend" --format markdown=summary.md --format badge=-',
-            ),
-            "five seconds each; test_cli_loop and test_report_formats do it with a small suite",
-        ),
-        **dict.fromkeys(
-            (
-                "python examples/pipeline/prepare.py char_lm data/char_lm --batch_size 8 --block_size 64 "
-                "--target_size 64",
-                "python examples/pipeline/train.py data/char_lm --batches 300",
-                "python examples/pipeline/prepare.py char_lm data/char_lm --batch_size 16 --block_size 32 "
-                "--target_size 32 --batches_per_file 50",
-                "python examples/pipeline/train.py data/char_lm --batches 300 --model numpy",
-            ),
-            "two terminals: test_pipeline_examples.py runs both programs",
-        ),
-        "tally batch describe shop.db --output shop.yaml": "test_batch_describe.py does it with databases of its own",
-        "tally mutants --write": "test_tutorial.py does it with the same suite",
-        'pytest --tally-backend "python my-backend/backend.py"': "test_pytest_plugin.py does it with a small suite",
-        **dict.fromkeys(("python examples/batch/torch_batches.py",), "needs torch: test_torch_batches.py runs it"),
-    }
-)
-
 
 def schemas() -> dict[str, Any]:
     """What a block of YAML may have to fit: for what people write the published form, else the file in spec/schema."""
@@ -168,79 +55,50 @@ def in_general(page: str) -> list[Block]:
     return [block for block in blocks(page) if not block.shown_by]
 
 
+@pytest.fixture(scope="module")
+def sliced(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A suite of two of the bundled operators, with its vectors; not to be changed."""
+    folder = tmp_path_factory.mktemp("sliced")
+    cut_out(folder)
+    return folder
+
+
 @pytest.fixture
-def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, no_diagnosis: None) -> Path:
-    """A reader's folder: what the pages name of the checkout, and a backend of the reader's own."""
+def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, no_diagnosis: None, request: pytest.FixtureRequest) -> Desk:
+    """A reader's folder: what the pages name of the checkout."""
+    folder = tmp_path / "desk"
+    folder.mkdir()
     for name in ("examples", "spec", "impl", "docs", "benchmarks"):
-        (tmp_path / name).symlink_to(ROOT / name)
-    (tmp_path / "reports").mkdir()
+        (folder / name).symlink_to(ROOT / name)
+    (folder / "reports").mkdir()
     for file in (ROOT / "reports").iterdir():
         if file.name != "last":
-            (tmp_path / "reports" / file.name).symlink_to(file)
-    monkeypatch.chdir(tmp_path)
+            (folder / "reports" / file.name).symlink_to(file)
+    monkeypatch.chdir(folder)
+    monkeypatch.delenv("TALLY_SUITE", raising=False)
     # A few random calls are enough to see that a command works, and cost a fifth.
     monkeypatch.setattr("conformance.trial.fuzz.operator.DEFAULT_EXAMPLES", 5)
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), *sys.path]))
     monkeypatch.setenv("PATH", os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]))
-    return tmp_path
+    return Desk(folder, request.getfixturevalue)
 
 
-def counted(folder: Path) -> None:
-    """A backend of the reader's own, which is right about two operators, as a folder and as a program."""
-    (folder / "my-backend").mkdir()
-    (folder / "my-backend" / "backend.py").write_text(OWN_BACKEND, "utf-8")
-
-
-def as_a_program(folder: Path) -> None:
-    """The same as a program of one file."""
-    (folder / "my-backend").write_text(f"#!{sys.executable}\n{OWN_BACKEND}", "utf-8")
-    (folder / "my-backend").chmod(0o755)
-
-
-def with_a_record(folder: Path) -> None:
-    counted(folder)
-    asked = ["--backend", "python my-backend/backend.py", "-k", "Stream", "--output", "reports/last", "-q"]
-    assert status_of(["run", *asked]) == 0
-
-
-def with_tokens(folder: Path) -> None:
-    (folder / "words.bin").write_bytes(bytes(4096))
-    (folder / "checkpoints").mkdir()
-
-
-def with_old_metadata(folder: Path) -> None:
-    old = folder / "data" / "shakespeare_char"
-    old.mkdir(parents=True)
-    (old / "meta.pkl").write_bytes(pickle.dumps({"vocab_size": 2, "itos": {0: "a", 1: "b"}, "stoi": {"a": 0, "b": 1}}))
-
-
-# What the reader of a page has before its first block.
-HAD: Final[Mapping[str, Callable[[Path], None]]] = MappingProxyType(
-    {
-        "docs/reports.md": as_a_program,
-        "docs/html-report.md": with_a_record,
-        "docs/context-streams.md": with_tokens,
-        "docs/pipeline.md": with_old_metadata,
-    }
-)
-
-
-def reader(folder: Path) -> PageReader:
-    return PageReader(folder, dict(os.environ), schemas(), NOT_RUN)
+def reader(desk: Desk, page: str = "") -> PageReader:
+    return PageReader(desk.folder, dict(os.environ), schemas(), STEPS.get(page, {}), ELSEWHERE)
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if page not in FOLLOWED and in_general(page)])
-def test_a_page_shows_what_its_readers_see(page: str, desk: Path) -> None:
+def test_a_page_shows_what_its_readers_see(page: str, desk: Desk) -> None:
     if page in HAD:
         HAD[page](desk)
-    following = reader(desk)
+    following = reader(desk, page)
     following.follow(in_general(page))
     assert following.differences == [], "\n\n".join(following.differences)
 
 
-def test_the_page_on_the_queue_shows_what_two_terminals_print(desk: Path) -> None:
+def test_the_page_on_the_queue_shows_what_two_terminals_print(desk: Desk) -> None:
     first, second = compared_by(Path(__file__).name, "docs/pipeline.md")
     provider, consumer = (re.sub(r"\\\n +", "", one.text).partition("\n") for one in (first, second))
     environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
@@ -303,31 +161,78 @@ WRONG: Final = {
 
 
 @pytest.mark.parametrize("kind", RIGHT)
-def test_a_block_that_is_true_makes_no_difference(kind: str, desk: Path) -> None:
+def test_a_block_that_is_true_makes_no_difference(kind: str, desk: Desk) -> None:
     assert differences(kind, RIGHT[kind], desk) == []
 
 
 @pytest.mark.parametrize("kind", WRONG)
-def test_a_block_that_is_untrue_is_named_with_its_line(kind: str, desk: Path) -> None:
+def test_a_block_that_is_untrue_is_named_with_its_line(kind: str, desk: Desk) -> None:
     (said,) = differences(kind, WRONG[kind], desk)
     assert said.startswith("page.md:3: ")
 
 
-def differences(kind: str, text: str, desk: Path) -> list[str]:
+def differences(kind: str, text: str, desk: Desk) -> list[str]:
     following = reader(desk)
     following.follow(blocks_of("page.md", f"# Title\n\n```{kind}\n{text}```\n"))
     return following.differences
 
 
-@pytest.mark.parametrize(
-    "command",
-    ["tally rnu", "tally run --profle quick", "python -m nox -s no_such_session", "python examples/gone.py"],
-)
+TYPED: Final = {
+    "exit 3": Step(status=3),
+    "echo NAME > b; cat b; echo c": Step(named={"NAME": "a"}, said="a\nc\n"),
+    "test -f made": Step(lambda folder: (folder / "made").touch()),
+    "python -c 'import time; print(7, flush=True); time.sleep(300)'": Step(beside=True, said="7"),
+}
+MISTYPED: Final = {
+    "true": Step(status=1),
+    "echo a": Step(said="b"),
+    "echo b": Step(named={"NAME": "b"}),
+    "echo c": Step(beside=True, said="b"),
+}
+
+
+@pytest.mark.parametrize("command", TYPED)
+def test_a_command_that_does_what_its_step_says_makes_no_difference(command: str, desk: Desk) -> None:
+    following = typed(command, TYPED[command], desk)
+    assert following.differences == []
+    assert all(process.returncode is not None for process in following.running)
+
+
+@pytest.mark.parametrize("command", MISTYPED)
+def test_a_command_that_does_not_do_what_its_step_says_is_named(command: str, desk: Desk) -> None:
+    (said,) = typed(command, MISTYPED[command], desk).differences
+    assert said.startswith(f"page.md:3: {command}\n")
+
+
+def typed(command: str, step: Step, desk: Desk) -> PageReader:
+    following = PageReader(desk.folder, dict(os.environ), {}, {command: step})
+    following.follow(blocks_of("page.md", f"# Title\n\n```sh\n{command}\n```\n"))
+    return following
+
+
+@pytest.mark.parametrize("command", ["python -m nox -s no_such_session", "python examples/gone.py"])
 def test_a_command_that_is_not_run_is_looked_at(command: str) -> None:
     assert len(list(misspelt(command))) == 1
 
 
-def test_every_command_that_is_not_run_is_on_a_page() -> None:
-    shown = {" ".join(line.partition(" #")[0].split()) for page in PAGES for block in blocks(page)
-             for line in block.text.replace("\\\n", " ").splitlines()}  # fmt: skip
-    assert [command for command in NOT_RUN if command not in shown] == []
+def commands(*pages: str) -> set[str]:
+    """What the `sh` blocks of pages run."""
+    text = "\n".join(one.text for page in pages for one in in_general(page) if one.kind == "sh")
+    return {" ".join(line.partition(" #")[0].split()) for line in text.replace("\\\n", " ").splitlines()}
+
+
+def test_every_step_belongs_to_a_command_of_its_page() -> None:
+    assert [(page, gone) for page in STEPS for gone in STEPS[page].keys() - commands(page)] == []
+    assert HAD.keys() - set(PAGES) == set()
+
+
+@pytest.mark.parametrize("command", ELSEWHERE)
+def test_a_command_that_no_page_s_reader_runs_is_run_in_another_place(command: str) -> None:
+    assert command in commands(*PAGES)
+    place = ELSEWHERE[command]
+    assert list(place.faults(place.read())) == []
+
+
+def test_a_place_that_no_longer_runs_a_command_is_noticed() -> None:
+    for command, place in ELSEWHERE.items():
+        assert list(place.faults("")), command
