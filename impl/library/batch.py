@@ -24,6 +24,7 @@ from impl.vectorized.batch.front.describe import describe as described
 from impl.vectorized.batch.front.open import Progress
 from impl.vectorized.batch.front.open import open_database as opened
 from impl.vectorized.batch.front.sqlite import FileLimits
+from impl.vectorized.batch.front.types import TargetQuery
 from impl.vectorized.batch.model import MOST, Database, Refused, judge_database
 from impl.vectorized.batch.variants import seeded_children, split, with_rows
 
@@ -43,6 +44,7 @@ def open_database(
     progress: Progress | None = None,
     limits: FileLimits | None = None,
     keep: str | os.PathLike[str] | None = None,
+    targets: Mapping[str, TargetQuery] | None = None,
 ) -> Database:
     """Return the tables of a SQLite or DuckDB file, each column in its declared or obvious semantic type.
 
@@ -56,7 +58,7 @@ def open_database(
     rows read so far; `limits` are those of a value in bytes, of all rows, and of seconds. Every table is read once, and
     in memory a value takes nine bytes and a text is there once. `keep` is a folder for the loaded columns: the next
     call with the same file, declaration and embedder (its class and dimension) maps them from there, their digests
-    checked, and reads no table.
+    checked, and reads no table. `targets` maps new names to queries, whose rows are labels of a `BatchBuilder`.
 
     Raises ContractFailure: CONTRACT_VIOLATION, UNKNOWN_TABLE, COMPOSITE_KEY, LIMIT_EXCEEDED, NON_FINITE, DANGLING_KEY.
     Source: seed 004 §1; contract `Batch.LoadDatabase`.
@@ -72,7 +74,7 @@ def open_database(
     [('orders', 3)]
     """
     path = _existing(file)
-    wishes = wishes_of(declaration, leave_out, dangling)
+    wishes = wishes_of(declaration, leave_out, dangling, targets)
     if keep is None:
         return opened(path, wishes, embedder=embedder, progress=progress, limits=_limits(limits))
     folder = _LOAD.path("keep", keep)
@@ -137,6 +139,9 @@ class BatchBuilder:
     children of each parent; None does not limit. `cutoff` is children (rows after the seed's time are no children) or
     strict (they are no parents either: nothing of the future is seen).
 
+    Where the task is targets of a query, a seed row is one of them, seen at its own time; it is the way to the row that
+    its key names, and no sequence has a target but its own.
+
     Two variants leave the source's rule. `children_seed` takes the children of each parent in an order that this seed
     decides, so that `child_width` is a random choice; else they come by row number. `fixed_rows` is R of every batch,
     for shapes that never change, and limits the rows of a sequence; else R is the largest number in the batch.
@@ -190,6 +195,7 @@ class BatchBuilder:
             seed = _BUILD.integer("children_seed", children_seed)
             flat = replace(flat, keys=seeded_children(flat.keys, seed))
         self._builder = Builder(flat)
+        self._times = _own_times(flat, *task)
         self._target = _target(self._builder, *task)
         if self._target.position is None:
             what = f"column must be in a sequence: got {column!r}, and every column of {table!r} is ignored"
@@ -204,7 +210,8 @@ class BatchBuilder:
     ) -> TrainingBatch:
         """Return the batch of seed rows, each as it was seen at its time in microseconds UTC, or always where None.
 
-        `rows` are B row numbers of the task's table, from 0; `times` has one time for each. Tensors have the shape
+        `rows` are B row numbers of the task's table, from 0; `times` has one time for each, and is None for targets of
+        a query, which have their own. Tensors have the shape
         [B, S], timestamp_values [B, S, 15], fk_adj [B, R, R] and text_batch_embeddings [texts, dimension].
         Raises ContractFailure: CONTRACT_VIOLATION, ROW_NOT_FOUND, LIMIT_EXCEEDED.
         """
@@ -216,6 +223,10 @@ class BatchBuilder:
             if row >= count:
                 what = f"rows[{place}] must be below the {count} rows of the table: got {row}"
                 raise _BUILD.failure(what, code="ROW_NOT_FOUND")
+        if self._times is not None:
+            if times is not None:
+                raise _BUILD.failure("times must be None for targets of a query, which have times of their own")
+            times = self._times[seeds].tolist()
         seen = [None] * len(seeds) if times is None else list(times)
         if len(seen) != len(seeds):
             raise _BUILD.failure(f"times must have one time for each of the {len(seeds)} rows: got {len(seen)}")
@@ -264,6 +275,17 @@ def _judged(database: Database) -> Flat:
     return flatten(database)
 
 
+def _own_times(flat: Flat, table: str, column: str) -> Indices | None:
+    """Return the times of the rows of a table of targets, None for any other table."""
+    for held, first in zip(flat.tables, flat.cells.first_rows.tolist(), strict=True):
+        if held.name == table and held.target_column is not None:
+            if column != held.target_column and column in [one.name for one in held.columns]:
+                what = f"column must be {held.target_column!r}, the value of the targets {table!r}: got {column!r}"
+                raise _BUILD.failure(what)
+            return flat.keys.times[first : first + held.row_count]
+    return None
+
+
 def _target(builder: Builder, table: str, column: str) -> Target:
     try:
         return builder.target(table, column)
@@ -283,6 +305,7 @@ __all__ = [
     "Embedder",
     "FileLimits",
     "HashEmbedder",
+    "TargetQuery",
     "TrainingBatch",
     "describe_database",
     "open_database",

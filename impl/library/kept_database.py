@@ -11,6 +11,7 @@ import json
 import os
 import re
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,7 +24,7 @@ from impl.vectorized.batch.front.types import Wishes
 from impl.vectorized.batch.model import Column, Database, ForeignKey, Table
 
 _LOAD: Final = Judge("Batch.LoadDatabase")
-FORMAT: Final = "tallystick.kept_database_v1"
+FORMAT: Final = "tallystick.kept_database_v2"
 DESCRIPTION: Final = "database.json"
 _ARRAY: Final = re.compile(r"[0-9a-f]{64}[.]bin")
 _OWN: Final = re.compile(r"(?:[0-9a-f]{64}[.]bin|database[.]json)(?:[.]new)?")
@@ -35,8 +36,10 @@ def origin(file: Path, wishes: Wishes, embedder: object) -> str:
     """Return the digest of what a database is made from: the file, what is declared, and the embedder's class."""
     kind = type(embedder)
     dimension = getattr(embedder, "dimension", None)
-    told = [wishes.words, sorted(wishes.leave_out), wishes.dangling, kind.__module__, kind.__qualname__, dimension]
-    whole = hashlib.sha256(json.dumps([FORMAT, *told], sort_keys=True).encode())
+    asked = {name: asdict(wanted) for name, wanted in wishes.targets.items()}
+    said = [wishes.words, sorted(wishes.leave_out), wishes.dangling, asked]
+    told = [FORMAT, *said, kind.__module__, kind.__qualname__, dimension]
+    whole = hashlib.sha256(json.dumps(told, sort_keys=True).encode())
     for part in (file, file.with_name(f"{file.name}-wal")):
         if part.is_file():
             with part.open("rb") as stream:
@@ -64,6 +67,7 @@ def keep_database(database: Database, folder: str | os.PathLike[str], made_from:
                 "name": table.name,
                 "row_count": table.row_count,
                 "time_column": table.time_column,
+                "target_column": table.target_column,
                 "columns": [
                     {
                         "name": column.name,
@@ -163,6 +167,7 @@ def _opened(place: Path, told: Mapping[str, Any]) -> Database:
                     for key in table["foreign_keys"]
                 ),
                 table["time_column"],
+                table["target_column"],
             )
             for table in told["tables"]
         )

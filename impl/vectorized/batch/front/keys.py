@@ -76,7 +76,11 @@ def targets(file: File, schemas: Mapping[str, Schema], link: Link, columns: Colu
     if _plain(keys, parents):
         rows = _searched(keys[0].numbers, parents[0])
     else:
-        pairs = file.pairs(schemas[link.table], schemas[link.other], link)
+        child, parent = schemas[link.table], schemas[link.other]
+        if child.asked:
+            pairs = file.found(list(dict.fromkeys(_together(keys))), parent, link)
+        else:
+            pairs = file.pairs(child, parent, link)
         row_of = {exact(values): row for row, values in enumerate(_together(parents))}
         if any(value not in row_of for value in pairs.values()):
             said = f"{link.other} must have indices that agree with its rows: got another value; the file is damaged"

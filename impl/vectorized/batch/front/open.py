@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from impl.vectorized.batch.front.keys import NOWHERE, dropped, judge_policies, l
 from impl.vectorized.batch.front.schema import File, Link, Schema, refuse
 from impl.vectorized.batch.front.sqlite import FileLimits
 from impl.vectorized.batch.front.stored import Gathered, Stored
+from impl.vectorized.batch.front.target_query import judge_nulls, judge_queries, link_of_targets, schema_of
 from impl.vectorized.batch.front.types import (
     IGNORED,
     Wishes,
@@ -48,8 +50,10 @@ def open_database(
     NON_FINITE or DANGLING_KEY; its sentence says where.
     """
     embeds = embedder or HashEmbedder()
+    wanted = {name: asked.words() for name, asked in wishes.targets.items()}
     with source(file, limits) as opened:
         read = read_tables(opened, wishes, progress, limits)
+        wishes = replace(wishes, words={**wishes.words, **wanted})
         numbering = Numbering({}, 0)
         made: dict[str, list[Column]] = {}
         dated: dict[str, str | None] = {}
@@ -73,6 +77,7 @@ def open_database(
                 tuple(made[schema.name]),
                 _keys(opened, read, schema),
                 dated[schema.name],
+                wishes.targets[schema.name].value if schema.asked else None,
             )
             for schema in read.schemas
         )
@@ -103,20 +108,31 @@ def read_tables(opened: File, wishes: Wishes, progress: Progress | None, limits:
     judge(listed, wishes)
     judge_policies(listed, wishes)
     looked = links(listed, wishes)
+    judge_queries(listed, wishes.leave_out, wishes.targets)
     schemas = [schema for schema in listed if schema.name not in wishes.leave_out]
     whole: dict[str, list[Stored]] = {}
     left = limits.rows
     for schema in schemas:
-        whole[schema.name] = gathered(opened, schema, _looked(schema, looked, wishes), progress, left)
+        columns = _looked(schema, looked, wishes)
+        whole[schema.name] = gathered(schema, opened.rows(schema, columns), progress, left)
         left -= len(whole[schema.name][0])
     names = {schema.name: schema for schema in schemas}
+    for name, wanted in sorted(wishes.targets.items(), key=lambda one: one[0].encode()):
+        with opened.asked(name, wanted.query) as asked:
+            schema = schema_of(name, wanted, asked)
+            whole[name] = gathered(schema, asked.rows, progress, left)
+        left -= len(whole[name][0])
+        judge_nulls(schema, wanted, whole[name])
+        looked.append(link_of_targets(schema, wanted, names[wanted.table]))
+        schemas.append(schema)
+        names[name] = schema
     found = [(link, targets(opened, names, link, whole)) for link in looked]
     stay = dropped({name: len(columns[0]) for name, columns in whole.items()}, found)
-    columns = {
+    kept = {
         name: held if stay[name].all() else [one.taken(stay[name]) for one in held] for name, held in whole.items()
     }
     moved = [(link, renumbered(rows, stay[link.table], stay[link.other])) for link, rows in found]
-    return Read(schemas, columns, whole, moved)
+    return Read(schemas, kept, whole, moved)
 
 
 def source(file: Path, limits: FileLimits = DEFAULT) -> AbstractContextManager[File]:
@@ -132,7 +148,7 @@ def source(file: Path, limits: FileLimits = DEFAULT) -> AbstractContextManager[F
     if head in (b"", b"SQLite format 3\0"):
         return sqlite.opened(file, limits)
     if head[8:12] == b"DUCK":
-        return duck.opened(file)
+        return duck.opened(file, limits)
     raise refuse("CONTRACT_VIOLATION", f"file must be a SQLite or DuckDB file: got {file.name!r}, which is neither")
 
 
@@ -141,17 +157,19 @@ def _looked(schema: Schema, looked: Sequence[Link], wishes: Wishes) -> list[bool
     keyed = {place for link in looked if link.table == schema.name for place in link.places}
     keyed |= {place for link in looked if link.other == schema.name for place in link.referred}
     keyed |= {*map(schema.place, schema.primary_key)}
+    named = [column for asked in wishes.targets.values() if asked.table == schema.name for column in asked.key.values()]
+    keyed |= {*map(schema.place, named)}
     words = [wishes.word(schema.name, field.name) for field in schema.fields]
     return [word != IGNORED or place in keyed for place, word in enumerate(words)]
 
 
 def gathered(
-    opened: File, schema: Schema, looked: Sequence[bool], progress: Progress | None, most: int
+    schema: Schema, parts: Iterable[list[Any]], progress: Progress | None, most: int
 ) -> list[Stored]:
     """Return the columns of a table, read once, many rows at a time; LIMIT_EXCEEDED for more rows than `most`."""
     columns = [Gathered() for _ in schema.fields]
     count = 0
-    for rows in opened.rows(schema, looked):
+    for rows in parts:
         count += len(rows)
         if count > most:
             raise refuse("LIMIT_EXCEEDED", f"{schema.name} must have no more rows than allowed: got more than {most}")
@@ -184,7 +202,9 @@ def _keys(opened: File, read: Read, schema: Schema) -> tuple[ForeignKey, ...]:
         lost = rows == NOWHERE
         if lost.any() and link.policy == "refuse":
             said = f"{place} must refer to rows that exist: got {int(lost.sum())} of {len(rows)} that do not"
-            raise refuse("DANGLING_KEY", f"{said}; repair them, or declare `null` or `drop` for the key")
+            hint = "repair them, or declare `null` or `drop` for the key"
+            hint = "leave them out in the query" if schema.asked else hint
+            raise refuse("DANGLING_KEY", f"{said}; {hint}")
         found.append(ForeignKey(column, link.other, np.maximum(rows, -1)))
     return tuple(found)
 

@@ -47,6 +47,9 @@ UNITS = {"year": 0, "day": 86_400_000_000, "s": 1_000_000, "ms": 1_000, "us": 1,
 WORDS = (*SEMANTIC_TYPES, ROW_TIME, *(f"{stamp}[{unit}]" for stamp in STAMPS for unit in UNITS))
 POLICIES = ("refuse", "null", "drop")
 Words = Mapping[str, Mapping[str, str]]
+VALUED = ("numerical", "boolean", "categorical", "text", "timestamp")  # what can be predicted
+VALUE_WORDS = (*VALUED, *(f"timestamp[{unit}]" for unit in UNITS))
+TIME_WORDS = (ROW_TIME, *(f"{ROW_TIME}[{unit}]" for unit in UNITS))
 BY_CLASS: Mapping[str, SemanticType] = {
     "boolean": "boolean",
     "microseconds": "timestamp",
@@ -57,12 +60,39 @@ BY_CLASS: Mapping[str, SemanticType] = {
 
 
 @dataclass(frozen=True, slots=True)
+class TargetQuery:
+    """Hold one SQL query and what its columns are.
+
+    `key` maps columns of the query to columns of `table`, whose rows they name; `columns` has a word for the other two:
+    one is a time, and the other one is the value.
+    """
+
+    query: str
+    table: str
+    key: Mapping[str, str]
+    columns: Mapping[str, str]
+
+    @property
+    def value(self) -> str:
+        """Return the column that has the values."""
+        return next(name for name, word in self.columns.items() if word not in TIME_WORDS)
+
+    def words(self) -> dict[str, str]:
+        """Return the word of every column."""
+        return {**dict.fromkeys(self.key, "identifier"), **self.columns}
+
+
+@dataclass(frozen=True, slots=True)
 class Wishes:
-    """Hold what is declared: words for columns, tables that are left out, policies for keys by their first column."""
+    """Hold what is declared.
+
+    These are words for columns, tables that are left out, policies for keys by their first column, and targets.
+    """
 
     words: Words = field(default_factory=dict)
     leave_out: Sequence[str] = ()
     dangling: Words = field(default_factory=dict)
+    targets: Mapping[str, TargetQuery] = field(default_factory=dict)
 
     def word(self, table: str, column: str) -> str | None:
         """Return what is declared for a column."""
