@@ -214,4 +214,4 @@ def test_a_wrong_guess_would_not_open(tmp_path: Path, monkeypatch: pytest.Monkey
 
 def test_the_text_is_yaml_for_everybody(tmp_path: Path) -> None:
     read = yaml.safe_load(declaration_text(describe_database(made(tmp_path, NORTHWIND))))
-    assert set(read) == {"tables", "dangling", "leave_out"}
+    assert set(read) == {"tables", "dangling", "leave_out", "targets"}

@@ -85,11 +85,11 @@ def test_a_faulty_query_is_refused(
 
 
 def test_a_query_that_asks_too_much_is_refused(shop: Path) -> None:
-    endless = "SELECT count(*) AS customer, TIMESTAMP '2024-01-01' AS day, true AS churned FROM range(1000000000000) t(i)"
+    endless = f"{TEN} FROM range(1000000000000) t(i)"
     for query, limits in (
         (f"{endless} WHERE sin(i) > 2", {"seconds": 0.5}),
         (f"{TEN} FROM range(9000)", {"rows": 8_999}),
-        ("SELECT 10 AS customer, TIMESTAMP '2024-01-01' AS day, repeat('x', 70000) AS churned", {"value_bytes": 60_000}),
+        (f"{TEN.removesuffix('true AS churned')} repeat('x', 70000) AS churned", {"value_bytes": 60_000}),
     ):
         with pytest.raises(ContractFailure) as refused:
             opened(shop, query, **limits)
