@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -13,7 +14,8 @@ import numpy as np
 
 from impl.arguments import Judge, shown
 from impl.library.declaration import wishes_of
-from impl.library.kept_database import keep_database, kept_from, open_kept_database, origin
+from impl.library.kept_database import claimed_folder, keep_database, kept_from, open_kept_database, origin
+from impl.library.progress import lines_on_a_terminal
 from impl.vectorized.batch.arrays import Indices
 from impl.vectorized.batch.builder import Builder, Target, TrainingBatch
 from impl.vectorized.batch.collect import Limits
@@ -54,11 +56,12 @@ def open_database(
     file leaves in doubt has to be declared. `leave_out` names tables that are not read. `dangling` maps a table to the
     first columns of its keys and these to what becomes of a key that refers to no row: refuse, null or drop (its row).
 
-    `embedder` turns texts into float16 of shape (texts, dimension); `progress` is told each table and the number of its
-    rows read so far; `limits` are those of a value in bytes, of all rows, and of seconds. Every table is read once, and
-    in memory a value takes nine bytes and a text is there once. `keep` is a folder for the loaded columns: the next
-    call with the same file, declaration and embedder (its class and dimension) maps them from there, their digests
-    checked, and reads no table. `targets` maps new names to queries, whose rows are labels of a `BatchBuilder`.
+    `embedder` turns texts into float16 of shape (texts, dimension), some thousands at a time. `progress` is told what
+    is being read and how many rows of it are done; where it is None, a terminal shows a line every two seconds.
+    `limits` are those of a value in bytes, of all rows, and of seconds. Every table is read once. `keep` is a folder
+    for the loaded columns: the next call with the same file, declaration and embedder (its class and dimension) maps
+    them from there, their digests checked, and reads no table. With it the columns go to the disk while they are read;
+    without it they are in memory. `targets` maps new names to queries, whose rows are labels of a `BatchBuilder`.
 
     Raises ContractFailure: CONTRACT_VIOLATION, UNKNOWN_TABLE, COMPOSITE_KEY, LIMIT_EXCEEDED, NON_FINITE, DANGLING_KEY.
     Source: seed 004 §1; contract `Batch.LoadDatabase`.
@@ -74,6 +77,7 @@ def open_database(
     [('orders', 3)]
     """
     path = _existing(file)
+    progress = progress or lines_on_a_terminal()
     wishes = wishes_of(declaration, leave_out, dangling, targets)
     if keep is None:
         return opened(path, wishes, embedder=embedder, progress=progress, limits=_limits(limits))
@@ -81,8 +85,18 @@ def open_database(
     made_from = origin(path, wishes, embedder or HashEmbedder())
     kept = kept_from(folder, made_from)
     if kept is None:
-        database = opened(path, wishes, embedder=embedder, progress=progress, limits=_limits(limits))
-        keep_database(database, folder, made_from)
+        new = not folder.exists()
+        claimed_folder(folder)
+        try:
+            database = opened(
+                path, wishes, embedder=embedder, progress=progress, limits=_limits(limits), folder=folder
+            )
+            keep_database(database, folder, made_from)
+        except BaseException:
+            if new:
+                with suppress(OSError):
+                    folder.rmdir()  # where nothing was kept
+            raise
         kept = open_kept_database(folder)
     return kept
 
@@ -106,7 +120,8 @@ def describe_database(
     >>> description.questions()
     ['orders.status: 2 different texts in 3 rows']
     """
-    return described(_existing(file), progress=progress, limits=_limits(limits))
+    path = _existing(file)
+    return described(path, progress=progress or lines_on_a_terminal(), limits=_limits(limits))
 
 
 def _existing(file: str | os.PathLike[str]) -> Path:

@@ -13,9 +13,10 @@ import numpy as np
 from impl.failure import ContractFailure
 from impl.vectorized.batch.arrays import Indices
 from impl.vectorized.batch.front import duck, sqlite
-from impl.vectorized.batch.front.columns import Embedder, HashEmbedder, Numbering, column_of, number_texts
+from impl.vectorized.batch.front.columns import Embedder, HashEmbedder, Numbering, column_of, embedded, number_texts
 from impl.vectorized.batch.front.keys import NOWHERE, dropped, judge_policies, links, renumbered, repeated, targets
 from impl.vectorized.batch.front.schema import File, Link, Schema, refuse
+from impl.vectorized.batch.front.spool import release, slices
 from impl.vectorized.batch.front.sqlite import FileLimits
 from impl.vectorized.batch.front.stored import Gathered, Stored
 from impl.vectorized.batch.front.target_query import judge_nulls, judge_queries, link_of_targets, schema_of
@@ -31,7 +32,7 @@ from impl.vectorized.batch.front.types import (
 from impl.vectorized.batch.model import Column, Database, ForeignKey, Table, to_records
 from impl.vectorized.batch.records import SEMANTIC_TYPES, Loaded
 
-# Told the table and how many of its rows have been read.
+# Told what is being read, a table, a column that is made of it or "(texts)", and how many rows of it are done.
 Progress = Callable[[str, int], None]
 DEFAULT = FileLimits()
 
@@ -43,16 +44,18 @@ def open_database(
     embedder: Embedder | None = None,
     progress: Progress | None = None,
     limits: FileLimits = DEFAULT,
+    folder: Path | None = None,
 ) -> Database:
     """Return the tables of a SQLite or DuckDB file, each column in its declared or obvious semantic type.
 
-    Every table is read once. Raises ContractFailure: CONTRACT_VIOLATION, UNKNOWN_TABLE, COMPOSITE_KEY, LIMIT_EXCEEDED,
-    NON_FINITE or DANGLING_KEY; its sentence says where.
+    Every table is read once. With a folder, what is long lies in files there, which are gone with the database. Raises
+    ContractFailure: CONTRACT_VIOLATION, UNKNOWN_TABLE, COMPOSITE_KEY, LIMIT_EXCEEDED, NON_FINITE or DANGLING_KEY; its
+    sentence says where.
     """
     embeds = embedder or HashEmbedder()
     wanted = {name: asked.words() for name, asked in wishes.targets.items()}
     with source(file, limits) as opened:
-        read = read_tables(opened, wishes, progress, limits)
+        read = read_tables(opened, wishes, progress, limits, folder)
         wishes = replace(wishes, words={**wishes.words, **wanted})
         numbering = Numbering({}, 0)
         made: dict[str, list[Column]] = {}
@@ -67,9 +70,11 @@ def open_database(
             made[schema.name] = []
             for field, kind, held in zip(schema.fields, types, columns, strict=True):
                 unit = kind_and_unit(wishes.word(schema.name, field.name) or kind)[1]
-                column = column_of(f"{schema.name}.{field.name}", field, kind, unit, held, numbering)
+                column = column_of(f"{schema.name}.{field.name}", field, kind, unit, held, numbering, folder)
                 numbering = Numbering(numbering.texts, numbering.categories + len(column.categories or ()))
                 made[schema.name].append(column)
+                if progress is not None:
+                    progress(f"{schema.name}.{field.name}", len(held))
         tables = tuple(
             Table(
                 schema.name,
@@ -81,7 +86,7 @@ def open_database(
             )
             for schema in read.schemas
         )
-    return Database(tables, embeds.embed(list(numbering.texts)))
+    return Database(tables, embedded(embeds, list(numbering.texts), folder, progress))
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +107,9 @@ class Read:
         return {schema.name: schema for schema in self.schemas}
 
 
-def read_tables(opened: File, wishes: Wishes, progress: Progress | None, limits: FileLimits) -> Read:
+def read_tables(
+    opened: File, wishes: Wishes, progress: Progress | None, limits: FileLimits, folder: Path | None = None
+) -> Read:
     """Return the rows of the tables of an open file, and what their keys refer to."""
     listed = sorted(opened.schemas, key=lambda schema: schema.name.encode())
     judge(listed, wishes)
@@ -114,19 +121,19 @@ def read_tables(opened: File, wishes: Wishes, progress: Progress | None, limits:
     left = limits.rows
     for schema in schemas:
         columns = _looked(schema, looked, wishes)
-        whole[schema.name] = gathered(schema, opened.rows(schema, columns), progress, left)
+        whole[schema.name] = gathered(schema, opened.rows(schema, columns), progress, left, folder)
         left -= len(whole[schema.name][0])
     names = {schema.name: schema for schema in schemas}
     for name, wanted in sorted(wishes.targets.items(), key=lambda one: one[0].encode()):
         with opened.asked(name, wanted.query) as asked:
             schema = schema_of(name, wanted, asked)
-            whole[name] = gathered(schema, asked.rows, progress, left)
+            whole[name] = gathered(schema, asked.rows, progress, left, folder)
         left -= len(whole[name][0])
         judge_nulls(schema, wanted, whole[name])
         looked.append(link_of_targets(schema, wanted, names[wanted.table]))
         schemas.append(schema)
         names[name] = schema
-    found = [(link, targets(opened, names, link, whole)) for link in looked]
+    found = [(link, targets(opened, names, link, whole, folder)) for link in looked]
     stay = dropped({name: len(columns[0]) for name, columns in whole.items()}, found)
     kept = {
         name: held if stay[name].all() else [one.taken(stay[name]) for one in held] for name, held in whole.items()
@@ -164,10 +171,10 @@ def _looked(schema: Schema, looked: Sequence[Link], wishes: Wishes) -> list[bool
 
 
 def gathered(
-    schema: Schema, parts: Iterable[list[Any]], progress: Progress | None, most: int
+    schema: Schema, parts: Iterable[list[Any]], progress: Progress | None, most: int, folder: Path | None = None
 ) -> list[Stored]:
     """Return the columns of a table, read once, many rows at a time; LIMIT_EXCEEDED for more rows than `most`."""
-    columns = [Gathered() for _ in schema.fields]
+    columns = [Gathered(folder) for _ in schema.fields]
     count = 0
     for rows in parts:
         count += len(rows)
@@ -199,13 +206,14 @@ def _keys(opened: File, read: Read, schema: Schema) -> tuple[ForeignKey, ...]:
                 continue
             said = f"{place} must refer to distinct values: got {link.other}, which has one twice"
             raise refuse("CONTRACT_VIOLATION", said)
-        lost = rows == NOWHERE
-        if lost.any() and link.policy == "refuse":
-            said = f"{place} must refer to rows that exist: got {int(lost.sum())} of {len(rows)} that do not"
+        lost = sum(int(np.count_nonzero(rows[at] == NOWHERE)) for at in slices(len(rows)))
+        if lost and link.policy == "refuse":
+            said = f"{place} must refer to rows that exist: got {lost} of {len(rows)} that do not"
             hint = "repair them, or declare `null` or `drop` for the key"
             hint = "leave them out in the query" if schema.asked else hint
             raise refuse("DANGLING_KEY", f"{said}; {hint}")
-        found.append(ForeignKey(column, link.other, np.maximum(rows, -1)))
+        found.append(ForeignKey(column, link.other, np.maximum(rows, -1) if lost else rows))
+        release(rows)
     return tuple(found)
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from impl.vectorized.batch.arrays import AnyArray, Flags, Indices
+from impl.vectorized.batch.front.spool import Growing, release, slices
 
 # Storage classes. `LARGE` is an integer beyond 64 bits, which SQLite has not.
 NULL, INTEGER, REAL, TEXT, BYTES, LARGE = range(6)
@@ -41,9 +43,27 @@ class Stored:
         """Return the numbers as what they are in reals."""
         return self.numbers.view(np.float64)
 
+    def parts(self) -> Iterator[Stored]:
+        """Return the values some at a time; what was read of a file is let go after each part."""
+        for at in slices(len(self)):
+            yield Stored(self.classes[at], self.numbers[at], self.words)
+            release(self.classes, self.numbers)
+
     def held(self) -> frozenset[int]:
         """Return the storage classes of the values that are not NULL."""
-        return frozenset(np.flatnonzero(np.bincount(self.classes, minlength=6)).tolist()) - {NULL}
+        counts = sum((np.bincount(part.classes, minlength=6) for part in self.parts()), np.zeros(6, np.int64))
+        return frozenset(np.flatnonzero(counts).tolist()) - {NULL}
+
+    def present(self) -> int:
+        """Return how many values are not NULL."""
+        return sum(int(np.count_nonzero(part.classes)) for part in self.parts())
+
+    def used(self) -> Indices:
+        """Return the places of the words that there are."""
+        used = np.zeros(len(self.words), np.bool_)
+        for part in self.parts():
+            used[part.numbers[part.classes >= TEXT]] = True
+        return np.flatnonzero(used)
 
     def taken(self, rows: Flags) -> Stored:
         """Return the values of some rows."""
@@ -51,21 +71,19 @@ class Stored:
 
     def values(self) -> Iterator[Any]:
         """Return the values as the file gave them."""
-        for kind, number, real in zip(self.classes.tolist(), self.numbers.tolist(), self.reals.tolist(), strict=True):
-            yield None if kind == NULL else number if kind == INTEGER else real if kind == REAL else self.words[number]
-
-    def first_places(self) -> tuple[Indices, Indices, Indices]:
-        """Return the different words in order of place, the row of the first of each, and for each row its number."""
-        places, rows, numbers = np.unique(self.numbers, return_index=True, return_inverse=True)
-        return places, rows, numbers
+        for part in self.parts():
+            held = zip(part.classes.tolist(), part.numbers.tolist(), part.reals.tolist(), strict=True)
+            for kind, number, real in held:
+                word = kind not in (NULL, INTEGER, REAL)
+                yield self.words[number] if word else None if kind == NULL else number if kind == INTEGER else real
 
 
 class Gathered:
     """Gather the values of a column, many rows at a time."""
 
-    def __init__(self) -> None:
-        self._classes: list[AnyArray] = []
-        self._numbers: list[Indices] = []
+    def __init__(self, folder: Path | None = None) -> None:
+        self._classes = Growing(np.uint8, folder)
+        self._numbers = Growing(np.int64, folder)
         self._words: dict[Any, int] = {}
 
     def add(self, values: Sequence[Any]) -> None:
@@ -85,13 +103,11 @@ class Gathered:
 
     def gathered(self) -> Stored:
         """Return all values."""
-        none = np.zeros(0, np.uint8), np.zeros(0, np.int64)
-        classes, numbers = (self._classes, self._numbers) if self._classes else ([none[0]], [none[1]])
-        return Stored(np.concatenate(classes), np.concatenate(numbers), list(self._words))
+        return Stored(self._classes.array(), self._numbers.array(), list(self._words))
 
     def _keep(self, classes: AnyArray, numbers: Indices) -> None:
-        self._classes.append(classes)
-        self._numbers.append(numbers)
+        self._classes.add(classes)
+        self._numbers.add(numbers)
 
     def _place(self, word: Any) -> int:
         return self._words.setdefault(word, len(self._words))

@@ -159,8 +159,8 @@ def obvious(schema: Schema, field: Field, values: Stored) -> SemanticType | None
         return "identifier"
     if field.declared == "integer":
         held = values.held()
-        bits = np.isin(values.numbers, (0, 1)) if held <= {INTEGER} else np.zeros(0, np.bool_)
-        return None if held == {INTEGER} and bits.all() else "numerical"
+        bits = held == {INTEGER} and all(np.isin(part.numbers, (0, 1)).all() for part in values.parts())
+        return None if bits else "numerical"
     if field.declared not in ("temporal", "text"):
         return BY_CLASS.get(field.declared)
     return _of_texts(field, values)
@@ -169,17 +169,16 @@ def obvious(schema: Schema, field: Field, values: Stored) -> SemanticType | None
 def _of_texts(field: Field, values: Stored) -> SemanticType | None:
     if values.held() != {TEXT}:
         return None  # empty, or what no such column may hold
-    present = values.taken(~values.nulls)
-    places = np.unique(present.numbers)
-    texts = [values.words[place] for place in places.tolist()]
+    present = values.present()
+    texts = [values.words[place] for place in values.used().tolist()]
     if all(microseconds(text) is not None for text in texts):
         return "timestamp"
     if field.declared == "temporal":
         return None
-    if len(texts) <= 100 and len(present) >= 10 * len(texts):
+    if len(texts) <= 100 and present >= 10 * len(texts):
         return "categorical"
     wordy = any(" " in text.strip() for text in texts)
-    return "text" if wordy and 2 * len(texts) > len(present) else None
+    return "text" if wordy and 2 * len(texts) > present else None
 
 
 def dating_column(schema: Schema, wishes: Wishes, types: Sequence[SemanticType]) -> str | None:
