@@ -15,7 +15,7 @@ from numpy.typing import DTypeLike
 from impl.vectorized.batch.arrays import AnyArray, Flags
 from impl.vectorized.batch.front.schema import Field, refuse
 from impl.vectorized.batch.front.spool import Growing, grown, release, slices
-from impl.vectorized.batch.front.stored import BYTES, INTEGER, LARGE, LEAST, MOST, REAL, TEXT, Stored
+from impl.vectorized.batch.front.stored import BYTES, INTEGER, LARGE, LEAST, MOST, REAL, TEXT, TIME, Stored
 from impl.vectorized.batch.front.types import counted, microseconds
 from impl.vectorized.batch.model import Column, Database
 from impl.vectorized.batch.records import SemanticType
@@ -275,7 +275,10 @@ def _times(
         times[~part.nulls] = np.array([*map(read, numbers.tolist())], np.int64)[back]
         return times
 
-    return of_integers if held == {INTEGER} else _by_word(stored, read, np.int64)
+    if held == {INTEGER}:
+        return of_integers
+    of_words = _by_word(stored, read, np.int64)
+    return lambda part: np.where(part.classes == TIME, part.numbers, of_words(part))
 
 
 def _moments(place: str, values: AnyArray, nulls: Flags) -> tuple[float, float]:

@@ -22,11 +22,13 @@ from impl.vectorized.batch.front.stored import Gathered, Stored
 from impl.vectorized.batch.front.target_query import judge_nulls, judge_queries, link_of_targets, schema_of
 from impl.vectorized.batch.front.types import (
     IGNORED,
+    STAMPS,
     Wishes,
     dating_column,
     in_doubt,
     judge,
     kind_and_unit,
+    microseconds,
     semantic_types,
 )
 from impl.vectorized.batch.model import Column, Database, ForeignKey, Table, to_records
@@ -121,13 +123,15 @@ def read_tables(
     left = limits.rows
     for schema in schemas:
         columns = _looked(schema, looked, wishes)
-        whole[schema.name] = gathered(schema, opened.rows(schema, columns), progress, left, folder)
+        times = _times_alone(schema, looked, wishes)
+        whole[schema.name] = gathered(schema, opened.rows(schema, columns), progress, left, folder, times)
         left -= len(whole[schema.name][0])
     names = {schema.name: schema for schema in schemas}
     for name, wanted in sorted(wishes.targets.items(), key=lambda one: one[0].encode()):
         with opened.asked(name, wanted.query) as asked:
             schema = schema_of(name, wanted, asked)
-            whole[name] = gathered(schema, asked.rows, progress, left, folder)
+            times = [wanted.words()[held.name] in STAMPS for held in schema.fields]
+            whole[name] = gathered(schema, asked.rows, progress, left, folder, times)
         left -= len(whole[name][0])
         judge_nulls(schema, wanted, whole[name])
         looked.append(link_of_targets(schema, wanted, names[wanted.table]))
@@ -161,20 +165,44 @@ def source(file: Path, limits: FileLimits = DEFAULT) -> AbstractContextManager[F
 
 def _looked(schema: Schema, looked: Sequence[Link], wishes: Wishes) -> list[bool]:
     """Return which columns have to be read: an ignored one only for the order of rows and for keys."""
-    keyed = {place for link in looked if link.table == schema.name for place in link.places}
-    keyed |= {place for link in looked if link.other == schema.name for place in link.referred}
-    keyed |= {*map(schema.place, schema.primary_key)}
-    named = [column for asked in wishes.targets.values() if asked.table == schema.name for column in asked.key.values()]
-    keyed |= {*map(schema.place, named)}
+    keyed = _keyed(schema, looked, wishes)
     words = [wishes.word(schema.name, field.name) for field in schema.fields]
     return [word != IGNORED or place in keyed for place, word in enumerate(words)]
 
 
+def _times_alone(schema: Schema, looked: Sequence[Link], wishes: Wishes) -> list[bool]:
+    """Return which columns are asked for times alone, so that their texts need not be in memory."""
+    keyed = _keyed(schema, looked, wishes) | {schema.place(name) for key in schema.keys for name in key.columns}
+    words = [wishes.word(schema.name, field.name) for field in schema.fields]
+    return [
+        place not in keyed and (word in STAMPS or (word is None and field.declared == "temporal"))
+        for place, (word, field) in enumerate(zip(words, schema.fields, strict=True))
+    ]
+
+
+def _keyed(schema: Schema, looked: Sequence[Link], wishes: Wishes) -> set[int]:
+    """Return the columns of which an order or a key depends."""
+    keyed = {place for link in looked if link.table == schema.name for place in link.places}
+    keyed |= {place for link in looked if link.other == schema.name for place in link.referred}
+    keyed |= {*map(schema.place, schema.primary_key)}
+    named = [column for asked in wishes.targets.values() if asked.table == schema.name for column in asked.key.values()]
+    return keyed | {*map(schema.place, named)}
+
+
 def gathered(
-    schema: Schema, parts: Iterable[list[Any]], progress: Progress | None, most: int, folder: Path | None = None
+    schema: Schema,
+    parts: Iterable[list[Any]],
+    progress: Progress | None,
+    most: int,
+    folder: Path | None = None,
+    times: Iterable[bool] | None = None,
 ) -> list[Stored]:
-    """Return the columns of a table, read once, many rows at a time; LIMIT_EXCEEDED for more rows than `most`."""
-    columns = [Gathered(folder) for _ in schema.fields]
+    """Return the columns of a table, read once, many rows at a time; LIMIT_EXCEEDED for more rows than `most`.
+
+    `times` says of which columns only the times are asked for.
+    """
+    alone = [False] * len(schema.fields) if times is None else times
+    columns = [Gathered(folder, microseconds if time else None) for time in alone]
     count = 0
     for rows in parts:
         count += len(rows)

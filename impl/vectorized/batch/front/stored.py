@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,8 +12,9 @@ import numpy as np
 from impl.vectorized.batch.arrays import AnyArray, Flags, Indices
 from impl.vectorized.batch.front.spool import Growing, release, slices
 
-# Storage classes. `LARGE` is an integer beyond 64 bits, which SQLite has not.
-NULL, INTEGER, REAL, TEXT, BYTES, LARGE = range(6)
+# Storage classes. `TIME` is a text of which only the time is kept, as microseconds. `LARGE` is an integer beyond 64
+# bits, which SQLite has not.
+NULL, INTEGER, REAL, TIME, TEXT, BYTES, LARGE = range(7)
 CLASSES: dict[type, int] = {type(None): NULL, int: INTEGER, float: REAL, str: TEXT, bytes: BYTES}
 LEAST, MOST = -(1 << 63), (1 << 63) - 1
 
@@ -22,7 +23,7 @@ LEAST, MOST = -(1 << 63), (1 << 63) - 1
 class Stored:
     """Hold the values of a column.
 
-    `numbers` are integers, the bits of reals, or places in `words`, as the storage class says.
+    `numbers` are integers, the bits of reals, times, or places in `words`, as the storage class says.
     """
 
     classes: AnyArray
@@ -50,9 +51,10 @@ class Stored:
             release(self.classes, self.numbers)
 
     def held(self) -> frozenset[int]:
-        """Return the storage classes of the values that are not NULL."""
-        counts = sum((np.bincount(part.classes, minlength=6) for part in self.parts()), np.zeros(6, np.int64))
-        return frozenset(np.flatnonzero(counts).tolist()) - {NULL}
+        """Return the storage classes of the values that are not NULL, as the file has them: a time is a text."""
+        counts = sum((np.bincount(part.classes, minlength=7) for part in self.parts()), np.zeros(7, np.int64))
+        held = frozenset(np.flatnonzero(counts).tolist()) - {NULL}
+        return held - {TIME} | {TEXT} if TIME in held else held
 
     def present(self) -> int:
         """Return how many values are not NULL."""
@@ -70,7 +72,7 @@ class Stored:
         return Stored(self.classes[rows], self.numbers[rows], self.words)
 
     def values(self) -> Iterator[Any]:
-        """Return the values as the file gave them."""
+        """Return the values as the file gave them; a column with the class TIME has no such values any more."""
         for part in self.parts():
             held = zip(part.classes.tolist(), part.numbers.tolist(), part.reals.tolist(), strict=True)
             for kind, number, real in held:
@@ -79,9 +81,10 @@ class Stored:
 
 
 class Gathered:
-    """Gather the values of a column, many rows at a time."""
+    """Gather the values of a column, many rows at a time; with `time`, of a text only the time that it names."""
 
-    def __init__(self, folder: Path | None = None) -> None:
+    def __init__(self, folder: Path | None = None, time: Callable[[str], int | None] | None = None) -> None:
+        self._time = time
         self._classes = Growing(np.uint8, folder)
         self._numbers = Growing(np.int64, folder)
         self._words: dict[Any, int] = {}
@@ -96,7 +99,7 @@ class Gathered:
                 self._add_mixed(values)
         elif kinds == {float}:
             self._keep(np.full(len(values), REAL, np.uint8), np.array(values, np.float64).view(np.int64))
-        elif kinds == {str}:
+        elif kinds == {str} and self._time is None:
             self._keep(np.full(len(values), TEXT, np.uint8), np.array([*map(self._place, values)], np.int64))
         else:
             self._add_mixed(values)
@@ -124,6 +127,9 @@ class Gathered:
                     numbers[row] = value
                 case float():
                     reals[row] = value
+                case str() if self._time is not None and (time := self._time(value)) is not None:
+                    numbers[row] = time
+                    classes[row] = TIME
                 case _:
                     numbers[row] = self._place(value)
                     if isinstance(value, int):

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import lru_cache
 
 import numpy as np
 
@@ -19,6 +20,7 @@ CLOCK = r"(2[0-3]|[01][0-9]):[0-5][0-9](:[0-5][0-9](\.[0-9]{1,6})?)?"
 TIME = re.compile(f"{DATE}([ T]{CLOCK}(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])?)?")
 
 
+@lru_cache(4_096)
 def microseconds(text: str) -> int | None:
     """Return the microseconds UTC that a text names, None where it names none."""
     if not TIME.fullmatch(text):
