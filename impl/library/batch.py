@@ -92,6 +92,7 @@ def open_database(
                 path, wishes, embedder=embedder, progress=progress, limits=_limits(limits), folder=folder
             )
             keep_database(database, folder, made_from)
+            del database  # and the files that it lies in
         except BaseException:
             if new:
                 with suppress(OSError):

@@ -192,3 +192,29 @@ def test_everything_long_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         assert all((f"{table.name}.{column.name}", table.row_count) in told for column in table.columns)
     assert told[-1] == ("(texts)", len(database.text_embeddings))
     assert np.array_equal(batch.HashEmbedder().embed(["a", "b"])[1:], batch.HashEmbedder().embed(["b"]))
+
+
+def test_a_wide_table_leaves_a_process_files_to_open(tmp_path: Path) -> None:
+    file = tmp_path / "wide.db"
+    names = [f"c{number}" for number in range(120)]
+    with closing(sqlite3.connect(file)) as connection:
+        connection.execute(f"CREATE TABLE wide ({', '.join(f'{name} REAL' for name in names)})")
+        row = ", ".join(f"i + {number}" for number in range(len(names)))
+        connection.execute(f"""
+            WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 300)
+            INSERT INTO wide SELECT {row} FROM n""")
+        connection.commit()
+    code = (
+        "import resource, sys\n"
+        "resource.setrlimit(resource.RLIMIT_NOFILE, (450, 450))\n"
+        "from impl.vectorized.batch.front import spool\n"
+        "spool.SPILL = 64\n"
+        "from impl.library.batch import open_database\n"
+        "database = open_database(sys.argv[1], keep=sys.argv[2])\n"
+        "print(len(database.tables[0].columns), database.tables[0].columns[119].values.sum())\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(file), str(tmp_path / "kept")],
+        check=False, capture_output=True, text=True, cwd=HOME,
+    )  # fmt: skip
+    assert done.stdout == f"120 {float(sum(range(1, 301)) + 300 * 119)}\n", done.stderr

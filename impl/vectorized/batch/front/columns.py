@@ -14,7 +14,7 @@ from numpy.typing import DTypeLike
 
 from impl.vectorized.batch.arrays import AnyArray, Flags
 from impl.vectorized.batch.front.schema import Field, refuse
-from impl.vectorized.batch.front.spool import Growing, grown, release, slices
+from impl.vectorized.batch.front.spool import Growing, Room, grown, release, slices
 from impl.vectorized.batch.front.stored import BYTES, INTEGER, LARGE, LEAST, MOST, REAL, TEXT, TIME, Stored
 from impl.vectorized.batch.front.types import counted, microseconds
 from impl.vectorized.batch.model import Column, Database
@@ -127,23 +127,23 @@ def column_of(
     unit: str | None,
     stored: Stored,
     numbering: Numbering,
-    folder: Path | None = None,
+    room: Room | None = None,
 ) -> Column:
     """Return a column of its stored values; CONTRACT_VIOLATION or NON_FINITE where they do not fit.
 
     `unit` is what integers of a time count; the numbering has every text of the column already. A long column is worked
-    on part by part, and lies in the folder.
+    on part by part, and lies on the disk where there is room.
     """
     held = stored.held()
-    nulls = grown(np.bool_, folder, (part.nulls for part in stored.parts()))
+    nulls = grown(np.bool_, room, (part.nulls for part in stored.parts()))
     if kind == "ignored":
         nothing = (np.zeros(len(part), np.uint8) for part in stored.parts())
-        return Column(field.name, kind, grown(np.uint8, folder, nothing), nulls)
+        return Column(field.name, kind, grown(np.uint8, room, nothing), nulls)
     if not held <= ALLOWED[field.declared]:
         raise refuse("CONTRACT_VIOLATION", f"{place} must hold {field.declared} values, as declared: got others")
 
     def filled(dtype: DTypeLike, value: Callable[[Stored], AnyArray]) -> AnyArray:
-        return grown(dtype, folder, map(value, stored.parts()))
+        return grown(dtype, room, map(value, stored.parts()))
 
     match kind:
         case "identifier":
@@ -190,11 +190,11 @@ def number_texts(columns: Sequence[Stored], texts: dict[str, int]) -> None:
 
 
 def embedded(
-    embedder: Embedder, texts: Sequence[str], folder: Path | None, progress: Callable[[str, int], None] | None
+    embedder: Embedder, texts: Sequence[str], room: Room | None, progress: Callable[[str, int], None] | None
 ) -> AnyArray:
     """Return the embeddings of texts, embedded some at a time."""
     first = np.asarray(embedder.embed(texts[:TEXTS_AT_ONCE]))
-    growing = Growing(first.dtype, folder, first.shape[1:])
+    growing = Growing(first.dtype, room, first.shape[1:])
     growing.add(first)
     for start in range(TEXTS_AT_ONCE, len(texts), TEXTS_AT_ONCE):
         growing.add(np.asarray(embedder.embed(texts[start : start + TEXTS_AT_ONCE])))

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import Path
 
 import numpy as np
 
 from impl.vectorized.batch.arrays import AnyArray, Flags, Indices
 from impl.vectorized.batch.front.schema import File, Key, Link, Schema, exact, refuse, same
-from impl.vectorized.batch.front.spool import grown, release
+from impl.vectorized.batch.front.spool import Room, grown, release
 from impl.vectorized.batch.front.stored import INTEGER, Stored
 from impl.vectorized.batch.front.types import IGNORED, Wishes
 
@@ -71,7 +70,7 @@ def link_of(
 
 
 def targets(
-    file: File, schemas: Mapping[str, Schema], link: Link, columns: Columns, folder: Path | None = None
+    file: File, schemas: Mapping[str, Schema], link: Link, columns: Columns, room: Room | None = None
 ) -> Indices:
     """Return the row that each row refers to, NONE for NULL, NOWHERE where there is no such row."""
     keys = [columns[link.table][place] for place in link.places]
@@ -101,7 +100,7 @@ def targets(
         for parts in zip(*(key.parts() for key in keys), strict=True):
             yield np.where(np.logical_or.reduce([part.nulls for part in parts]), NONE, found(parts))
 
-    return grown(np.int64, folder, looked_up())
+    return grown(np.int64, room, looked_up())
 
 
 def repeated(file: File, schemas: Mapping[str, Schema], link: Link, columns: Columns) -> bool:

@@ -16,7 +16,7 @@ from impl.vectorized.batch.front import duck, sqlite
 from impl.vectorized.batch.front.columns import Embedder, HashEmbedder, Numbering, column_of, embedded, number_texts
 from impl.vectorized.batch.front.keys import NOWHERE, dropped, judge_policies, links, renumbered, repeated, targets
 from impl.vectorized.batch.front.schema import File, Link, Schema, refuse
-from impl.vectorized.batch.front.spool import release, slices
+from impl.vectorized.batch.front.spool import Room, release, slices
 from impl.vectorized.batch.front.sqlite import FileLimits
 from impl.vectorized.batch.front.stored import Gathered, Stored
 from impl.vectorized.batch.front.target_query import judge_nulls, judge_queries, link_of_targets, schema_of
@@ -55,9 +55,10 @@ def open_database(
     sentence says where.
     """
     embeds = embedder or HashEmbedder()
+    room = None if folder is None else Room(folder)
     wanted = {name: asked.words() for name, asked in wishes.targets.items()}
     with source(file, limits) as opened:
-        read = read_tables(opened, wishes, progress, limits, folder)
+        read = read_tables(opened, wishes, progress, limits, room)
         wishes = replace(wishes, words={**wishes.words, **wanted})
         numbering = Numbering({}, 0)
         made: dict[str, list[Column]] = {}
@@ -72,7 +73,7 @@ def open_database(
             made[schema.name] = []
             for field, kind, held in zip(schema.fields, types, columns, strict=True):
                 unit = kind_and_unit(wishes.word(schema.name, field.name) or kind)[1]
-                column = column_of(f"{schema.name}.{field.name}", field, kind, unit, held, numbering, folder)
+                column = column_of(f"{schema.name}.{field.name}", field, kind, unit, held, numbering, room)
                 numbering = Numbering(numbering.texts, numbering.categories + len(column.categories or ()))
                 made[schema.name].append(column)
                 if progress is not None:
@@ -88,7 +89,7 @@ def open_database(
             )
             for schema in read.schemas
         )
-    return Database(tables, embedded(embeds, list(numbering.texts), folder, progress))
+    return Database(tables, embedded(embeds, list(numbering.texts), room, progress))
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +111,7 @@ class Read:
 
 
 def read_tables(
-    opened: File, wishes: Wishes, progress: Progress | None, limits: FileLimits, folder: Path | None = None
+    opened: File, wishes: Wishes, progress: Progress | None, limits: FileLimits, room: Room | None = None
 ) -> Read:
     """Return the rows of the tables of an open file, and what their keys refer to."""
     listed = sorted(opened.schemas, key=lambda schema: schema.name.encode())
@@ -124,20 +125,20 @@ def read_tables(
     for schema in schemas:
         columns = _looked(schema, looked, wishes)
         times = _times_alone(schema, looked, wishes)
-        whole[schema.name] = gathered(schema, opened.rows(schema, columns), progress, left, folder, times)
+        whole[schema.name] = gathered(schema, opened.rows(schema, columns), progress, left, room, times)
         left -= len(whole[schema.name][0])
     names = {schema.name: schema for schema in schemas}
     for name, wanted in sorted(wishes.targets.items(), key=lambda one: one[0].encode()):
         with opened.asked(name, wanted.query) as asked:
             schema = schema_of(name, wanted, asked)
             times = [wanted.words()[held.name] in STAMPS for held in schema.fields]
-            whole[name] = gathered(schema, asked.rows, progress, left, folder, times)
+            whole[name] = gathered(schema, asked.rows, progress, left, room, times)
         left -= len(whole[name][0])
         judge_nulls(schema, wanted, whole[name])
         looked.append(link_of_targets(schema, wanted, names[wanted.table]))
         schemas.append(schema)
         names[name] = schema
-    found = [(link, targets(opened, names, link, whole, folder)) for link in looked]
+    found = [(link, targets(opened, names, link, whole, room)) for link in looked]
     stay = dropped({name: len(columns[0]) for name, columns in whole.items()}, found)
     kept = {
         name: held if stay[name].all() else [one.taken(stay[name]) for one in held] for name, held in whole.items()
@@ -194,7 +195,7 @@ def gathered(
     parts: Iterable[list[Any]],
     progress: Progress | None,
     most: int,
-    folder: Path | None = None,
+    room: Room | None = None,
     times: Iterable[bool] | None = None,
 ) -> list[Stored]:
     """Return the columns of a table, read once, many rows at a time; LIMIT_EXCEEDED for more rows than `most`.
@@ -202,7 +203,7 @@ def gathered(
     `times` says of which columns only the times are asked for.
     """
     alone = [False] * len(schema.fields) if times is None else times
-    columns = [Gathered(folder, microseconds if time else None) for time in alone]
+    columns = [Gathered(room, microseconds if time else None) for time in alone]
     count = 0
     for rows in parts:
         count += len(rows)

@@ -1,4 +1,4 @@
-"""Arrays that grow part by part: in memory, or, where there is a folder for it, in files that have no name."""
+"""Arrays that grow part by part: in memory, or, where there is room on a disk, in files that have no name."""
 
 from __future__ import annotations
 
@@ -19,11 +19,28 @@ SPILL = PART * 8  # bytes that are written together
 PREFIX, SUFFIX = "loading-", ".new"  # of the files, on systems where every file has a name
 
 
+class Room:
+    """A folder for files that are gone with their arrays, and how many of them there may be.
+
+    A mapped file takes one of the files that a process may have open, often 1,024; what comes later is in memory.
+    """
+
+    def __init__(self, folder: Path, files: int = 384) -> None:
+        self._folder, self._left = folder, files
+
+    def file(self) -> IO[bytes] | None:
+        """Return a new file, None where there are enough."""
+        if not self._left:
+            return None
+        self._left -= 1
+        return tempfile.TemporaryFile(dir=self._folder, prefix=PREFIX, suffix=SUFFIX)
+
+
 class Growing:
     """Gather an array whose length is not known; one of no more than half a megabyte stays in memory."""
 
-    def __init__(self, dtype: DTypeLike, folder: Path | None, side: tuple[int, ...] = ()) -> None:
-        self._dtype, self._folder, self._side = np.dtype(dtype), folder, side
+    def __init__(self, dtype: DTypeLike, room: Room | None, side: tuple[int, ...] = ()) -> None:
+        self._dtype, self._room, self._side = np.dtype(dtype), room, side
         self._parts: list[AnyArray] = []
         self._waiting = self._written = 0
         self._size = self._dtype.itemsize * prod(side)
@@ -33,10 +50,12 @@ class Growing:
         """Add elements at the end."""
         self._parts.append(values)
         self._waiting += len(values)
-        if self._folder is not None and self._waiting * self._size > SPILL:
+        if self._room is not None and self._waiting * self._size > SPILL:
+            self._file = self._file or self._room.file()
             if self._file is None:
-                self._file = tempfile.TemporaryFile(dir=self._folder, prefix=PREFIX, suffix=SUFFIX)  # noqa: SIM115
-            self._write(self._file)
+                self._room = None
+            else:
+                self._write(self._file)
 
     def array(self) -> AnyArray:
         """Return the array; that of a file is mapped, and the file is gone with it."""
@@ -55,9 +74,9 @@ class Growing:
         self._parts, self._waiting = [], 0
 
 
-def grown(dtype: DTypeLike, folder: Path | None, parts: Iterable[AnyArray]) -> AnyArray:
+def grown(dtype: DTypeLike, room: Room | None, parts: Iterable[AnyArray]) -> AnyArray:
     """Return the array of these parts."""
-    growing = Growing(dtype, folder)
+    growing = Growing(dtype, room)
     for part in parts:
         growing.add(part)
     return growing.array()

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from impl.vectorized.batch.arrays import AnyArray, Flags, Indices
-from impl.vectorized.batch.front.spool import Growing, release, slices
+from impl.vectorized.batch.front.spool import Growing, Room, release, slices
 
 # Storage classes. `TIME` is a text of which only the time is kept, as microseconds. `LARGE` is an integer beyond 64
 # bits, which SQLite has not.
@@ -83,10 +82,10 @@ class Stored:
 class Gathered:
     """Gather the values of a column, many rows at a time; with `time`, of a text only the time that it names."""
 
-    def __init__(self, folder: Path | None = None, time: Callable[[str], int | None] | None = None) -> None:
+    def __init__(self, room: Room | None = None, time: Callable[[str], int | None] | None = None) -> None:
         self._time = time
-        self._classes = Growing(np.uint8, folder)
-        self._numbers = Growing(np.int64, folder)
+        self._classes = Growing(np.uint8, room)
+        self._numbers = Growing(np.int64, room)
         self._words: dict[Any, int] = {}
 
     def add(self, values: Sequence[Any]) -> None:
