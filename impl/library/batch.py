@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -13,7 +14,8 @@ import numpy as np
 
 from impl.arguments import Judge, shown
 from impl.library.declaration import wishes_of
-from impl.library.kept_database import keep_database, kept_from, open_kept_database, origin
+from impl.library.kept_database import claimed_folder, keep_database, kept_from, open_kept_database, origin
+from impl.library.progress import lines_on_a_terminal
 from impl.vectorized.batch.arrays import Indices
 from impl.vectorized.batch.builder import Builder, Target, TrainingBatch
 from impl.vectorized.batch.collect import Limits
@@ -24,6 +26,7 @@ from impl.vectorized.batch.front.describe import describe as described
 from impl.vectorized.batch.front.open import Progress
 from impl.vectorized.batch.front.open import open_database as opened
 from impl.vectorized.batch.front.sqlite import FileLimits
+from impl.vectorized.batch.front.types import TargetQuery
 from impl.vectorized.batch.model import MOST, Database, Refused, judge_database
 from impl.vectorized.batch.variants import seeded_children, split, with_rows
 
@@ -43,6 +46,7 @@ def open_database(
     progress: Progress | None = None,
     limits: FileLimits | None = None,
     keep: str | os.PathLike[str] | None = None,
+    targets: Mapping[str, TargetQuery] | None = None,
 ) -> Database:
     """Return the tables of a SQLite or DuckDB file, each column in its declared or obvious semantic type.
 
@@ -52,11 +56,12 @@ def open_database(
     file leaves in doubt has to be declared. `leave_out` names tables that are not read. `dangling` maps a table to the
     first columns of its keys and these to what becomes of a key that refers to no row: refuse, null or drop (its row).
 
-    `embedder` turns texts into float16 of shape (texts, dimension); `progress` is told each table and the number of its
-    rows read so far; `limits` are those of a value in bytes, of all rows, and of seconds. Every table is read once, and
-    in memory a value takes nine bytes and a text is there once. `keep` is a folder for the loaded columns: the next
-    call with the same file, declaration and embedder (its class and dimension) maps them from there, their digests
-    checked, and reads no table.
+    `embedder` turns texts into float16 of shape (texts, dimension), some thousands at a time. `progress` is told what
+    is being read and how many rows of it are done; where it is None, a terminal shows a line every two seconds.
+    `limits` are those of a value in bytes, of all rows, and of seconds. Every table is read once. `keep` is a folder
+    for the loaded columns: the next call with the same file, declaration and embedder (its class and dimension) maps
+    them from there, their digests checked, and reads no table. With it the columns go to the disk while they are read;
+    without it they are in memory. `targets` maps new names to queries, whose rows are labels of a `BatchBuilder`.
 
     Raises ContractFailure: CONTRACT_VIOLATION, UNKNOWN_TABLE, COMPOSITE_KEY, LIMIT_EXCEEDED, NON_FINITE, DANGLING_KEY.
     Source: seed 004 §1; contract `Batch.LoadDatabase`.
@@ -72,15 +77,27 @@ def open_database(
     [('orders', 3)]
     """
     path = _existing(file)
-    wishes = wishes_of(declaration, leave_out, dangling)
+    progress = progress or lines_on_a_terminal()
+    wishes = wishes_of(declaration, leave_out, dangling, targets)
     if keep is None:
         return opened(path, wishes, embedder=embedder, progress=progress, limits=_limits(limits))
     folder = _LOAD.path("keep", keep)
     made_from = origin(path, wishes, embedder or HashEmbedder())
     kept = kept_from(folder, made_from)
     if kept is None:
-        database = opened(path, wishes, embedder=embedder, progress=progress, limits=_limits(limits))
-        keep_database(database, folder, made_from)
+        new = not folder.exists()
+        claimed_folder(folder)
+        try:
+            database = opened(
+                path, wishes, embedder=embedder, progress=progress, limits=_limits(limits), folder=folder
+            )
+            keep_database(database, folder, made_from)
+            del database  # and the files that it lies in
+        except BaseException:
+            if new:
+                with suppress(OSError):
+                    folder.rmdir()  # where nothing was kept
+            raise
         kept = open_kept_database(folder)
     return kept
 
@@ -104,7 +121,8 @@ def describe_database(
     >>> description.questions()
     ['orders.status: 2 different texts in 3 rows']
     """
-    return described(_existing(file), progress=progress, limits=_limits(limits))
+    path = _existing(file)
+    return described(path, progress=progress or lines_on_a_terminal(), limits=_limits(limits))
 
 
 def _existing(file: str | os.PathLike[str]) -> Path:
@@ -136,6 +154,9 @@ class BatchBuilder:
     to 65,536; it goes up to `max_hops` keys away from its seed, over at most `max_rows` rows and at most `child_width`
     children of each parent; None does not limit. `cutoff` is children (rows after the seed's time are no children) or
     strict (they are no parents either: nothing of the future is seen).
+
+    Where the task is targets of a query, a seed row is one of them, seen at its own time; it is the way to the row that
+    its key names, and no sequence has a target but its own.
 
     Two variants leave the source's rule. `children_seed` takes the children of each parent in an order that this seed
     decides, so that `child_width` is a random choice; else they come by row number. `fixed_rows` is R of every batch,
@@ -190,6 +211,7 @@ class BatchBuilder:
             seed = _BUILD.integer("children_seed", children_seed)
             flat = replace(flat, keys=seeded_children(flat.keys, seed))
         self._builder = Builder(flat)
+        self._times = _own_times(flat, *task)
         self._target = _target(self._builder, *task)
         if self._target.position is None:
             what = f"column must be in a sequence: got {column!r}, and every column of {table!r} is ignored"
@@ -204,7 +226,8 @@ class BatchBuilder:
     ) -> TrainingBatch:
         """Return the batch of seed rows, each as it was seen at its time in microseconds UTC, or always where None.
 
-        `rows` are B row numbers of the task's table, from 0; `times` has one time for each. Tensors have the shape
+        `rows` are B row numbers of the task's table, from 0; `times` has one time for each, and is None for targets of
+        a query, which have their own. Tensors have the shape
         [B, S], timestamp_values [B, S, 15], fk_adj [B, R, R] and text_batch_embeddings [texts, dimension].
         Raises ContractFailure: CONTRACT_VIOLATION, ROW_NOT_FOUND, LIMIT_EXCEEDED.
         """
@@ -216,6 +239,10 @@ class BatchBuilder:
             if row >= count:
                 what = f"rows[{place}] must be below the {count} rows of the table: got {row}"
                 raise _BUILD.failure(what, code="ROW_NOT_FOUND")
+        if self._times is not None:
+            if times is not None:
+                raise _BUILD.failure("times must be None for targets of a query, which have times of their own")
+            times = self._times[seeds].tolist()
         seen = [None] * len(seeds) if times is None else list(times)
         if len(seen) != len(seeds):
             raise _BUILD.failure(f"times must have one time for each of the {len(seeds)} rows: got {len(seen)}")
@@ -264,6 +291,17 @@ def _judged(database: Database) -> Flat:
     return flatten(database)
 
 
+def _own_times(flat: Flat, table: str, column: str) -> Indices | None:
+    """Return the times of the rows of a table of targets, None for any other table."""
+    for held, first in zip(flat.tables, flat.cells.first_rows.tolist(), strict=True):
+        if held.name == table and held.target_column is not None:
+            if column != held.target_column and column in [one.name for one in held.columns]:
+                what = f"column must be {held.target_column!r}, the value of the targets {table!r}: got {column!r}"
+                raise _BUILD.failure(what)
+            return flat.keys.times[first : first + held.row_count]
+    return None
+
+
 def _target(builder: Builder, table: str, column: str) -> Target:
     try:
         return builder.target(table, column)
@@ -283,6 +321,7 @@ __all__ = [
     "Embedder",
     "FileLimits",
     "HashEmbedder",
+    "TargetQuery",
     "TrainingBatch",
     "describe_database",
     "open_database",

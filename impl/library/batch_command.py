@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import click
@@ -37,7 +38,7 @@ def describe(file: Path, output: Path | None, seconds: float, value_bytes: int) 
     """Print all tables, columns, keys, guesses and open questions of a SQLite or DuckDB file.
 
     The output is a declaration in YAML: edit it, and give it to tallystick.open_database with the file. Views and
-    virtual tables are named, and left out.
+    virtual tables are named, and left out. Where reading takes long, lines on stderr say how far it is.
 
     \b
     Examples:
@@ -46,9 +47,11 @@ def describe(file: Path, output: Path | None, seconds: float, value_bytes: int) 
     """
     from impl.library.batch import FileLimits, describe_database
     from impl.library.declaration import declaration_text
+    from impl.library.progress import ProgressLines
 
     try:
-        text = declaration_text(describe_database(file, limits=FileLimits(value_bytes=value_bytes, seconds=seconds)))
+        limits = FileLimits(value_bytes=value_bytes, seconds=seconds)
+        text = declaration_text(describe_database(file, progress=ProgressLines(sys.stderr), limits=limits))
     except ContractFailure as failure:
         raise Refused(str(failure)) from None
     if output is None:

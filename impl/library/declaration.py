@@ -11,12 +11,14 @@ import yaml
 from impl.arguments import Judge
 from impl.failure import WrongType
 from impl.vectorized.batch.front.describe import DescribedKey, DescribedTable, Description
-from impl.vectorized.batch.front.types import POLICIES, UNITS, WORDS, Wishes
+from impl.vectorized.batch.front.types import POLICIES, UNITS, WORDS, TargetQuery, Wishes
 from impl.vectorized.batch.records import SEMANTIC_TYPES
 
 _LOAD: Final = Judge("Batch.LoadDatabase")
-_PARTS: Final = ("tables", "dangling", "leave_out")
+_PARTS: Final = ("tables", "dangling", "leave_out", "targets")
+_QUERY_PARTS: Final = ("query", "table", "key", "columns")
 _MOST_BYTES: Final = 1 << 24
+_MOST_QUERY: Final = 1_000_000  # letters, SQLite's own limit
 _PLAIN: Final = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")
 
 
@@ -24,18 +26,37 @@ def wishes_of(
     declaration: Mapping[str, Mapping[str, str]] | str | os.PathLike[str] | None,
     leave_out: Iterable[str],
     dangling: Mapping[str, Mapping[str, str]] | None,
+    targets: Mapping[str, TargetQuery] | None = None,
 ) -> Wishes:
     """Return what is declared by mappings, or by a file and by the mappings besides."""
     if isinstance(leave_out, str):
         raise _LOAD.failure(f"leave_out must be a list of tables: got {leave_out!r}", WrongType)
     words: object = {} if declaration is None else declaration
+    asked = _LOAD.mapping("targets", {} if targets is None else targets, "a mapping of names to TargetQuery")
     left, policies = [_LOAD.text("leave_out", name) for name in leave_out], dict[str, dict[str, str]]()
     if isinstance(declaration, str | os.PathLike):
         read = read_declaration(declaration)
+        asked = {**read.targets, **asked}
         words, left, policies = read.words, [*read.leave_out, *left], _words("dangling", read.dangling, POLICIES)
     for table, columns in _words("dangling", {} if dangling is None else dangling, POLICIES).items():
         policies[table] = {**policies.get(table, {}), **columns}
-    return Wishes(_words("declaration", words, WORDS), left, policies)
+    queries = {name: _query(f"targets[{name!r}]", wanted) for name, wanted in asked.items()}
+    return Wishes(_words("declaration", words, WORDS), left, policies, queries)
+
+
+def _query(place: str, wanted: object) -> TargetQuery:
+    given: TargetQuery = _LOAD.instance(place, wanted, TargetQuery, "a TargetQuery")
+    if len(_LOAD.text(f"{place}.query", given.query)) > _MOST_QUERY:
+        raise _LOAD.failure(f"{place}.query must have at most {_MOST_QUERY} letters: got {len(given.query)}")
+    key, columns = (
+        {name: _LOAD.text(f"{place}.{part}[{name!r}]", word)
+         for name, word in _LOAD.mapping(f"{place}.{part}", said, what).items()}
+        for part, said, what in (
+            ("key", given.key, "a mapping of columns of the query to those of the table"),
+            ("columns", given.columns, "a mapping of columns of the query to words"),
+        )
+    )  # fmt: skip
+    return TargetQuery(given.query, _LOAD.text(f"{place}.table", given.table), key, columns)
 
 
 def _words(name: str, given: object, allowed: Iterable[str]) -> dict[str, dict[str, str]]:
@@ -50,9 +71,9 @@ def _words(name: str, given: object, allowed: Iterable[str]) -> dict[str, dict[s
 def read_declaration(file: str | os.PathLike[str]) -> Wishes:
     """Return the declaration of a YAML file, as `tally batch describe` writes it and people edit it.
 
-    Its parts are `tables` (table, column, word), `dangling` (table, first column of a key, policy) and `leave_out`
-    (tables); each may be absent. Raises ContractFailure CONTRACT_VIOLATION for what is no such file, or still has a
-    question: a word that ends with `?`.
+    Its parts are `tables` (table, column, word), `dangling` (table, first column of a key, policy), `leave_out`
+    (tables) and `targets` (name, and the parts of its query); each may be absent. Raises ContractFailure
+    CONTRACT_VIOLATION for what is no such file, or still has a question: a word that ends with `?`.
     """
     path = _LOAD.path("declaration", file)
     try:
@@ -78,7 +99,25 @@ def read_declaration(file: str | os.PathLike[str]) -> Wishes:
     if asked:
         what = f"declaration must answer every question: got {', '.join(asked)}, where a `?` is left in {path.name}"
         raise _LOAD.failure(f"{what}; delete the `?` or write another word")
-    return Wishes(tables, names, dangling)
+    return Wishes(tables, names, dangling, _target_queries(parts.get("targets"), f"{path.name}, targets"))
+
+
+def _target_queries(node: yaml.Node | None, place: str) -> dict[str, TargetQuery]:
+    if node is None or _is_empty(node):
+        return {}
+    found: dict[str, TargetQuery] = {}
+    for name, held in _mapping(node, place).items():
+        parts = _mapping(held, place)
+        if set(parts) != set(_QUERY_PARTS):
+            what = f"targets must have the parts {', '.join(_QUERY_PARTS)}: got {', '.join(parts)} for {name!r}"
+            raise _LOAD.failure(f"{what} in {place}")
+        query, table = (_scalar(parts[part], place) for part in _QUERY_PARTS[:2])
+        key, columns = (
+            {column: _scalar(one, place) for column, one in _mapping(parts[part], place).items()}
+            for part in _QUERY_PARTS[2:]
+        )
+        found[name] = TargetQuery(query, table, key, columns)
+    return found
 
 
 def _table_words(node: yaml.Node | None, place: str) -> dict[str, dict[str, str]]:
@@ -146,6 +185,10 @@ def declaration_text(description: Description) -> str:
     unread = [table for table in description.tables if table.unread]
     lines += ["# Tables that are not read.", "leave_out:" if unread else "leave_out: []"]
     lines += [f"- {quoted(table.name)}  # {_comment(table.unread)}" for table in unread]
+    lines += [
+        "# Labels of queries, each with a key to a row, a time and a value (docs/batches.md).",
+        "targets: {}",
+    ]
     lines += [f"# Never read: {_comment(name)}, a {kind}" for name, kind in description.others]
     return "\n".join([*lines, ""])
 

@@ -10,7 +10,8 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,14 +20,16 @@ import numpy as np
 from impl.arguments import Judge
 from impl.failure import ContractFailure
 from impl.vectorized.batch.arrays import AnyArray
+from impl.vectorized.batch.front.spool import PREFIX, SUFFIX, release, slices
 from impl.vectorized.batch.front.types import Wishes
 from impl.vectorized.batch.model import Column, Database, ForeignKey, Table
 
 _LOAD: Final = Judge("Batch.LoadDatabase")
-FORMAT: Final = "tallystick.kept_database_v1"
+FORMAT: Final = "tallystick.kept_database_v2"
 DESCRIPTION: Final = "database.json"
 _ARRAY: Final = re.compile(r"[0-9a-f]{64}[.]bin")
-_OWN: Final = re.compile(r"(?:[0-9a-f]{64}[.]bin|database[.]json)(?:[.]new)?")
+_OWN: Final = re.compile(rf"(?:[0-9a-f]{{64}}[.]bin|database[.]json)(?:[.]new)?|{PREFIX}.*{re.escape(SUFFIX)}")
+_PIECE: Final = 1 << 20  # bytes that are read and written together
 _DTYPES: Final = ("bool", "uint8", "uint32", "int64", "float16", "float64")
 _MOST_BYTES: Final = 1 << 30  # of the description, which has every category
 
@@ -35,8 +38,10 @@ def origin(file: Path, wishes: Wishes, embedder: object) -> str:
     """Return the digest of what a database is made from: the file, what is declared, and the embedder's class."""
     kind = type(embedder)
     dimension = getattr(embedder, "dimension", None)
-    told = [wishes.words, sorted(wishes.leave_out), wishes.dangling, kind.__module__, kind.__qualname__, dimension]
-    whole = hashlib.sha256(json.dumps([FORMAT, *told], sort_keys=True).encode())
+    asked = {name: asdict(wanted) for name, wanted in wishes.targets.items()}
+    said = [wishes.words, sorted(wishes.leave_out), wishes.dangling, asked]
+    told = [FORMAT, *said, kind.__module__, kind.__qualname__, dimension]
+    whole = hashlib.sha256(json.dumps(told, sort_keys=True).encode())
     for part in (file, file.with_name(f"{file.name}-wal")):
         if part.is_file():
             with part.open("rb") as stream:
@@ -50,11 +55,7 @@ def keep_database(database: Database, folder: str | os.PathLike[str], made_from:
     `made_from` is text for whoever opens it, such as the digest of a file. Raises ContractFailure CONTRACT_VIOLATION
     for a folder that holds anything else. Source: contract `Batch.LoadDatabase`.
     """
-    place = _folder(folder)
-    place.mkdir(parents=True, exist_ok=True)
-    foreign = [entry.name for entry in os.scandir(place) if not _OWN.fullmatch(entry.name)]
-    if foreign:
-        raise _LOAD.failure(f"folder must hold a kept database or nothing: got {place.name!r} with {foreign[0]!r}")
+    place = claimed_folder(folder)
     told = {
         "format": FORMAT,
         "made_from": made_from,
@@ -64,6 +65,7 @@ def keep_database(database: Database, folder: str | os.PathLike[str], made_from:
                 "name": table.name,
                 "row_count": table.row_count,
                 "time_column": table.time_column,
+                "target_column": table.target_column,
                 "columns": [
                     {
                         "name": column.name,
@@ -87,11 +89,21 @@ def keep_database(database: Database, folder: str | os.PathLike[str], made_from:
     }
     body = json.dumps(told, sort_keys=True, separators=(",", ":"))
     whole = json.dumps({"database": told, "sha256": hashlib.sha256(body.encode()).hexdigest()}, sort_keys=True)
-    _written(place / DESCRIPTION, whole.encode())
+    _written(place / DESCRIPTION, [whole.encode()])
     named = set(re.findall(r"[0-9a-f]{64}[.]bin", whole))
     for entry in list(os.scandir(place)):
-        if entry.name not in named and entry.name != DESCRIPTION:
+        if entry.name not in named and entry.name != DESCRIPTION and not entry.name.startswith(PREFIX):
             (place / entry.name).unlink()
+
+
+def claimed_folder(folder: str | os.PathLike[str]) -> Path:
+    """Return a folder to keep a database in, made if need be; it may hold nothing but another one."""
+    place = _folder(folder)
+    place.mkdir(parents=True, exist_ok=True)
+    foreign = [entry.name for entry in os.scandir(place) if not _OWN.fullmatch(entry.name)]
+    if foreign:
+        raise _LOAD.failure(f"folder must hold a kept database or nothing: got {place.name!r} with {foreign[0]!r}")
+    return place
 
 
 def open_kept_database(folder: str | os.PathLike[str]) -> Database:
@@ -163,6 +175,7 @@ def _opened(place: Path, told: Mapping[str, Any]) -> Database:
                     for key in table["foreign_keys"]
                 ),
                 table["time_column"],
+                table["target_column"],
             )
             for table in told["tables"]
         )
@@ -176,12 +189,21 @@ def _opened(place: Path, told: Mapping[str, Any]) -> Database:
 def _kept(place: Path, array: AnyArray) -> dict[str, Any]:
     """Write an array that is not there yet; return its digest, dtype and shape."""
     little = np.ascontiguousarray(array, array.dtype.newbyteorder("<"))
-    content = little.reshape(-1).view(np.uint8).data if little.size else memoryview(b"")
-    digest = hashlib.sha256(content).hexdigest()
-    file = place / f"{digest}.bin"
+    content = little.reshape(-1).view(np.uint8) if little.size else np.zeros(0, np.uint8)
+    digest = hashlib.sha256()
+    for part in _pieces(content):
+        digest.update(part)
+    file = place / f"{digest.hexdigest()}.bin"
     if not file.is_file() or file.stat().st_size != content.nbytes:
-        _written(file, content)
+        _written(file, _pieces(content))
     return {"file": file.name, "dtype": array.dtype.name, "shape": list(array.shape)}
+
+
+def _pieces(content: AnyArray) -> Iterator[memoryview]:
+    """Return bytes some at a time; what was read of a file is let go."""
+    for at in slices(len(content), _PIECE):
+        yield content[at].data
+        release(content)
 
 
 def _mapped(place: Path, told: Mapping[str, Any]) -> AnyArray:
@@ -198,11 +220,12 @@ def _mapped(place: Path, told: Mapping[str, Any]) -> AnyArray:
     return np.memmap(file, dtype, "r", shape=shape).view(np.ndarray)
 
 
-def _written(file: Path, content: bytes | memoryview) -> None:
+def _written(file: Path, pieces: Iterable[bytes | memoryview]) -> None:
     """Write a file whole or not at all."""
     new = file.with_name(f"{file.name}.new")
     with new.open("wb") as stream:
-        stream.write(content)
+        for piece in pieces:
+            stream.write(piece)
         stream.flush()
         os.fsync(stream.fileno())
     new.replace(file)

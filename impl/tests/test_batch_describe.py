@@ -141,7 +141,7 @@ def test_a_question_that_is_left_open_is_refused_by_name(tmp_path: Path) -> None
         ("tables: {t: {x: [1]}}", "must have a word: got a list or names in line 1"),
         ("tables: {t: {x: text, x: text}}", "must name everything once: got 'x' again in line 1"),
         ("tables:\n  t: {}\n  t: {}\n", "got 't' again in line 3"),
-        ("table: {}", "must have the parts tables, dangling, leave_out: got ['table']"),
+        ("table: {}", "must have the parts tables, dangling, leave_out, targets: got ['table']"),
         ("leave_out: t", "leave_out must be a list of tables: got line 1"),
         ("tables: {t: {x: word}}", "got 'word'"),
         ("dangling: {t: {x: nul}}", "did you mean 'null'?"),
@@ -214,4 +214,4 @@ def test_a_wrong_guess_would_not_open(tmp_path: Path, monkeypatch: pytest.Monkey
 
 def test_the_text_is_yaml_for_everybody(tmp_path: Path) -> None:
     read = yaml.safe_load(declaration_text(describe_database(made(tmp_path, NORTHWIND))))
-    assert set(read) == {"tables", "dangling", "leave_out"}
+    assert set(read) == {"tables", "dangling", "leave_out", "targets"}

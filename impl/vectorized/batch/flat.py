@@ -1,6 +1,6 @@
 """A database flattened for gathering: one word and one flag per cell, keys as CSR in both directions."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -83,6 +83,9 @@ def flatten(database: Database) -> Flat:
         _times(tables),
         np.repeat(np.diff(cells.columns.starts), np.diff(first_rows)),
     )
+    targets = np.repeat([table.target_column is not None for table in tables], np.diff(first_rows))
+    if targets.any():
+        keys = without_children(keys, targets)
     return Flat(tables, tuple(map(int, first_columns[:-1])), keys, cells, database.text_embeddings)
 
 
@@ -101,7 +104,14 @@ def graph_keys(counts: Indices, parents: Indices, times: Indices, cells: Indices
     )
 
 
-def _starts(counts: Indices) -> Indices:
+def without_children(keys: Keys, rows: Flags) -> Keys:
+    """Return the graph in which these rows are nobody's children; their own parents stay."""
+    stay = ~rows[keys.children.items]
+    starts = _starts(stay)[keys.children.starts]
+    return replace(keys, children=Csr(starts, keys.children.items[stay]))
+
+
+def _starts(counts: AnyArray) -> Indices:
     return np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
 
 

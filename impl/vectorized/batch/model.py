@@ -37,13 +37,14 @@ class ForeignKey:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Hold one table."""
+    """Hold one table; `target_column` is that of the values where its rows are targets, which only seeds reach."""
 
     name: str
     row_count: int
     columns: tuple[Column, ...]
     foreign_keys: tuple[ForeignKey, ...]
     time_column: str | None = None
+    target_column: str | None = None
 
     def place(self, column: str) -> int:
         """Return the place of a column in the declared order; ValueError where there is none."""
@@ -139,7 +140,7 @@ def judge_database(database: Database) -> None:
     for table in database.tables:
         names = {column.name for column in table.columns} | {None}
         keys_known = all(key.column in names and key.table in sizes for key in table.foreign_keys)
-        if table.time_column not in names or not keys_known:
+        if not {table.time_column, table.target_column} <= names or not keys_known:
             raise Refused("UNKNOWN_TABLE")
     embeddings = database.text_embeddings
     formed = embeddings.ndim == 2 and embeddings.dtype == np.float16 and len(sizes) == len(database.tables)
@@ -159,6 +160,7 @@ def _well_formed(table: Table, texts: int) -> bool:
         len({column.name for column in table.columns}) == len(table.columns)
         and all(key.rows.dtype == np.int64 and key.rows.shape == shape for key in table.foreign_keys)
         and all(_well_formed_column(column, shape, texts) for column in table.columns)
+        and (table.target_column is None or table.time_column not in (None, table.target_column))
         and (table.time_column is None or table.columns[table.place(table.time_column)].semantic_type == "timestamp")
     )
 

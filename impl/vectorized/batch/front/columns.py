@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import shake_256
 from math import fsum, sqrt
@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from impl.vectorized.batch.arrays import AnyArray, Flags
 from impl.vectorized.batch.front.schema import Field, refuse
-from impl.vectorized.batch.front.stored import BYTES, INTEGER, LARGE, LEAST, MOST, REAL, TEXT, Stored
+from impl.vectorized.batch.front.spool import Growing, Room, grown, release, slices
+from impl.vectorized.batch.front.stored import BYTES, INTEGER, LARGE, LEAST, MOST, REAL, TEXT, TIME, Stored
 from impl.vectorized.batch.front.types import counted, microseconds
 from impl.vectorized.batch.model import Column, Database
 from impl.vectorized.batch.records import SemanticType
@@ -23,10 +25,11 @@ HALF: Final = np.dtype("<f2")
 COLUMNS: Final = "column_embeddings.bin"
 CATEGORIES: Final = "categorical_embeddings.bin"
 TEXTS: Final = "text_embeddings.bin"
+TEXTS_AT_ONCE: Final = 1 << 12
 
 
 class Embedder(Protocol):
-    """Turn texts into vectors; the same text must always give the same vector."""
+    """Turn texts into vectors; the same text must always give the same vector. Texts come some thousands at a time."""
 
     @property
     def dimension(self) -> int:
@@ -118,81 +121,139 @@ class Numbering:
 
 
 def column_of(
-    place: str, field: Field, kind: SemanticType, unit: str | None, stored: Stored, numbering: Numbering
+    place: str,
+    field: Field,
+    kind: SemanticType,
+    unit: str | None,
+    stored: Stored,
+    numbering: Numbering,
+    room: Room | None = None,
 ) -> Column:
     """Return a column of its stored values; CONTRACT_VIOLATION or NON_FINITE where they do not fit.
 
-    `unit` is what integers of a time count; the numbering has every text of the column already.
+    `unit` is what integers of a time count; the numbering has every text of the column already. A long column is worked
+    on part by part, and lies on the disk where there is room.
     """
-    nulls, held, numbers = stored.nulls, stored.held(), stored.numbers
+    held = stored.held()
+    nulls = grown(np.bool_, room, (part.nulls for part in stored.parts()))
     if kind == "ignored":
-        return Column(field.name, kind, np.zeros(len(stored), np.uint8), nulls)
+        nothing = (np.zeros(len(part), np.uint8) for part in stored.parts())
+        return Column(field.name, kind, grown(np.uint8, room, nothing), nulls)
     if not held <= ALLOWED[field.declared]:
         raise refuse("CONTRACT_VIOLATION", f"{place} must hold {field.declared} values, as declared: got others")
+
+    def filled(dtype: DTypeLike, value: Callable[[Stored], AnyArray]) -> AnyArray:
+        return grown(dtype, room, map(value, stored.parts()))
+
     match kind:
         case "identifier":
-            return Column(field.name, kind, _identifiers(stored, held), nulls)
+            return Column(field.name, kind, filled(np.int64, _identifiers(held)), nulls)
         case "numerical" if held <= {INTEGER, REAL, LARGE}:
-            reals = np.where(stored.classes == REAL, stored.reals, numbers.astype(np.float64))
-            for row in np.flatnonzero(stored.classes == LARGE).tolist():
-                reals[row] = float(stored.words[numbers[row]])
-            return Column(field.name, kind, reals, nulls, *_moments(place, reals[~nulls]))
+            reals = filled(np.float64, _reals)
+            return Column(field.name, kind, reals, nulls, *_moments(place, reals, nulls))
         case "timestamp":
-            times = _times(place, field, unit, stored, held)
-            return Column(field.name, kind, times, nulls, *_moments(place, times[~nulls].astype(np.float64)))
-        case "boolean" if held <= {INTEGER} and np.isin(numbers, (0, 1)).all():
-            return Column(field.name, kind, numbers == 1, nulls)
+            times = filled(np.int64, _times(place, field, unit, stored, held))
+            return Column(field.name, kind, times, nulls, *_moments(place, times, nulls))
+        case "boolean" if held <= {INTEGER} and all(np.isin(part.numbers, (0, 1)).all() for part in stored.parts()):
+            return Column(field.name, kind, filled(np.bool_, lambda part: part.numbers == 1), nulls)
         case "categorical" if held <= {INTEGER, TEXT, LARGE}:
-            indices, names = _categories(stored)
-            return Column(field.name, kind, indices, nulls, cat_emb_start=numbering.categories, categories=names)
+            number = _categories(stored)
+            indices = filled(np.uint32, _indices(stored, number))
+            return Column(field.name, kind, indices, nulls, cat_emb_start=numbering.categories, categories=[*number])
         case "text" if held <= {TEXT}:
-            ids = _by_word(stored, lambda text: numbering.texts[text], np.uint32)
+            ids = filled(np.uint32, _by_word(stored, lambda text: numbering.texts[text], np.uint32))
             return Column(field.name, kind, ids, nulls)
     raise refuse("CONTRACT_VIOLATION", f"{place} must hold {kind} values: got others; declare another type")
 
 
 def number_texts(columns: Sequence[Stored], texts: dict[str, int]) -> None:
     """Number the texts of several columns, row by row, that have no number yet."""
-    first: list[tuple[int, int, str]] = []
+    rows, places, words = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
     for place, stored in enumerate(columns):
-        rows = np.flatnonzero(stored.classes == TEXT)
-        words, at = np.unique(stored.numbers[rows], return_index=True)
-        first += [(row, place, stored.words[word]) for row, word in zip(rows[at].tolist(), words.tolist(), strict=True)]
-    for _, _, text in sorted(first):
+        first = np.full(len(stored.words), -1, np.int64)
+        start = 0
+        for part in stored.parts():
+            held = np.flatnonzero(part.classes == TEXT)
+            found, at = np.unique(part.numbers[held], return_index=True)
+            new = first[found] < 0
+            first[found[new]] = start + held[at[new]]
+            start += len(part)
+        words.append(np.flatnonzero(first >= 0))
+        rows.append(first[words[-1]])
+        places.append(np.full(len(words[-1]), place))
+    order = np.lexsort((np.concatenate(places), np.concatenate(rows)))
+    whose = np.concatenate(places)[order].tolist()
+    for place, word in zip(whose, np.concatenate(words)[order].tolist(), strict=True):
+        text = columns[place].words[word]
         if text not in texts:
             texts[text] = len(texts)
 
 
-def _by_word(stored: Stored, value: Callable[[Any], int], dtype: type[np.generic]) -> AnyArray:
-    """Return the value of each word, 0 elsewhere; every different word is asked once."""
-    found = np.zeros(len(stored), dtype)
-    at = np.flatnonzero(stored.classes >= TEXT)
-    if len(at):
-        words, back = np.unique(stored.numbers[at], return_inverse=True)
-        found[at] = np.array([value(stored.words[word]) for word in words.tolist()], dtype)[back]
-    return found
+def embedded(
+    embedder: Embedder, texts: Sequence[str], room: Room | None, progress: Callable[[str, int], None] | None
+) -> AnyArray:
+    """Return the embeddings of texts, embedded some at a time."""
+    first = np.asarray(embedder.embed(texts[:TEXTS_AT_ONCE]))
+    growing = Growing(first.dtype, room, first.shape[1:])
+    growing.add(first)
+    for start in range(TEXTS_AT_ONCE, len(texts), TEXTS_AT_ONCE):
+        growing.add(np.asarray(embedder.embed(texts[start : start + TEXTS_AT_ONCE])))
+        if progress is not None:
+            progress("(texts)", min(start + TEXTS_AT_ONCE, len(texts)))
+    return growing.array()
 
 
-def _identifiers(stored: Stored, held: frozenset[int]) -> AnyArray:
+def _by_word(stored: Stored, value: Callable[[Any], int], dtype: type[np.generic]) -> Callable[[Stored], AnyArray]:
+    """Return what gives the value of each word, 0 elsewhere; every word that there is is asked once."""
+    values = np.zeros(len(stored.words) + 1, dtype)
+    used = stored.used()
+    values[used] = np.array([value(stored.words[word]) for word in used.tolist()], dtype)
+    return lambda part: values[np.where(part.classes >= TEXT, part.numbers, len(stored.words))]
+
+
+def _identifiers(held: frozenset[int]) -> Callable[[Stored], AnyArray]:
     if held <= {INTEGER}:
-        return np.where(stored.nulls, 0, stored.numbers)
+        return lambda part: np.where(part.nulls, 0, part.numbers)
     seen: dict[Any, int] = {}
-    return np.array([0 if value is None else seen.setdefault(value, len(seen)) for value in stored.values()], np.int64)
+
+    def numbered(part: Stored) -> AnyArray:
+        numbers = (0 if value is None else seen.setdefault(value, len(seen)) for value in part.values())
+        return np.fromiter(numbers, np.int64, len(part))
+
+    return numbered
 
 
-def _categories(stored: Stored) -> tuple[AnyArray, list[str]]:
-    integers = stored.classes == INTEGER
-    numbers, back = np.unique(stored.numbers[integers], return_inverse=True)
-    words = np.unique(stored.numbers[stored.classes >= TEXT]).tolist()
-    digits = [*map(str, numbers.tolist())]
-    names = sorted({*digits, *(str(stored.words[word]) for word in words)}, key=str.encode)
-    number = {name: index for index, name in enumerate(names)}
-    indices = _by_word(stored, lambda word: number[str(word)], np.uint32)
-    indices[integers] = np.array([number[name] for name in digits], np.uint32)[back]
-    return indices, names
+def _reals(part: Stored) -> AnyArray:
+    reals = np.where(part.classes == REAL, part.reals, part.numbers.astype(np.float64))
+    for row in np.flatnonzero(part.classes == LARGE).tolist():
+        reals[row] = float(part.words[part.numbers[row]])
+    return reals
 
 
-def _times(place: str, field: Field, unit: str | None, stored: Stored, held: frozenset[int]) -> AnyArray:
+def _categories(stored: Stored) -> dict[str, int]:
+    """Return the number of each category."""
+    numbers: set[int] = set()
+    for part in stored.parts():
+        numbers.update(np.unique(part.numbers[part.classes == INTEGER]).tolist())
+    names = {*map(str, numbers), *(str(stored.words[word]) for word in stored.used().tolist())}
+    return {name: index for index, name in enumerate(sorted(names, key=str.encode))}
+
+
+def _indices(stored: Stored, number: Mapping[str, int]) -> Callable[[Stored], AnyArray]:
+    of_words = _by_word(stored, lambda word: number[str(word)], np.uint32)
+
+    def indices(part: Stored) -> AnyArray:
+        found, integers = of_words(part), part.classes == INTEGER
+        numbers, back = np.unique(part.numbers[integers], return_inverse=True)
+        found[integers] = np.array([number[str(one)] for one in numbers.tolist()], np.uint32)[back]
+        return found
+
+    return indices
+
+
+def _times(
+    place: str, field: Field, unit: str | None, stored: Stored, held: frozenset[int]
+) -> Callable[[Stored], AnyArray]:
     own = field.declared == "microseconds"
     if own and unit is not None:
         raise refuse("CONTRACT_VIOLATION", f"{place} must have no unit: got {unit}, and its declared type is a time")
@@ -208,26 +269,39 @@ def _times(place: str, field: Field, unit: str | None, stored: Stored, held: fro
             raise refuse("CONTRACT_VIOLATION", said)
         return time
 
-    if held == {INTEGER}:
-        rows = np.flatnonzero(~stored.nulls)
-        numbers, back = np.unique(stored.numbers[rows], return_inverse=True)
-        times = np.zeros(len(stored), np.int64)
-        times[rows] = np.array([*map(read, numbers.tolist())], np.int64)[back]
+    def of_integers(part: Stored) -> AnyArray:
+        times = np.zeros(len(part), np.int64)
+        numbers, back = np.unique(part.numbers[~part.nulls], return_inverse=True)
+        times[~part.nulls] = np.array([*map(read, numbers.tolist())], np.int64)[back]
         return times
-    return _by_word(stored, read, np.int64)
+
+    if held == {INTEGER}:
+        return of_integers
+    of_words = _by_word(stored, read, np.int64)
+    return lambda part: np.where(part.classes == TIME, part.numbers, of_words(part))
 
 
-def _moments(place: str, present: AnyArray) -> tuple[float, float]:
-    """Return the mean and the deviation, from sums that are rounded once."""
-    if not len(present):
+def _moments(place: str, values: AnyArray, nulls: Flags) -> tuple[float, float]:
+    """Return the mean and the deviation of what is not NULL, from sums that are rounded once."""
+
+    def parts() -> Iterator[AnyArray]:
+        for at in slices(len(values)):
+            yield values[at][~nulls[at]].astype(np.float64)
+            release(values, nulls)
+
+    def squares() -> Iterator[AnyArray]:
+        for part in parts():
+            with np.errstate(over="ignore"):
+                apart = part - mean
+                square = apart * apart
+            yield square
+
+    count = sum(map(len, parts()))
+    if not count:
         return 0.0, 0.0
-    finite: Flags = np.isfinite(present)
     try:
-        mean = fsum(_numbers(present)) / len(present) if finite.all() else float("nan")
-        with np.errstate(over="ignore"):
-            apart = present - mean
-            squares = apart * apart
-        deviation = sqrt(fsum(_numbers(squares)) / len(present))
+        mean = fsum(_numbers(parts())) / count if all(np.isfinite(part).all() for part in parts()) else float("nan")
+        deviation = sqrt(fsum(_numbers(squares())) / count)
     except OverflowError:
         deviation = mean = float("inf")
     if not np.isfinite([mean, deviation]).all():
@@ -236,7 +310,7 @@ def _moments(place: str, present: AnyArray) -> tuple[float, float]:
     return mean, deviation
 
 
-def _numbers(values: AnyArray) -> Iterator[float]:
-    """Return the numbers, some at a time, so that they are not all in memory as objects."""
-    for start in range(0, len(values), 1 << 16):
-        yield from values[start : start + (1 << 16)].tolist()
+def _numbers(parts: Iterable[AnyArray]) -> Iterator[float]:
+    """Return the numbers of arrays as floats, never all of them at once."""
+    for part in parts:
+        yield from part.tolist()

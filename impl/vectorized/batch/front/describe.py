@@ -87,7 +87,9 @@ def describe(file: Path, *, progress: Progress | None = None, limits: FileLimits
         unread: dict[str, str] = {}
         for schema in schemas:
             try:
-                columns[schema.name] = gathered(opened, schema, [True] * len(schema.fields), progress, limits.rows)
+                columns[schema.name] = gathered(
+                    schema, opened.rows(schema, [True] * len(schema.fields)), progress, limits.rows
+                )
             except ContractFailure as reason:
                 unread[schema.name] = reason.sentence
         tables = [_table(opened, schemas, schema, columns, unread) for schema in schemas]

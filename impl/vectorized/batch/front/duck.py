@@ -5,9 +5,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
+from threading import Timer
+from time import monotonic
 from typing import Any
 
-from impl.vectorized.batch.front.schema import Exact, Field, Key, Link, Schema, chunks, exact, quote, refuse
+from impl.vectorized.batch.front.schema import Asked, Exact, Field, Key, Link, Schema, chunks, exact, quote, refuse
+from impl.vectorized.batch.front.sqlite import FileLimits
+from impl.vectorized.batch.front.target_query import bad_query
 
 # Type -> class and the SQL around the column.
 CLASSES = (
@@ -26,8 +30,8 @@ HERE = "database_name = current_database() AND schema_name = 'main'"
 class DuckFile:
     """An open DuckDB file."""
 
-    def __init__(self, connection: Any) -> None:
-        self._connection = connection
+    def __init__(self, connection: Any, limits: FileLimits) -> None:
+        self._connection, self._limits = connection, limits
         names = connection.execute(f"SELECT table_name FROM duckdb_tables() WHERE {HERE} AND NOT internal")  # noqa: S608
         self.schemas = [_schema(connection, name) for (name,) in names.fetchall()]
         views = connection.execute(f"SELECT view_name FROM duckdb_views() WHERE {HERE} AND NOT internal")  # noqa: S608
@@ -46,6 +50,47 @@ class DuckFile:
         held = {row: exact(row) for row in self._distinct(parent, link.referred)}
         return {exact(row): held[row] for row in self._distinct(child, link.places) if row in held}
 
+    def found(self, keys: Sequence[tuple[Any, ...]], parent: Schema, link: Link) -> dict[Exact, Exact]:
+        """Return what each of these keys refers to; DuckDB compares equal types, value by value."""
+        held = {row: exact(row) for row in self._distinct(parent, link.referred)}
+        return {exact(key): held[key] for key in keys if key in held}
+
+    @contextmanager
+    def asked(self, name: str, query: str) -> Iterator[Asked]:
+        """Give what one query gives that only reads; LIMIT_EXCEEDED where it takes too long."""
+        error = import_module("duckdb").Error
+        until = monotonic() + self._limits.seconds
+        late = Timer(self._limits.seconds, self._connection.interrupt)
+        late.start()
+        try:
+            statements = self._connection.extract_statements(query)
+            if [statement.type.name for statement in statements] != ["SELECT"]:
+                kinds = ", ".join(statement.type.name for statement in statements) or "no statement"
+                raise bad_query(name, f"{kinds}, which is no single SELECT")
+            # A view takes the query as it is written, with its last comment; it is gone with the connection.
+            view = f"temp.{quote(f'targets {name}')}"
+            self._connection.execute(f"CREATE TEMP VIEW {view} AS {query}")
+            described = self._connection.execute(f"DESCRIBE {view}").fetchall()
+            fields = [_field(column, declared) for column, declared, *_ in described]
+            columns = ", ".join(one.sql for one in fields)
+            cursor = self._connection.execute(f"SELECT {columns} FROM {view}")  # noqa: S608
+            yield Asked(fields, self._judged(name, chunks(cursor)))
+        except error as reason:
+            if monotonic() >= until:
+                said = f"targets {name!r} must take no more than {self._limits.seconds} seconds: got {reason}"
+                raise refuse("LIMIT_EXCEEDED", said) from reason
+            raise bad_query(name, reason) from reason
+        finally:
+            late.cancel()
+
+    def _judged(self, name: str, parts: Iterator[list[Any]]) -> Iterator[list[Any]]:
+        most = self._limits.value_bytes
+        for rows in parts:
+            if any(isinstance(value, str | bytes) and len(value) > most for row in rows for value in row):
+                said = f"targets {name!r} must give values of no more than {most} bytes: got a longer one"
+                raise refuse("LIMIT_EXCEEDED", said)
+            yield rows
+
     def repeats(self, parent: Schema, link: Link) -> bool:
         """Return whether what the key refers to is there twice."""
         names = [quote(parent.fields[place].name) for place in link.referred]
@@ -60,7 +105,7 @@ class DuckFile:
 
 
 @contextmanager
-def opened(file: Path) -> Iterator[DuckFile]:
+def opened(file: Path, limits: FileLimits) -> Iterator[DuckFile]:
     """Give an open file, which is only read."""
     try:
         duckdb: Any = import_module("duckdb")
@@ -69,7 +114,7 @@ def opened(file: Path) -> Iterator[DuckFile]:
         raise refuse("CONTRACT_VIOLATION", said) from reason
     try:
         with duckdb.connect(str(file), read_only=True, config={"enable_external_access": "false"}) as connection:
-            yield DuckFile(connection)
+            yield DuckFile(connection, limits)
     except duckdb.Error as reason:
         said = f"file must be a DuckDB file that can be read: got {file.name!r}, {reason}"
         raise refuse("CONTRACT_VIOLATION", said) from reason

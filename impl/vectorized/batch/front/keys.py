@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
 from impl.vectorized.batch.arrays import AnyArray, Flags, Indices
 from impl.vectorized.batch.front.schema import File, Key, Link, Schema, exact, refuse, same
+from impl.vectorized.batch.front.spool import Room, grown, release
 from impl.vectorized.batch.front.stored import INTEGER, Stored
 from impl.vectorized.batch.front.types import IGNORED, Wishes
 
@@ -68,22 +69,38 @@ def link_of(
     raise refuse("UNKNOWN_TABLE", f"{said}; declare its columns ignored")
 
 
-def targets(file: File, schemas: Mapping[str, Schema], link: Link, columns: Columns) -> Indices:
+def targets(
+    file: File, schemas: Mapping[str, Schema], link: Link, columns: Columns, room: Room | None = None
+) -> Indices:
     """Return the row that each row refers to, NONE for NULL, NOWHERE where there is no such row."""
     keys = [columns[link.table][place] for place in link.places]
     parents = [columns[link.other][place] for place in link.referred]
-    null = np.logical_or.reduce([key.nulls for key in keys])
     if _plain(keys, parents):
-        rows = _searched(keys[0].numbers, parents[0])
+        search = _search(parents[0])
+
+        def found(parts: tuple[Stored, ...]) -> Indices:
+            return search(parts[0].numbers)
+
     else:
-        pairs = file.pairs(schemas[link.table], schemas[link.other], link)
+        child, parent = schemas[link.table], schemas[link.other]
+        if child.asked:
+            pairs = file.found(list(dict.fromkeys(_together(keys))), parent, link)
+        else:
+            pairs = file.pairs(child, parent, link)
         row_of = {exact(values): row for row, values in enumerate(_together(parents))}
         if any(value not in row_of for value in pairs.values()):
             said = f"{link.other} must have indices that agree with its rows: got another value; the file is damaged"
             raise refuse("CONTRACT_VIOLATION", said)
         row_at = {key: row_of[value] for key, value in pairs.items()}
-        rows = np.array([row_at.get(exact(values), NOWHERE) for values in _together(keys)], np.int64)
-    return np.where(null, NONE, rows) if len(rows) else np.zeros(0, np.int64)
+
+        def found(parts: tuple[Stored, ...]) -> Indices:
+            return np.array([row_at.get(exact(values), NOWHERE) for values in _together(parts)], np.int64)
+
+    def looked_up() -> Iterator[Indices]:
+        for parts in zip(*(key.parts() for key in keys), strict=True):
+            yield np.where(np.logical_or.reduce([part.nulls for part in parts]), NONE, found(parts))
+
+    return grown(np.int64, room, looked_up())
 
 
 def repeated(file: File, schemas: Mapping[str, Schema], link: Link, columns: Columns) -> bool:
@@ -100,14 +117,20 @@ def _plain(keys: Sequence[Stored], parents: Sequence[Stored]) -> bool:
     return len(keys) == 1 and keys[0].held() <= {INTEGER} and parents[0].held() <= {INTEGER}
 
 
-def _searched(keys: Indices, parent: Stored) -> Indices:
+def _search(parent: Stored) -> Callable[[Indices], Indices]:
+    """Return what finds the rows of keys; the values that they refer to are in memory while it lives."""
     rows = np.flatnonzero(~parent.nulls)
     order = rows[np.argsort(parent.numbers[rows], kind="stable")]
-    if not len(order):
-        return np.full(len(keys), NOWHERE, np.int64)
     values = parent.numbers[order]
-    at = np.minimum(np.searchsorted(values, keys), len(values) - 1)
-    return np.where(values[at] == keys, order[at], NOWHERE)
+    release(parent.classes, parent.numbers)
+
+    def search(keys: Indices) -> Indices:
+        if not len(values):
+            return np.full(len(keys), NOWHERE, np.int64)
+        at = np.minimum(np.searchsorted(values, keys), len(values) - 1)
+        return np.where(values[at] == keys, order[at], NOWHERE)
+
+    return search
 
 
 def _together(columns: Sequence[Stored]) -> zip[tuple[object, ...]]:
@@ -139,5 +162,7 @@ def _lead(rows: Indices, stay: Flags) -> Flags:
 
 def renumbered(rows: Indices, own: Flags, other: Flags) -> Indices:
     """Return the targets of the rows that stay, by the new numbers."""
+    if own.all() and other.all():
+        return rows
     numbers = np.where(other, np.cumsum(other) - 1, NOWHERE)
     return np.where(rows < 0, rows, numbers[np.maximum(rows, 0)] if len(numbers) else NOWHERE)[own]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -38,13 +39,17 @@ class Key:
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """Describe a table; `order` is the SQL that puts its rows in the order of their numbers."""
+    """Describe a table; `order` is the SQL that puts its rows in the order of their numbers.
+
+    `asked`: it is what a query gives, and no table of the file.
+    """
 
     name: str
     fields: Sequence[Field]
     primary_key: Sequence[str]
     keys: Sequence[Key]
     order: str
+    asked: bool = False
 
     def place(self, name: str) -> int:
         """Return the place of a column asked for in any case, -1 where there is none."""
@@ -80,6 +85,14 @@ def exact(values: Sequence[Any]) -> Exact:
     return tuple((type(value), repr(value)) for value in values)
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Hold the columns that a query gives, and its rows, many at a time."""
+
+    fields: Sequence[Field]
+    rows: Iterator[list[Any]]
+
+
 class File(Protocol):
     """An open file."""
 
@@ -97,8 +110,14 @@ class File(Protocol):
     def pairs(self, child: Schema, parent: Schema, link: Link) -> dict[Exact, Exact]:
         """Return what each value of a key refers to, as the file compares them."""
 
+    def found(self, keys: Sequence[tuple[Any, ...]], parent: Schema, link: Link) -> dict[Exact, Exact]:
+        """Return what each of these keys refers to, as the file compares them."""
+
     def repeats(self, parent: Schema, link: Link) -> bool:
         """Return whether what the key refers to is there twice."""
+
+    def asked(self, name: str, query: str) -> AbstractContextManager[Asked]:
+        """Give what one query gives that only reads; `name` is that of the targets."""
 
 
 class Cursor(Protocol):

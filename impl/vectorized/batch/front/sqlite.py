@@ -3,7 +3,7 @@
 import re
 import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import Any
 
 from impl.failure import ContractFailure
 from impl.vectorized.batch.front.schema import (
+    Asked,
     Exact,
     Field,
     Key,
@@ -24,6 +25,7 @@ from impl.vectorized.batch.front.schema import (
     same,
     select,
 )
+from impl.vectorized.batch.front.target_query import bad_query
 
 # The rules of affinity in their order, and two names that numeric columns go by.
 CLASSES = (
@@ -39,6 +41,7 @@ CLASSES = (
 
 LEFT_OUT = {"view": "view", "virtual": "virtual table", "shadow": "table of a virtual table"}
 TOO_MUCH = {"SQLITE_TOOBIG", "SQLITE_INTERRUPT"}
+KEYS_AT_ONCE = 2_000
 STEPS = 100_000  # of SQLite's machine between two looks at the clock
 
 
@@ -83,6 +86,25 @@ class SqliteFile:
                 found.setdefault(exact(row[: len(keys)]), exact(row[len(keys) :]))
         return found
 
+    def found(self, keys: Sequence[tuple[Any, ...]], parent: Schema, link: Link) -> dict[Exact, Exact]:
+        """Return what each of these keys refers to: by the affinity and the collation of what it refers to."""
+        width = len(link.referred)
+        names = [quote(parent.fields[place].name) for place in link.referred]
+        on = " AND ".join(f"p.{name} = (+k.column{number})" for number, name in enumerate(names, 1))
+        columns = ", ".join([f"k.column{number + 1}" for number in range(width)] + [f"p.{name}" for name in names])
+        found: dict[Exact, Exact] = {}
+        for start in range(0, len(keys), KEYS_AT_ONCE):
+            some = keys[start : start + KEYS_AT_ONCE]
+            listed = ", ".join([f"({', '.join('?' * width)})"] * len(some))
+            sql = f"SELECT {columns} FROM (VALUES {listed}) k INNER JOIN {quote(parent.name)} p ON {on}"  # noqa: S608
+            for row in self._connection.execute(sql, [value for key in some for value in key]):
+                found.setdefault(exact(row[:width]), exact(row[width:]))
+        return found
+
+    def asked(self, name: str, query: str) -> AbstractContextManager[Asked]:
+        """Give what one query gives that only reads."""
+        return asked(self._connection, name, query, self._limits)
+
     def repeats(self, parent: Schema, link: Link) -> bool:
         """Return whether what the key refers to is there twice."""
         names = [quote(parent.fields[place].name) for place in link.referred]
@@ -112,6 +134,45 @@ def _refusal(what: str, reason: Exception, limits: FileLimits) -> ContractFailur
         most = f"values of {limits.value_bytes} bytes and {limits.seconds} seconds"
         return refuse("LIMIT_EXCEEDED", f"{what} must ask for no more than {most}: got {reason}; leave it out")
     return refuse("CONTRACT_VIOLATION", f"{what} must be one that SQLite can read: got {reason}")
+
+
+# What a query may do; everything else, from INSERT to ATTACH and PRAGMA, is no reading.
+READING = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
+ACTIONS = {
+    getattr(sqlite3, f"SQLITE_{word}"): word
+    for word in ("INSERT", "UPDATE", "DELETE", "PRAGMA", "ATTACH", "DETACH", "TRANSACTION", "SAVEPOINT", "ANALYZE")
+}
+
+
+@contextmanager
+def asked(connection: sqlite3.Connection, name: str, query: str, limits: FileLimits) -> Iterator[Asked]:
+    """Give what one query gives; CONTRACT_VIOLATION for what writes or is none, LIMIT_EXCEEDED for too much."""
+    denied: list[str] = []
+
+    def judge(action: int, table: str | None, *_: object) -> int:
+        if action in READING:
+            return sqlite3.SQLITE_OK
+        schema = (table or "").startswith("sqlite_") or action not in ACTIONS
+        denied.append("a virtual table, or a change of the schema" if schema else ACTIONS[action])
+        return sqlite3.SQLITE_DENY
+
+    def refusal(reason: Exception) -> ContractFailure:
+        if getattr(reason, "sqlite_errorname", None) in TOO_MUCH:
+            return _refusal(f"targets {name!r}", reason, limits)
+        return bad_query(name, f"{denied[0]}, which is no reading" if denied else reason)
+
+    connection.set_authorizer(judge)
+    try:
+        try:
+            cursor = connection.execute(query)
+        except (sqlite3.Warning, UnicodeError, ValueError) as reason:  # several statements, or letters that SQL has not
+            raise refusal(reason) from reason
+        columns = [row[0] for row in cursor.description or ()]
+        yield Asked([Field(column, "any", quote(column)) for column in columns], chunks(cursor))
+    except sqlite3.Error as reason:
+        raise refusal(reason) from reason
+    finally:
+        connection.set_authorizer(None)
 
 
 def _schema(connection: sqlite3.Connection, name: str, without_rowid: int, strict: int) -> Schema:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from impl.vectorized.batch.arrays import AnyArray, Flags, Indices
+from impl.vectorized.batch.front.spool import Growing, Room, release, slices
 
-# Storage classes. `LARGE` is an integer beyond 64 bits, which SQLite has not.
-NULL, INTEGER, REAL, TEXT, BYTES, LARGE = range(6)
+# Storage classes. `TIME` is a text of which only the time is kept, as microseconds. `LARGE` is an integer beyond 64
+# bits, which SQLite has not.
+NULL, INTEGER, REAL, TIME, TEXT, BYTES, LARGE = range(7)
 CLASSES: dict[type, int] = {type(None): NULL, int: INTEGER, float: REAL, str: TEXT, bytes: BYTES}
 LEAST, MOST = -(1 << 63), (1 << 63) - 1
 
@@ -20,7 +22,7 @@ LEAST, MOST = -(1 << 63), (1 << 63) - 1
 class Stored:
     """Hold the values of a column.
 
-    `numbers` are integers, the bits of reals, or places in `words`, as the storage class says.
+    `numbers` are integers, the bits of reals, times, or places in `words`, as the storage class says.
     """
 
     classes: AnyArray
@@ -41,31 +43,49 @@ class Stored:
         """Return the numbers as what they are in reals."""
         return self.numbers.view(np.float64)
 
+    def parts(self) -> Iterator[Stored]:
+        """Return the values some at a time; what was read of a file is let go after each part."""
+        for at in slices(len(self)):
+            yield Stored(self.classes[at], self.numbers[at], self.words)
+            release(self.classes, self.numbers)
+
     def held(self) -> frozenset[int]:
-        """Return the storage classes of the values that are not NULL."""
-        return frozenset(np.flatnonzero(np.bincount(self.classes, minlength=6)).tolist()) - {NULL}
+        """Return the storage classes of the values that are not NULL, as the file has them: a time is a text."""
+        counts = sum((np.bincount(part.classes, minlength=7) for part in self.parts()), np.zeros(7, np.int64))
+        held = frozenset(np.flatnonzero(counts).tolist()) - {NULL}
+        return held - {TIME} | {TEXT} if TIME in held else held
+
+    def present(self) -> int:
+        """Return how many values are not NULL."""
+        return sum(int(np.count_nonzero(part.classes)) for part in self.parts())
+
+    def used(self) -> Indices:
+        """Return the places of the words that there are."""
+        used = np.zeros(len(self.words), np.bool_)
+        for part in self.parts():
+            used[part.numbers[part.classes >= TEXT]] = True
+        return np.flatnonzero(used)
 
     def taken(self, rows: Flags) -> Stored:
         """Return the values of some rows."""
         return Stored(self.classes[rows], self.numbers[rows], self.words)
 
     def values(self) -> Iterator[Any]:
-        """Return the values as the file gave them."""
-        for kind, number, real in zip(self.classes.tolist(), self.numbers.tolist(), self.reals.tolist(), strict=True):
-            yield None if kind == NULL else number if kind == INTEGER else real if kind == REAL else self.words[number]
-
-    def first_places(self) -> tuple[Indices, Indices, Indices]:
-        """Return the different words in order of place, the row of the first of each, and for each row its number."""
-        places, rows, numbers = np.unique(self.numbers, return_index=True, return_inverse=True)
-        return places, rows, numbers
+        """Return the values as the file gave them; a column with the class TIME has no such values any more."""
+        for part in self.parts():
+            held = zip(part.classes.tolist(), part.numbers.tolist(), part.reals.tolist(), strict=True)
+            for kind, number, real in held:
+                word = kind not in (NULL, INTEGER, REAL)
+                yield self.words[number] if word else None if kind == NULL else number if kind == INTEGER else real
 
 
 class Gathered:
-    """Gather the values of a column, many rows at a time."""
+    """Gather the values of a column, many rows at a time; with `time`, of a text only the time that it names."""
 
-    def __init__(self) -> None:
-        self._classes: list[AnyArray] = []
-        self._numbers: list[Indices] = []
+    def __init__(self, room: Room | None = None, time: Callable[[str], int | None] | None = None) -> None:
+        self._time = time
+        self._classes = Growing(np.uint8, room)
+        self._numbers = Growing(np.int64, room)
         self._words: dict[Any, int] = {}
 
     def add(self, values: Sequence[Any]) -> None:
@@ -78,20 +98,18 @@ class Gathered:
                 self._add_mixed(values)
         elif kinds == {float}:
             self._keep(np.full(len(values), REAL, np.uint8), np.array(values, np.float64).view(np.int64))
-        elif kinds == {str}:
+        elif kinds == {str} and self._time is None:
             self._keep(np.full(len(values), TEXT, np.uint8), np.array([*map(self._place, values)], np.int64))
         else:
             self._add_mixed(values)
 
     def gathered(self) -> Stored:
         """Return all values."""
-        none = np.zeros(0, np.uint8), np.zeros(0, np.int64)
-        classes, numbers = (self._classes, self._numbers) if self._classes else ([none[0]], [none[1]])
-        return Stored(np.concatenate(classes), np.concatenate(numbers), list(self._words))
+        return Stored(self._classes.array(), self._numbers.array(), list(self._words))
 
     def _keep(self, classes: AnyArray, numbers: Indices) -> None:
-        self._classes.append(classes)
-        self._numbers.append(numbers)
+        self._classes.add(classes)
+        self._numbers.add(numbers)
 
     def _place(self, word: Any) -> int:
         return self._words.setdefault(word, len(self._words))
@@ -108,6 +126,9 @@ class Gathered:
                     numbers[row] = value
                 case float():
                     reals[row] = value
+                case str() if self._time is not None and (time := self._time(value)) is not None:
+                    numbers[row] = time
+                    classes[row] = TIME
                 case _:
                     numbers[row] = self._place(value)
                     if isinstance(value, int):

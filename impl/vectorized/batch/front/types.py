@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import lru_cache
 
 import numpy as np
 
@@ -19,6 +20,7 @@ CLOCK = r"(2[0-3]|[01][0-9]):[0-5][0-9](:[0-5][0-9](\.[0-9]{1,6})?)?"
 TIME = re.compile(f"{DATE}([ T]{CLOCK}(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])?)?")
 
 
+@lru_cache(4_096)
 def microseconds(text: str) -> int | None:
     """Return the microseconds UTC that a text names, None where it names none."""
     if not TIME.fullmatch(text):
@@ -47,6 +49,9 @@ UNITS = {"year": 0, "day": 86_400_000_000, "s": 1_000_000, "ms": 1_000, "us": 1,
 WORDS = (*SEMANTIC_TYPES, ROW_TIME, *(f"{stamp}[{unit}]" for stamp in STAMPS for unit in UNITS))
 POLICIES = ("refuse", "null", "drop")
 Words = Mapping[str, Mapping[str, str]]
+VALUED = ("numerical", "boolean", "categorical", "text", "timestamp")  # what can be predicted
+VALUE_WORDS = (*VALUED, *(f"timestamp[{unit}]" for unit in UNITS))
+TIME_WORDS = (ROW_TIME, *(f"{ROW_TIME}[{unit}]" for unit in UNITS))
 BY_CLASS: Mapping[str, SemanticType] = {
     "boolean": "boolean",
     "microseconds": "timestamp",
@@ -57,12 +62,39 @@ BY_CLASS: Mapping[str, SemanticType] = {
 
 
 @dataclass(frozen=True, slots=True)
+class TargetQuery:
+    """Hold one SQL query and what its columns are.
+
+    `key` maps columns of the query to columns of `table`, whose rows they name; `columns` has a word for the other two:
+    one is a time, and the other one is the value.
+    """
+
+    query: str
+    table: str
+    key: Mapping[str, str]
+    columns: Mapping[str, str]
+
+    @property
+    def value(self) -> str:
+        """Return the column that has the values."""
+        return next(name for name, word in self.columns.items() if word not in TIME_WORDS)
+
+    def words(self) -> dict[str, str]:
+        """Return the word of every column."""
+        return {**dict.fromkeys(self.key, "identifier"), **self.columns}
+
+
+@dataclass(frozen=True, slots=True)
 class Wishes:
-    """Hold what is declared: words for columns, tables that are left out, policies for keys by their first column."""
+    """Hold what is declared.
+
+    These are words for columns, tables that are left out, policies for keys by their first column, and targets.
+    """
 
     words: Words = field(default_factory=dict)
     leave_out: Sequence[str] = ()
     dangling: Words = field(default_factory=dict)
+    targets: Mapping[str, TargetQuery] = field(default_factory=dict)
 
     def word(self, table: str, column: str) -> str | None:
         """Return what is declared for a column."""
@@ -129,8 +161,8 @@ def obvious(schema: Schema, field: Field, values: Stored) -> SemanticType | None
         return "identifier"
     if field.declared == "integer":
         held = values.held()
-        bits = np.isin(values.numbers, (0, 1)) if held <= {INTEGER} else np.zeros(0, np.bool_)
-        return None if held == {INTEGER} and bits.all() else "numerical"
+        bits = held == {INTEGER} and all(np.isin(part.numbers, (0, 1)).all() for part in values.parts())
+        return None if bits else "numerical"
     if field.declared not in ("temporal", "text"):
         return BY_CLASS.get(field.declared)
     return _of_texts(field, values)
@@ -139,17 +171,16 @@ def obvious(schema: Schema, field: Field, values: Stored) -> SemanticType | None
 def _of_texts(field: Field, values: Stored) -> SemanticType | None:
     if values.held() != {TEXT}:
         return None  # empty, or what no such column may hold
-    present = values.taken(~values.nulls)
-    places = np.unique(present.numbers)
-    texts = [values.words[place] for place in places.tolist()]
+    present = values.present()
+    texts = [values.words[place] for place in values.used().tolist()]
     if all(microseconds(text) is not None for text in texts):
         return "timestamp"
     if field.declared == "temporal":
         return None
-    if len(texts) <= 100 and len(present) >= 10 * len(texts):
+    if len(texts) <= 100 and present >= 10 * len(texts):
         return "categorical"
     wordy = any(" " in text.strip() for text in texts)
-    return "text" if wordy and 2 * len(texts) > len(present) else None
+    return "text" if wordy and 2 * len(texts) > present else None
 
 
 def dating_column(schema: Schema, wishes: Wishes, types: Sequence[SemanticType]) -> str | None:

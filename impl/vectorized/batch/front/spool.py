@@ -1,0 +1,98 @@
+"""Arrays that grow part by part: in memory, or, where there is room on a disk, in files that have no name."""
+
+from __future__ import annotations
+
+import mmap
+import tempfile
+from collections.abc import Iterable, Iterator
+from math import prod
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from impl.vectorized.batch.arrays import AnyArray
+
+PART = 1 << 16  # values that are worked on together
+SPILL = PART * 8  # bytes that are written together
+PREFIX, SUFFIX = "loading-", ".new"  # of the files, on systems where every file has a name
+
+
+class Room:
+    """A folder for files that are gone with their arrays, and how many of them there may be.
+
+    A mapped file takes one of the files that a process may have open, often 1,024; what comes later is in memory.
+    """
+
+    def __init__(self, folder: Path, files: int = 384) -> None:
+        self._folder, self._left = folder, files
+
+    def file(self) -> IO[bytes] | None:
+        """Return a new file, None where there are enough."""
+        if not self._left:
+            return None
+        self._left -= 1
+        return tempfile.TemporaryFile(dir=self._folder, prefix=PREFIX, suffix=SUFFIX)
+
+
+class Growing:
+    """Gather an array whose length is not known; one of no more than half a megabyte stays in memory."""
+
+    def __init__(self, dtype: DTypeLike, room: Room | None, side: tuple[int, ...] = ()) -> None:
+        self._dtype, self._room, self._side = np.dtype(dtype), room, side
+        self._parts: list[AnyArray] = []
+        self._waiting = self._written = 0
+        self._size = self._dtype.itemsize * prod(side)
+        self._file: IO[bytes] | None = None
+
+    def add(self, values: AnyArray) -> None:
+        """Add elements at the end."""
+        self._parts.append(values)
+        self._waiting += len(values)
+        if self._room is not None and self._waiting * self._size > SPILL:
+            self._file = self._file or self._room.file()
+            if self._file is None:
+                self._room = None
+            else:
+                self._write(self._file)
+
+    def array(self) -> AnyArray:
+        """Return the array; that of a file is mapped, and the file is gone with it."""
+        if self._file is None:
+            return np.concatenate([np.zeros((0, *self._side), self._dtype), *self._parts])
+        self._write(self._file)
+        self._file.flush()
+        with self._file as file:
+            mapped: AnyArray = np.memmap(file, self._dtype, "r", shape=(self._written, *self._side)).view(np.ndarray)
+        return mapped
+
+    def _write(self, file: IO[bytes]) -> None:
+        for part in self._parts:
+            file.write(np.ascontiguousarray(part, self._dtype).reshape(-1).view(np.uint8).data)
+        self._written += self._waiting
+        self._parts, self._waiting = [], 0
+
+
+def grown(dtype: DTypeLike, room: Room | None, parts: Iterable[AnyArray]) -> AnyArray:
+    """Return the array of these parts."""
+    growing = Growing(dtype, room)
+    for part in parts:
+        growing.add(part)
+    return growing.array()
+
+
+def slices(length: int, step: int | None = None) -> Iterator[slice]:
+    """Return the places of the parts of an array."""
+    size = step or PART
+    return (slice(start, min(start + size, length)) for start in range(0, length, size))
+
+
+def release(*arrays: AnyArray) -> None:
+    """Let the system take back the memory of what was read of mapped arrays; it is read again when it is needed."""
+    for array in arrays:
+        base: Any = array
+        while isinstance(base, np.ndarray):
+            base = base.base
+        if isinstance(base, mmap.mmap) and hasattr(base, "madvise"):
+            base.madvise(mmap.MADV_DONTNEED)
