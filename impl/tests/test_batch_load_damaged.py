@@ -183,3 +183,13 @@ def test_a_comparison_of_plain_values_would_be_seen(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(schema, "exact", tuple)
     monkeypatch.setattr("impl.vectorized.batch.front.sqlite.SqliteFile.pairs", lambda *_: {})
     assert outcome(fast, tmp_path, "shop.db") == "DANGLING_KEY"
+
+
+def test_rows_are_those_of_the_table_where_an_index_of_it_is_damaged(tmp_path: Path) -> None:
+    columns = "b TEXT COLLATE NOCASE, a INT, n REAL, PRIMARY KEY (a, b)"
+    rows = "('é', 9, 1), ('a', 10, 2), ('Z', 9, 3), ('a', 9, 4)"
+    content = made(tmp_path / "shop.db", f"CREATE TABLE t ({columns}); INSERT INTO t VALUES {rows}")
+    asked = {"root": str(tmp_path), "path": "shop.db", "declaration": {}}
+    whole = agreed(METHOD, asked)
+    (tmp_path / "shop.db").write_bytes(content[:-1])  # the last page is the index of the primary key
+    assert agreed(METHOD, asked) == whole

@@ -54,7 +54,9 @@ class SqliteSource:
             quoted(column.name) if looked else f"CASE typeof({quoted(column.name)}) WHEN 'null' THEN NULL ELSE 0 END"
             for column, looked in zip(table.columns, looked_at, strict=True)
         )
-        rows = self._connection.execute(f"SELECT {number}, {select} FROM {quoted(table.name)}").fetchall()  # noqa: S608
+        # The rows are those of the table itself: of a damaged file, an index may have others.
+        sql = f"SELECT {number}, {select} FROM {quoted(table.name)} NOT INDEXED"  # noqa: S608
+        rows = self._connection.execute(sql).fetchall()
         rows.sort(key=lambda row: order_key([*(row[1 + place] for place in in_key), row[0]]))
         return [tuple(row[1:]) for row in rows]
 

@@ -186,7 +186,8 @@ def _schema(connection: sqlite3.Connection, name: str, without_rowid: int, stric
             said = f"{name} must leave a name for the row number: got columns named rowid, _rowid_ and oid"
             raise refuse("CONTRACT_VIOLATION", said)
         order.append(free[0])
-    return Schema(name, fields, primary, _keys(connection, name), f"ORDER BY {', '.join(order)}")
+    # Of a damaged file, rows are those of the table, whether or not an index of it is damaged too.
+    return Schema(name, fields, primary, _keys(connection, name), f"NOT INDEXED ORDER BY {', '.join(order)}")
 
 
 def _keys(connection: sqlite3.Connection, name: str) -> list[Key]:
