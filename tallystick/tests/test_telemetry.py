@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from conformance.cli.main import status_of
-from tallystick import ContractFailure, Cursor, Sampler
+from tallystick import Cursor, Sampler
 from tallystick.telemetry import RunTrace, attributes_of, row_of, run_header
 
 Capture = pytest.CaptureFixture[str]
@@ -103,43 +103,6 @@ def test_a_row_is_in_the_file_before_the_next_one_is_made(tmp_path: Path) -> Non
     assert lines(tmp_path / "run.jsonl")[-1] == {"step": 1}
     trace.close()
     trace.close()
-
-
-@pytest.mark.parametrize(
-    ("wrong", "said"),
-    [
-        (lambda file: RunTrace(file.with_suffix(".csv"), {}), "file must end in .jsonl or .parquet: got 'run.csv'"),
-        (lambda file: row_of(7), "a row is made of a batch, a dataclass or a mapping: got 7"),
-        (lambda file: row_of({"x": object()}), "x must be a bool, a number of 64 bits, a text, bytes or an array"),
-        (lambda file: row_of({"x": 2**64}), "got 18446744073709551616; leave it out"),
-        (lambda file: row_of({"x": [object()]}), "x is a list that is no JSON"),
-        (lambda file: row_of({"x": 1}, x=2), "two columns have the name x; give one of them another name"),
-        (lambda file: row_of({"a": {"b": 1}, "a_b": 2}), "two columns have the name a_b"),
-        (lambda file: row_of({"x": "\ud800"}), "x must be Unicode text"),
-        (lambda file: row_of({"x": np.array([object()])}), "x must be an array of numbers, bools or texts that NumPy"),
-        (lambda file: RunTrace(file, {"x": object()}), "header must be a mapping of values of JSON"),
-        (lambda file: rows_of(file, {"a": 1}, {"a": -1}), "a must be an integer from 0 to 18446744073709551615, as in"),
-        (lambda file: rows_of(file, {"a": 1.5}, {"a": "x"}), "a must be a float, as in the first row: got 'x'"),
-        (lambda file: run_header(sampler(), dataset_hash=b"x"), "dataset_hash must be exactly 32 bytes: got 1 byte"),
-        (lambda file: run_header(None), "sampler must be a tallystick.Sampler: got None"),  # type: ignore[arg-type]
-        (lambda file: rows_of(file, {"a": 1}, {"b": 1}), "a row has other columns than the first: a, b"),
-        (lambda file: rows_of(file, {"a": 1}, {"a": "x"}), "as in the first row: got 'x'"),
-        (lambda file: rows_of(file, {"a": 1}, None, {"a": 1}), "the trace is closed"),
-    ],
-)
-def test_a_wrong_call_says_what_to_do(wrong: Any, said: str, tmp_path: Path) -> None:
-    with pytest.raises(ContractFailure) as refused:
-        wrong(tmp_path / "run.jsonl")
-    assert said in str(refused.value)
-
-
-def rows_of(file: Path, *rows: dict[str, Any] | None) -> None:
-    trace = RunTrace(file, {})
-    for row in rows:
-        if row is None:
-            trace.close()
-        else:
-            trace.write(row)
 
 
 def test_no_file_is_overwritten(tmp_path: Path) -> None:
@@ -234,6 +197,7 @@ def test_a_damaged_row_is_one_line_and_exit_2(line: str, said: str, tmp_path: Pa
 def test_a_trace_without_the_members_of_a_manifest_is_a_complaint(tmp_path: Path, capsys: Capture) -> None:
     files = [str(tmp_path / f"{name}.jsonl") for name in "ab"]
     for file in files:
-        rows_of(Path(file), {"step": 1}, None)
+        with RunTrace(file, {}) as trace:
+            trace.write({"step": 1})
     assert compared(*files) == 2
     assert "run-manifest.schema.json" in capsys.readouterr().err
