@@ -164,12 +164,34 @@ def test_waiting_holds_up_no_other_call_and_no_end(process: Backend, tmp_path: P
     process.send(process.request(904, CONSUMER + "GetBatch", asked(consumer)))
 
 
-def test_a_large_file_of_nothing_is_moved_away(javascript: Backend, tmp_path: Path) -> None:
-    folder = queue_of(tmp_path, 1, f2_1_1=[7])
+def most_memory(backend: Backend) -> int:
+    """Return the most bytes of memory that the process has had; 0 where the system does not tell."""
+    told = Path(f"/proc/{backend.process.pid}/status")
+    status = told.read_text("utf-8") if told.exists() else "VmHWM: 0"
+    (peak,) = (line.split()[1] for line in status.splitlines() if line.startswith("VmHWM:"))
+    return 1024 * int(peak)
+
+
+# The whole file of a terabyte is beyond every limit; the others are not, and one has a whole file behind its hole.
+@pytest.mark.parametrize(("size", "has_end"), [(2**40, False), (2**35, False), (3 * 2**30, False), (3 * 2**30, True)])
+def test_a_hole_is_seen_before_it_is_read(process: Backend, tmp_path: Path, size: int, has_end: bool) -> None:
+    folder = queue_of(tmp_path, 1, f1_0_1=[5], f2_1_1=[7])
+    whole = (folder / "1-0-1.npz").read_bytes()
     with (folder / "1-0-1.npz").open("wb") as file:
-        file.truncate(2**35)
-    assert take(javascript, open_consumer(javascript, tmp_path)) == [7]
+        file.truncate(size)
+        file.seek(0, os.SEEK_END)
+        file.write(whole if has_end else b"")
+    assert take(process, open_consumer(process, tmp_path)) == [7]
+    assert most_memory(process) < 2**28
     assert names_in(tmp_path / "queue/quarantine/train") == ["1-0-1.npz"]
+
+
+def test_a_large_file_that_is_no_archive_is_not_read_whole(process: Backend, tmp_path: Path) -> None:
+    folder = queue_of(tmp_path, 1, f2_1_1=[7])
+    (folder / "1-0-1.pt").write_bytes(b"x" * (2**28 + 1))
+    assert take(process, open_consumer(process, tmp_path)) == [7]
+    assert most_memory(process) < 2**28
+    assert names_in(tmp_path / "queue/quarantine/train") == ["1-0-1.pt"]
 
 
 def test_folders_of_temporary_names_are_cleared_away(javascript: Backend, tmp_path: Path) -> None:
