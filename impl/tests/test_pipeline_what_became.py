@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 from impl.reference.pipeline.refusal import Refusal
+from impl.tests.pipeline_archives import archive, npy
 from impl.tests.pipeline_queue import consumer_of, names_in, queue_of, rows_of
 
 SCHEMA = [{"name": "row", "dtype": "int64", "shape": []}]
@@ -27,20 +28,6 @@ METADATA: dict[str, Any] = {
     "produced_at": 0,
     "schema": SCHEMA,
 }
-
-
-def archive(members: dict[str, bytes], compression: int = zipfile.ZIP_STORED) -> bytes:
-    target = io.BytesIO()
-    with zipfile.ZipFile(target, "w", compression) as made:
-        for name, data in members.items():
-            made.writestr(name, data)
-    return target.getvalue()
-
-
-def npy(array: Any) -> bytes:
-    target = io.BytesIO()
-    np.save(target, array, allow_pickle=True)
-    return target.getvalue()
 
 
 ROW = npy(np.array([5], np.int64))
@@ -166,7 +153,11 @@ def test_what_becomes_of_a_file(tmp_path: Path, caplog: pytest.LogCaptureFixture
             assert not (fate == MOVED and name not in caplog.text)
     left = {HANDED: ["2-1-1.npz"], REFUSED: sorted([name, "2-1-1.npz"]), MOVED: []}
     assert names_in(folder) == left[fate]
-    assert names_in(tmp_path / "queue/quarantine/train") == ([name] if fate == MOVED else [])
+    quarantine = tmp_path / "queue/quarantine/train"
+    assert names_in(quarantine) == ([name] if fate == MOVED else [])
+    if fate == MOVED:
+        assert (quarantine / name).read_bytes() == content
+    assert consumer.stats()["splits"]["train"]["files_quarantined"] == (fate == MOVED)
 
 
 def test_the_table_has_every_fate() -> None:

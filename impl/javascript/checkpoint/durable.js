@@ -47,8 +47,9 @@ export function isFolder(path) {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 }
 
-/** Makes the entries of a directory durable. */
+/** Makes the entries of a directory durable; where none can be opened (Windows), there is nothing to do by hand. */
 export function syncDirectory(path) {
+  if (O_DIRECTORY === undefined) return;
   const descriptor = openSync(path, O_RDONLY | O_DIRECTORY);
   try {
     fsyncSync(descriptor);
