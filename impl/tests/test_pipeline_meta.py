@@ -96,6 +96,7 @@ HOSTILE = {
     "more after its end": pickle.dumps({}, protocol=2) + b"N.",
     "a text longer than the file": b"\x80\x02X\xff\xff\xff\x7fa.",
     "an empty stack": b"\x80\x02.",
+    "attributes of a dict": b"\x80\x02}}b.",
     "a list inside itself": b"\x80\x02]q\x00h\x00a.",
     "doubling lists": b"\x80\x02]q\x00" + b"".join(b"](h%ch%ceq%c" % (n, n, n + 1) for n in range(40)) + b".",
     "a million levels": b"\x80\x02" + b"]" * 1000 + b"a" * 999 + b".",

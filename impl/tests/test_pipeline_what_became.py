@@ -98,6 +98,12 @@ TABLE: dict[str, tuple[str, bytes, str, str]] = {
     "no batch axis": ("pt", pt(tensor(shape=())), REFUSED, "no batch axis"),
     "big-endian, of torch": ("pt", pt(order=b"big"), REFUSED, "order of bytes"),
     "a parameter": ("pt", pickled(b"\x80\x02ctorch._utils\n_rebuild_parameter\n."), REFUSED, "_rebuild_parameter"),
+    "the state of a model": (
+        "pt",
+        pickled(b"\x80\x02ccollections\nOrderedDict\n)R}" + part("_metadata") + b"}sb."),
+        REFUSED,
+        "no metadata",
+    ),
     "a list, of torch": ("pt", pickled(b"\x80\x02]."), REFUSED, "no map"),
     "a file of an old torch": ("pt", b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19.more", REFUSED, "before version 1.6"),
     "empty": ("npz", b"", MOVED, "it does not end like an archive"),
@@ -163,7 +169,7 @@ def test_what_becomes_of_a_file(tmp_path: Path, caplog: pytest.LogCaptureFixture
 def test_the_table_has_every_fate() -> None:
     fates = [fate for _, _, fate, _ in TABLE.values()]
     assert len(fates) >= 48
-    assert {fate: fates.count(fate) for fate in (HANDED, REFUSED, MOVED)} == {HANDED: 11, REFUSED: 17, MOVED: 24}
+    assert {fate: fates.count(fate) for fate in (HANDED, REFUSED, MOVED)} == {HANDED: 11, REFUSED: 18, MOVED: 24}
 
 
 def test_a_good_file_is_handed_out_by_rows(tmp_path: Path) -> None:

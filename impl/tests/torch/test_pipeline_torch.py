@@ -119,6 +119,7 @@ FOREIGN: dict[str, bytes] = {
     "torch._utils._rebuild_meta_tensor": saved(
         {"metadata": metadata(), "tensors": {"row": torch.zeros(2, dtype=torch.int64, device="meta")}}
     ),
+    "no metadata": saved(torch.nn.Linear(1, 2).state_dict()),
     "row has no batch axis": saved({"metadata": metadata(), "tensors": {"row": torch.tensor(1)}}),
 }
 
