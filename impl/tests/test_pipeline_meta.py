@@ -142,6 +142,13 @@ def test_all_that_is_wrong_is_told_at_once() -> None:
         assert part in str(caught.value)
 
 
+def test_what_is_missing_is_told_once() -> None:
+    with pytest.raises(Refusal) as caught:
+        check_meta({"batch_size": 2})
+    missing = ("dataset_name", "training_type", "batch_schema", "split_info")
+    assert str(caught.value) == "; ".join(f"the metadata has no {key}" for key in missing)
+
+
 def test_a_provider_may_say_tuples(tmp_path: Path) -> None:
     meta = meta_of([{"name": "row", "dtype": "int64", "shape": (2, 3)}])
     provider_of(tmp_path, meta=meta).open()
