@@ -55,7 +55,8 @@ def tests(session: nox.Session) -> None:
 def queue(session: nox.Session) -> None:
     """Run the tests of the file queue that no POSIX tool is needed for: what CI runs on Windows."""
     install(session, ".[dev]")
-    names = ["consumer", "legacy", "meta", "names", "npz", "provider", "seeds", "threads", "waiting"]
+    names = ["consumer", "legacy", "meta", "names", "npz", "provider", "sampling", "seeds", "threads", "waiting"]
+    names += ["what_became"]
     files = [str(Path("impl") / "tests" / f"test_pipeline_{name}.py") for name in names]
     session.run("pytest", "-q", *files, *session.posargs, env=in_memory())
 

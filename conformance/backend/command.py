@@ -12,12 +12,10 @@ message, a slow reader) does not postpone the end.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import selectors
 import signal
 import subprocess
-import termios
 import time
 from array import array
 from collections.abc import Mapping, Sequence
@@ -41,6 +39,11 @@ from conformance.backend.outcome import (
 )
 from conformance.backend.resolve import BackendNotFound
 from conformance.codec.framing import MAX_MESSAGE, Dialect, Garbage
+
+# Windows has neither; there the module can be imported, and no process is started.
+with contextlib.suppress(ModuleNotFoundError):
+    import fcntl
+    import termios
 
 _CHUNK: Final = 1 << 18
 _STDERR_TAIL: Final = 4096  # bytes of stderr kept for the observations
@@ -311,6 +314,8 @@ class Process:
 def _started(
     command: Sequence[str], environment: Mapping[str, str] | None, folder: Path | None
 ) -> subprocess.Popen[bytes]:
+    if not hasattr(os, "killpg"):
+        raise BackendNotFound("a backend is started in a process group, and this system has none: use Linux or macOS")
     guard = guardian()
     try:
         child = subprocess.Popen(

@@ -10,6 +10,7 @@ from typing import Final
 
 from conformance import __version__
 from conformance.cli.console import Complaint
+from conformance.contract.finder import is_own
 
 _FOLDER: Final = Path(__file__).with_name("skeletons") / "ci"
 PROVIDERS: Final[Mapping[str, str]] = {  # where each looks for its file
@@ -30,7 +31,7 @@ def repository_of(suite: Path) -> Path:
     for folder in (suite, *suite.parents):
         if os.path.lexists(folder / ".git"):
             return folder
-        if str(folder.parent) == home or folder.parent.stat().st_uid != os.getuid():
+        if str(folder.parent) == home or not is_own(folder.parent):
             break
     return suite
 

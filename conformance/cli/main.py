@@ -176,7 +176,7 @@ def _end_on_signals() -> None:
 
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, interrupted)
-    for number in (signal.SIGTERM, signal.SIGHUP):
+    for number in (signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)):  # Windows has no SIGHUP
         if signal.getsignal(number) is signal.SIG_DFL:  # under nohup SIGHUP is ignored
             signal.signal(number, ended)
 

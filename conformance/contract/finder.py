@@ -73,20 +73,22 @@ def find_suite(named: str, here: Path) -> Suite:
     home = os.environ.get("HOME", "")
     for folder in (here, *here.parents):
         file = folder / FILE
-        if str(folder) == home or not _is_own(folder):
+        if str(folder) == home or not is_own(folder):
             break
-        if file.is_file() and _is_own(file):
+        if file.is_file() and is_own(file):
             return read_suite(folder)
         if os.path.lexists(folder / ".git"):
             break
     return bundled_suite()
 
 
-def _is_own(place: Path) -> bool:
+def is_own(place: Path) -> bool:
+    """Whether a place is there and the user's own; where the system has no owners (Windows) every place is."""
     try:
-        return place.stat().st_uid == os.getuid()
+        owner = place.stat().st_uid
     except OSError:
         return False
+    return not hasattr(os, "getuid") or owner == os.getuid()
 
 
 def schema_folder(suite: Suite) -> Path:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import time
 from collections import deque
 from typing import Any
@@ -203,6 +205,12 @@ def test_a_command_that_cannot_be_executed_is_not_found() -> None:
         Process([str(ROOT / "README-that-is-not-there")], DIALECTS["json"], 1)
     with pytest.raises(BackendNotFound, match="cannot be started: Permission denied"):
         Process([str(ROOT / "pyproject.toml")], DIALECTS["json"], 1)
+
+
+def test_a_system_without_process_groups_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(os, "killpg")
+    with pytest.raises(BackendNotFound, match="this system has none: use Linux or macOS"):
+        Process([sys.executable, "-c", ""], DIALECTS["json"], 1)
 
 
 def test_a_process_that_ignores_bye_is_ended_after_its_grace() -> None:

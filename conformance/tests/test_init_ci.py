@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -18,7 +19,7 @@ import yaml
 
 from conformance.cli.ci_files import PROVIDERS
 from conformance.cli.main import status_of
-from conformance.tests.processes import environment
+from conformance.tests.processes import ROOT, environment
 
 Capture = pytest.CaptureFixture[str]
 SCHEMAS = {"github": "github-workflows.json", "gitlab": "gitlab-ci.json"}  # pre-commit publishes none there
@@ -53,6 +54,24 @@ def test_a_file_fits_its_public_schema(made: Path, provider: str) -> None:
     validator = jsonschema.validators.validator_for(schema)(schema)
     assert [error.message for error in validator.iter_errors(body)] == []
     assert list(validator.iter_errors({**body, "jobs": 7, "script": 7}))  # the schema can say no
+
+
+@pytest.mark.parametrize("file", sorted((ROOT / ".github" / "workflows").glob("*.yml")), ids=lambda file: file.stem)
+def test_our_own_workflow_fits_the_schema_and_names_sessions_that_exist(file: Path) -> None:
+    schema = json.loads((files("check_jsonschema") / "builtin_schemas" / "vendor" / SCHEMAS["github"]).read_text())
+    body = {("on" if key is True else key): part for key, part in yaml.safe_load(file.read_text("utf-8")).items()}
+    validator = jsonschema.validators.validator_for(schema)(schema)
+    assert [error.message for error in validator.iter_errors(body)] == []
+    sessions = set(re.findall(r"^def (\w+)\(session: nox.Session\)", (ROOT / "noxfile.py").read_text("utf-8"), re.M))
+    named = {
+        name
+        for job in body["jobs"].values()
+        for step in job["steps"]
+        for name in re.findall(r"nox -s (\w+)", step.get("run", ""))
+    }
+    named |= {name for job in body["jobs"].values() for name in job["strategy"]["matrix"].get("session", ())}
+    assert named
+    assert named - sessions == set()
 
 
 def commands(repository: Path, provider: str) -> tuple[list[str], dict[str, str]]:

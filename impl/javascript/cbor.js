@@ -164,8 +164,7 @@ class Writer {
   otherNaN({ bits }) {
     if (this.canonical) throw new CborError("a NaN of other bits than the one");
     this.simple(0xfb);
-    this.reserve(8);
-    this.length += bits.copy(this.buffer, this.length);
+    this.raw(bits);
   }
 
   text(value) {
@@ -177,6 +176,10 @@ class Writer {
 
   byteString(major, bytes) {
     this.head(major, bytes.length);
+    this.raw(bytes);
+  }
+
+  raw(bytes) {
     this.reserve(bytes.length);
     this.buffer.set(bytes, this.length);
     this.length += bytes.length;
@@ -200,14 +203,8 @@ class Writer {
 
   map(entries) {
     this.head(5, entries.length);
-    if (this.canonical) {
-      this.sortedEntries(entries);
-      return;
-    }
-    for (const [key, value] of entries) {
-      this.item(key);
-      this.item(value);
-    }
+    if (this.canonical) this.sortedEntries(entries);
+    else for (const entry of entries) entry.forEach((item) => this.item(item));
   }
 
   sortedEntries(entries) {
@@ -215,9 +212,7 @@ class Writer {
     encoded.sort(([left], [right]) => Buffer.compare(left, right));
     encoded.forEach(([key, value], position) => {
       if (position > 0 && key.equals(encoded[position - 1][0])) throw new CborError("a repeated map key");
-      this.reserve(key.length);
-      this.buffer.set(key, this.length);
-      this.length += key.length;
+      this.raw(key);
       this.item(value);
     });
   }

@@ -70,6 +70,17 @@ def put_rows(folder: Path, name: str, rows: Sequence[int], num_batches: int | No
     (folder / f"{name}.npz").write_bytes(NpzCodec().encode(BatchFile(metadata, tensors)))
 
 
+def put_hole(folder: Path, name: str, size: int, has_end: bool) -> None:
+    """Put a file that is a hole of this size, with or without a whole file of one row behind it."""
+    put_rows(folder, name, [5])
+    path = folder / f"{name}.npz"
+    whole = path.read_bytes()
+    with path.open("wb") as file:
+        file.truncate(size)
+        file.seek(size)
+        file.write(whole if has_end else b"")
+
+
 def rows_of(batch: Any) -> list[int]:
     return [int(row) for row in batch["row"]]
 

@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from impl.tests import javascript_process
 from impl.tests.checkpoint_calls import PREFIX, container, reading, rewrite, written
 from impl.tests.javascript_process import Backend, Value, wire_form
-from impl.tests.pipeline_queue import ROW, meta_of, names_in, put_rows, queue_of
+from impl.tests.pipeline_queue import ROW, meta_of, names_in, put_hole, put_rows, queue_of
 from impl.tests.test_pipeline_meta import EVERYTHING, HOSTILE, listed
 
 PROVIDER, CONSUMER = "Pipeline.Provider.", "Pipeline.Consumer."
@@ -164,12 +165,66 @@ def test_waiting_holds_up_no_other_call_and_no_end(process: Backend, tmp_path: P
     process.send(process.request(904, CONSUMER + "GetBatch", asked(consumer)))
 
 
-def test_a_large_file_of_nothing_is_moved_away(javascript: Backend, tmp_path: Path) -> None:
-    folder = queue_of(tmp_path, 1, f2_1_1=[7])
-    with (folder / "1-0-1.npz").open("wb") as file:
-        file.truncate(2**35)
-    assert take(javascript, open_consumer(javascript, tmp_path)) == [7]
+def most_memory(backend: Backend) -> int:
+    """Return the most bytes of memory that the process has had; 0 where the system does not tell."""
+    told = Path(f"/proc/{backend.process.pid}/status")
+    status = told.read_text("utf-8") if told.exists() else "VmHWM: 0"
+    (peak,) = (line.split()[1] for line in status.splitlines() if line.startswith("VmHWM:"))
+    return 1024 * int(peak)
+
+
+# The whole file of a terabyte is beyond every limit; the others are not, and one has a whole file behind its hole.
+@pytest.mark.parametrize(("size", "has_end"), [(2**40, False), (2**35, False), (3 * 2**30, False), (3 * 2**30, True)])
+def test_a_hole_is_seen_before_it_is_read(process: Backend, tmp_path: Path, size: int, has_end: bool) -> None:
+    queue_of(tmp_path, 1, f2_1_1=[7])
+    put_hole(tmp_path / "queue/train", "1-0-1", size, has_end)
+    assert take(process, open_consumer(process, tmp_path)) == [7]
+    assert most_memory(process) < 2**28
     assert names_in(tmp_path / "queue/quarantine/train") == ["1-0-1.npz"]
+
+
+def test_a_large_file_that_is_no_archive_is_not_read_whole(process: Backend, tmp_path: Path) -> None:
+    folder = queue_of(tmp_path, 1, f2_1_1=[7])
+    (folder / "1-0-1.pt").write_bytes(b"x" * (2**28 + 1))
+    assert take(process, open_consumer(process, tmp_path)) == [7]
+    assert most_memory(process) < 2**28
+    assert names_in(tmp_path / "queue/quarantine/train") == ["1-0-1.pt"]
+
+
+FLAGS = "const { O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants;"
+NO_FOLDER_OPENS = """
+import fs from "node:fs";
+import { syncBuiltinESMExports } from "node:module";
+const openSync = fs.openSync;
+fs.openSync = (path, ...how) => {
+  if (fs.statSync(path, { throwIfNoEntry: false })?.isDirectory()) throw new Error("EPERM: a folder");
+  return openSync(path, ...how);
+};
+syncBuiltinESMExports();
+"""
+
+
+def test_a_queue_needs_no_flags_of_posix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # The constants of Node cannot be taken away, so a copy of the backend is made that does not ask for them.
+    copy = tmp_path / "copy"
+    shutil.copytree(javascript_process.BACKEND, copy)
+    durable = copy / "checkpoint/durable.js"
+    text = durable.read_text("utf-8")
+    assert text.count(FLAGS) == 1
+    without = "const { O_RDONLY } = constants, [O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK] = [];"
+    durable.write_text(text.replace(FLAGS, without))
+    (copy / "preload.mjs").write_text(NO_FOLDER_OPENS)
+    monkeypatch.setenv("NODE_OPTIONS", f"--import={copy / 'preload.mjs'}")
+    monkeypatch.setattr(javascript_process, "BACKEND", copy)
+    backend = Backend("json")
+    root = tmp_path / "root"
+    root.mkdir()
+    provider = open_provider(backend, root, meta_of(ROW))
+    assert backend.call(PROVIDER + "Produce", asked(provider, now_ms=1))["produced"]
+    consumer = open_consumer(backend, root)
+    assert len(take(backend, consumer) + take(backend, consumer)) == 4
+    assert names_in(root / "queue/train") == []
+    assert backend.finish() == 0
 
 
 def test_folders_of_temporary_names_are_cleared_away(javascript: Backend, tmp_path: Path) -> None:

@@ -6,12 +6,39 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 TAKEN_AWAY = """
-import mmap, os, sys
-for name in ("O_NOFOLLOW", "O_DIRECTORY", "O_CLOEXEC", "O_NONBLOCK", "pread", "pwrite"):
+import mmap, os, signal, subprocess, sys
+for name in (
+    "O_NOFOLLOW", "O_DIRECTORY", "O_CLOEXEC", "O_NONBLOCK", "pread", "pwrite", "fork", "killpg",
+    "setsid", "mkfifo", "statvfs", "fchown", "chown", "posix_fadvise", "sync", "fdatasync",
+):
     delattr(os, name)
 for name in [name for name in dir(mmap) if name.startswith("MADV_")]:
     delattr(mmap, name)
+for name in ("SIGHUP", "SIGKILL", "SIGQUIT"):
+    delattr(signal, name)
+for name in ("fcntl", "termios", "resource", "pwd", "grp", "pty", "tty", "syslog"):
+    sys.modules[name] = None
 """
+EVERY_MODULE = (
+    TAKEN_AWAY
+    + """
+import importlib, pkgutil
+for name in ("getuid", "geteuid", "getgid"):
+    delattr(os, name)
+import conformance, impl, tallystick
+for package in (conformance, impl, tallystick):
+    for found in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
+        if not {"tests", "skeletons"} & set(found.name.split(".")):
+            try:
+                importlib.import_module(found.name)
+            except ModuleNotFoundError as error:
+                if error.name.split(".")[0] not in ("duckdb", "torch", "pyarrow"):
+                    raise
+print(sum(name.split(".")[0] in ("conformance", "impl", "tallystick") for name in sys.modules))
+for name in tallystick.__all__:
+    getattr(tallystick, name)
+"""
+)
 WITHOUT = (
     TAKEN_AWAY
     + """
@@ -45,7 +72,8 @@ print(restored.model.state, restored.stream.next_chunk(2).tokens)
 """
 )
 # The tests of the queue that Windows runs (`nox -s queue`), and those of what lies under a batch file's name.
-QUEUE = ["consumer", "legacy", "meta", "names", "npz", "provider", "seeds", "threads", "waiting", "hostile"]
+QUEUE = ["consumer", "legacy", "meta", "names", "npz", "provider", "sampling", "seeds", "threads", "waiting",
+         "what_became", "hostile"]
 TESTS = (
     TAKEN_AWAY
     + """
@@ -66,6 +94,14 @@ def test_a_system_without_the_flags_of_posix_reads_and_writes(tmp_path: Path) ->
     )
     assert done.stderr == ""
     assert done.stdout.splitlines() == ["2", "[1, 2]", "b'second' [3338]"]
+
+
+def test_every_module_is_imported_where_only_posix_has_what_it_needs() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", EVERY_MODULE], capture_output=True, text=True, cwd=ROOT, timeout=60, check=False
+    )
+    assert done.stderr == ""
+    assert int(done.stdout) > 300
 
 
 def test_the_queue_passes_its_tests_without_the_flags_and_calls_of_posix() -> None:

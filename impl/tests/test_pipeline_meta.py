@@ -96,6 +96,7 @@ HOSTILE = {
     "more after its end": pickle.dumps({}, protocol=2) + b"N.",
     "a text longer than the file": b"\x80\x02X\xff\xff\xff\x7fa.",
     "an empty stack": b"\x80\x02.",
+    "attributes of a dict": b"\x80\x02}}b.",
     "a list inside itself": b"\x80\x02]q\x00h\x00a.",
     "doubling lists": b"\x80\x02]q\x00" + b"".join(b"](h%ch%ceq%c" % (n, n, n + 1) for n in range(40)) + b".",
     "a million levels": b"\x80\x02" + b"]" * 1000 + b"a" * 999 + b".",
@@ -139,6 +140,13 @@ def test_all_that_is_wrong_is_told_at_once() -> None:
         check_meta(meta)
     for part in ("dataset_name", "split_info", "block_size", "target_size", "vocab_size is no size", "batch_size"):
         assert part in str(caught.value)
+
+
+def test_what_is_missing_is_told_once() -> None:
+    with pytest.raises(Refusal) as caught:
+        check_meta({"batch_size": 2})
+    missing = ("dataset_name", "training_type", "batch_schema", "split_info")
+    assert str(caught.value) == "; ".join(f"the metadata has no {key}" for key in missing)
 
 
 def test_a_provider_may_say_tuples(tmp_path: Path) -> None:

@@ -7,7 +7,6 @@ import tracemalloc
 import zipfile
 import zlib
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -17,6 +16,7 @@ from impl.reference.pipeline.metadata import FieldSpec
 from impl.reference.pipeline.queue_folder import BatchFile, Metadata
 from impl.reference.pipeline.refusal import Corrupt, Foreign
 from impl.reference.pipeline.tensors import WIDTHS, NotATensor, concatenate, cut_rows, packed, tensor_of
+from impl.tests.pipeline_archives import archive, npy
 from impl.types import Tensor
 
 CODEC = NpzCodec()
@@ -25,20 +25,6 @@ CODEC = NpzCodec()
 def file_of(dtype: str = "int64", shape: tuple[int, ...] = (2,)) -> BatchFile:
     field = FieldSpec("x", dtype, shape)
     return BatchFile(Metadata(3, 1, 7, "val", 99, (field,)), {"x": packed(dtype, (3, *shape), range(3 * 2))})
-
-
-def archive(members: dict[str, bytes], compression: int = zipfile.ZIP_STORED) -> bytes:
-    target = io.BytesIO()
-    with zipfile.ZipFile(target, "w", compression) as made:
-        for name, data in members.items():
-            made.writestr(name, data)
-    return target.getvalue()
-
-
-def npy(array: Any) -> bytes:
-    target = io.BytesIO()
-    np.save(target, array, allow_pickle=True)
-    return target.getvalue()
 
 
 @pytest.mark.parametrize("dtype", WIDTHS)

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 from impl.reference.pipeline.refusal import Refusal
+from impl.tests.pipeline_archives import archive, npy
 from impl.tests.pipeline_queue import consumer_of, names_in, queue_of, rows_of
 
 SCHEMA = [{"name": "row", "dtype": "int64", "shape": []}]
@@ -27,20 +28,6 @@ METADATA: dict[str, Any] = {
     "produced_at": 0,
     "schema": SCHEMA,
 }
-
-
-def archive(members: dict[str, bytes], compression: int = zipfile.ZIP_STORED) -> bytes:
-    target = io.BytesIO()
-    with zipfile.ZipFile(target, "w", compression) as made:
-        for name, data in members.items():
-            made.writestr(name, data)
-    return target.getvalue()
-
-
-def npy(array: Any) -> bytes:
-    target = io.BytesIO()
-    np.save(target, array, allow_pickle=True)
-    return target.getvalue()
 
 
 ROW = npy(np.array([5], np.int64))
@@ -111,6 +98,12 @@ TABLE: dict[str, tuple[str, bytes, str, str]] = {
     "no batch axis": ("pt", pt(tensor(shape=())), REFUSED, "no batch axis"),
     "big-endian, of torch": ("pt", pt(order=b"big"), REFUSED, "order of bytes"),
     "a parameter": ("pt", pickled(b"\x80\x02ctorch._utils\n_rebuild_parameter\n."), REFUSED, "_rebuild_parameter"),
+    "the state of a model": (
+        "pt",
+        pickled(b"\x80\x02ccollections\nOrderedDict\n)R}" + part("_metadata") + b"}sb."),
+        REFUSED,
+        "no metadata",
+    ),
     "a list, of torch": ("pt", pickled(b"\x80\x02]."), REFUSED, "no map"),
     "a file of an old torch": ("pt", b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19.more", REFUSED, "before version 1.6"),
     "empty": ("npz", b"", MOVED, "it does not end like an archive"),
@@ -166,13 +159,17 @@ def test_what_becomes_of_a_file(tmp_path: Path, caplog: pytest.LogCaptureFixture
             assert not (fate == MOVED and name not in caplog.text)
     left = {HANDED: ["2-1-1.npz"], REFUSED: sorted([name, "2-1-1.npz"]), MOVED: []}
     assert names_in(folder) == left[fate]
-    assert names_in(tmp_path / "queue/quarantine/train") == ([name] if fate == MOVED else [])
+    quarantine = tmp_path / "queue/quarantine/train"
+    assert names_in(quarantine) == ([name] if fate == MOVED else [])
+    if fate == MOVED:
+        assert (quarantine / name).read_bytes() == content
+    assert consumer.stats()["splits"]["train"]["files_quarantined"] == (fate == MOVED)
 
 
 def test_the_table_has_every_fate() -> None:
     fates = [fate for _, _, fate, _ in TABLE.values()]
     assert len(fates) >= 48
-    assert {fate: fates.count(fate) for fate in (HANDED, REFUSED, MOVED)} == {HANDED: 11, REFUSED: 17, MOVED: 24}
+    assert {fate: fates.count(fate) for fate in (HANDED, REFUSED, MOVED)} == {HANDED: 11, REFUSED: 18, MOVED: 24}
 
 
 def test_a_good_file_is_handed_out_by_rows(tmp_path: Path) -> None:

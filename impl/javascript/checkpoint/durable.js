@@ -26,6 +26,12 @@ import { fieldOf, isNamedMap, isSame } from "./subject.js";
 
 const { O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants;
 const WRITE_BYTES = 1 << 24;
+const LARGE = 2 ** 28;
+// The unit of `blocks`, whatever the file system's own is.
+const BLOCK = 512;
+const PAGE = 4096;
+const SAMPLES = 64;
+const HOLE = Buffer.alloc(PAGE);
 
 /** The kind of what stands at a path, without following a link: file, directory, other; undefined for nothing. */
 export function kindAt(path) {
@@ -46,8 +52,9 @@ export function isFolder(path) {
   }
 }
 
-/** Makes the entries of a directory durable. */
+/** Makes the entries of a directory durable; where none can be opened (Windows), there is nothing to do by hand. */
 export function syncDirectory(path) {
+  if (O_DIRECTORY === undefined) return;
   const descriptor = openSync(path, O_RDONLY | O_DIRECTORY);
   try {
     fsyncSync(descriptor);
@@ -128,16 +135,40 @@ export function removeTree(path) {
   }
 }
 
-/** The content of a regular file of at most `limit` bytes; undefined for a larger one and for anything else. */
-export function readRegularFile(path, limit) {
+/**
+ * The content of a regular file of at most `limit` bytes; undefined for a larger one and for anything else.
+ *
+ * Where `isEnd` is given, a large file is undefined as well if it is for the most part a hole, or if `isEnd` answers
+ * false to its last bytes: a hole costs nothing to write, and takes as long to read as anything else.
+ */
+export function readRegularFile(path, limit, isEnd) {
   if (kindAt(path) !== "file") return undefined;
   const descriptor = openSync(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
   try {
     const status = fstatSync(descriptor);
-    return status.isFile() && status.size <= limit ? readAll(descriptor, status.size) : undefined;
+    if (!status.isFile() || status.size > limit) return undefined;
+    if (isEnd !== undefined && status.size > LARGE) {
+      if (isMostlyHole(descriptor, status)) return undefined;
+      if (!isEnd(readAt(descriptor, status.size - PAGE, PAGE))) return undefined;
+    }
+    return readAll(descriptor, status.size);
   } finally {
     closeSync(descriptor);
   }
+}
+
+/** Whether most of a file has no place on the disk; where a system counts no blocks, nothing is known of that. */
+function isMostlyHole(descriptor, { size, blocks }) {
+  if (!Number.isFinite(blocks) || 2 * blocks * BLOCK >= size) return false;
+  // A file system that packs has few blocks as well, but what it packs is not zeros.
+  const step = Math.floor(size / SAMPLES);
+  const pages = Array.from({ length: SAMPLES }, (_, at) => readAt(descriptor, at * step, PAGE));
+  return 4 * pages.filter((page) => page.equals(HOLE)).length >= SAMPLES;
+}
+
+function readAt(descriptor, start, size) {
+  const part = Buffer.alloc(size);
+  return part.subarray(0, readSync(descriptor, part, 0, size, start));
 }
 
 function readAll(descriptor, size) {

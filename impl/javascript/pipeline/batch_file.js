@@ -131,10 +131,16 @@ function must(isTrue, what) {
   if (!isTrue) throw new Damaged(what);
 }
 
+/** Whether the last bytes of a file are those of an archive. */
+export function isArchiveEnd(tail) {
+  const at = tail.length - END_BYTES;
+  return at >= 0 && tail.readUInt32LE(at) === END;
+}
+
 /** Where the directory stands and how many entries it has; behind it stands its end, which ends the file. */
 function directoryOf(archive) {
   const at = archive.length - END_BYTES;
-  must(at >= 0 && archive.readUInt32LE(at) === END, "no end of an archive");
+  must(isArchiveEnd(archive), "no end of an archive");
   const [disk, first, here, count] = [4, 6, 8, 10].map((field) => archive.readUInt16LE(at + field));
   const start = archive.readUInt32LE(at + 16);
   must(disk === 0 && first === 0 && here === count && archive.readUInt16LE(at + 20) === 0, "not one archive");

@@ -170,6 +170,12 @@ function call(reading, [called, given]) {
   reading.push(called.make(given));
 }
 
+/** Passes over the attributes that torch gives the dict of a model's state, which are no items of it. */
+function attributes(reading) {
+  const isState = reading.pop() instanceof Dict && reading.known !== NOTHING_KNOWN;
+  if (!isState || !(reading.top() instanceof Dict)) throw new Damaged("attributes of what has none");
+}
+
 const OPCODES = {
   "\x80": (reading) => {
     if (reading.offset !== 1 || reading.byte() > LAST_PROTOCOL) throw new Damaged("not of protocol 0 to 5");
@@ -219,6 +225,7 @@ const OPCODES = {
   "\x93": (reading) => name(reading, reading.last(2)),
   Q: (reading) => reading.push(reading.known.outside(reading.pop())),
   R: (reading) => call(reading, reading.last(2)),
+  b: attributes,
 };
 
 /** The value that a pickle holds, which may hold what `known` stands for; raises Damaged for anything else. */

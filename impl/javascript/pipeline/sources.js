@@ -3,7 +3,7 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { kindAt, readRegularFile } from "../checkpoint/durable.js";
 import { compareBytewise } from "../digest.js";
-import { readBatchFile } from "./batch_file.js";
+import { isArchiveEnd, readBatchFile } from "./batch_file.js";
 import { QueueFolder, codecOf, isLegacyName } from "./names.js";
 import { Damaged, Foreign, Refusal } from "./types.js";
 
@@ -36,7 +36,7 @@ const UNREADABLE = ["EACCES", "EPERM", "EIO", "ELOOP"];
 
 function contentAt(path) {
   try {
-    return readRegularFile(path, MOST_BYTES);
+    return readRegularFile(path, MOST_BYTES, isArchiveEnd);
   } catch (error) {
     // A file that memory has no room for is not to stop the others.
     if (error instanceof RangeError || error.code === "ENOENT" || UNREADABLE.includes(error.code)) return undefined;

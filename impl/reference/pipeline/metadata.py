@@ -197,7 +197,7 @@ def _problems(meta: Mapping[str, Any]) -> Iterator[str]:
     dataset_name = meta.get("dataset_name", NAME)
     if not isinstance(dataset_name, str) or not dataset_name:
         yield "dataset_name is no text"
-    training_type = meta.get("training_type")
+    training_type = meta.get("training_type", "CLASSIFICATION")
     if not isinstance(training_type, str) or training_type not in APPLICABLE:
         yield f"training_type {shown(training_type)} is none of {', '.join(APPLICABLE)}"
         training_type = "CLASSIFICATION"

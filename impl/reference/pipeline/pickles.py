@@ -191,6 +191,12 @@ class _Reading:
             raise NotPlain("it calls what cannot be called")
         self.push(called.make(*arguments))
 
+    def attributes(self) -> None:
+        # torch gives the dict of a model's state attributes, which are no items of it: they are passed over.
+        state = self.pop()
+        if self.known is no_name or type(self.top()) is not dict or type(state) is not dict:
+            raise NotPlain("it gives attributes to what has none")
+
 
 def _unescaped(found: re.Match[str]) -> str:
     if found[3] is not None:
@@ -247,5 +253,6 @@ _STEPS: Final[Mapping[bytes, Callable[[_Reading], object]]] = MappingProxyType(
         b"\x93": _Reading.named_on_stack,
         b"Q": lambda r: r.push(r.outside(r.pop())),
         b"R": _Reading.call,
+        b"b": _Reading.attributes,
     }
 )

@@ -5,6 +5,9 @@ import io
 import os
 import pickle
 import re
+import subprocess
+import sys
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -23,6 +26,7 @@ from impl.reference.pipeline.refusal import Corrupt, Foreign, Refusal
 from impl.reference.pipeline.tensors import WIDTHS, packed
 from impl.tests.javascript_process import Backend, Value
 from impl.tests.pipeline_queue import ROW, XY, meta_of, names_in, provider_of
+from impl.tests.pipeline_sweep import CHECKOUT, ENVIRONMENT
 
 CODEC = PtCodec()
 
@@ -115,6 +119,7 @@ FOREIGN: dict[str, bytes] = {
     "torch._utils._rebuild_meta_tensor": saved(
         {"metadata": metadata(), "tensors": {"row": torch.zeros(2, dtype=torch.int64, device="meta")}}
     ),
+    "no metadata": saved(torch.nn.Linear(1, 2).state_dict()),
     "row has no batch axis": saved({"metadata": metadata(), "tensors": {"row": torch.tensor(1)}}),
 }
 
@@ -178,6 +183,48 @@ def test_a_folder_that_python_and_torch_wrote_is_consumed(tmp_path: Path) -> Non
     consumer = DatasetConsumer(tmp_path)
     assert [consumer.get_batch("train", timeout=0)["row"].tolist() for _ in range(2)] == [[7], [8]]
     assert consumer.stats()["warnings"] == ["KEY_IGNORED"]
+
+
+def example(name: str, *arguments: object) -> list[str]:
+    """Run an example as a user does, and return its lines."""
+    command = [sys.executable, str(CHECKOUT / "examples/pipeline" / f"{name}.py"), *map(str, arguments)]
+    return subprocess.run(
+        command, capture_output=True, text=True, timeout=120, check=True, env=ENVIRONMENT
+    ).stdout.splitlines()
+
+
+@pytest.mark.parametrize("protocol", [0, 4])
+def test_a_folder_of_torch_and_pickle_alone_is_consumed(tmp_path: Path, protocol: int) -> None:
+    example("torch_only", "write", tmp_path, "--protocol", protocol)
+    *batches, _ = example("show_batches", tmp_path, "--batches", 2)
+    # x is 9 * row + 0..7, y one more: eight rows, four in a batch.
+    sums = [sum(2 * (9 * row + k) + 1 for row in rows for k in range(8)) for rows in (range(4), range(4, 8))]
+    fields = "x int64[4, 8], y int64[4, 8]"
+    assert batches == [f"batch {number}: {fields}, sum {total}" for number, total in enumerate(sums, 1)]
+    assert names_in(tmp_path / "queue/train") == []
+
+
+@pytest.mark.parametrize("writer", ["reference", "javascript"])
+def test_a_folder_of_ours_is_read_by_torch_and_pickle_alone(
+    javascript: Backend, tmp_path: Path, writer: str
+) -> None:
+    if writer == "reference":
+        provider = provider_of(tmp_path, codec="pt")
+        provider.open()
+        provider.turn("train", 5)
+    else:
+        filled = {"batch_size": 2, "batches_per_file": 2, "sampler": "counting"}
+        config = {**filled, "meta": Value(meta_of(XY)), "codec": "pt"}
+        opened = javascript.call("Pipeline.Provider.Open", {"root": str(tmp_path), "config": config})
+        javascript.call("Pipeline.Provider.Produce", {"handle": opened["handle"], "split": "train", "now_ms": 5})
+    # The counting sampler: (file_seed + crc32(field) + k) mod 127, k over the whole file; this is its first file.
+    file_seed = (1337 * 1000003 ^ zlib.crc32(b"train")) % 2**64
+    sizes = {b"x": 12, b"y": 4}
+    total = sum((file_seed + zlib.crc32(name) + k) % 127 for name, size in sizes.items() for k in range(size))
+    assert example("torch_only", "read", tmp_path) == [
+        "meta.pkl: rows, batches of 2",
+        f"train: 2 batches, {{'x': 'torch.uint16 [4, 3]', 'y': 'torch.int64 [4]'}}, sum {total}",
+    ]
 
 
 def test_a_cut_file_is_corrupt() -> None:
