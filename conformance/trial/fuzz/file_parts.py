@@ -1,4 +1,4 @@
-"""Files of a declared format that lack one part: every key is left out, and every leaf emptied, one at a time.
+"""Files of a declared format that lack one part: every key is left out, null, and empty, one at a time.
 
 Who asks for truth where presence counts, or takes a default for what is not there, is right about every whole file.
 """
@@ -91,7 +91,8 @@ def parts_of(formed: Formed) -> Iterator[tuple[str, str]]:
     declared = {_key(edit) for edit in formed.form.edits}
     for name, item in formed.items.items():
         for at, value in _inside(name, item):
-            edits = [f"{at} {kind}" for kind in ("absent", *(("empty",) if _is_full(value) else ()))]
+            kinds = ("absent", *(("null",) if value is not None else ()), *(("empty",) if _is_full(value) else ()))
+            edits = [f"{at} {kind}" for kind in kinds]
             yield from ((key, edit) for edit in edits if (key := _key(edit)) not in declared)
 
 

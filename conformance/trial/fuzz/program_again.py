@@ -17,7 +17,7 @@ from conformance.trial.fuzz.program import STRANGER, Program, Turn, method_of
 from conformance.trial.fuzz.program_draw import Seed, Urn, is_judged, move_of, opened, reading, within
 from conformance.vectors.degenerate import degenerates
 from conformance.vectors.place import ABSENT, Place, distinct_places, put
-from conformance.vectors.state_tracking import SUCCEEDS, UNSURE
+from conformance.vectors.state_tracking import OUTSIDE, SUCCEEDS, UNSURE
 
 _MOST_TURNS: Final = 20  # of a program in which operations follow each other, beside those that read
 _MOST_HANDLES: Final = 6  # of different kinds, each the start of one such program
@@ -161,6 +161,8 @@ def _round(urn: Urn, seeds: Mapping[str, Sequence[Seed]], state: State) -> Itera
         yield can[asked]
         yield from look
         before, state = asked, _after(urn, can[asked], state)
+        if urn.model.reach(move_of(can[asked]), state).side not in (SUCCEEDS, UNSURE, OUTSIDE):
+            yield can[asked]  # what may be done once is refused the second time
 
 
 def _lasting(urn: Urn, seeds: Mapping[str, Sequence[Seed]], state: State) -> Iterator[str]:
