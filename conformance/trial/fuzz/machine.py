@@ -16,7 +16,14 @@ from conformance.contract.model import Contract
 from conformance.trial.check import Result, Verdict, loss_sentence, outcome_name
 from conformance.trial.client import Asker
 from conformance.trial.fuzz.judgement import LEAST_SUCCEEDED, LOST, SPEECHLESS, fuzz_check, judged
-from conformance.trial.fuzz.program import Program, simpler_program, steps_of, to_the_end, trace_lines
+from conformance.trial.fuzz.program import (
+    Program,
+    behind_another,
+    simpler_program,
+    steps_of,
+    to_the_end,
+    trace_lines,
+)
 from conformance.trial.fuzz.program_again import emptied, ended, nothing_asked, rounds
 from conformance.trial.fuzz.program_draw import Urn, degenerate, opening, programs, urn_of, within
 from conformance.trial.fuzz.shrink import in_steps, smallest
@@ -145,12 +152,9 @@ class MachineSearch:
     def smallest(self, found: Result, program: Program) -> Result:
         """What was found, made small; a lost backend costs too much to be lost again and again."""
         kind = _kind(found)
-        if self.alone:
-            # A process for each of many programs costs too much.
-            shorter = to_the_end(program, int(found.step.rpartition("-")[2]) - 1, self.codebook) if kind else program
-            again = self.judge(shorter)
-            found, program = (again, shorter) if again is not None and _kind(again) == kind else (found, program)
-        elif kind:
+        if kind and self.alone:
+            found, program = self.among_others(found, program)
+        if kind and not self.alone:
 
             def is_wrong(other: Program) -> bool:
                 bounded = bool(other) and all(within(self.urn, turn) for turn in other)
@@ -159,6 +163,17 @@ class MachineSearch:
             program = smallest(program, in_steps(partial(simpler_program, self.urn.inputs)), is_wrong, _MOST)
             found = self.judge(program) or found
         return self.told(found, program)
+
+    def among_others(self, found: Result, program: Program) -> tuple[Result, Program]:
+        """What a program that is alone shows, in few calls; it stays alone only where it shows nothing among others.
+
+        Who is alone begins a process each time, and to make it any smaller costs too much.
+        """
+        shorter = to_the_end(program, int(found.step.rpartition("-")[2]) - 1, self.codebook)
+        for self.alone, asked in ((False, behind_another(shorter)), (True, shorter)):
+            if (again := self.judge(asked)) is not None and _kind(again) == _kind(found):
+                return again, asked
+        return found, program
 
     def told(self, result: Result, program: Program) -> Result:
         """A result with the trace that shows it, worded as a contract words one."""

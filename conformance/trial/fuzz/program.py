@@ -130,6 +130,12 @@ def to_the_end(program: Program, last: int, codebook: Codebook) -> Program:
     return without(program, {*range(len(program))} - ends - {last, handle})
 
 
+def behind_another(program: Program) -> Program:
+    """The program behind its first turn, made once more: another handle is open all the time."""
+    moved = (one if one.handle in (None, STRANGER) else replace(one, handle=one.handle + 1) for one in program)
+    return (program[0], *moved)
+
+
 def trace_lines(steps: Sequence[AnyStep], codebook: Codebook, contract: Contract) -> tuple[str, ...]:
     """The lines that a `trace:` of the machine's contract would hold."""
     return tuple(_line(step, codebook, contract) for step in steps)

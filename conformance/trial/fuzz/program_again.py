@@ -17,7 +17,7 @@ from conformance.trial.fuzz.program import STRANGER, Program, Turn, method_of
 from conformance.trial.fuzz.program_draw import Seed, Urn, is_judged, move_of, opened, reading, within
 from conformance.vectors.degenerate import degenerates
 from conformance.vectors.place import ABSENT, Place, distinct_places, put
-from conformance.vectors.state_tracking import OUTSIDE, SUCCEEDS, UNSURE
+from conformance.vectors.state_tracking import SUCCEEDS, UNSURE
 
 _MOST_TURNS: Final = 20  # of a program in which operations follow each other, beside those that read
 _MOST_HANDLES: Final = 6  # of different kinds, each the start of one such program
@@ -33,11 +33,13 @@ def ended(urn: Urn) -> Iterator[Program]:
     Who forgets a handle only while another is open is right about every trace among others.
     """
     turns: list[Turn] = []
+    taking = [name for name in urn.seeds if method_of(urn.codebook, name).takes]
+    taking.sort(key=lambda name: not urn.model.reads(name))  # a trace that ends with a look is the plainest
     for given, _ in _of_each_kind(urn):
         for closer in (name for name in urn.seeds if urn.model.closes(name)):
             opened_by = len(turns)
             turns.append(given)
-            for name in (closer, *(name for name in urn.seeds if method_of(urn.codebook, name).takes)):
+            for name in (closer, *taking):
                 seed = urn.good[name][0]
                 turns.append(Turn(name, seed.native, seed.roots, opened_by))
     if turns:
@@ -161,8 +163,6 @@ def _round(urn: Urn, seeds: Mapping[str, Sequence[Seed]], state: State) -> Itera
         yield can[asked]
         yield from look
         before, state = asked, _after(urn, can[asked], state)
-        if urn.model.reach(move_of(can[asked]), state).side not in (SUCCEEDS, UNSURE, OUTSIDE):
-            yield can[asked]  # what may be done once is refused the second time
 
 
 def _lasting(urn: Urn, seeds: Mapping[str, Sequence[Seed]], state: State) -> Iterator[str]:
