@@ -144,15 +144,19 @@ def places_asked(contract: Contract, steps: Sequence[AnyStep], seen: Snapshots) 
 
 
 def ranked(contract: Contract, bases: Sequence[Base]) -> list[Base]:
-    """The bases of which every call succeeds first, of these the ones with the most operations; those with values that
-    are too long to be written out are left out, as they cost too much."""
+    """The bases of which every call succeeds first, of these the ones with the most operations; large ones left out."""
 
     def rank(base: Base) -> tuple[int, int]:
         own = [step for step in base[0].calls if contract.owns(step.operator)]
         failing = any(isinstance(step.expected, ExpectedFailure) for step in own)
         return failing, -len({step.operator for step in own})
 
-    return sorted((base for base in bases if not any(holds_recipe(step.inputs) for step in base[0].calls)), key=rank)
+    return sorted((base for base in bases if not is_large(base[0])), key=rank)
+
+
+def is_large(case: Case) -> bool:
+    """Whether a call has a value that is too long to be written out: to ask it again and again costs too much."""
+    return any(holds_recipe(step.inputs) for step in case.calls)
 
 
 def left_open(contract: Contract, before: Sequence[AnyStep]) -> bool:
