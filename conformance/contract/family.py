@@ -223,7 +223,7 @@ class FormedFile:
     """
 
     path: str
-    form: str  # cbor; crc32c: a length, one CBOR item and a checksum; npz: an archive of metadata and arrays; pickle2
+    form: str  # cbor; crc32c: a length, one CBOR item and a checksum; npz: metadata and arrays; pt; pickle2
 
 
 @dataclass(frozen=True, slots=True)

@@ -134,7 +134,7 @@ def call(method, params):
         return {"handle": handle}
     counter = held(method, params)
     if method == "Close":
-        if "clings" not in sins:
+        if "clings" not in sins and ("lingers" not in sins or len(counters) > 2):
             del counters[params["handle"]]
         return {}
     if method == "Increment":

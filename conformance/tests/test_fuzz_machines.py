@@ -93,6 +93,19 @@ def test_a_wrong_counter_is_shown_by_the_shortest_trace(sin: str) -> None:
     assert result.message == FOUND
 
 
+def test_a_handle_that_lingers_where_it_is_the_only_one_is_shown_in_a_new_process() -> None:
+    result, _ = fuzzed("lingers")
+    trace = result.details["trace"]
+    assert (result.verdict, trace[0]) == (Verdict.FAIL, "- {restart: true}")
+    assert [line.split(",")[0] for line in trace[1:]] == [
+        "- {step: open-1",
+        "- {step: close-2",
+        f"- {{step: {result.step}",
+    ]
+    assert result.difference is not None
+    assert result.difference.expected == "failure CONTRACT_VIOLATION"
+
+
 def test_two_handles_that_share_their_state_are_shown_by_four_calls() -> None:
     result, _ = fuzzed("shares")
     trace = result.details["trace"]

@@ -138,7 +138,7 @@ def damage(root: Path, path: str, form: FileFormat, edit: str) -> None:
     reseal(files, at)
     try:
         files.write(at)
-    except (LookupError, TypeError, ValueError) as error:
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
         raise StepRefused(f"{path!r}: {edit} leaves no file that can be written: {error}") from None
 
 

@@ -12,12 +12,19 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
+
+from conformance.codec import selfdescribing
 from conformance.codec.cbor import Float, IllFormed, Incomplete, decode, encode_canonical
+from conformance.codec.form import form_of
 from conformance.contract.canonical import encode_item, head
 from conformance.contract.family import FileFormat
+from conformance.contract.types import Tensor
 from conformance.vectors.filecodec import encode_file, pickled, unpickled
 from conformance.vectors.temp_roots import StepRefused, place, regular, write_file
+from conformance.vectors.torchfile import entries_of, saved
 
+_TENSOR: Final = form_of(Tensor())
 _METADATA: Final = "metadata.json"
 _NPY: Final = ".npy"
 _MAGIC: Final = b"\x93NUMPY\x01\x00"
@@ -204,6 +211,11 @@ def decoded(form: str, data: bytes, path: str) -> Any:
     """The item in the bytes of a file; raises StepRefused."""
     if form == "npz":
         return archive_item(data, path)
+    if form == "pt":
+        try:
+            return {entry["name"]: _entry_item(entry) for entry in entries_of(data)}
+        except Exception as error:  # an archive with a pickle in it fails in both their ways
+            raise StepRefused(f"{path!r} is no file of torch.save: {type(error).__name__}") from None
     if form == "pickle2":
         try:
             return unpickled(data)
@@ -223,12 +235,32 @@ def encoded(form: str, item: Any) -> bytes:
     """The bytes of a file with an item: maps sorted unless they are Unsorted."""
     if form == "npz":
         return archive_bytes(item)
+    if form == "pt":
+        return saved([_entry(name, part) for name, part in item.items()])
     if form == "pickle2":
         return pickled(_ordered(item))
     content = _in_order(item)
     if form == "cbor":
         return content
     return len(content).to_bytes(4, "little") + content + crc32c(content).to_bytes(4, "little")
+
+
+def _entry_item(entry: Mapping[str, Any]) -> Any:
+    """What an entry of a file of torch.save holds: a value, an array, or a map of arrays."""
+    if "tensor" in entry:
+        return _TENSOR.to_native(entry["tensor"])
+    if "tensors" in entry:
+        return {one["name"]: _TENSOR.to_native(one["tensor"]) for one in entry["tensors"]}
+    return selfdescribing.to_native(entry["value"])
+
+
+def _entry(name: str, part: Any) -> dict[str, Any]:
+    if isinstance(part, np.ndarray):
+        return {"name": name, "tensor": _TENSOR.from_native(part)}
+    if isinstance(part, dict) and part and all(isinstance(one, np.ndarray) for one in part.values()):
+        named = [{"name": key, "tensor": _TENSOR.from_native(one)} for key, one in part.items()]
+        return {"name": name, "tensors": named}
+    return {"name": name, "value": selfdescribing.from_native(part)}
 
 
 def crc32c(data: bytes) -> int:

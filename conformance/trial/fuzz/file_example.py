@@ -5,28 +5,55 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from pathlib import Path
+from typing import Any, Final
 
+from conformance.backend.outcome import ObservedResult
+from conformance.contract.family import FileFormat
 from conformance.contract.model import Contract
-from conformance.trial.fuzz.file_edits import Edit, Sizes
+from conformance.trial.check import shown
+from conformance.trial.fuzz.file_edits import Edit, Sizes, places_of
 from conformance.trial.fuzz.shrink import Choices, fixed, some_of
 from conformance.trial.generator import valid
-from conformance.vectors.case import CallStep, Case, FileStep
-from conformance.vectors.exchange import AnyStep, Stage
+from conformance.vectors.case import CallStep, Case, ExpectedFailure, FileStep
+from conformance.vectors.compact import holds_recipe
+from conformance.vectors.exchange import AnyStep, Stage, Transcript
+from conformance.vectors.formed import FormedFiles
 from conformance.vectors.leaf import anywhere
+from conformance.vectors.temp_roots import StepRefused
+
+SMALL: Final = 4_096  # bytes of a file whose content is noted
+
+
+@dataclass(frozen=True, slots=True)
+class Formed:
+    """Files of a declared format as a walk found them: where, their paths below the root, and their items."""
+
+    form: FileFormat
+    place: str
+    paths: tuple[str, ...]
+    items: Mapping[str, Any] = field(repr=False)
 
 
 @dataclass(slots=True)
 class Snapshots:
-    """The regular files of every root before each call of a walk, and all paths behind it, by the call's step."""
+    """The regular files of every root before each call of a walk, and all paths behind it, by the call's step.
+
+    Of small files it has the content and, where they have one of the `formats`, the items, as they were before the
+    first call that found them; both by root.
+    """
 
     before_calls: dict[str, Mapping[str, Sizes]] = field(default_factory=dict)
     after_calls: dict[str, Mapping[str, frozenset[str]]] = field(default_factory=dict)
     succeeded: set[str] = field(default_factory=set)  # steps
+    answers: dict[str, str] = field(default_factory=dict)  # by step, in words
+    formats: Mapping[str, FileFormat] = field(default_factory=dict)
+    contents: dict[str, dict[str, bytes]] = field(default_factory=dict)
+    formed: dict[str, dict[tuple[str, str], Formed]] = field(default_factory=dict)
 
     def before(self, stage: Stage, step: CallStep) -> None:
         """Note what is there before a call."""
-        self.before_calls[step.name] = {
+        found = self.before_calls[step.name] = {
             name: {
                 path.relative_to(root).as_posix(): path.stat().st_size
                 for path in sorted(root.rglob("*"))
@@ -35,6 +62,28 @@ class Snapshots:
             for name in stage.roots.names
             for root in (stage.roots.path(name),)
         }
+        for name, files in found.items():
+            self._read(name, stage.roots.path(name), files)
+
+    def _read(self, name: str, root: Path, files: Sizes) -> None:
+        """Note the small files that were not there before an earlier call."""
+        known = self.contents.setdefault(name, {})
+        fresh = [path for path, size in files.items() if size <= SMALL and path not in known]
+        known |= {path: (root / path).read_bytes() for path in fresh}
+        formed = self.formed.setdefault(name, {})
+        for form in self.formats.values() if fresh else ():
+            for place in places_of(form, {path: files[path] for path in fresh}):
+                try:
+                    found = FormedFiles(form, root, place)
+                except StepRefused:
+                    continue  # damaged, or of another form: there is nothing in it
+                paths = tuple(found.paths.values())
+                formed.setdefault((form.name, place), Formed(form, place, paths, found.items))
+
+    def note(self, walked: Transcript) -> None:
+        """Note what the calls of the walk were answered."""
+        self.answers |= {one.step: repr(shown(one.observed)) for one in walked.exchanges}
+        self.succeeded |= {one.step for one in walked.exchanges if isinstance(one.observed, ObservedResult)}
 
     def after(self, stage: Stage, step: CallStep) -> None:
         """Note what is there behind a call."""
@@ -92,6 +141,22 @@ def places_asked(contract: Contract, steps: Sequence[AnyStep], seen: Snapshots) 
         for root, files in sorted(seen.before_calls.get(step.name, {}).items())
         if files
     ]
+
+
+def ranked(contract: Contract, bases: Sequence[Base]) -> list[Base]:
+    """The bases of which every call succeeds first, of these the ones with the most operations; large ones left out."""
+
+    def rank(base: Base) -> tuple[int, int]:
+        own = [step for step in base[0].calls if contract.owns(step.operator)]
+        failing = any(isinstance(step.expected, ExpectedFailure) for step in own)
+        return failing, -len({step.operator for step in own})
+
+    return sorted((base for base in bases if not is_large(base[0])), key=rank)
+
+
+def is_large(case: Case) -> bool:
+    """Whether a call has a value that is too long to be written out: to ask it again and again costs too much."""
+    return any(holds_recipe(step.inputs) for step in case.calls)
 
 
 def left_open(contract: Contract, before: Sequence[AnyStep]) -> bool:

@@ -10,7 +10,7 @@ from conformance.codec.codebook import Codebook
 from conformance.contract.model import Contract
 from conformance.trial.bystanders import with_looks
 from conformance.trial.fuzz.file_edits import reshapes
-from conformance.trial.fuzz.file_example import Base, Example, in_use, left_open, places_asked
+from conformance.trial.fuzz.file_example import Base, Example, in_use, is_large, left_open, places_asked
 from conformance.trial.fuzz.leftovers import leftovers, losses
 from conformance.trial.fuzz.told_limits import at_limits
 from conformance.vectors.case import CallStep, ExpectedFailure, TreeStep
@@ -21,7 +21,7 @@ _MOST_RESHAPED: Final = 4  # cases whose arrays get other axes
 
 def _with_leftovers(contract: Contract, codebook: Codebook, bases: Sequence[Base]) -> Iterator[Example]:
     """Every case with temporary files planted before each of its calls; the first of each kind of tree with a loss,
-    too."""
+    too, but for those that cost much."""
     kinds: set[tuple[str, ...]] = set()
     for case, seen in bases:
         steps = with_looks(case.steps, contract.fuzz_decode)
@@ -33,7 +33,7 @@ def _with_leftovers(contract: Contract, codebook: Codebook, bases: Sequence[Base
                 continue
             yield Example(steps[:k], planted, steps[k:], case.id)
             kind = (step.operator, *sorted(files))
-            unfit = isinstance(step.expected, ExpectedFailure) or left_open(contract, steps[:k])
+            unfit = isinstance(step.expected, ExpectedFailure) or left_open(contract, steps[:k]) or is_large(case)
             if kind not in kinds and len(kinds) < _MOST_KINDS and not unfit:
                 kinds.add(kind)
                 for lost in losses(root, files):

@@ -21,9 +21,14 @@ from conformance.trial.check import Check, Kind, Result, Verdict, faults_apart, 
 from conformance.trial.client import Asker
 from conformance.trial.crowd import is_matched, near_misses
 from conformance.trial.fuzz.competing import competing
+from conformance.trial.fuzz.elsewhere import left_elsewhere
 from conformance.trial.fuzz.file_edits import drawn_edit, exposed, file_step
+from conformance.trial.fuzz.file_ends import lengthened
 from conformance.trial.fuzz.file_example import Example, Snapshots, in_use, left_open, names, places_asked
 from conformance.trial.fuzz.file_listings import LISTINGS
+from conformance.trial.fuzz.file_pairs import told_together
+from conformance.trial.fuzz.file_parts import lacking
+from conformance.trial.fuzz.file_reading import Reading
 from conformance.trial.fuzz.judgement import LOST, judged
 from conformance.trial.fuzz.outside import WayOut, renamed, ways_out
 from conformance.trial.fuzz.shrink import Choices, remade, smallest
@@ -70,18 +75,25 @@ def fuzz_files(
     reference that is not `trusted` is enough.
     """
     search = FileSearch(contract, backend, reference, codebook, trusted, files_check(contract))
-    bases = [(case, Snapshots()) for case in _bases(cases)]
+    bases = [(case, Snapshots(formats=codebook.formats)) for case in _bases(cases)]
     for case, seen in bases:
-        right = reference.walk(case.steps, seen)
-        if isinstance(right, Transcript):
-            seen.succeeded |= {one.step for one in right.exchanges if isinstance(one.observed, ObservedResult)}
+        if isinstance(right := reference.walk(case.steps, seen), Transcript):
+            seen.note(right)
     generator = generator_of(contract, codebook.suite) if contract.purity == "io" and contract.machine is None else None
     if generator is not None and generator.listed is not None:
         for made in generator.listed():
             if search.found is None:
                 search.hold(_of_files(contract, codebook, generator, made))
-    listings = (listing(contract, codebook, bases) for listing in LISTINGS)
-    for listed in chain(*listings, competing(contract, codebook, bases, cases)):
+    reading = Reading(reference)
+    listings = (
+        *(listing(contract, codebook, bases) for listing in LISTINGS),
+        competing(contract, codebook, bases, cases),
+        left_elsewhere(contract, codebook, bases, cases),
+        lacking(contract, bases, reading),
+        lengthened(contract, bases, reading),
+        told_together(contract, codebook, bases, reading),
+    )
+    for listed in chain(*listings):
         if search.found is None:
             search.hold(listed)
     for way in _ways_out(contract, bases):

@@ -54,9 +54,14 @@ def _owned(patterns: Mapping[str, str], files: Sizes) -> Iterator[str]:
     folders = _folders(files)
     for path in (*files, *folders):
         yield from (other for other in near_misses(path) if is_matched(other, patterns))
+    for folder in ("", *sorted(folders)):
+        yield from made_in(patterns, folder)
+
+
+def made_in(patterns: Mapping[str, str], folder: str) -> Iterator[str]:
+    """The name in a folder that each pattern which fits there gives."""
     for pattern in patterns:
         above, _, name = pattern.rpartition("/")
         made = _CLASS.sub(lambda one: one[1], written_out(name)).replace("*", "left").replace("?", "x")
-        for folder in sorted(folders) if above else [""]:
-            if fnmatchcase(folder, written_out(above)):
-                yield f"{folder}/{made}" if folder else made
+        if bool(above) == bool(folder) and fnmatchcase(folder, written_out(above)):
+            yield f"{folder}/{made}" if folder else made

@@ -16,11 +16,18 @@ from conformance.contract.model import Contract
 from conformance.trial.check import Result, Verdict, loss_sentence, outcome_name
 from conformance.trial.client import Asker
 from conformance.trial.fuzz.judgement import LEAST_SUCCEEDED, LOST, SPEECHLESS, fuzz_check, judged
-from conformance.trial.fuzz.program import Program, simpler_program, steps_of, trace_lines
-from conformance.trial.fuzz.program_again import emptied, nothing_asked, rounds
+from conformance.trial.fuzz.program import (
+    Program,
+    behind_another,
+    simpler_program,
+    steps_of,
+    to_the_end,
+    trace_lines,
+)
+from conformance.trial.fuzz.program_again import emptied, ended, nothing_asked, rounds
 from conformance.trial.fuzz.program_draw import Urn, degenerate, opening, programs, urn_of, within
 from conformance.trial.fuzz.shrink import in_steps, smallest
-from conformance.vectors.case import Asked, Case, HarnessStep
+from conformance.vectors.case import Asked, Case, HarnessStep, RestartStep
 from conformance.vectors.contradiction import contradiction
 from conformance.vectors.derived import given_steps
 from conformance.vectors.exchange import Transcript
@@ -50,6 +57,8 @@ def fuzz_machine(
     """
     search = MachineSearch(contract, urn_of(contract, cases, codebook), codebook, backend, reference, trusted)
     listings = (opening, degenerate, emptied, rounds, nothing_asked)
+    for program in ended(search.urn):
+        search.hold(program, alone=True)
     for program in chain.from_iterable(listing(search.urn) for listing in listings):
         if search.wrong is not None:
             break
@@ -75,17 +84,20 @@ class MachineSearch:
         self.aimed: Counter[str] = Counter()  # of the programs that are listed, not drawn
         self.wrong: Program | None = None
         self.found: Result | None = None
+        self.alone = False
 
-    def hold(self, program: Program) -> None:
-        """Ask both, compare, and count; notes the first wrong answer."""
+    def hold(self, program: Program, alone: bool = False) -> None:
+        """Ask both, compare, and count; notes the first wrong answer. What is `alone` has a process of its own."""
+        self.alone = alone
         if (found := self.judge(program, counted=True)) is not None:
             self.wrong, self.found = program, found
 
     def steps(self, program: Program) -> tuple[Asked | HarnessStep, ...]:
-        """The program behind the file steps that the machine is given."""
+        """The program behind the file steps that the machine is given, and behind a restart where it is alone."""
         calls = steps_of(program, self.codebook)
         expansion = Expansion(self.contract, self.contract.groups[0], self.codebook)
-        return (*given_steps(expansion, roots_of(expansion, {call.name: call for call in calls})), *calls)
+        given = given_steps(expansion, roots_of(expansion, {call.name: call for call in calls}))
+        return (*((RestartStep(),) if self.alone else ()), *given, *calls)
 
     def judge(self, program: Program, counted: bool = False) -> Result | None:
         """What is wrong with the backend's answers to a program, at the first call where anything is."""
@@ -140,7 +152,9 @@ class MachineSearch:
     def smallest(self, found: Result, program: Program) -> Result:
         """What was found, made small; a lost backend costs too much to be lost again and again."""
         kind = _kind(found)
-        if kind:
+        if kind and self.alone:
+            found, program = self.among_others(found, program)
+        if kind and not self.alone:
 
             def is_wrong(other: Program) -> bool:
                 bounded = bool(other) and all(within(self.urn, turn) for turn in other)
@@ -149,6 +163,17 @@ class MachineSearch:
             program = smallest(program, in_steps(partial(simpler_program, self.urn.inputs)), is_wrong, _MOST)
             found = self.judge(program) or found
         return self.told(found, program)
+
+    def among_others(self, found: Result, program: Program) -> tuple[Result, Program]:
+        """What a program that is alone shows, in few calls; it stays alone only where it shows nothing among others.
+
+        Who is alone begins a process each time, and to make it any smaller costs too much.
+        """
+        shorter = to_the_end(program, int(found.step.rpartition("-")[2]) - 1, self.codebook)
+        for self.alone, asked in ((False, behind_another(shorter)), (True, shorter)):
+            if (again := self.judge(asked)) is not None and _kind(again) == _kind(found):
+                return again, asked
+        return found, program
 
     def told(self, result: Result, program: Program) -> Result:
         """A result with the trace that shows it, worded as a contract words one."""

@@ -11,7 +11,7 @@ from conformance.codec.codebook import Codebook
 from conformance.contract.model import Contract
 from conformance.contract.types import ListOf, MapOf, Scalar, Struct, Type, is_integer
 from conformance.trial.fuzz.shrink import Choices, fixed, kept, one_of, simpler, together
-from conformance.vectors.case import Asked, CallStep, Case, ExpectedFailure, FileStep
+from conformance.vectors.case import Asked, CallStep, Case, ExpectedFailure, FileStep, RestartStep
 from conformance.vectors.compact import holds_recipe
 from conformance.vectors.derived import kebab, own_roots
 from conformance.vectors.exchange import AnyStep
@@ -123,6 +123,19 @@ def without(program: Sequence[Any], gone: Container[int]) -> Program:
     return tuple(kept)
 
 
+def to_the_end(program: Program, last: int, codebook: Codebook) -> Program:
+    """The turn `last`, and of those before it the ones that gave its handle or ended it."""
+    handle = program[last].handle
+    ends = {k for k in range(last) if program[k].handle == handle and method_of(codebook, program[k].operator).closes}
+    return without(program, {*range(len(program))} - ends - {last, handle})
+
+
+def behind_another(program: Program) -> Program:
+    """The program behind its first turn, made once more: another handle is open all the time."""
+    moved = (one if one.handle in (None, STRANGER) else replace(one, handle=one.handle + 1) for one in program)
+    return (program[0], *moved)
+
+
 def trace_lines(steps: Sequence[AnyStep], codebook: Codebook, contract: Contract) -> tuple[str, ...]:
     """The lines that a `trace:` of the machine's contract would hold."""
     return tuple(_line(step, codebook, contract) for step in steps)
@@ -131,6 +144,8 @@ def trace_lines(steps: Sequence[AnyStep], codebook: Codebook, contract: Contract
 def _line(step: AnyStep, codebook: Codebook, contract: Contract) -> str:
     if isinstance(step, FileStep):
         return f"- {{{step.action}: {json.dumps(dict(step.body), ensure_ascii=False)}}}"
+    if isinstance(step, RestartStep):
+        return "- {restart: true}"
     assert isinstance(step, Asked)
     forms, method = codebook[step.operator], method_of(codebook, step.operator)
     short = step.operator.removeprefix(f"{contract.operator}.")

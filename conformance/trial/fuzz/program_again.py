@@ -6,7 +6,7 @@ Who keeps an answer by too little of the question, or takes a zero for "not give
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from typing import Any, Final
 
@@ -25,6 +25,25 @@ _MOST_EMPTIED: Final = 20  # leaves of one operation
 _MOST_SEEDS: Final = 6  # inputs of an operation that are tried in a state
 _MOST_REFUSED: Final = 24  # degenerate inputs of an operation that a state refuses
 _MOST_OTHERS: Final = 3  # degenerate inputs of every other operation in that state
+
+
+def ended(urn: Urn) -> Iterator[Program]:
+    """One program that opens a handle of every kind, ends it, and asks every operation with it; it has no other handle.
+
+    Who forgets a handle only while another is open is right about every trace among others.
+    """
+    turns: list[Turn] = []
+    taking = [name for name in urn.seeds if method_of(urn.codebook, name).takes]
+    taking.sort(key=lambda name: not urn.model.reads(name))  # a trace that ends with a look is the plainest
+    for given, _ in _of_each_kind(urn):
+        for closer in (name for name in urn.seeds if urn.model.closes(name)):
+            opened_by = len(turns)
+            turns.append(given)
+            for name in (closer, *taking):
+                seed = urn.good[name][0]
+                turns.append(Turn(name, seed.native, seed.roots, opened_by))
+    if turns:
+        yield tuple(turns)
 
 
 def emptied(urn: Urn) -> Iterator[Program]:
@@ -99,12 +118,18 @@ def rounds(urn: Urn) -> Iterator[Program]:
     """For every kind of handle, a program in which every operation follows every other, its inputs as before."""
     names = [name for name in urn.seeds if _is_asked(urn, name)]
     seeds = {name: fullest(urn, name)[:_MOST_SEEDS] for name in names}
+    for given, state in _of_each_kind(urn, lambda state: bool(_possible(urn, seeds, state))):
+        yield (given, *_round(urn, seeds, state))
+
+
+def _of_each_kind(urn: Urn, wanted: Callable[[State], bool] = lambda _: True) -> Iterator[tuple[Turn, State]]:
+    """The first wanted handle of every kind, of the first few kinds."""
     seen: set[tuple[object, ...]] = set()
     for given, state in opened(urn):
         kind = _kind(urn, given, state)
-        if kind not in seen and len(seen) < _MOST_HANDLES and _possible(urn, seeds, state):
+        if kind not in seen and len(seen) < _MOST_HANDLES and wanted(state):
             seen.add(kind)
-            yield (given, *_round(urn, seeds, state))
+            yield given, state
 
 
 def _kind(urn: Urn, given: Turn, state: State) -> tuple[object, ...]:

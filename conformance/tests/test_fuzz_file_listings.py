@@ -1,0 +1,270 @@
+"""Files that lack a part, have a byte more, lie elsewhere or give two reasons at once; a handle that is alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import Any
+
+import numpy as np
+import pytest
+
+from conformance.backend.outcome import Observed, ObservedFailure, ObservedResult
+from conformance.codec.codebook import codebook_of
+from conformance.contract.family import FileFormat
+from conformance.contract.model import Contract
+from conformance.tests.counter_spec import NAME, load
+from conformance.tests.shipped import shipped_library
+from conformance.trial.fuzz.elsewhere import calls_of_each_input, layout_of, left_elsewhere
+from conformance.trial.fuzz.file_ends import lengthened
+from conformance.trial.fuzz.file_example import Base, Example, Formed, Snapshots, ranked
+from conformance.trial.fuzz.file_pairs import tells, told_together
+from conformance.trial.fuzz.file_parts import lacking, maps_of, parts_of
+from conformance.trial.fuzz.file_reading import Reading
+from conformance.trial.fuzz.program import behind_another, steps_of, to_the_end
+from conformance.trial.fuzz.program_again import ended
+from conformance.trial.fuzz.program_draw import Urn, urn_of
+from conformance.vectors.case import CallStep, Case, Expected, ExpectedFailure, ExpectedResult, FileStep
+from conformance.vectors.damage import damage
+from conformance.vectors.exchange import Exchange, Transcript
+from conformance.vectors.filecodec import decode_file, encode_file
+from conformance.vectors.formed import decoded, encoded
+from conformance.vectors.temp_roots import StepRefused
+
+CONSUMER, OPEN, STATS = "Pipeline.Consumer", "Pipeline.Consumer.Open", "Pipeline.Consumer.Stats"
+PROVIDER = "Pipeline.Provider"
+FIELDS = [{"key": "a", "size": 2}, {"key": "b", "size": 0}]
+META = {"name": "rows", "fields": FIELDS, "info": {"x": {"n": 1}, "y": {"n": 2}}}
+FORMS = codebook_of(shipped_library()).formats
+FINE = ExpectedResult({})
+
+
+def contract(name: str) -> Contract:
+    return shipped_library().contracts[name]
+
+
+def case(operator: str, *calls: tuple[str, str, Expected], slug: str = "one", before: Sequence[FileStep] = ()) -> Case:
+    steps = [CallStep(name, called, {"root": {"root": "a"}}, expected) for name, called, expected in calls]
+    return Case(f"{operator}::{slug}::trace", operator, slug, "", (), (), "quick", (*before, *steps))
+
+
+def formed(form: FileFormat, place: str, item: Any) -> Formed:
+    return Formed(form, place, (place,), {"whole": item})
+
+
+@dataclass
+class Spoken:
+    """A reference whose answers hang on the edits that were made before it was asked; it counts the walks."""
+
+    answer: Callable[[str], Observed]
+    walks: list[Sequence[Any]] = field(default_factory=list)
+
+    def walk(self, steps: Sequence[Any]) -> Transcript:
+        self.walks.append(steps)
+        edits = " ".join(str(dict(step.body)) for step in steps if isinstance(step, FileStep))
+        calls = [step for step in steps if isinstance(step, CallStep)]
+        return Transcript(tuple(Exchange(one.name, one.operator, one.inputs, self.answer(edits)) for one in calls))
+
+
+def reading(answer: Callable[[str], Observed]) -> tuple[Reading, Spoken]:
+    spoken = Spoken(answer)
+    return Reading(spoken), spoken  # type: ignore[arg-type]
+
+
+def seen_of(one: Case, contents: Mapping[str, bytes], *items: Formed) -> Snapshots:
+    """What a walk found before every call of a case, which was answered with nothing."""
+    sizes = {path: len(data) for path, data in contents.items()}
+    calls = [step.name for step in one.steps if isinstance(step, CallStep)]
+    seen = Snapshots({name: {"a": sizes} for name in calls}, {name: {"a": frozenset(sizes)} for name in calls})
+    seen.contents["a"] = dict(contents)
+    seen.formed["a"] = {(each.form.name, each.place): each for each in items}
+    seen.note(Transcript(tuple(Exchange(name, OPEN, {}, ObservedResult({})) for name in calls)))
+    return seen
+
+
+def said(examples: Sequence[Example], key: str) -> list[str]:
+    return [edit[0].body[key] for one in examples for edit in one.edits]
+
+
+# -- parts
+
+
+def test_every_key_is_left_out_null_and_empty_and_elements_of_a_list_are_alike() -> None:
+    edits = dict(parts_of(formed(FORMS["metadata"], "meta.pkl", META)))
+    assert edits["whole.fields.*.size empty"] == "whole.fields.0.size empty"
+    assert {"whole.name absent", "whole.name null", "whole.name empty", "whole.info.x.n absent"} <= {*edits}
+    assert "whole.info.y absent" in edits
+    assert "whole.info.y.n absent" not in edits  # its map has the keys of another
+
+
+def test_what_a_format_declares_itself_is_not_tried_again() -> None:
+    item = {"metadata": {"split": "train", "schema": []}, "arrays": {}}
+    edits = dict(parts_of(formed(FORMS["batch-file"], "x.npz", item)))
+    assert "whole.metadata.split absent" not in edits
+    assert "whole.metadata.schema null" not in edits
+    assert "whole.arrays absent" in edits
+
+
+def test_parts_of_a_file_that_is_not_read_are_not_tried() -> None:
+    one = case(CONSUMER, ("open", OPEN, FINE))
+    bases: list[Base] = [(one, seen_of(one, {"meta.pkl": b"."}, formed(FORMS["metadata"], "meta.pkl", META)))]
+    deaf, spoken = reading(lambda edits: ObservedResult({}))
+    assert not list(lacking(contract(CONSUMER), bases, deaf))
+    assert len(spoken.walks) == 1
+    attentive, _ = reading(lambda edits: ObservedResult({"n": 1} if edits else {}))
+    found = list(lacking(contract(CONSUMER), bases, attentive))
+    assert "whole.fields.0.key absent" in said(found, "edit")
+    assert {one.kept for one in found} == {bases[0][0].id}
+
+
+def test_an_operation_that_reads_no_such_file_in_a_few_cases_is_not_asked_again() -> None:
+    cases = [case(CONSUMER, ("open", OPEN, FINE), slug=f"case-{k}") for k in range(9)]
+    item = formed(FORMS["metadata"], "meta.pkl", META)
+    deaf, spoken = reading(lambda edits: ObservedResult({}))
+    assert not list(lacking(contract(CONSUMER), [(one, seen_of(one, {"meta.pkl": b"."}, item)) for one in cases], deaf))
+    assert len(spoken.walks) == 4
+
+
+def test_cases_without_a_refusal_come_first_and_those_with_more_operations_before_others() -> None:
+    refused = case(CONSUMER, ("open", OPEN, ExpectedFailure("META_INVALID", {})), slug="refused")
+    fine = case(CONSUMER, ("open", OPEN, FINE))
+    both = case(CONSUMER, ("a", OPEN, FINE), ("b", STATS, FINE), slug="both")
+    bases = [(one, Snapshots()) for one in (refused, fine, both)]
+    assert [one.group for one, _ in ranked(contract(CONSUMER), bases)] == ["both", "one", "refused"]
+
+
+# -- ends
+
+
+def test_the_first_and_the_last_file_of_a_kind_get_a_byte_more_at_each_end() -> None:
+    files = {"q/1-0.npz": b"ab", "q/2-0.npz": b"cd", "q/3-0.npz": b"ef", "other": b"x"}
+    one = case(CONSUMER, ("open", OPEN, FINE))
+    reads_batches, _ = reading(lambda edits: ObservedResult({"n": 1} if "npz" in edits else {}))
+    found = list(lengthened(contract(CONSUMER), [(one, seen_of(one, files))], reads_batches))
+    assert said(found, "path") == ["q/1-0.npz"] * 3 + ["q/3-0.npz"] * 3
+    assert said(found, "bytes")[:3] == ["616200", "616262", "006162"]
+
+
+# -- elsewhere
+
+
+def test_owned_names_are_planted_in_folders_that_a_call_does_not_name() -> None:
+    here = case(PROVIDER, ("open", "Pipeline.Provider.Open", FINE))
+    there = (case(PROVIDER, ("other", "Pipeline.Provider.Open", FINE), slug="there"), Snapshots())
+    there[1].after_calls["other"] = {"b": frozenset({"queue", "queue/val", "queue/val/1-0-1.npz"})}
+    (found,) = left_elsewhere(contract(PROVIDER), codebook_of(shipped_library()), [there], [here])
+    assert said([found], "path") == ["queue/.tmp-left", "queue/val/.tmp-left"]
+    assert [step.name for step in found.steps if isinstance(step, CallStep)] == ["open"]
+    put = FileStep("put", {"root": "a", "path": "queue/val", "text": "no folder"})
+    blocked = case(PROVIDER, ("open", "Pipeline.Provider.Open", FINE), before=[put])
+    (found,) = left_elsewhere(contract(PROVIDER), codebook_of(shipped_library()), [there], [blocked])
+    assert said([found], "path") == ["queue/.tmp-left"]
+
+
+def test_calls_are_those_of_each_input_and_refused_ones_are_left_out() -> None:
+    codebook = codebook_of(shipped_library())
+    fine = case(PROVIDER, ("open", "Pipeline.Provider.Open", FINE))
+    more = CallStep("open", "Pipeline.Provider.Open", {"root": {"root": "a"}, "config": {"splits": ["train"]}}, FINE)
+    splits = Case(f"{PROVIDER}::splits::trace", PROVIDER, "splits", "", (), (), "quick", (more,))
+    refused = case(PROVIDER, ("open", "Pipeline.Provider.Open", ExpectedFailure("CONFIG_INVALID", {})), slug="refused")
+    found = calls_of_each_input(contract(PROVIDER), codebook, [splits, refused, fine])
+    assert {one.group for one, _ in found} <= {"one", "splits"}
+    assert splits in [one for one, _ in found]
+    assert layout_of([]) == {}
+
+
+# -- two reasons at once
+
+
+def test_two_edits_that_are_told_of_apart_are_made_together() -> None:
+    one = case(CONSUMER, ("open", OPEN, FINE), ("stats", STATS, FINE))
+    item = formed(FORMS["metadata"], "meta.pkl", META)
+    batch = formed(FORMS["metadata"], "other/meta.pkl", META)
+
+    def answer(edits: str) -> Observed:
+        if "whole extra" in edits:
+            return ObservedFailure("META_INVALID", {})
+        told = [word for word in ("backup", "whole.info extra") if word in edits]
+        return ObservedResult({"warnings": told})
+
+    asked, _ = reading(answer)
+    seen = seen_of(one, {"meta.pkl": b".", "other/meta.pkl": b"."}, item, batch)
+    seen.note(Transcript(tuple(Exchange(name, OPEN, {}, answer("")) for name in ("open", "stats"))))
+    found = list(told_together(contract(CONSUMER), codebook_of(shipped_library()), [(one, seen)], asked))
+    behind = [[step.name for step in pair.behind if isinstance(step, CallStep)] for pair in found]
+    assert behind == [["open", "stats"], ["stats"]]
+    assert all("whole.info extra" in str(pair.told) and "backup" in str(pair.told) for pair in found)
+    assert [len(one.edits) for one in found] == [2, 2]
+
+
+def test_who_answers_no_list_has_nothing_to_tell_beside_the_answer() -> None:
+    library = codebook_of(shipped_library())
+    assert tells(library[STATS].contract)
+    assert not tells(library["Pipeline.Consumer.SetBatchSize"].contract)
+
+
+# -- the only handle
+
+
+@cache
+def urn() -> Urn:
+    library = load(Path(mkdtemp(prefix="tally-ended-")))
+    return urn_of(library.contracts[NAME], (), codebook_of(library))
+
+
+def test_every_operation_is_asked_with_the_only_handle_once_it_has_ended() -> None:
+    for program in ended(urn()):
+        opened = {k for k, turn in enumerate(program) if turn.handle is None}
+        assert opened
+        for k in opened:
+            own = [turn.operator.removeprefix("Counter.") for turn in program if turn.handle == k]
+            assert own[0] == "Close"
+            assert {"Increment", "Decrement", "Read", "Close"} <= {*own[1:]}
+        # No other one is open between: the next begins when all was asked with the last.
+        assert [program[k - 1].handle for k in sorted(opened) if k] == sorted(opened)[:-1]
+
+
+def test_what_is_told_of_an_ended_handle_is_its_beginning_its_end_and_the_call() -> None:
+    (program,) = ended(urn())
+    last = max(k for k, turn in enumerate(program) if turn.operator.endswith("Read"))
+    short = to_the_end(program, last, urn().codebook)
+    assert [turn.operator.removeprefix("Counter.") for turn in short] == ["Open", "Close", "Read"]
+    assert steps_of(short, urn().codebook)[-1].inputs["handle"] == {"from": "open-1.handle"}
+    assert [turn.handle for turn in behind_another(short)] == [None, None, 1, 1]
+
+
+# -- files of torch.save
+
+
+def test_a_file_of_torch_save_is_read_changed_and_written(tmp_path: Path) -> None:
+    written = {"metadata": {"split": "train", "n": 1}, "tensors": {"row": np.array([7], "uint8")}}
+    data = encoded("pt", written)
+    item = decoded("pt", data, "x.pt")
+    assert item["metadata"]["split"] == "train"
+    assert np.array_equal(item["tensors"]["row"], np.array([7], "uint8"))
+    assert encode_file("pt", decode_file("pt", data)) == data
+    (tmp_path / "x.pt").write_bytes(data)
+    damage(tmp_path, "x.pt", FORMS["torch-file"], "whole.metadata.split absent")
+    assert "split" not in decoded("pt", (tmp_path / "x.pt").read_bytes(), "x.pt")["metadata"]
+    damage(tmp_path, "x.pt", FORMS["torch-file"], "whole.tensors empty")
+    with pytest.raises(StepRefused, match="is no file of"):
+        decoded("pt", b"PK", "x.pt")
+
+
+def test_a_field_too_many_where_only_arrays_can_be_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "x.npz").write_bytes(encoded("npz", {"metadata": {}, "arrays": {}}))
+    with pytest.raises(StepRefused, match="leaves no file that can be written"):
+        damage(tmp_path, "x.npz", FORMS["batch-file"], "whole.arrays extra")
+
+
+def test_the_maps_of_a_file_are_named_once_each_kind() -> None:
+    assert list(maps_of(formed(FORMS["metadata"], "meta.pkl", META))) == [
+        "whole",
+        "whole.fields.0",
+        "whole.info",
+        "whole.info.x",
+        "whole.info.y",
+    ]

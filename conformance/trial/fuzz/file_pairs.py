@@ -1,0 +1,76 @@
+"""Files that give two reasons to be told of at once: two edits that a call answers otherwise, and does not refuse.
+
+Who tells of the first thing that it notices is right about every tree in which there is one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import chain, combinations, groupby, islice
+from typing import Final
+
+from conformance.codec.codebook import Codebook
+from conformance.contract.model import Contract
+from conformance.contract.types import Enum, ListOf, Scalar, walk
+from conformance.trial.crowd import is_matched, near_misses
+from conformance.trial.fuzz.file_edits import Edit, file_step
+from conformance.trial.fuzz.file_example import Base, Example, in_use
+from conformance.trial.fuzz.file_parts import Found, damaged, formed_files, maps_of
+from conformance.trial.fuzz.file_reading import Reading
+
+_MOST_CASES: Final = 2  # in which two edits are told of
+_MOST_TRIED: Final = 4  # cases in which single edits are asked
+_MOST_EDITS: Final = 12  # of one case, asked alone
+_MOST_PAIRS: Final = 6  # of one case
+
+
+def told_together(
+    contract: Contract, codebook: Codebook, bases: Sequence[Base], reading: Reading
+) -> Iterator[Example]:
+    """For a few cases of an operator that answers lists: pairs of edits that are told of apart, and all of them."""
+    if not any(tells(codebook[name].contract) for name in codebook.forms if contract.owns(name)):
+        return
+    cases = groupby(formed_files(contract, bases), key=lambda one: (one.base[0].id, one.at, one.root))
+    shown = 0
+    for _, group in islice(cases, _MOST_TRIED):
+        found = list(group)
+        noticed: dict[object, Edit] = {}
+        for edit in islice(_edits(contract, found), _MOST_EDITS):
+            effect = reading.effect(found[0].edited(edit), found[0].base[1])
+            if effect.answers and not effect.refuses:
+                noticed.setdefault(effect, edit)
+        pairs = [*combinations(noticed.values(), 2)][:_MOST_PAIRS]
+        yield from (found[0].edited(*pair) for pair in pairs)
+        if len(noticed) > 2:
+            yield found[0].edited(*noticed.values())
+        shown += bool(pairs)
+        if shown == _MOST_CASES:
+            return
+
+
+def tells(contract: Contract) -> bool:
+    """Whether an output is a list of texts: what an operator tells beside its answer."""
+    lists = (type_.item for _, type_ in walk(contract.outputs) if isinstance(type_, ListOf))
+    return any(isinstance(item, Enum) or item == Scalar("string") for item in lists)
+
+
+def _edits(contract: Contract, found: Sequence[Found]) -> Iterator[Edit]:
+    """Edits that may be told of: a file too many beside each, a key too many in each map of each format; by turns."""
+    extra = [[(damaged(one, f"{at} extra"),) for at in maps_of(one.formed)] for one in found]
+    beside = [[_beside(contract, one, path) for path in one.formed.paths] for one in found]
+    for edit in chain.from_iterable(_by_turns([*extra, *beside])):
+        if edit and not any(in_use(contract, edit, one.steps[: one.at]) for one in found):
+            yield edit
+
+
+def _beside(contract: Contract, found: Found, path: str) -> Edit:
+    """The edit that puts a file of another name beside one, nothing where the operator may take it for its own."""
+    taken = {**contract.bystanders.owned, **contract.bystanders.none}
+    name = next((other for other in near_misses(path) if not is_matched(other, taken)), "")
+    return (file_step("put", found.root, path=name, text=""),) if name else ()
+
+
+def _by_turns(lists: Sequence[Sequence[Edit]]) -> Iterator[list[Edit]]:
+    """The first of each list, then the second of each."""
+    for k in range(max(map(len, lists), default=0)):
+        yield [one[k] for one in lists if k < len(one)]
