@@ -174,7 +174,8 @@ def judge_wire(operators: Sequence[str], write: bool) -> int:
         if name not in library.contracts:
             known = nearest(name, sorted(library.contracts))
             raise Complaint(f"operator {name!r}", "T003", "no contract has this name", known)
-    score = wire_score(library, frozen_vectors(library, least=1), operators)
+    with shown_progress("mutants") as progress:
+        score = wire_score(library, frozen_vectors(library, least=1), operators, progress=progress)
     say("\n".join(score_lines(score)))
     file = library.suite.reports / DISTORTIONS_FILE
     if operators:

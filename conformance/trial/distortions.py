@@ -13,6 +13,7 @@ from conformance.contract.model import Contract
 from conformance.contract.types import Struct
 from conformance.trial.client import attempt
 from conformance.trial.committed_reports import read_report
+from conformance.trial.options import Progress, Silence
 from conformance.vectors.axis import refusal_of
 from conformance.vectors.case import CallStep, Case, ExpectedResult
 from conformance.vectors.compact import expanded
@@ -23,6 +24,7 @@ from conformance.vectors.notable import AXES, notable
 
 TRIES: Final = 5  # cases whose distorted question is asked before a leaf is said to leave the answer alone
 TIMEOUT: Final = 20.0
+_AT_ONCE: Final = 200  # distorted questions between two lines of progress
 _OFTEN: Final = 8  # calls in which a key inside a self-describing value makes a leaf of its own
 INPUTS, RESULTS, FAILURES = "inputs", "results", "failures"
 SAME: Final = "the answers stay the same"
@@ -73,16 +75,23 @@ class _Survey:
 
 
 def wire_score(
-    library: Library, cases: Iterable[Case], only: Sequence[str] = (), reference: str = ""
+    library: Library,
+    cases: Iterable[Case],
+    only: Sequence[str] = (),
+    reference: str = "",
+    progress: Progress | None = None,
 ) -> WireScore:
     """The score of a corpus; of the operators that `only` names, where it names any."""
-    codebook = codebook_of(library)
+    codebook, progress = codebook_of(library), progress or Silence()
     survey = _Survey()
     some = [case for case in cases if case.profile != "golden" and case.accumulation is None]
     often = _common_places(some, codebook, only)
-    for case, k, step in _calls(some, codebook, only):
-        _note(survey, codebook, case, k, step, often)
-    _ask(survey, codebook, reference or codebook.suite.reference)
+    progress.stage("frozen cases", len(some))
+    for case in some:
+        for _, k, step in _calls([case], codebook, only):
+            _note(survey, codebook, case, k, step, often)
+        progress.step()
+    _ask(survey, codebook, reference or codebook.suite.reference, progress)
     reasons = {one: _reason(one, survey, codebook) for one in sorted(survey.known - survey.noticed)}
     return WireScore(frozenset(survey.noticed), reasons)
 
@@ -144,7 +153,7 @@ def _note(
                     survey.noticed.add(one)
 
 
-def _ask(survey: _Survey, codebook: Codebook, reference: str) -> None:
+def _ask(survey: _Survey, codebook: Codebook, reference: str, progress: Progress) -> None:
     """Ask the reference the distorted questions, one carrier of each distortion after the other."""
     for turn in range(TRIES):
         asked: dict[str, Distortion] = {}
@@ -162,8 +171,12 @@ def _ask(survey: _Survey, codebook: Codebook, reference: str) -> None:
             cases.append(replace(case, id=id_))
         if not cases:
             return
-        tried = attempt(reference, cases, codebook, TIMEOUT)
-        survey.noticed |= {asked[id_] for id_ in tried.wrong}
+        progress.stage(f"distorted questions, turn {turn + 1} of {TRIES} at most", len(cases))
+        for start in range(0, len(cases), _AT_ONCE):
+            part = cases[start : start + _AT_ONCE]
+            tried = attempt(reference, part, codebook, TIMEOUT)
+            survey.noticed |= {asked[id_] for id_ in tried.wrong}
+            progress.step(len(part))
 
 
 def _distorted(carrier: _Carrier, one: Distortion, codebook: Codebook) -> Case | None:
