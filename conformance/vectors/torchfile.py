@@ -168,10 +168,11 @@ def entries_of(data: bytes) -> list[dict[str, Any]]:
         value = _Reader(archive.read(found[0]), storages).load()
     if not isinstance(value, dict):
         raise NotSaved("it holds no map")
-    return [_entry_of(name, item) for name, item in value.items()]
+    return [entry_of(name, item) for name, item in value.items()]
 
 
-def _entry_of(name: Any, item: Any) -> dict[str, Any]:
+def entry_of(name: Any, item: Any) -> dict[str, Any]:
+    """The entry of one item of the map: an array, a map of arrays, or a plain value; raises IllTyped."""
     if isinstance(item, np.ndarray):
         return {"name": name, "tensor": _TENSOR.from_native(item)}
     if isinstance(item, dict) and item and all(isinstance(one, np.ndarray) for one in item.values()):

@@ -48,8 +48,8 @@ def fuzz_machine(
     reference: Asker,
     codebook: Codebook,
     wanted: int,
-    seed: str = "",
-    trusted: bool = True,
+    seed: str,
+    trusted: bool,
 ) -> tuple[Result, Mapping[str, Any]]:
     """Fuzz one machine with about `wanted` drawn calls behind the listed ones; the result and the figures.
 
