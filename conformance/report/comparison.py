@@ -80,7 +80,7 @@ def _part(record: Record) -> str:
 
 
 def compare_manifests(manifests: Sequence[Manifest]) -> Comparison:
-    """Compare run manifests: the members that a requirement names decide. Of run traces the rows are told as well.
+    """Compare run manifests: the members that a requirement names decide. Of run traces the rows are compared as well.
 
     Raises BrokenRecord for a row that cannot be read.
     """

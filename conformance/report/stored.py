@@ -44,7 +44,7 @@ class Manifest:
 
 
 def load(file: Path, schemas: Path) -> Stored | Manifest:
-    """What a file holds; a run trace is a manifest with rows. `schemas` is the folder of the schemas.
+    """The content of a file; a run trace is a manifest with rows. `schemas` is the folder of the schemas.
 
     Raises BrokenRecord.
     """

@@ -244,7 +244,7 @@ def encoded(form: str, item: Any) -> bytes:
 
 
 def _entry_item(entry: Mapping[str, Any]) -> Any:
-    """What an entry of a file of torch.save holds: a value, an array, or a map of arrays."""
+    """The content of an entry of a torch.save file: a value, an array, or a map of arrays."""
     if "tensor" in entry:
         return _TENSOR.to_native(entry["tensor"])
     if "tensors" in entry:

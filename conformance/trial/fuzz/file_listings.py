@@ -61,7 +61,7 @@ def _reshaped(contract: Contract, codebook: Codebook, bases: Sequence[Base]) -> 
 
 
 def _at_limits(contract: Contract, codebook: Codebook, bases: Sequence[Base]) -> Iterator[Example]:
-    """The first call of every operation that succeeds, with texts on both sides of the limits that are told."""
+    """The first call of every operation that succeeds, with texts on both sides of the limits in their descriptions."""
     tried: set[str] = set()
     for case, _ in bases:
         steps = with_looks(case.steps, contract.fuzz_decode)

@@ -141,7 +141,7 @@ def _seals(item: Any) -> list[tuple[Place, Path]]:
 
 
 def _sealed(seals: Sequence[tuple[Place, Path]], changed: Any) -> Any:
-    """The changed item with every digest that stood in it for a part of it made right again."""
+    """The changed item with every digest of one of its parts computed again."""
     for seal, part in seals:
         try:
             if at(changed, seal.path) == seal.value:
