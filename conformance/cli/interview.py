@@ -1,4 +1,4 @@
-"""Asking backends for single calls, outside any trial."""
+"""Asks backends single calls, outside a trial."""
 
 from __future__ import annotations
 

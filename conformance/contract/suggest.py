@@ -1,4 +1,4 @@
-"""What a misspelt word probably means: the nearest of the known words, and the words of other languages."""
+"""Suggestions for a misspelt word: the nearest known word, or the word here for one of another language."""
 
 from __future__ import annotations
 

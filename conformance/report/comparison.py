@@ -1,4 +1,4 @@
-"""In what several records, or several run manifests, differ, and whether they can be compared at all."""
+"""The differences of several records or run manifests, and whether they can be compared at all."""
 
 from __future__ import annotations
 

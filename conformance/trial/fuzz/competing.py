@@ -1,4 +1,4 @@
-"""Calls that are wrong in two ways: because of the files that are there, and because of their inputs.
+"""Calls with two mistakes at once: one in the files that they read and one in their inputs.
 
 The contract says which of two reasons is reported. This finds operators that check the disk before the inputs: calls
 with one mistake do not find them.

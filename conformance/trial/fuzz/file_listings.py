@@ -1,4 +1,4 @@
-"""The edits of files that are listed before any is drawn: each meets one kind of mistake."""
+"""The edits of files that are tried before any random one; each finds one kind of mistake."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Temporary files that a killed writer left: planted several at once, beside trees as they are and trees with a loss.
+"""Puts several temporary files at once, such as a killed writer leaves, into whole trees and into trees with a loss.
 
 This finds operators that remove such files in one branch of their code and not in another.
 """

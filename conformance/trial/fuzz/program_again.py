@@ -1,4 +1,4 @@
-"""Programs that ask again: a value and then an empty one, every operation behind every other, with a look after each.
+"""Programs that repeat calls: a value and then an empty one, and every operation after every other, each read back.
 
 This finds backends that cache an answer under too few of the inputs, or that take a zero for "not given".
 """
