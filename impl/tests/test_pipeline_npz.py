@@ -1,4 +1,4 @@
-"""The codec without torch: equal files are equal bytes, NumPy reads them, and damage is told."""
+"""The codec without torch: equal files are equal bytes, NumPy reads them, and damage is reported."""
 
 import io
 import re
