@@ -1,7 +1,7 @@
 """A backend process: requests go to its stdin, answers come from its stdout, the end of its stderr is kept.
 
 One thread, one selector: reading, writing and waiting cannot deadlock, and nothing grows without bound. A process
-that ends, stalls or answers garbage is lost; who was waiting learns why (DESIGN 6).
+that ends, stalls or answers garbage is lost, and each waiting caller gets the reason (DESIGN 6).
 
 A timeout bounds the silence, not the single call: `wait` allows `timeout` seconds until the next answer, whichever
 request it answers, and the clock runs only while the harness waits. So a request that queues behind others is not

@@ -1,4 +1,4 @@
-"""The guardian process: `python -I -S guardian_process.py MARK TOKEN`, told on stdin what must not outlive the harness.
+"""The guardian process: `python -I -S guardian_process.py MARK TOKEN`; stdin says what must not outlive the harness.
 
 Messages end with a NUL: `+pNUMBER` and `-pNUMBER` for a process group, `+fPATH` for a folder. At the end of the input
 the harness is gone: groups and processes with `MARK=TOKEN` in their environment are killed, then folders removed. It

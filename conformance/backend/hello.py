@@ -1,4 +1,4 @@
-"""What a backend says of itself in answer to tally.hello."""
+"""The answer of a backend to tally.hello."""
 
 from __future__ import annotations
 

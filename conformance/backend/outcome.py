@@ -54,7 +54,7 @@ Lost = Crash | Timeout | ProtocolError
 
 
 class Side(Enum):
-    """Who was lost."""
+    """The process that was lost."""
 
     BACKEND = "the backend"
     STAND_IN = "the stand-in"

@@ -1,4 +1,4 @@
-"""What the reference and a backend make of one call: guards, first difference, and the derivation of a value."""
+"""Compares the reference and a backend on one call: guards, first difference, and the derivation of a value."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The commands that the bundled suite adds to `tally`: its `[commands]` names their modules, and nothing else does."""
+"""The commands that the bundled suite adds to `tally`: its `[commands]` names their modules.
+
+There is one, `tally batch`. It needs this table because its code is in `impl`, which `conformance` must not import.
+"""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ _ENDING: Final = ".txt"
 CI: Final = "ci"
 
 
-def suite_files(name: str, language: str = "python") -> Mapping[str, str]:
+def suite_files(name: str, language: str) -> Mapping[str, str]:
     """The text of every file of a new suite with a reference in some language, by its path."""
     texts = _below(_SKELETONS / "suite")
     if language != "python":

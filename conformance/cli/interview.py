@@ -1,4 +1,4 @@
-"""Asking backends for single calls, outside any trial."""
+"""Asks backends single calls, outside a trial."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ class Interview:
                 return one, other
         return pairs[-1]
 
-    def first_divergence(self, accumulation: Accumulation, backend: str | None, call: int | None = None) -> Divergent:
+    def first_divergence(self, accumulation: Accumulation, backend: str | None, call: int | None) -> Divergent:
         """The first call of a long run that a backend answers otherwise than the reference; the first call without.
 
         With `call`, counted from 0, that one. The frozen checkpoints say between which two powers of two the runs

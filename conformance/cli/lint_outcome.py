@@ -1,4 +1,4 @@
-"""What lint found in the files as they are; kept, so that the rules run once over the same files."""
+"""The findings of lint for the current files, kept so that the rules run once over the same files."""
 
 from __future__ import annotations
 

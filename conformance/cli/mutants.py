@@ -127,7 +127,7 @@ def _matrix_lines(matrix: KillMatrix, asked: Sequence[str], verbose: bool) -> It
 
 
 def _evidence_lines(row: MutantRow, asked: Sequence[str]) -> Iterator[str]:
-    """What a mutant breaks, and what else kills it; crashes that were `asked` for and not made are told as that."""
+    """What a mutant breaks, and what else kills it; it says so where crashes were `asked` for and not made."""
     for text, count in row.broken.items():
         yield f"breaks {text} in {count} {'case' if count == 1 else 'cases'}"
     for kind in ("laws", "fuzz", "crash"):

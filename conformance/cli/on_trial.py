@@ -1,4 +1,4 @@
-"""A backend on trial, as commands ask for one: what it may be named, what it must declare, and the run itself."""
+"""The run of a backend for a command: the names it accepts, the operators it must declare, and the run itself."""
 
 from __future__ import annotations
 

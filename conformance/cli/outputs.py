@@ -1,4 +1,4 @@
-"""Where the reports of a command go: the folder of a run, a file that the user names, or stdout."""
+"""The destination of the reports of a command: the folder of a run, a file that the user names, or stdout."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far a command is: bars on a terminal, lines in a log; and what is known of it when it is interrupted."""
+"""The progress of a command: bars on a terminal, lines in a log, and a summary when it is interrupted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The time that is left: what is left of every stage, times what one step of it takes."""
+"""The remaining time: the remaining steps of every stage, times the duration of one step."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ def text_map(items: Mapping[str, bytes]) -> bytes:
 
 @lru_cache(8)
 def _decoded(data: bytes) -> Any:
-    """The first item in the data, which nobody may change; raises where there is none.
+    """The first item in the data, which must not be changed; raises where there is none.
 
     The guards of one call look into the same few items again and again: each is decoded once.
     """

@@ -1,4 +1,4 @@
-"""The named functions that expressions may call for what CEL's own comprehensions cannot bound (docs/language.md)."""
+"""The named functions for expressions, where CEL's own comprehensions have no bound (docs/language.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Mappings whose values are made when somebody first looks at them."""
+"""Mappings whose values are computed at the first access."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Machines: the value, and what its file says of state and of its change by each method."""
+"""A machine as a value: its state, and how each method changes it."""
 
 from __future__ import annotations
 

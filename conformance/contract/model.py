@@ -236,8 +236,3 @@ class Contract:
         activation = self.state_environment.bind({"state": state})
         judged = (one for one in self.invariants if known(one.needs, state))
         return tuple(one for one in judged if not one.expression.holds(activation))
-
-    def in_domain(self, inputs: Mapping[str, Any]) -> bool:
-        """Whether an input that no guard refuses is of a size that the operator is judged at."""
-        activation = self.environment.bind(inputs)
-        return all(expression.holds(activation) for expression in self.domain)

@@ -1,4 +1,4 @@
-"""Reads the YAML files of a specification: from their text, or from the cache where they were read before."""
+"""Reads the YAML files of a specification: from their text, or from the cache if they were read before."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a misspelt word probably means: the nearest of the known words, and the words of other languages."""
+"""Suggestions for a misspelt word: the nearest known word, or the word here for one of another language."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Final
 
-# Types as other languages call them, and the type here; `{}` stands for the item of a list.
+# Types as other languages call them, and the type here; `{}` is the item type of a list.
 _TYPES: Final[Mapping[str, str]] = {
     **dict.fromkeys(("str", "text", "char", "varchar", "utf8", "unicode"), "string"),
     **dict.fromkeys(("int", "integer", "long", "number", "i64", "bigint"), "int64 or uint64"),

@@ -59,7 +59,7 @@ def result_of(rule: str, index: int, text: str, locations: Iterable[Part], level
     }
 
 
-def location_of(place: str, name: str = "") -> dict[str, Any]:
+def location_of(place: str, name: str) -> dict[str, Any]:
     """Where a result is: `place` is file:line:column, `name` what it is about.
 
     A place of another form is left out, and so is a path with `..`, which viewers would open.

@@ -1,4 +1,4 @@
-"""In what several records, or several run manifests, differ, and whether they can be compared at all."""
+"""The differences of several records or run manifests, and whether they can be compared at all."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def _part(record: Record) -> str:
 
 
 def compare_manifests(manifests: Sequence[Manifest]) -> Comparison:
-    """Compare run manifests: the members that a requirement names decide. Of run traces the rows are told as well.
+    """Compare run manifests: the members that a requirement names decide. Of run traces the rows are compared as well.
 
     Raises BrokenRecord for a row that cannot be read.
     """

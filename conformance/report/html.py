@@ -36,7 +36,7 @@ from conformance.report.summary import banner, remarks
 from conformance.report.verdict import CONFORMANT, PASSED, crash_words
 from conformance.report.writer import Observations
 
-MOST_GROUPS: Final = 200  # distinct failures that are told in full; the list of checks has them all
+MOST_GROUPS: Final = 200  # distinct failures that are shown in full; the list of checks has all of them
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,7 +57,7 @@ class Parting:
     """Where two sequences part: the elements from `begins` to `agreed` are equal, one of those up to `until` is not.
 
     Of a single call of a declared sequence, `begins` is the position of its first value: what comes before was not
-    asked. `around` holds the answered elements near that place, with their indices; `expected` is the right one there.
+    asked. `around` has the answered elements near that place, with their indices; `expected` is the right one there.
     """
 
     unit: str
@@ -185,7 +185,7 @@ def parting_of(entry: Entry) -> Parting | None:
 
 
 def _element(value: Any) -> str:
-    """An element in a narrow cell; whole numbers and digests are told apart by their beginning."""
+    """An element in a narrow cell; the beginning of whole numbers and digests is shown, because they differ there."""
     text = str(value)
     return text if len(text) <= 24 else f"{text[:24]}..."
 

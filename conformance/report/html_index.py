@@ -39,7 +39,7 @@ class Card:
 
 
 def index_page(
-    title: str, reported: Sequence[Reported], steps: Rows, proof: Proof | None = None, together: str = ""
+    title: str, reported: Sequence[Reported], steps: Rows, proof: Proof | None, together: str
 ) -> str:
     """The page; `steps` are the commands that verify the reports, each with its purpose, `together` a link.
 

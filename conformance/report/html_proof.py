@@ -1,4 +1,4 @@
-"""How far the suite itself is proved, as the HTML page tells it: known mistakes, trivial backends, what is left out."""
+"""The evidence for the suite itself on the HTML page: known mistakes, trivial backends, what is left out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Foreign text made safe to print: nothing that a backend says can steer a terminal or pass for a line of ours."""
+"""Foreign text made safe to print: text of a backend cannot control a terminal or imitate a line of the report."""
 
 from __future__ import annotations
 

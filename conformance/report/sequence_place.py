@@ -1,4 +1,4 @@
-"""Where in a declared sequence a wrong answer first differs, as a record tells it."""
+"""The place in a declared sequence where a wrong answer first differs, as a record has it."""
 
 from __future__ import annotations
 

@@ -19,7 +19,6 @@ from conformance.vectors.jsontext import strict_json
 LARGEST: Final = 128 << 20  # bytes of a file; the record of a run of 10,000 checks has 3 MB
 RECORD_SCHEMA: Final = "record.schema.json"
 MANIFEST_SCHEMA: Final = "run-manifest.schema.json"
-_MANIFEST: Final = "run_manifest"  # the member that every run manifest has
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +44,7 @@ class Manifest:
 
 
 def load(file: Path, schemas: Path) -> Stored | Manifest:
-    """What a file holds; a run trace is a manifest with rows. `schemas` is the folder of the schemas.
+    """The content of a file; a run trace is a manifest with rows. `schemas` is the folder of the schemas.
 
     Raises BrokenRecord.
     """

@@ -1,4 +1,4 @@
-"""What a terminal and a page say alike about a run: what was tried, the score of each operator, remarks."""
+"""The parts of a report that a terminal and a page share: what was tried, the score of each operator, remarks."""
 
 from __future__ import annotations
 

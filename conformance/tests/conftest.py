@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import Any, TypeVar
 
 import pytest
@@ -18,7 +19,10 @@ from conformance.cli.main import status_of
 from conformance.contract.library import load_library
 from conformance.contract.suite import Suite
 from conformance.contract.suite_file import read_suite
+from conformance.tests.browser import browser
+from conformance.tests.certificates import Certifier, certifier
 from conformance.tests.forked_python import forking
+from conformance.tests.shipped import shipped_library
 from conformance.tests.small_house import furnish, write_matrix
 from conformance.tests.small_spec import suite_at
 from conformance.vectors.build import build
@@ -112,6 +116,28 @@ def built(built_once: Path, tmp_path: Path, look_at: Callable[[Path], None]) -> 
     shutil.copytree(built_once, root)
     look_at(root)
     return root
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache of the test's own."""
+    folder = tmp_path / "cache"
+    monkeypatch.setenv("TALLY_CACHE", str(folder))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def acme(tmp_path_factory: pytest.TempPathFactory) -> Certifier:
+    """A certifier with a key of its own."""
+    return certifier(tmp_path_factory.mktemp("acme"), shipped_library())
+
+
+@pytest.fixture(scope="module")
+def started(tool: Callable[[str], str], package: Callable[[str], ModuleType]) -> Iterator[Any]:
+    """A browser that runs for all tests of a module."""
+    package("playwright.sync_api")
+    with browser(tool("chromium")) as running:
+        yield running
 
 
 @pytest.fixture

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
 from pathlib import Path
 
 from conformance.contract.library import Library, load_library
 from conformance.contract.suite import Suite
+from conformance.tests.processes import script_backend
 from conformance.tests.small_spec import ERRORS, SHIPPED, TYPES
 
 NAME = "Counter"
@@ -180,10 +180,7 @@ for line in sys.stdin:
 
 def backend(root: Path, *sins: str) -> str:
     """The backend string of a counter with these sins."""
-    root.mkdir(exist_ok=True, parents=True)
-    script = root / "counter.py"
-    script.write_text(BACKEND, encoding="utf-8")
-    return " ".join([sys.executable, "-S", str(script), *sins])
+    return script_backend(root / "counter.py", BACKEND, *sins)
 
 
 def write(root: Path, text: str = COUNTER) -> Suite:

@@ -56,7 +56,11 @@ def _hashes_alike(environment: Mapping[str, str]) -> bool:
 
 
 def _run(program: Sequence[str], environment: Mapping[str, str]) -> None:
-    """Be the module; its pipes are 0, 1 and 2, and its session and folder are made. Never returns."""
+    """Be the module; its pipes are 0, 1 and 2, and its session and folder are made. Never returns.
+
+    `threading._shutdown` and the two calls of `atexit` are private, and no public call replaces them: a forked child
+    of `multiprocessing` ends with the same ones.
+    """
     status = _RAISED
     try:
         _forget(program, environment)

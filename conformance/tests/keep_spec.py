@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 from conformance.codec.codebook import codebook_of
 from conformance.contract.library import Library, load_library
 from conformance.contract.model import Contract
+from conformance.tests.processes import script_backend
 from conformance.tests.small_spec import TYPES, write_spec
 from conformance.vectors.case import Question
 from conformance.vectors.expand import expand
@@ -240,10 +240,7 @@ for line in sys.stdin:
 
 def backend(root: Path, *sins: str) -> str:
     """The backend string of a keeper with these sins."""
-    root.mkdir(exist_ok=True)
-    script = root / "keep.py"
-    script.write_text(BACKEND, encoding="utf-8")
-    return " ".join([sys.executable, "-S", str(script), *sins])
+    return script_backend(root / "keep.py", BACKEND, *sins)
 
 
 def load(root: Path, vectors: str = TRACE, *sins: str, head: str = KEEP_HEAD) -> Library:

@@ -39,3 +39,10 @@ def is_alive(pid: int) -> bool:
             return False
     state = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, check=False).stdout.strip()
     return bool(state) and not state.startswith(b"Z")
+
+
+def script_backend(script: Path, text: str, *sins: str) -> str:
+    """The backend string of a script with this text, which is written with its folder; `sins` are its arguments."""
+    script.parent.mkdir(exist_ok=True, parents=True)
+    script.write_text(text, encoding="utf-8")
+    return " ".join([sys.executable, "-S", str(script), *sins])

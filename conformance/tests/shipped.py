@@ -1,4 +1,4 @@
-"""The specification and the corpus that stand in this checkout, loaded once per test process."""
+"""The specification and the corpus of this checkout, loaded once per test process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files of others beside an operator's own, and files that are edited under it."""
+"""Files of other programs in a root, and files that change between two calls of an operator."""
 
 from __future__ import annotations
 

@@ -22,18 +22,12 @@ from conformance.report.certificate.fault import Unreadable
 from conformance.report.certificate.keys import new_pair, public_from, read_public, read_signing
 from conformance.report.certificate.statement import SCHEMA, canonical, digest_of_json, read_statement
 from conformance.report.certificate.verification import bundle_faults, read_evidence, trusted_signer
-from conformance.tests.certificates import Certifier, certifier
-from conformance.tests.shipped import shipped_library
+from conformance.tests.certificates import Certifier
 from conformance.tests.small_spec import SHIPPED
 
 SCHEMA_FILE = SHIPPED.spec / "schema" / SCHEMA
 PEM = "-----BEGIN PUBLIC KEY-----"
 EXAMPLE = (b"hello world", "http://example.com/HelloWorld")
-
-
-@pytest.fixture(scope="module")
-def acme(tmp_path_factory: pytest.TempPathFactory) -> Certifier:
-    return certifier(tmp_path_factory.mktemp("acme"), shipped_library())
 
 
 # -- keys

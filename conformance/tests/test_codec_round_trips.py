@@ -1,4 +1,4 @@
-"""Whatever the type, its three forms hold the same value, and both wires carry it however the bytes are cut."""
+"""The three forms of every type have the same value, and both wires carry it, wherever the bytes are cut."""
 
 from __future__ import annotations
 

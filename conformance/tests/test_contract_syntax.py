@@ -1,4 +1,4 @@
-"""The reader of expressions finds comparisons, conjuncts, equations and names where they stand."""
+"""The reader of expressions finds the spans of comparisons, conjuncts, equations and names."""
 
 from __future__ import annotations
 

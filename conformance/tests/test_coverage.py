@@ -1,4 +1,4 @@
-"""The lines of a source: what carries them, and where a text is not the one that was mapped."""
+"""The lines of a source: the requirements that cover them, and texts that changed after they were mapped."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A failing backend is told which known mistake it makes, or that none explains it; never the nearest."""
+"""The diagnosis names the known mistake of a failing backend, or says that none explains it; never a near one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is told about a failure: a crash, the smallest case that shows it, competing guards, a likeness."""
+"""The facts of a failure: a crash, the smallest failing case, competing guards, a similar mistake."""
 
 from __future__ import annotations
 

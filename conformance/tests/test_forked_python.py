@@ -1,4 +1,4 @@
-"""A backend that the tests fork is in no other state than one that is started anew."""
+"""A forked backend starts in the same state as a backend in a new interpreter."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Asking again: an empty value behind a full one, every operation behind every other, rare values that are listed."""
+"""Repeated calls: an empty value after a full one, every operation after every other, and listed rare values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A wrong example is told as choices, which Hypothesis makes smaller."""
+"""A wrong example is written as choices, which Hypothesis shrinks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A mistake that is nearly a known mutant, alike in every frozen case at hand, is not taken for it; the mutant is."""
+"""A mistake that answers like a mutant in every frozen case, but not elsewhere, is not diagnosed as that mutant."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A reader who goes away is no verdict, a full disk is no traceback, and a signal is an orderly end."""
+"""A closed pipe gives no verdict, a full disk gives no traceback, and a signal ends a command in an orderly way."""
 
 from __future__ import annotations
 

@@ -18,16 +18,10 @@ from conformance.trial.options import RunOptions
 from conformance.trial.plan import Plan
 from conformance.vectors.corpus import Corpus, load_corpus
 
+pytestmark = pytest.mark.usefixtures("cache")
+
 CHOSEN = ("Stream!handles", "Stream!shape", "Stream!bystanders", "Stream?fuzz", "Stream?files")
 PERMUTE = small_house.OPERATOR
-
-
-@pytest.fixture(autouse=True)
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A cache of this test's own."""
-    folder = tmp_path / "cache"
-    monkeypatch.setenv("TALLY_CACHE", str(folder))
-    return folder
 
 
 def plan_of(library: Library, corpus: Corpus, *select: str) -> Plan:

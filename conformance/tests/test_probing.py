@@ -1,4 +1,4 @@
-"""Backend and mutant are told apart by what they answer near a failing call: no near miss passes for a mutant."""
+"""Calls near a failing one distinguish a backend from a mutant, so a similar mistake is not diagnosed as the mutant."""
 
 from __future__ import annotations
 

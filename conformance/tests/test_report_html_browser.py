@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -12,7 +11,7 @@ import pytest
 from conformance.report.html import html_page
 from conformance.report.html_proof import Proof, Untested
 from conformance.report.record import Record
-from conformance.tests.browser import Opened, browser, opened
+from conformance.tests.browser import Opened, opened
 from conformance.tests.runs import BATCH, EXCUSE, MAP, ORDER, check, failed, lost, passed, record
 from conformance.trial.check import Difference, Kind, Result, Verdict
 from conformance.trial.floor import PassRate
@@ -47,13 +46,6 @@ HOSTILE = [
     "\u202egnp.exe\u2066",
     "\u2028\ud800",
 ]
-
-
-@pytest.fixture(scope="module")
-def started(tool: Callable[[str], str], package: Callable[[str], ModuleType]) -> Iterator[Any]:
-    package("playwright.sync_api")
-    with browser(tool("chromium")) as running:
-        yield running
 
 
 def good(text: str = "javascript") -> Record:

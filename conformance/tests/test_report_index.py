@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -13,28 +11,15 @@ from conformance.report.certificate.envelope import read_envelope
 from conformance.report.certificate.keys import new_pair, read_signing
 from conformance.report.certificate.statement import SCHEMA, read_statement
 from conformance.report.html_index import Reported, index_page
-from conformance.tests.browser import browser, opened
-from conformance.tests.certificates import Certifier, certifier, evidence
+from conformance.tests.browser import opened
+from conformance.tests.certificates import Certifier, evidence
 from conformance.tests.runs import BATCH, MAP, failed, passed, record
-from conformance.tests.shipped import shipped_library
 from conformance.tests.small_spec import SHIPPED
 from conformance.tests.test_report_html_browser import PHONE, PROOF, violations
 
 STEPS = [("check it", "tally verify acme/certificate.intoto.json --key acme.pub"), ("again", "nox -s reports")]
 FILES = [("Report", "acme/report.html"), ("Record", "acme/record.json")]
 HOSTILE = "<script>window.hit = 1</script>"
-
-
-@pytest.fixture(scope="module")
-def acme(tmp_path_factory: pytest.TempPathFactory) -> Certifier:
-    return certifier(tmp_path_factory.mktemp("acme"), shipped_library())
-
-
-@pytest.fixture(scope="module")
-def started(tool: Callable[[str], str], package: Callable[[str], ModuleType]) -> Iterator[Any]:
-    package("playwright.sync_api")
-    with browser(tool("chromium")) as running:
-        yield running
 
 
 def index(acme: Certifier, name: str = "acme", test: bool = False) -> str:

@@ -307,34 +307,23 @@ def test_a_loss_among_them_that_none_repeats_makes_the_run_red() -> None:
     assert set(run.unattributed) == {"a crash: it exited with status 9"}
 
 
-def test_an_accumulated_case_that_ends_early_is_no_pass() -> None:
-    steps = Accumulation(
-        OPERATOR,
-        {"whole": "0", "salt": "00" * 16},
-        "half",
-        "sweep",
-        {"whole": {"start": "0", "step": "2"}},
-        "",
-        4,
-        ((4, "00"),),
+def summed(count: int, *checkpoints: tuple[int, str]) -> Case:
+    """A case of `count` calls behind a running hash, with these checkpoints."""
+    whole = {"whole": "0", "salt": "00" * 16}
+    sweep = {"whole": {"start": "0", "step": "2"}}
+    return replace(
+        case("summed"), accumulation=Accumulation(OPERATOR, whole, "half", "sweep", sweep, "", count, checkpoints)
     )
-    summed = replace(case("summed"), accumulation=steps)
-    run = tried(backend("right"), [summed])
+
+
+def test_an_accumulated_case_that_ends_early_is_no_pass() -> None:
+    run = tried(backend("right"), [summed(4, (4, "00"))])
     assert verdicts(run) == {"summed": FAIL}
 
 
 def test_wrong_sums_say_between_which_calls_the_first_wrong_answer_lies() -> None:
-    steps = Accumulation(
-        OPERATOR,
-        {"whole": "0", "salt": "00" * 16},
-        "half",
-        "sweep",
-        {"whole": {"start": "0", "step": "2"}},
-        "",
-        3,
-        ((1, hashlib.sha256(bytes(8)).hexdigest()), (3, "00" * 32)),
-    )
-    (result,) = tried(backend("right"), [replace(case("summed"), accumulation=steps)]).results
+    checkpoints = (1, hashlib.sha256(bytes(8)).hexdigest()), (3, "00" * 32)
+    (result,) = tried(backend("right"), [summed(3, *checkpoints)]).results
     assert result.details == {"calls": {"agreed": 1, "differs": 3, "count": 3}}
 
 

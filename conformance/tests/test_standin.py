@@ -1,4 +1,4 @@
-"""A backend that declares some operators only: what else a check calls is answered by a stand-in."""
+"""A backend that declares only some operators: a stand-in answers the other calls of a check."""
 
 from __future__ import annotations
 

@@ -18,6 +18,7 @@ from conformance.contract.library import load_library
 from conformance.contract.suite_file import read_suite
 from conformance.pytest_bench import Bench
 from conformance.report.record import read_record
+from conformance.tests.released_suite import edit
 from conformance.trial.options import RunOptions
 from conformance.vectors.corpus import load_corpus
 
@@ -38,12 +39,6 @@ def own(new_suite: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pat
     for name in ("suite_laws", "reference"):  # of a suite that an earlier test of this process imported
         monkeypatch.delitem(sys.modules, name, raising=False)
     return folder
-
-
-def edit(file: Path, old: str, new: str) -> None:
-    text = file.read_text("utf-8")
-    assert text.count(old) == 1, old
-    file.write_text(text.replace(old, new), "utf-8")
 
 
 @pytest.mark.parametrize("command", [["lint"], ["vectors", "build"], ["vectors", "check"], ["schema"]])

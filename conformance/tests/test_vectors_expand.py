@@ -1,4 +1,4 @@
-"""What every kind of group stands for, and what is refused at which place."""
+"""The cases that every kind of group expands to, and the mistakes that are refused, each at its place."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cases beside a limit: as long as the guard allows and one longer, whatever it counts and in whatever letters."""
+"""Cases at a limit and one above it, for every unit that a guard counts and for letters of every length."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from conformance.report.certificate.keys import new_pair, read_signing
 from conformance.report.certificate.policy import SCHEMA, read_policy
 from conformance.report.certificate.statement import read_statement
 from conformance.report.certificate.verification import Installed, lapsed, read_evidence
-from conformance.tests.certificates import NOW, Certifier, certifier, evidence, policy
+from conformance.tests.certificates import NOW, Certifier, evidence, policy
 from conformance.tests.runs import MAP
 from conformance.tests.shipped import shipped_library
 from conformance.tests.small_spec import SHIPPED
@@ -25,11 +25,6 @@ from conformance.vectors.lock import contract_digests
 
 Capture = pytest.CaptureFixture[str]
 SCHEMAS = SHIPPED.spec / "schema"
-
-
-@pytest.fixture(scope="module")
-def acme(tmp_path_factory: pytest.TempPathFactory) -> Certifier:
-    return certifier(tmp_path_factory.mktemp("acme"), shipped_library())
 
 
 def verify(acme: Certifier, file: str | Path, *more: str | Path, key: bool = True, now: str = NOW.isoformat()) -> int:

@@ -27,16 +27,10 @@ from conformance.vectors.corpus import CorruptedCorpus, outline_of
 from conformance.vectors.lock import contract_digest
 from conformance.vectors.vector_file import case_of
 
+pytestmark = pytest.mark.usefixtures("cache")
+
 Capture = pytest.CaptureFixture[str]
 OPERATOR = "UML_OS.Data.Halve_v1"
-
-
-@pytest.fixture(autouse=True)
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A cache of this test's own."""
-    folder = tmp_path / "cache"
-    monkeypatch.setenv("TALLY_CACHE", str(folder))
-    return folder
 
 
 def load(root: Path) -> Library:

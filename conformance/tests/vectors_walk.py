@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 from conformance.codec.codebook import Codebook, codebook_of
 from conformance.contract.library import Library, load_library
 from conformance.contract.suite import Suite
+from conformance.tests.processes import script_backend
 from conformance.tests.small_spec import TYPES, write_spec
 from conformance.vectors.case import Question
 from conformance.vectors.expand import expand
@@ -119,10 +119,7 @@ for line in sys.stdin:
 
 def backend(root: Path, *sins: str) -> str:
     """The backend string of a walker with these sins."""
-    root.mkdir(exist_ok=True)
-    script = root / "walk.py"
-    script.write_text(BACKEND, encoding="utf-8")
-    return " ".join([sys.executable, "-S", str(script), *sins])
+    return script_backend(root / "walk.py", BACKEND, *sins)
 
 
 def write(root: Path, vectors: str = SMALL, *sins: str, head: str = HEAD) -> Suite:

@@ -1,4 +1,4 @@
-"""The crash workloads of a run as checks: a level below the one that the contract asks for is red."""
+"""The crash workloads of a run as checks: a level below the required one is a failure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which known mistake explains a failing backend: the mutant that answers as it does everywhere, or none (DESIGN 7)."""
+"""Finds the known mistake that explains a failing backend: the mutant with the same answers, or none (DESIGN 7)."""
 
 from __future__ import annotations
 

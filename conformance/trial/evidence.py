@@ -1,4 +1,4 @@
-"""What a mutant's wrong answers show: which guard, refusal, postcondition or invariant of a contract it breaks."""
+"""Finds which guard, refusal, postcondition or invariant of a contract a mutant breaks, from its wrong answers."""
 
 from __future__ import annotations
 

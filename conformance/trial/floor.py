@@ -1,4 +1,4 @@
-"""The floor: how many frozen cases a backend passes that does not even try (DESIGN 7)."""
+"""The floor: how many frozen cases a trivially wrong backend passes (DESIGN 7)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Work in forked processes, which inherit everything there is; only what they tell is pickled.
+"""Work in forked processes, which inherit the memory of the parent; only their results are pickled.
 
-Threads would share one core. A child ends with its parent in whatever way that ends: it sees the end of a pipe of
-which only the parent has the other side. Its guardian then ends its backends.
+Threads would share one core. A child ends when its parent ends in any way: it reads a pipe whose other end only the
+parent has open. Its guardian then ends its backends.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a generator is, and the ones there are, by the name that a contract's `fuzz.generator` gives."""
+"""A generator of whole inputs, and all generators by the name that a contract's `fuzz.generator` gives."""
 
 from __future__ import annotations
 

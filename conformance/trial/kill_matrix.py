@@ -1,4 +1,4 @@
-"""The kill matrix: which check notices which mistake; the value, and the file on disk."""
+"""The kill matrix, which says which check kills which mutant: the value, and its file on disk."""
 
 from __future__ import annotations
 

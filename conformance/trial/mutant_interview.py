@@ -1,4 +1,4 @@
-"""Backend and suspected mutants are asked the same questions, near what failed and beside it."""
+"""Asks a backend and the suspected mutants the same questions, near the failed call and elsewhere."""
 
 from __future__ import annotations
 

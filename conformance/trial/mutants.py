@@ -1,4 +1,4 @@
-"""Every mutant against everything that can notice it, and with one operator declared at a time."""
+"""Runs every mutant against all checks that can kill it, and also with one operator declared at a time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run is asked to do, and how it tells how far it is."""
+"""The options of a run, and the interface to which it reports its progress."""
 
 from __future__ import annotations
 

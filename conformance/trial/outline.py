@@ -1,4 +1,4 @@
-"""What is known of a contract's checks before the contract and its cases are read: their ids, and the uses of laws."""
+"""The ids and laws of a contract's checks, known from the cache before the contract and its cases are read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What notices a mutant without any frozen case: the laws, differential fuzzing, the crash workloads."""
+"""The checks that can kill a mutant without frozen cases: the laws, differential fuzzing, the crash workloads."""
 
 from __future__ import annotations
 

@@ -224,7 +224,7 @@ class _Run:
     # -- the run
 
     def planned(self, asked: Sequence[Trial], hello: Hello) -> int:
-        """How many checks will be judged; the user is told of the stages to come."""
+        """The number of checks that will be judged; the user is shown the stages ahead."""
         fuzzed = [one for one in self.fuzzings if one.contract.operator in hello.operators]
         crashed = [one for one in self.plan.workloads if one.id in self.selected and one.operators <= hello.operators]
         checks = sum(id_ in self.selected for trial in asked for id_ in trial.ids) + len(fuzzed) + len(crashed)

@@ -1,6 +1,6 @@
-"""Numbers and long texts inside CBOR: in the files that a question writes, and in the byte strings that it hands over.
+"""Numbers and long texts inside CBOR: in the files that a question writes, and in the byte strings of its inputs.
 
-A limit may be on one of them, as on a number or a length of a call.
+A guard may limit them in the same way as a number or a length in a call.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The Python modules that a suite names: its laws and generators, imported in the process that tries them alone."""
+"""The Python modules that a suite names, its laws and generators; only the process that runs them imports them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The gate: the corpus on disk must be, byte for byte, what is made today; and what changed between two corpora."""
+"""The check that the corpus on disk equals, byte for byte, a newly built one; and the changes between two corpora."""
 
 from __future__ import annotations
 

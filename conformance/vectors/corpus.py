@@ -151,7 +151,7 @@ def _operator_cases(
     entry: IndexedOperator,
     operator: str,
     digested: Callable[[Case], str],
-    ids: Collection[str] | None = None,
+    ids: Collection[str] | None,
 ) -> tuple[Case, ...]:
     """The cases in the bytes of a file; with `ids` only those, of a file that was verified before as a whole."""
     record = _parsed(data, shown)

@@ -1,4 +1,4 @@
-"""Damage and repair: one field of a declared format is changed, then every seal above it is made right again."""
+"""Changes one field of a file of a declared format, then computes every checksum above that field again."""
 
 from __future__ import annotations
 

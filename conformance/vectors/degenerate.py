@@ -1,8 +1,8 @@
-"""Degenerate values by type: what programs in other languages get wrong, listed and not drawn.
+"""Degenerate values by type, which programs in other languages often treat wrongly; a fixed list, not random.
 
-Texts that are equal to a reader and not to a program, digits of other scripts, both zeros, subnormals, lists of a dozen
-(sorted as text the tenth element comes second), what is there and empty against what is not there, a bool or a whole
-float for an integer. Most of them are made from the value at a place, so that the rest of it stays right.
+They are: texts that look equal and are not, digits of other scripts, both zeros, subnormals, lists of a dozen elements
+(sorted as text, the tenth comes second), empty values beside absent ones, a bool or a whole float for an integer. Most
+of them are made from the value at a place, so that the rest of the value stays valid.
 """
 
 from __future__ import annotations

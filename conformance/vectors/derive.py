@@ -1,4 +1,4 @@
-"""What one backend answers to questions: one derivation, to be compared with another."""
+"""The answers of one backend to all questions: one derivation, which is compared with another."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a harness step writes into a file, and what it reads out of one: bytes, or a codec and its value.
+"""The content that a harness step writes into or reads from a file: bytes, or a codec and its value.
 
 Values are in JSON wire form, so that they can be frozen: `text` is a string; `cbor` and `pickle2` a self-describing
 value; `npz` a list of members {name, tensor | text | bytes} in archive order; `pt` a list of entries (`torchfile`);

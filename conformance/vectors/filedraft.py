@@ -1,4 +1,4 @@
-"""The file steps of a trace as a contract words them become steps in wire form; their paths and codecs are checked."""
+"""Turns the file steps of a trace, as the contract has them, into steps in wire form; checks their paths and codecs."""
 
 from __future__ import annotations
 

@@ -12,8 +12,6 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-import numpy as np
-
 from conformance.codec import selfdescribing
 from conformance.codec.cbor import Float, IllFormed, Incomplete, decode, encode_canonical
 from conformance.codec.form import form_of
@@ -22,7 +20,7 @@ from conformance.contract.family import FileFormat
 from conformance.contract.types import Tensor
 from conformance.vectors.filecodec import encode_file, pickled, unpickled
 from conformance.vectors.temp_roots import StepRefused, place, regular, write_file
-from conformance.vectors.torchfile import entries_of, saved
+from conformance.vectors.torchfile import entries_of, entry_of, saved
 
 _TENSOR: Final = form_of(Tensor())
 _METADATA: Final = "metadata.json"
@@ -236,7 +234,7 @@ def encoded(form: str, item: Any) -> bytes:
     if form == "npz":
         return archive_bytes(item)
     if form == "pt":
-        return saved([_entry(name, part) for name, part in item.items()])
+        return saved([entry_of(name, part) for name, part in item.items()])
     if form == "pickle2":
         return pickled(_ordered(item))
     content = _in_order(item)
@@ -246,21 +244,12 @@ def encoded(form: str, item: Any) -> bytes:
 
 
 def _entry_item(entry: Mapping[str, Any]) -> Any:
-    """What an entry of a file of torch.save holds: a value, an array, or a map of arrays."""
+    """The content of an entry of a torch.save file: a value, an array, or a map of arrays."""
     if "tensor" in entry:
         return _TENSOR.to_native(entry["tensor"])
     if "tensors" in entry:
         return {one["name"]: _TENSOR.to_native(one["tensor"]) for one in entry["tensors"]}
     return selfdescribing.to_native(entry["value"])
-
-
-def _entry(name: str, part: Any) -> dict[str, Any]:
-    if isinstance(part, np.ndarray):
-        return {"name": name, "tensor": _TENSOR.from_native(part)}
-    if isinstance(part, dict) and part and all(isinstance(one, np.ndarray) for one in part.values()):
-        named = [{"name": key, "tensor": _TENSOR.from_native(one)} for key, one in part.items()]
-        return {"name": name, "tensors": named}
-    return {"name": name, "value": selfdescribing.from_native(part)}
 
 
 def crc32c(data: bytes) -> int:

@@ -1,4 +1,4 @@
-"""One group of a contract while it is expanded: its words, its axes and their combinations."""
+"""One group of a contract while it is expanded: its keys, its axes and their combinations."""
 
 from __future__ import annotations
 

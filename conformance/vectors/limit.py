@@ -1,4 +1,4 @@
-"""Groups beside a limit, and a leaf as a dial that is turned step by step."""
+"""Groups on both sides of a limit, and leaves whose value is raised or lowered step by step."""
 
 from __future__ import annotations
 

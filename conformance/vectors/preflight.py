@@ -1,4 +1,4 @@
-"""What `tally vectors build` would refuse before it asks a backend, found while the contracts are loaded."""
+"""Mistakes for which `tally vectors build` refuses to ask a backend, found while the contracts are loaded."""
 
 from __future__ import annotations
 

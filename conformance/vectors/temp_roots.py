@@ -107,7 +107,7 @@ class Roots:
 
     @staticmethod
     def shown(name: str) -> str:
-        """What stands for the path of a root in texts."""
+        """The placeholder for the path of a root in texts."""
         return f"{{root:{name}}}"
 
     def unmasked(self, value: Any) -> Any:

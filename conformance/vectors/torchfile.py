@@ -45,7 +45,7 @@ class NotSaved(Exception):
 
 
 def saved(entries: Sequence[Mapping[str, Any]]) -> bytes:
-    """The file that holds these entries, always the same for the same ones."""
+    """The bytes of a file with these entries; equal entries give equal bytes."""
     storages: list[bytes] = []
     items = b"".join(_part(entry["name"]) + _entry(entry, storages) for entry in entries)
     members = {
@@ -73,7 +73,7 @@ def _entry(entry: Mapping[str, Any], storages: list[bytes]) -> bytes:
 
 
 def _part(value: Any) -> bytes:
-    """The opcodes of a plain value, without the memo, so that they can stand anywhere."""
+    """The opcodes of a plain value; they use no memo, so they can be put anywhere in a pickle."""
     target = io.BytesIO()
     pickler = pickle.Pickler(target, protocol=2)
     pickler.fast = True
@@ -156,7 +156,7 @@ def _rebuilt(storage: Any, offset: int, shape: Any, strides: Any, _grad: Any, _h
 
 
 def entries_of(data: bytes) -> list[dict[str, Any]]:
-    """The entries that a file holds; raises NotSaved, or what a damaged archive or pickle raises."""
+    """The entries of a file; raises NotSaved, or what a damaged archive or pickle raises."""
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         found = [name for name in archive.namelist() if name.endswith("/data.pkl")]
         if len(found) != 1:
@@ -168,10 +168,11 @@ def entries_of(data: bytes) -> list[dict[str, Any]]:
         value = _Reader(archive.read(found[0]), storages).load()
     if not isinstance(value, dict):
         raise NotSaved("it holds no map")
-    return [_entry_of(name, item) for name, item in value.items()]
+    return [entry_of(name, item) for name, item in value.items()]
 
 
-def _entry_of(name: Any, item: Any) -> dict[str, Any]:
+def entry_of(name: Any, item: Any) -> dict[str, Any]:
+    """The entry of one item of the map: an array, a map of arrays, or a plain value; raises IllTyped."""
     if isinstance(item, np.ndarray):
         return {"name": name, "tensor": _TENSOR.from_native(item)}
     if isinstance(item, dict) and item and all(isinstance(one, np.ndarray) for one in item.values()):

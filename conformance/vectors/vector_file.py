@@ -54,7 +54,7 @@ class Models:
         return done
 
     def pass_over(self, case: str, steps: Sequence[Mapping[str, Any]]) -> None:
-        """Remember the whole calls of a case that nobody wants to read."""
+        """Remember the whole calls of a case that is not read, because later cases may refer to them."""
         group, slug = _group_and_slug(case)
         for step in steps:
             if "call" in step and LIKE not in step:

@@ -1,9 +1,11 @@
-"""What several test modules of impl ask for: one process of the JavaScript backend over each wire."""
+"""Fixtures of several test modules: a process of the JavaScript backend, a committed run, patches."""
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
+from impl.tests.checkpoint_run import committed
 from impl.tests.javascript_process import Backend
 
 
@@ -14,3 +16,16 @@ def javascript(tool: Callable[[str], str]) -> Iterator[Backend]:
     backend = Backend("json")
     yield backend
     assert backend.finish() == 0
+
+
+@pytest.fixture
+def patch() -> pytest.MonkeyPatch:
+    """Patches that a test takes back itself, in the middle."""
+    return pytest.MonkeyPatch()
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    """A committed run."""
+    committed(tmp_path / "run")
+    return tmp_path / "run"

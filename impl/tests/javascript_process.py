@@ -188,17 +188,17 @@ class Backend:
         return status
 
 
-def map_inputs(block: int, position: int, size: int, cardinality: int, seed: bytes = SEED) -> dict[str, Native]:
+def map_inputs(block: int, position: int, size: int, cardinality: int) -> dict[str, Native]:
     return {
-        "block_id": block, "local_pos": position, "block_size": size, "epoch_seed": seed, "cardinality": cardinality
+        "block_id": block, "local_pos": position, "block_size": size, "epoch_seed": SEED, "cardinality": cardinality
     }  # fmt: skip
 
 
 def batch_inputs(
-    N: int = 10, B: int = 4, block: int | None = 3, drop: bool | None = False, **changes: Native
+    N: int = 10, B: int = 4, block: int | None = 3, **changes: Native
 ) -> dict[str, Native]:
     """Return the inputs of the pinned base case, with changes; `cursor` is (epoch, index)."""
-    data = {"sampler_block_size": block, "drop_last": drop}
+    data = {"sampler_block_size": block, "drop_last": False}
     dataset = {"id": "d", "version": "1", "hash": DATASET_HASH, "cardinality": N}
     epoch, index = changes.pop("cursor", (0, 0))
     manifest: dict[str, Native] = {"datasets": {"d": dataset}, "global_batch_size": B}

@@ -62,10 +62,8 @@ def queue_of(root: Path, batch_size: int = 2, **files: Any) -> Path:
     return folder
 
 
-def put_rows(folder: Path, name: str, rows: Sequence[int], num_batches: int | None = None) -> None:
-    metadata = Metadata(
-        1, len(rows) if num_batches is None else num_batches, 0, "train", 0, (FieldSpec("row", "int64", ()),)
-    )
+def put_rows(folder: Path, name: str, rows: Sequence[int]) -> None:
+    metadata = Metadata(1, len(rows), 0, "train", 0, (FieldSpec("row", "int64", ()),))
     tensors = {"row": packed("int64", [len(rows)], rows)}
     (folder / f"{name}.npz").write_bytes(NpzCodec().encode(BatchFile(metadata, tensors)))
 

@@ -1,4 +1,4 @@
-"""What a file holds, all at once, as a declaration that opens it when its questions are answered."""
+"""Describing a database file gives a declaration that opens the file once its questions are answered."""
 
 from __future__ import annotations
 

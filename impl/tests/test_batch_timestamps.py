@@ -1,4 +1,4 @@
-"""Timestamps as fifteen numbers, and the tables behind them."""
+"""Timestamps as fifteen numbers, and the tables that they are computed with."""
 
 import json
 import struct

@@ -42,8 +42,8 @@ LISTED = {
 TENSOR_PATHS = [f"tensors/rank=0/shard={k}.bin" for k in range(3)]
 
 
-def manifest_of(root: Path, name: str = "c") -> dict[str, Any]:
-    manifest = decode_canonical((root / name / "checkpoint_manifest.cbor").read_bytes())
+def manifest_of(root: Path) -> dict[str, Any]:
+    manifest = decode_canonical((root / "c" / "checkpoint_manifest.cbor").read_bytes())
     assert isinstance(manifest, dict)
     return manifest
 

@@ -20,9 +20,9 @@ from impl.tests.checkpoint_calls import (
 POLICY = sha256(b"policy").digest()
 
 
-def migration(header: object = None, **changes: Any) -> dict[str, Any]:
+def migration(**changes: Any) -> dict[str, Any]:
     params = {
-        "header": pinned_header() if header is None else header,
+        "header": pinned_header(),
         "from_version": "1.0.0",
         "to_version": "1.1.0",
         "signing_key": SIGNING_KEY,

@@ -10,12 +10,6 @@ from impl.tests.checkpoint_disk import FailingSync, Killed, WatchedDisk
 MANIFEST = "checkpoint_manifest.cbor"
 
 
-@pytest.fixture
-def patch() -> pytest.MonkeyPatch:
-    """Patches that a test takes back itself, in the middle."""
-    return pytest.MonkeyPatch()
-
-
 def small_files() -> dict[str, bytes]:
     paths = [path for path in whole_files() if not path.startswith(("tensors/rank=0/shard=0", "rng/"))]
     return whole_files(**dict.fromkeys(paths, ABSENT))

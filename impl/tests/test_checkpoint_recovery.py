@@ -28,19 +28,6 @@ from impl.tests.checkpoint_run import (
 )
 
 
-@pytest.fixture
-def patch() -> pytest.MonkeyPatch:
-    """Patches that a test takes back itself, in the middle."""
-    return pytest.MonkeyPatch()
-
-
-@pytest.fixture
-def run(tmp_path: Path) -> Path:
-    """A committed run."""
-    committed(tmp_path / "run")
-    return tmp_path / "run"
-
-
 def test_recovery_of_a_finished_run_changes_nothing(run: Path) -> None:
     before = tree(run)
     assert recovered(run) == COMMITTED

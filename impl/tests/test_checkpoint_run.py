@@ -29,19 +29,6 @@ LINEAGE_ROOT = sha256(b"\x82\x6clineage_root\x81\x58\x20" + LEAF).digest()
 BOUND = {"trace_tail_hash": TAIL, "checkpoint_merkle_root": ROOT, "lineage_root_hash": LINEAGE_ROOT}
 
 
-@pytest.fixture
-def patch() -> pytest.MonkeyPatch:
-    """Patches that a test takes back itself, in the middle."""
-    return pytest.MonkeyPatch()
-
-
-@pytest.fixture
-def run(tmp_path: Path) -> Path:
-    """A committed run."""
-    committed(tmp_path / "run")
-    return tmp_path / "run"
-
-
 def test_the_records_are_chained_and_say_what_they_are_for(run: Path) -> None:
     records = [record(run, wal_seq) for wal_seq in range(4)]
     assert [item["record_type"] for item in records] == ["PREPARE", "OBJECTS", "CERT_SIGNED", "FINALIZE"]

@@ -14,19 +14,11 @@ from impl.tests.checkpoint_run import (
     COMMITTED,
     RECORDS,
     cbor,
-    committed,
     object_of,
     record,
     recovered,
     recovery_refused,
 )
-
-
-@pytest.fixture
-def run(tmp_path: Path) -> Path:
-    """A committed run."""
-    committed(tmp_path / "run")
-    return tmp_path / "run"
 
 
 @pytest.mark.parametrize("finished", [True, False])

@@ -1,4 +1,4 @@
-"""The codec without torch: equal files are equal bytes, NumPy reads them, and damage is told."""
+"""The codec without torch: equal files are equal bytes, NumPy reads them, and damage is reported."""
 
 import io
 import re
@@ -22,9 +22,9 @@ from impl.types import Tensor
 CODEC = NpzCodec()
 
 
-def file_of(dtype: str = "int64", shape: tuple[int, ...] = (2,)) -> BatchFile:
-    field = FieldSpec("x", dtype, shape)
-    return BatchFile(Metadata(3, 1, 7, "val", 99, (field,)), {"x": packed(dtype, (3, *shape), range(3 * 2))})
+def file_of(dtype: str = "int64") -> BatchFile:
+    field = FieldSpec("x", dtype, (2,))
+    return BatchFile(Metadata(3, 1, 7, "val", 99, (field,)), {"x": packed(dtype, (3, 2), range(3 * 2))})
 
 
 @pytest.mark.parametrize("dtype", WIDTHS)

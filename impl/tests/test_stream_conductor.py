@@ -1,4 +1,4 @@
-"""The example's Conductor: phases, budgets, and what the model is told."""
+"""The example's Conductor: phases, budgets, and the calls of the model."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,7 +20,7 @@ from impl.library.token_sources import ListedTokens
 
 
 class Listening:
-    """A model that writes down what it is told."""
+    """A model that records its calls."""
 
     def __init__(self) -> None:
         self.told: list[tuple[list[int], Context, Pulse]] = []

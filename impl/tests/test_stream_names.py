@@ -1,4 +1,4 @@
-"""The words that the seed rules out stand in no public name of the stream (requirements S09, S33)."""
+"""No public name of the stream contains a word that the source rules out (requirements S09, S33)."""
 
 import ast
 from collections.abc import Iterator

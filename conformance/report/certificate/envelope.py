@@ -18,7 +18,7 @@ _MOST_SIGNATURES: Final = 16
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """Who says that they signed, and the signature."""
+    """The name of the signer, as claimed, and the signature."""
 
     keyid: str
     sig: bytes

@@ -1,4 +1,4 @@
-"""What can be wrong with a file that a stranger hands over, and how such a file is read."""
+"""Reads a file from an untrusted source, and names what can be wrong with it."""
 
 from __future__ import annotations
 

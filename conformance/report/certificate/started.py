@@ -1,4 +1,4 @@
-"""Whether the command of a backend starts the artifact, as far as its words say."""
+"""Whether the command of a backend starts the artifact, judged by its words alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A backend that knows the answers of earlier runs by heart, and one that writes them down on the way to another.
+"""A backend that replays the answers of earlier runs, and one that records the answers of another backend.
 
 A call is looked up by everything that it can depend on: its inputs, the files in its root, and all calls on its handle
 before. What a call leaves in its root is written down as well.

@@ -1,4 +1,4 @@
-"""A wrong backend to hold laws against: the reference's own answers, spoilt on the way."""
+"""A wrong backend for the tests of laws: it changes the answers of the reference."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ def add(path: Path, *items: Any) -> Edit:
     return lambda tree: tree.add(path, *items)
 
 
-def with_library(subject: Subject, library: Library, only: Iterable[str] | None = None) -> Subject:
+def with_library(subject: Subject, library: Library, only: Iterable[str] | None) -> Subject:
     """The subject with another library; `only` names the contracts to judge.
 
     If no type changed, it keeps the codebook, and with it every call that was read and evaluated already.

@@ -1,7 +1,7 @@
-"""The challenge of a certification: checks that only its nonce decides, beside the fuzzing with that nonce as seed.
+"""The challenge of a certification: checks that depend on its nonce, beside the fuzzing with that nonce as seed.
 
-A table of all public answers does not help with them: the reference gives the right answers now, to calls that the
-author of a backend could not know.
+A table of all public answers does not pass them: the reference answers, during the run, calls that the author of a
+backend could not know.
 """
 
 from __future__ import annotations

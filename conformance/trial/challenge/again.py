@@ -1,5 +1,5 @@
-"""Calls that are drawn for this run and asked twice: a backend that answers differently twice is found, and it is
-counted how many of the calls no earlier run asked."""
+"""Calls that are drawn for this run and asked twice. A backend with two different answers fails; the calls that no
+earlier run asked are counted."""
 
 from __future__ import annotations
 

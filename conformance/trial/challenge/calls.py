@@ -1,5 +1,4 @@
-"""Operators that keep files, asked with new inputs: a call of a frozen case is changed, the reference says what is
-right."""
+"""New inputs for operators that keep files: a call of a frozen case is changed, and the reference answers it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every way of challenging one operator is handed."""
+"""The input of every way of challenging one operator."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Long runs with new inputs and seeds: the reference gives the running hashes, and the backend must come to them."""
+"""Long runs with new inputs and seeds: the backend must reach the same running hashes as the reference."""
 
 from __future__ import annotations
 

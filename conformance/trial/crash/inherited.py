@@ -1,7 +1,7 @@
 """A recovery after a kill and the workload that was killed, as one run.
 
-What the workload did and did not make durable is still in the page cache when recovery begins: a power loss during
-recovery, or behind it, takes it away unless recovery makes it durable. A tree written anew would be durable as a whole.
+Writes that the workload did not make durable are still in the page cache when recovery begins. A power loss during or
+after recovery loses them, unless recovery makes them durable. A newly written tree would be durable as a whole.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The cheapest test of a recorded run: what is renamed, linked or answered for must be durable before that.
+"""The cheapest test of a recorded run: a file must be durable before it is renamed, linked or acknowledged.
 
-A run that passes may still write wrong bytes; one that fails has a bad crash state. Removals need not be durable, nor
-what no name leads to any more.
+A run that passes may still write wrong bytes; a run that fails has a bad crash state. Removals need not be durable, and
+neither do files without a name.
 """
 
 from __future__ import annotations

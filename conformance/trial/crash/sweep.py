@@ -1,6 +1,6 @@
 """Real failures instead of modelled ones: the process is killed at every call, and calls are made to fail.
 
-A kill checks the model as well: the tree that is left must be one of those that the model `kill` knows.
+A kill also checks the model: the tree after the kill must be one of the trees of the model `kill`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A workload of a contract: calls, roots, the steps asked, and which write acknowledged what."""
+"""A workload of a contract: its calls, its roots, the steps to ask, and which write each answer acknowledged."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Calls that are wrong in two ways: because of the files that are there, and because of their inputs.
+"""Calls with two mistakes at once: one in the files that they read and one in their inputs.
 
-The contract says which of two reasons is told. Who looks at the disk first is right about every call that is wrong in
-one way.
+The contract says which of two reasons is reported. This finds operators that check the disk before the inputs: calls
+with one mistake do not find them.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def competing(contract: Contract, codebook: Codebook, bases: Sequence[Base], cas
             looks = tuple(one for one in steps[k:] if isinstance(one, TreeStep))
             for other in refused.get(step.operator, ()):
                 inputs = _crossed(step.inputs, other, places, files)
-                # What stands for the answer of a step of its own case means nothing in another.
+                # A reference to the answer of a step is valid in its own case only.
                 bound = (value for name, value in inputs.items() if step.inputs.get(name) != value)
                 if not any(anywhere(value, is_placeholder) for value in bound):
                     yield Example(steps[:k], (), (replace(step, inputs=inputs), *looks), case.id)

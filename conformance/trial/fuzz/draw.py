@@ -77,7 +77,7 @@ def large(type_: Struct, natives: Iterable[Native]) -> Iterator[Native]:
     seen: set[str] = set()
     for native in natives:
         for place in distinct_places(type_, native):
-            # What a self-describing value holds is of a leaf's kind, wherever in it.
+            # Every part of a self-describing value has the kind of its leaf.
             name = type(place.value).__name__ if isinstance(place.type, Value) else place.key
             if name not in seen and (grown := _grown(place)) is not None:
                 seen.add(name)
@@ -237,7 +237,7 @@ class _Hand:
         yield from islice((call for call in calls if call is not None), _MOST_DEGENERATE)
 
     def related(self) -> Iterator[Drawn]:
-        """Numbers that meet, far up; those that no guard holds against each other are no more than degenerate."""
+        """Equal large numbers at leaves that a guard compares; other leaves get no more than degenerate values."""
         found: list[Drawn] = []
         for natives in related(self.contract.inputs, self.seeds.by_side.get(ACCEPTED, ())):
             calls = [call for native in natives if (call := self.call(native, DEGENERATE)) is not None]

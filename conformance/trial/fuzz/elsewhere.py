@@ -1,6 +1,6 @@
-"""Temporary files in folders that a call does not concern: they have names that its operator owns, and must survive.
+"""Puts temporary files into folders that a call does not use, under names that its operator owns; they must survive.
 
-Who clears away all that he could have left is right about every tree in which nobody else left anything.
+This finds operators that delete every file with such a name, instead of those in their own folder.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from conformance.vectors.case import CallStep, Case, ExpectedFailure, FileStep
 from conformance.vectors.exchange import AnyStep
 from conformance.vectors.leaf import is_root, spots
 
-_MOST_PLANTED: Final = 12  # at once
-_MOST_CALLS: Final = 8  # of one operator, before which they are planted
+_MOST_PLANTED: Final = 12  # files in one example
+_MOST_CALLS: Final = 8  # of one operator, that get such files
 
 
 def left_elsewhere(
     contract: Contract, codebook: Codebook, bases: Sequence[Base], cases: Sequence[Case]
 ) -> Iterator[Example]:
-    """A few calls of different inputs, with temporary files in every folder that any case of the operator has."""
+    """Examples for a few calls with different inputs: temporary files are in every folder that any case has."""
     if not contract.bystanders.owned:
         return
     layout = layout_of(bases)
@@ -42,7 +42,7 @@ def left_elsewhere(
 
 
 def layout_of(bases: Sequence[Base]) -> dict[str, bool]:
-    """Every path that the cases have in any root, and whether there is something below it."""
+    """Every path that the cases have in any root, and whether it is a folder with files."""
     seen = [tree for _, one in bases for roots in one.after_calls.values() for tree in roots.values()]
     paths = sorted({path for tree in seen for path in tree})
     folders = {path[:at] for path in paths for at, letter in enumerate(path) if letter == "/"}
@@ -50,8 +50,11 @@ def layout_of(bases: Sequence[Base]) -> dict[str, bool]:
 
 
 def calls_of_each_input(contract: Contract, codebook: Codebook, cases: Iterable[Case]) -> list[tuple[Case, int]]:
-    """For every place of the inputs of an operation that takes one root: the shortest case whose first call of the
-    operator has that place and succeeds, with the number of its step; some of them, where there are many."""
+    """Cases that together have every place of the inputs of the operations with one root, each with a step number.
+
+    The shortest case is taken whose first call of the operator has the place and succeeds. If there are more than
+    `_MOST_CALLS` cases, they are thinned out evenly.
+    """
     found: dict[tuple[str, str], tuple[Case, int]] = {}
     for case in sorted(cases, key=lambda one: (len(one.steps), one.id)):
         own = (k for k, step in enumerate(case.steps) if isinstance(step, CallStep) and contract.owns(step.operator))
@@ -70,9 +73,9 @@ def calls_of_each_input(contract: Contract, codebook: Codebook, cases: Iterable[
 def planted_in(
     owned: Mapping[str, str], layout: Mapping[str, bool], root: str, before: Iterable[AnyStep]
 ) -> tuple[Edit, ...]:
-    """The edits that plant an owned name in each folder of a layout, and beside each path at its top.
+    """The edits that put a file with an owned name into each folder of a layout, and beside each path at its top.
 
-    Where a step before has put something is no room for a folder.
+    A path is left out if an earlier step wrote there.
     """
     taken = {step.subject for step in before if isinstance(step, FileStep)}
     paths: dict[str, None] = {}

@@ -1,7 +1,7 @@
-"""Small files with a byte more: behind the last, the last one twice, before the first.
+"""Adds one byte to small files: a NUL at the end, the last byte again, or a NUL at the beginning.
 
-Who reads as far as an item goes, and not to the end of the file, is right about every file that is whole, cut off or
-flipped.
+This finds readers that stop after the first item and ignore the rest of the file. Whole, cut and flipped files do not
+find them.
 """
 
 from __future__ import annotations
@@ -19,12 +19,14 @@ from conformance.trial.fuzz.file_reading import Reading, emptied
 from conformance.vectors.case import CallStep
 
 _NUMBER: Final = re.compile(r"[0-9a-f]{16,}|[0-9]+")
-_MOST_KINDS: Final = 10  # of names, whose files get a byte more
+_MOST_KINDS: Final = 10  # kinds of file names that are tried
 
 
 def lengthened(contract: Contract, bases: Sequence[Base], reading: Reading) -> Iterator[Example]:
-    """For every kind of name that a small file has: the first case in which one is there and read; there the first and
-    the last of that kind get a byte more."""
+    """Examples with one more byte in a file, for each kind of file name.
+
+    A kind is tried in the first case that reads such a file; its first and its last file are changed.
+    """
     done: set[str] = set()
     for base in ranked(contract, bases):
         case, seen = base
@@ -46,7 +48,7 @@ def lengthened(contract: Contract, bases: Sequence[Base], reading: Reading) -> I
 
 
 def _kind(path: str) -> str:
-    """The name of a file without its numbers."""
+    """The name of a file with each number replaced by `#`."""
     return _NUMBER.sub("#", path.rpartition("/")[2])
 
 

@@ -1,4 +1,4 @@
-"""One example of files that are fuzzed: steps before the edits, the edits, and what comes behind."""
+"""One example of fuzzed files: the steps before the edits, the edits, and the steps after them."""
 
 from __future__ import annotations
 

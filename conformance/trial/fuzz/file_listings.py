@@ -1,4 +1,4 @@
-"""The edits of files that are listed before any is drawn: each meets one kind of mistake."""
+"""The edits of files that are tried before any random one; each finds one kind of mistake."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _reshaped(contract: Contract, codebook: Codebook, bases: Sequence[Base]) -> 
 
 
 def _at_limits(contract: Contract, codebook: Codebook, bases: Sequence[Base]) -> Iterator[Example]:
-    """The first call of every operation that succeeds, with texts on both sides of the limits that are told."""
+    """The first call of every operation that succeeds, with texts on both sides of the limits in their descriptions."""
     tried: set[str] = set()
     for case, _ in bases:
         steps = with_looks(case.steps, contract.fuzz_decode)

@@ -1,6 +1,6 @@
-"""Files that give two reasons to be told of at once: two edits that a call answers otherwise, and does not refuse.
+"""Makes two edits at once, each of which changes the answer of a call without making the call fail.
 
-Who tells of the first thing that it notices is right about every tree in which there is one.
+This finds operators that report only the first of several problems.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from conformance.trial.fuzz.file_example import Base, Example, in_use
 from conformance.trial.fuzz.file_parts import Found, damaged, formed_files, maps_of
 from conformance.trial.fuzz.file_reading import Reading
 
-_MOST_CASES: Final = 2  # in which two edits are told of
-_MOST_TRIED: Final = 4  # cases in which single edits are asked
-_MOST_EDITS: Final = 12  # of one case, asked alone
+_MOST_CASES: Final = 2  # in which two edits change the answer
+_MOST_TRIED: Final = 4  # cases in which single edits are tried
+_MOST_EDITS: Final = 12  # of one case, tried one at a time
 _MOST_PAIRS: Final = 6  # of one case
 
 
 def told_together(
     contract: Contract, codebook: Codebook, bases: Sequence[Base], reading: Reading
 ) -> Iterator[Example]:
-    """For a few cases of an operator that answers lists: pairs of edits that are told of apart, and all of them."""
+    """Examples for an operator that answers lists: pairs of edits with different effects, and all edits together."""
     if not any(tells(codebook[name].contract) for name in codebook.forms if contract.owns(name)):
         return
     cases = groupby(formed_files(contract, bases), key=lambda one: (one.base[0].id, one.at, one.root))
@@ -49,13 +49,13 @@ def told_together(
 
 
 def tells(contract: Contract) -> bool:
-    """Whether an output is a list of texts: what an operator tells beside its answer."""
+    """Whether an output is a list of texts or enums, in which an operator can report problems."""
     lists = (type_.item for _, type_ in walk(contract.outputs) if isinstance(type_, ListOf))
     return any(isinstance(item, Enum) or item == Scalar("string") for item in lists)
 
 
 def _edits(contract: Contract, found: Sequence[Found]) -> Iterator[Edit]:
-    """Edits that may be told of: a file too many beside each, a key too many in each map of each format; by turns."""
+    """Edits that may be reported: an extra file beside each file, an extra key in each map; taken in turn."""
     extra = [[(damaged(one, f"{at} extra"),) for at in maps_of(one.formed)] for one in found]
     beside = [[_beside(contract, one, path) for path in one.formed.paths] for one in found]
     for edit in chain.from_iterable(_by_turns([*extra, *beside])):
@@ -64,7 +64,7 @@ def _edits(contract: Contract, found: Sequence[Found]) -> Iterator[Edit]:
 
 
 def _beside(contract: Contract, found: Found, path: str) -> Edit:
-    """The edit that puts a file of another name beside one, nothing where the operator may take it for its own."""
+    """The edit that puts a file with another name beside one; empty if the operator could own that name."""
     taken = {**contract.bystanders.owned, **contract.bystanders.none}
     name = next((other for other in near_misses(path) if not is_matched(other, taken)), "")
     return (file_step("put", found.root, path=name, text=""),) if name else ()

@@ -1,6 +1,6 @@
-"""Files of a declared format that lack one part: every key is left out, null, and empty, one at a time.
+"""Damages one part of a file of a declared format: each key is removed, set to null, or made empty, one at a time.
 
-Who asks for truth where presence counts, or takes a default for what is not there, is right about every whole file.
+This finds readers that test a value for truth instead of presence, or that use a default for a missing key.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _NUMBER: Final = re.compile(r"\.[0-9]+(?=[. ])")
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Files of a format before a call of a case."""
+    """The files of one format that are there before a call of a case."""
 
     base: Base
     steps: Sequence[AnyStep]
@@ -34,19 +34,22 @@ class Found:
 
     @property
     def operator(self) -> str:
-        """What the call asks."""
+        """The operator that the call asks."""
         step = self.steps[self.at]
         assert isinstance(step, CallStep)
         return step.operator
 
     def edited(self, *edits: Edit) -> Example:
-        """The case with edits before the call."""
+        """The case with these edits made before the call."""
         return Example(tuple(self.steps[: self.at]), edits, tuple(self.steps[self.at :]), self.base[0].id)
 
 
 def lacking(contract: Contract, bases: Sequence[Base], reading: Reading) -> Iterator[Example]:
-    """For every format of which the operator reads files, and every part of them: the first case in which it is there
-    and read, without it. What a format declares itself is left out: the frozen cases have it."""
+    """Examples without one part of a file, for every part of every format that the operator reads.
+
+    Each part is tried in the first case that has and reads it. Damages that the format declares are left out, because
+    the frozen cases have them.
+    """
     done: set[tuple[str, str]] = set()
     for found in formed_files(contract, bases):
         form = found.formed.form.name
@@ -58,7 +61,7 @@ def lacking(contract: Contract, bases: Sequence[Base], reading: Reading) -> Iter
 
 
 def formed_files(contract: Contract, bases: Sequence[Base]) -> Iterator[Found]:
-    """The files of declared formats before the first call of each operation that finds them, the best cases first."""
+    """The files of declared formats, each before the first call of an operation that finds it; best cases first."""
     for base in ranked(contract, bases):
         case, seen = base
         steps = with_looks(case.steps, contract.fuzz_decode)
@@ -82,12 +85,12 @@ def formed_files(contract: Contract, bases: Sequence[Base]) -> Iterator[Found]:
 
 
 def damaged(found: Found, edit: str) -> FileStep:
-    """The step that does one damage to the files of a format."""
+    """The step that damages the files of a format in one way."""
     return file_step("damage", found.root, path=found.formed.place, format=found.formed.form.name, edit=edit)
 
 
 def parts_of(formed: Formed) -> Iterator[tuple[str, str]]:
-    """The damages that take a part away which the format does not declare, each with its name in files of any size."""
+    """The damages that the format does not declare, each with a key that is the same for every list element."""
     declared = {_key(edit) for edit in formed.form.edits}
     for name, item in formed.items.items():
         for at, value in _inside(name, item):
@@ -97,7 +100,7 @@ def parts_of(formed: Formed) -> Iterator[tuple[str, str]]:
 
 
 def maps_of(formed: Formed) -> Iterator[str]:
-    """The dotted places of the maps in the files of a format, each kind once."""
+    """The dotted places of the maps in the files of a format; of the elements of a list, the first map only."""
     seen: set[str] = set()
     for name, item in formed.items.items():
         for at, value in [(name, item), *_inside(name, item)]:
@@ -107,18 +110,20 @@ def maps_of(formed: Formed) -> Iterator[str]:
 
 
 def _key(edit: str) -> str:
-    """A damage whose place is any element of the lists that it lies in."""
+    """A damage with `*` for each list index in its place."""
     return _NUMBER.sub(".*", edit)
 
 
 def _is_full(value: Any) -> bool:
-    """Whether the empty value of its type is another one."""
+    """Whether a value differs from the empty value of its type."""
     return isinstance(value, bool | int | float | str | bytes | list | dict) and value != type(value)()
 
 
 def _inside(at: str, value: Any) -> Iterator[tuple[str, Any]]:
-    """The parts of a value by dotted place, but not the whole; of a list its first and last, of maps that have the same
-    keys the parts of one."""
+    """The parts of a value by dotted place, without the value itself.
+
+    Of a list, only the first and last element are visited; of sibling maps with the same keys, only one.
+    """
     parts: Mapping[Any, Any] = {}
     if isinstance(value, dict):
         parts = {key: one for key, one in value.items() if isinstance(key, str) and _WORDABLE.fullmatch(key)}

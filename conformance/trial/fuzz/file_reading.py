@@ -1,4 +1,4 @@
-"""What the reference makes of edited files: whether it reads them at all, and what it then answers otherwise."""
+"""How the reference treats edited files: whether it reads them, and how its answer changes."""
 
 from __future__ import annotations
 

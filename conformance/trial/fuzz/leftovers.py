@@ -1,6 +1,6 @@
-"""Temporary files that a killed writer left: planted several at once, beside trees as they are and trees with a loss.
+"""Puts several temporary files at once, such as a killed writer leaves, into whole trees and into trees with a loss.
 
-Who clears them away in one branch and forgets them in another is right about every tree that has none.
+This finds operators that remove such files in one branch of their code and not in another.
 """
 
 from __future__ import annotations

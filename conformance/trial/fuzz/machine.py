@@ -48,8 +48,8 @@ def fuzz_machine(
     reference: Asker,
     codebook: Codebook,
     wanted: int,
-    seed: str = "",
-    trusted: bool = True,
+    seed: str,
+    trusted: bool,
 ) -> tuple[Result, Mapping[str, Any]]:
     """Fuzz one machine with about `wanted` drawn calls behind the listed ones; the result and the figures.
 
@@ -167,7 +167,7 @@ class MachineSearch:
     def among_others(self, found: Result, program: Program) -> tuple[Result, Program]:
         """What a program that is alone shows, in few calls; it stays alone only where it shows nothing among others.
 
-        Who is alone begins a process each time, and to make it any smaller costs too much.
+        A program that is asked alone starts a process each time, so making it smaller costs too much.
         """
         shorter = to_the_end(program, int(found.step.rpartition("-")[2]) - 1, self.codebook)
         for self.alone, asked in ((False, behind_another(shorter)), (True, shorter)):

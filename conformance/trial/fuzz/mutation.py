@@ -27,7 +27,7 @@ from conformance.trial.generator import Native
 from conformance.vectors.degenerate import degenerates, empty, texts
 from conformance.vectors.place import ABSENT, Place, places, plain_map, put
 
-_SEEN: Final = 0.25  # share of changes that take what an example holds at the same leaf
+_SEEN: Final = 0.25  # share of changes that take the value of an example at the same leaf
 _DEGENERATE: Final = 0.1
 _LETTERS: Final = "ab zA0_-./\x01\x7f\u00e9\u0301\u20ac\ue000\uffff\U0001f600\U0010ffff"
 _DELTAS: Final = (-2, -1, -1, 0, 0, 1, 1, 2)
@@ -174,7 +174,7 @@ class _Change:
         at = random.randrange(len(value))
         return value[:at] + bytes([value[at] ^ 1 << random.randrange(8)]) + value[at + 1 :]
 
-    # -- what holds others
+    # -- values with parts
 
     def listed(self, place: Place, item: Type, value: Sequence[Any]) -> list[Any]:
         random, items = self.random, list(value)

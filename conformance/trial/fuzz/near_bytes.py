@@ -1,7 +1,7 @@
 """Byte strings near another: a few bytes changed, or, where they are a CBOR item, a few parts of it.
 
-What decoders are given is refused at the first byte when it is drawn at random. A change inside the item gets further:
-its heads stay right, and a digest of a part of the item is made right again.
+A decoder refuses random bytes at the first byte. A change inside the item gets further: its heads stay valid, and a
+digest of a changed part is computed again.
 """
 
 from __future__ import annotations
@@ -141,7 +141,7 @@ def _seals(item: Any) -> list[tuple[Place, Path]]:
 
 
 def _sealed(seals: Sequence[tuple[Place, Path]], changed: Any) -> Any:
-    """The changed item with every digest that stood in it for a part of it made right again."""
+    """The changed item with every digest of one of its parts computed again."""
     for seal, part in seals:
         try:
             if at(changed, seal.path) == seal.value:

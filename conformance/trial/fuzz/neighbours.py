@@ -1,7 +1,7 @@
 """Two numbers of one leaf, moved to where a narrower number no longer tells them apart.
 
-A program that keeps the elements of a tensor, or one field of many records, in fewer bits or in a smaller float answers
-rightly for each odd number alone. It answers wrongly where two numbers become equal or change places.
+Some programs store the elements of a tensor, or one field of many records, in fewer bits or in a smaller float. Their
+answers are wrong only where two numbers become equal or change their order.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from conformance.contract.types import INTEGER_RANGES, Scalar, Struct, Tensor
 from conformance.trial.generator import Native
 from conformance.vectors.place import Path, Place, places, put
 
-_EXACT: Final = (11, 24, 53)  # bits that a float of 16, 32 and 64 bits holds exactly
+_EXACT: Final = (11, 24, 53)  # integer bits that a float of 16, 32 and 64 bits represents exactly
 _CUTS: Final = (8, 16, 31, 32, 63)  # bits at which an integer is cut
 _SEEDS: Final = 2  # inputs in which a leaf is moved
 _FLOATS: Final = {"float64": (2.0**-24, 2.0**-52), "float32": (2.0**-11, 2.0**-23)}  # above 1, lost in fewer bits

@@ -1,6 +1,6 @@
 """Paths out of a root: to a folder beside it, above it, from the file system's own root, and through links.
 
-A root that a path is to leave is made inside another folder: what lies beside it is then known, and removed with it.
+Such a root is made inside another folder, so that the files beside it are known and are removed with it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A sequence of calls of one machine: made of turns, asked as a trace, made small, printed as a trace."""
+"""A sequence of calls of one machine, as a list of turns; it is asked and printed as a trace, and can be shrunk."""
 
 from __future__ import annotations
 

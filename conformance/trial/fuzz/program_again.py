@@ -1,6 +1,6 @@
-"""Programs that ask again: a value and then an empty one, every operation behind every other, with a look after each.
+"""Programs that repeat calls: a value and then an empty one, and every operation after every other, each read back.
 
-Who keeps an answer by too little of the question, or takes a zero for "not given", is right about every first call.
+This finds backends that cache an answer under too few of the inputs, or that take a zero for "not given".
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _MOST_OTHERS: Final = 3  # degenerate inputs of every other operation in that st
 def ended(urn: Urn) -> Iterator[Program]:
     """One program that opens a handle of every kind, ends it, and asks every operation with it; it has no other handle.
 
-    Who forgets a handle only while another is open is right about every trace among others.
+    This finds backends that lose a handle only while another one is open.
     """
     turns: list[Turn] = []
     taking = [name for name in urn.seeds if method_of(urn.codebook, name).takes]
@@ -87,7 +87,7 @@ def nothing_asked(urn: Urn) -> Iterator[Program]:
     """For every operation and guard of state that refuses it in a frozen trace: degenerate inputs there, first of the
     refused operation, then of the others.
 
-    Who looks at the inputs before the state answers an empty call as if it were allowed.
+    This finds backends that check the inputs before the state, and so answer an empty call that is not allowed.
     """
     seen: set[tuple[str, str]] = set()
     for *way, refused in urn.refusing:

@@ -1,7 +1,7 @@
-"""Programs drawn from a seed: calls on several handles, with inputs that the contract lets through, mostly.
+"""Programs drawn from a seed: calls on several handles, mostly with inputs that the contract accepts.
 
-They are drawn with Random: Hypothesis takes constants from the modules that are loaded, so that a selection, a wheel
-or a forked process would draw others.
+They are drawn with Random. Hypothesis also draws constants from the loaded modules, so a selection of checks, an
+installed wheel or a forked process would give other programs.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Where fuzzing starts from: complete inputs of the contract, and the numbers and words that it draws from."""
+"""The start of fuzzing: complete inputs from the contract, and the numbers and words to draw from."""
 
 from __future__ import annotations
 

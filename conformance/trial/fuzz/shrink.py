@@ -1,9 +1,9 @@
 """A wrong example made small by Hypothesis: it shrinks the choices that make the example.
 
-Drawing is fast without Hypothesis, and many calls are on their way at once. Only an example that is answered wrongly
-is told as choices: as those that a generator made, or as those that lead from the simplest value of its type to it.
-Hypothesis replays them, makes them smaller, and asks about each example that comes of it. Nothing is drawn: the same
-example shrinks to the same one.
+Examples are drawn without Hypothesis, which is faster and lets many calls run at once. Only an example with a wrong
+answer is written as choices: those that a generator made, or those that lead to it from the simplest value of its type.
+Hypothesis replays the choices, makes them smaller, and tries each new example. Nothing is drawn at random, so the same
+example always shrinks to the same result.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def smallest(
         return known[told]
 
     for number, way in enumerate(ways):
-        # What was too long to be told item by item may be short enough after a first pass.
+        # An example that was too long to write as choices may be short enough after a first pass.
         for _ in range(_PASSES):
             choices = way(example)
             if number > 1 and choices.size > _FEW:

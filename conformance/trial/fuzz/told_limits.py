@@ -1,6 +1,6 @@
-"""Texts on both sides of a limit that the description of an input tells: `at most 200 bytes`, `at most 64 characters`.
+"""Texts on both sides of a limit in the description of an input: `at most 200 bytes`, `at most 64 characters`.
 
-Letters of one, two and four bytes tell apart who counts bytes, letters or UTF-16 units.
+Letters of one, two and four bytes show whether a backend counts bytes, letters or UTF-16 units.
 """
 
 from __future__ import annotations

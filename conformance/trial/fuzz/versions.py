@@ -1,6 +1,6 @@
 """Texts in the form of a version, MAJOR.MINOR.PATCH: around every version that examples mention, one part at a time.
 
-Who compares whole versions where one part counts is right about every version that is registered.
+This finds operators that compare whole versions where only one part counts.
 """
 
 from __future__ import annotations
