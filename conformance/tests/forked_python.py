@@ -58,8 +58,8 @@ def _hashes_alike(environment: Mapping[str, str]) -> bool:
 def _run(program: Sequence[str], environment: Mapping[str, str]) -> None:
     """Be the module; its pipes are 0, 1 and 2, and its session and folder are made. Never returns.
 
-    `threading._shutdown` and the two calls of `atexit` are private, and no public call replaces them: a forked child
-    of `multiprocessing` ends with the same ones.
+    `threading._shutdown` and the two calls of `atexit` are private, and no public call replaces them. A child of
+    `multiprocessing` also ends with `threading._shutdown`.
     """
     status = _RAISED
     try:
