@@ -42,7 +42,7 @@ WHEEL: Final = Place(PACKAGING, (r'return environment\(.*"wheel"\) / "venv", whe
 CHECKOUT: Final = Place(PACKAGING, (r'return environment\(.*, "-e", ROOT\)$', r'editable / "bin" / "tally"'))
 
 SOURCE: Final = "npx quicktype --src-lang schema schema.json "
-# Where quicktype is; CI has none, since npx would load it from a registry.
+# `.ci/run` installs quicktype; npx would load it from a registry in each test.
 TYPES: Final = MappingProxyType(
     {
         f"{SOURCE}--lang go --package main --out types.go": ("type Params struct {", 'json:"block_id"'),

@@ -115,11 +115,11 @@ def test_an_operator_with_handles_or_folders_has_no_transcript(
 # -- types for other languages
 
 @pytest.mark.parametrize("command", TYPES)
-def test_a_generator_makes_types_of_the_schema(command: str, tmp_path: Path) -> None:
+def test_a_generator_makes_types_of_the_schema(
+    command: str, tmp_path: Path, tool: Callable[[str], str]
+) -> None:
     """As the page has it, but for npx, which would ask a registry."""
-    generator = shutil.which("quicktype")
-    if generator is None:
-        pytest.skip("not run: quicktype not found; docs/writing-a-backend.md has the commands")
+    generator = tool("quicktype")
     schema = schema_of(shipped_library().contracts[OPERATOR], shipped_library().errors)
     (tmp_path / "schema.json").write_text(json.dumps(schema))
     _, _, *arguments = shlex.split(command)
