@@ -23,9 +23,9 @@ from impl.vectorized.batch.flat import Flat, flatten
 from impl.vectorized.batch.front.columns import Embedder, HashEmbedder
 from impl.vectorized.batch.front.describe import Description
 from impl.vectorized.batch.front.describe import describe as described
+from impl.vectorized.batch.front.limits import FileLimits
 from impl.vectorized.batch.front.open import Progress
 from impl.vectorized.batch.front.open import open_database as opened
-from impl.vectorized.batch.front.sqlite import FileLimits
 from impl.vectorized.batch.front.types import TargetQuery
 from impl.vectorized.batch.model import MOST, Database, Refused, judge_database
 from impl.vectorized.batch.variants import seeded_children, split, with_rows
