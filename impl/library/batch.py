@@ -23,9 +23,10 @@ from impl.vectorized.batch.flat import Flat, flatten
 from impl.vectorized.batch.front.columns import Embedder, HashEmbedder
 from impl.vectorized.batch.front.describe import Description
 from impl.vectorized.batch.front.describe import describe as described
+from impl.vectorized.batch.front.limits import FileLimits
 from impl.vectorized.batch.front.open import Progress
 from impl.vectorized.batch.front.open import open_database as opened
-from impl.vectorized.batch.front.sqlite import FileLimits
+from impl.vectorized.batch.front.spool import Room, temporary_room
 from impl.vectorized.batch.front.types import TargetQuery
 from impl.vectorized.batch.model import MOST, Database, Refused, judge_database
 from impl.vectorized.batch.variants import seeded_children, split, with_rows
@@ -60,8 +61,9 @@ def open_database(
     is being read and how many rows of it are done; where it is None, a terminal shows a line every two seconds.
     `limits` are those of a value in bytes, of all rows, and of seconds. Every table is read once. `keep` is a folder
     for the loaded columns: the next call with the same file, declaration and embedder (its class and dimension) maps
-    them from there, their digests checked, and reads no table. With it the columns go to the disk while they are read;
-    without it they are in memory. `targets` maps new names to queries, whose rows are labels of a `BatchBuilder`.
+    them from there, their digests checked, and reads no table. Long columns go to the disk while they are read;
+    without `keep` they lie in temporary files without a name (TMPDIR), which are gone with the database. `targets` maps
+    new names to queries, whose rows are labels of a `BatchBuilder`.
 
     Raises ContractFailure: CONTRACT_VIOLATION, UNKNOWN_TABLE, COMPOSITE_KEY, LIMIT_EXCEEDED, NON_FINITE, DANGLING_KEY.
     Source: seed 004 §1; contract `Batch.LoadDatabase`.
@@ -80,7 +82,7 @@ def open_database(
     progress = progress or lines_on_a_terminal()
     wishes = wishes_of(declaration, leave_out, dangling, targets)
     if keep is None:
-        return opened(path, wishes, embedder=embedder, progress=progress, limits=_limits(limits))
+        return opened(path, wishes, embedder=embedder, progress=progress, limits=_limits(limits), room=temporary_room())
     folder = _LOAD.path("keep", keep)
     made_from = origin(path, wishes, embedder or HashEmbedder())
     kept = kept_from(folder, made_from)
@@ -89,7 +91,7 @@ def open_database(
         claimed_folder(folder)
         try:
             database = opened(
-                path, wishes, embedder=embedder, progress=progress, limits=_limits(limits), folder=folder
+                path, wishes, embedder=embedder, progress=progress, limits=_limits(limits), room=Room(folder)
             )
             keep_database(database, folder, made_from)
             del database  # and the files that it lies in
@@ -108,8 +110,8 @@ def describe_database(
     """Return what a SQLite or DuckDB file holds, with a guess for everything that is open, all at once.
 
     `tallystick.batch.declaration_text` makes a declaration in YAML of it: a line for every column and key, and a `?`
-    behind every guess. Every table is read once. Raises ContractFailure CONTRACT_VIOLATION or LIMIT_EXCEEDED where the
-    file itself cannot be read. Source: contract `Batch.LoadDatabase`.
+    behind every guess. Tables are read part by part. Raises ContractFailure CONTRACT_VIOLATION or LIMIT_EXCEEDED
+    where the file itself cannot be read. Source: contract `Batch.LoadDatabase`.
 
     >>> import sqlite3, tallystick, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -122,7 +124,8 @@ def describe_database(
     ['orders.status: 2 different texts in 3 rows']
     """
     path = _existing(file)
-    return described(path, progress=progress or lines_on_a_terminal(), limits=_limits(limits))
+    told = progress or lines_on_a_terminal()
+    return described(path, progress=told, limits=_limits(limits), room=temporary_room())
 
 
 def _existing(file: str | os.PathLike[str]) -> Path:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import io
+import os
 import sqlite3
 import subprocess
 import sys
+import tempfile
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
@@ -75,9 +78,59 @@ def test_memory_does_not_grow_with_the_rows(tmp_path: Path) -> None:
         peaks[rows] = added(file, str(tmp_path / f"kept{rows}"), rows)
     whole = added(file, "", 600_000)
     # 600,000 rows of eight columns are 43 MB as they are read, and 34 MB more as columns; no two times are equal.
-    assert whole > 60
+    assert whole < 25
     assert peaks[600_000] < 25
     assert peaks[600_000] - peaks[150_000] < 5
+
+
+def test_describing_needs_little_memory(tmp_path: Path) -> None:
+    file = tmp_path / "big.db"
+    big(file, 600_000)
+    code = CHILD.replace("import open_database", "import describe_database")
+    code = code.replace('open_database(sys.argv[1], {"big": {"flag": "boolean"}}, keep=sys.argv[2] or None)',
+                        "describe_database(sys.argv[1])")  # fmt: skip
+    told = subprocess.run(
+        [sys.executable, "-c", code, str(file), "", "600000"],
+        check=True, capture_output=True, text=True, cwd=HOME,
+    )  # fmt: skip
+    assert float(told.stdout) < 30  # 600,000 times as texts alone are 60
+
+
+def test_a_full_disk_is_refused_and_one_that_cannot_be_written_is_not_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "big.db"
+    big(file, 20_000)
+    words = {"big": {"flag": "boolean"}}
+    plain = open_database(file, words)
+    monkeypatch.setattr(spool, "SPILL", 1 << 10)
+
+    def failing(number: int) -> None:
+        def fail(**_: object) -> None:
+            raise OSError(number, os.strerror(number))
+
+        monkeypatch.setattr(tempfile, "TemporaryFile", fail)
+
+    for number in (errno.EROFS, errno.EMFILE):
+        failing(number)
+        assert same(plain, open_database(file, words))
+    failing(errno.ENOSPC)
+    with pytest.raises(ContractFailure, match="No space left on device") as refused:
+        open_database(file, words)
+    assert refused.value.code == "LIMIT_EXCEEDED"
+    monkeypatch.undo()
+    monkeypatch.setattr(spool, "SPILL", 1 << 10)
+    limited = "import resource, signal\nsignal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+    limited += "resource.setrlimit(resource.RLIMIT_FSIZE, (65536, 65536))\n"
+    limited += "from impl.vectorized.batch.front import spool\nspool.SPILL = 1024\n"
+    done = subprocess.run(
+        [sys.executable, "-c", limited + CHILD, str(file), "", "20000"],
+        check=False, capture_output=True, text=True, cwd=HOME,
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+    )  # fmt: skip
+    assert "must have room for them: got File too large" in done.stderr
+    assert done.stderr.count("Exception ignored") == 0
+    assert [one.name for one in tmp_path.iterdir()] == ["big.db"]  # nothing is left
 
 
 def test_parts_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

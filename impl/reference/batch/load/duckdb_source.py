@@ -1,9 +1,10 @@
 """Tables of a DuckDB file, where the optional package is installed."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
+from threading import Event, Thread
 from typing import Any, Final
 
 from impl.reference.batch.load.source import (
@@ -18,7 +19,7 @@ from impl.reference.batch.load.source import (
     order_key,
     refusal,
 )
-from impl.reference.batch.load.sqlite_source import quoted
+from impl.reference.batch.load.sqlite_source import LONGEST_VALUE, SECONDS, quoted
 
 TABLES: Final = """
     SELECT table_name FROM duckdb_tables()
@@ -33,6 +34,7 @@ CONSTRAINTS: Final = """
     FROM duckdb_constraints()
     WHERE database_name = current_database() AND schema_name = 'main' AND table_name = ? ORDER BY constraint_index
 """
+AGAIN: Final = 0.05  # seconds between two interruptions: one that finds nothing running is lost
 INTEGERS: Final = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
 
 
@@ -55,6 +57,8 @@ class DuckdbSource:
         )
         rows = self._connection.execute(f"SELECT rowid, {select} FROM {quoted(table.name)}").fetchall()  # noqa: S608
         in_key = [table.place(name) for name in table.primary_key]
+        if any(size_of(value) > LONGEST_VALUE for row in rows for value in row):
+            raise refusal("LIMIT_EXCEEDED", f"table {table.name}: it holds a value that is too long")
         rows.sort(key=lambda row: order_key([*(row[1 + place] for place in in_key), row[0]]))
         return [tuple(row[1:]) for row in rows]
 
@@ -80,16 +84,44 @@ class DuckdbSource:
 
 @contextmanager
 def open_duckdb(file: Path) -> Iterator[DuckdbSource]:
-    """Give an open DuckDB file; CONTRACT_VIOLATION where DuckDB cannot read it or is not installed."""
+    """Give an open DuckDB file; CONTRACT_VIOLATION where DuckDB cannot read it or is not installed.
+
+    LIMIT_EXCEEDED where it asks for too much.
+    """
     try:
         duckdb: Any = import_module("duckdb")
     except ImportError as reason:
         raise refusal("CONTRACT_VIOLATION", "a DuckDB file needs the package duckdb") from reason
     try:
-        with duckdb.connect(str(file), read_only=True, config={"enable_external_access": "false"}) as connection:
+        with (
+            duckdb.connect(str(file), read_only=True, config={"enable_external_access": "false"}) as connection,
+            interrupted_after(SECONDS, connection.interrupt),
+        ):
             yield DuckdbSource(connection)
+    except (duckdb.InterruptException, duckdb.OutOfMemoryException) as reason:
+        raise refusal("LIMIT_EXCEEDED", f"{file.name}: {reason}") from reason
     except duckdb.Error as reason:
         raise refusal("CONTRACT_VIOLATION", f"{file.name}: {reason}") from reason
+
+
+@contextmanager
+def interrupted_after(seconds: float, interrupt: Callable[[], None]) -> Iterator[None]:
+    """Interrupt whatever runs after these seconds, again and again until the end."""
+    ended = Event()
+
+    def watch() -> None:
+        late = not ended.wait(seconds)
+        while late:
+            interrupt()
+            late = not ended.wait(AGAIN)
+
+    watching = Thread(target=watch, daemon=True)
+    watching.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        watching.join()
 
 
 def read_schema(connection: Any, name: str) -> SourceTable:
@@ -108,6 +140,13 @@ def read_schema(connection: Any, name: str) -> SourceTable:
         primary_key=primary_key,
         foreign_keys=tuple(keys),
     )
+
+
+def size_of(value: Stored) -> int:
+    """Return the bytes of a text or of bytes, 0 of anything else."""
+    if isinstance(value, str):
+        return len(value.encode("utf-8"))
+    return len(value) if isinstance(value, bytes) else 0
 
 
 def kind_of(declared: str) -> Kind:

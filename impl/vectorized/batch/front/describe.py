@@ -12,9 +12,10 @@ import numpy as np
 from impl.failure import ContractFailure
 from impl.vectorized.batch.front.columns import Numbering, column_of, number_texts
 from impl.vectorized.batch.front.keys import NOWHERE, link_of, repeated, targets
+from impl.vectorized.batch.front.limits import FileLimits
 from impl.vectorized.batch.front.open import DEFAULT, Progress, gathered, source
 from impl.vectorized.batch.front.schema import File, Key, Link, Schema, same
-from impl.vectorized.batch.front.sqlite import FileLimits
+from impl.vectorized.batch.front.spool import Room
 from impl.vectorized.batch.front.stored import INTEGER, REAL, TEXT, Stored
 from impl.vectorized.batch.front.types import kind_and_unit, obvious
 
@@ -79,21 +80,42 @@ class Description:
         return found
 
 
-def describe(file: Path, *, progress: Progress | None = None, limits: FileLimits = DEFAULT) -> Description:
-    """Return what a SQLite or DuckDB file holds; every table is read once, and only the file itself is refused."""
+def describe(
+    file: Path, *, progress: Progress | None = None, limits: FileLimits = DEFAULT, room: Room | None = None
+) -> Description:
+    """Return what a SQLite or DuckDB file holds; only the file itself is refused.
+
+    Every table is read once, and once more where texts that are no times stand in a column of times.
+    """
     with source(file, limits) as opened:
         schemas = sorted(opened.schemas, key=lambda schema: schema.name.encode())
         columns: dict[str, Sequence[Stored]] = {}
         unread: dict[str, str] = {}
         for schema in schemas:
             try:
-                columns[schema.name] = gathered(
-                    schema, opened.rows(schema, [True] * len(schema.fields)), progress, limits.rows
-                )
+                columns[schema.name] = _gathered(opened, schema, _times_alone(schema, schemas), progress, limits, room)
             except ContractFailure as reason:
                 unread[schema.name] = reason.sentence
-        tables = [_table(opened, schemas, schema, columns, unread) for schema in schemas]
+        tables = [_table(opened, schemas, schema, columns, unread, room) for schema in schemas]
         return Description(file.name, tuple(tables), tuple(opened.others))
+
+
+def _times_alone(schema: Schema, schemas: Sequence[Schema]) -> list[bool]:
+    """Return which columns hold times that no key has, so that their texts need not be in memory."""
+    keyed = {same(name) for key in schema.keys for name in key.columns} | {*map(same, schema.primary_key)}
+    referring = [key for one in schemas for key in one.keys if same(key.table) == same(schema.name)]
+    keyed |= {same(name) for key in referring for name in key.referred}
+    return [field.declared == "temporal" and same(field.name) not in keyed for field in schema.fields]
+
+
+def _gathered(
+    opened: File, schema: Schema, times: list[bool], progress: Progress | None, limits: FileLimits, room: Room | None
+) -> list[Stored]:
+    everything = [True] * len(schema.fields)
+    columns = gathered(schema, opened.rows(schema, everything), progress, limits.rows, room, times)
+    if any(time and column.words for time, column in zip(times, columns, strict=True)):  # a text of them is no time
+        return gathered(schema, opened.rows(schema, everything), progress, limits.rows, room)
+    return columns
 
 
 def _table(
@@ -102,17 +124,18 @@ def _table(
     schema: Schema,
     columns: dict[str, Sequence[Stored]],
     unread: dict[str, str],
+    room: Room | None,
 ) -> DescribedTable:
     if schema.name in unread:
         return DescribedTable(schema.name, 0, tuple(schema.primary_key), (), (), unread[schema.name])
     held = columns[schema.name]
     keys, twice = [], set[int]()
     for key in schema.keys:
-        described, link = _key(opened, schemas, schema, key, columns, unread)
+        described, link = _key(opened, schemas, schema, key, columns, unread, room)
         keys.append(described)
         if link is not None and repeated(opened, {one.name: one for one in schemas}, link, columns):
             twice.add(link.named)
-    listed = [_column(schema, place, values, place in twice) for place, values in enumerate(held)]
+    listed = [_column(schema, place, values, place in twice, room) for place, values in enumerate(held)]
     stamps = [place for place, column in enumerate(listed) if column.word.startswith("timestamp")]
     if len(stamps) > 1:
         names = ", ".join(listed[place].name for place in stamps)
@@ -130,6 +153,7 @@ def _key(
     key: Key,
     columns: dict[str, Sequence[Stored]],
     unread: dict[str, str],
+    room: Room | None,
 ) -> tuple[DescribedKey, Link | None]:
     places = tuple(map(schema.place, key.columns))
     named = schema.fields[min(places)].name
@@ -145,13 +169,13 @@ def _key(
     referred = f"{other.name} ({', '.join(other.fields[place].name for place in link.referred)})"
     if other.name in unread:
         return DescribedKey(listed, named, referred, "refuse", "its table could not be read", False), None
-    rows = targets(opened, {one.name: one for one in schemas}, link, columns)
+    rows = targets(opened, {one.name: one for one in schemas}, link, columns, room)
     lost = int(np.count_nonzero(rows == NOWHERE))
     note = f"{lost} of {len(rows)} rows refer to no row" if lost else ""
     return DescribedKey(listed, named, referred, "null" if lost else "refuse", note, bool(lost)), link
 
 
-def _column(schema: Schema, place: int, values: Stored, twice: bool) -> DescribedColumn:
+def _column(schema: Schema, place: int, values: Stored, twice: bool, room: Room | None) -> DescribedColumn:
     field = schema.fields[place]
     found: str | None = obvious(schema, field, values)
     if twice:
@@ -164,7 +188,7 @@ def _column(schema: Schema, place: int, values: Stored, twice: bool) -> Describe
     number_texts([values], texts)
     kind, unit = kind_and_unit(found)
     try:
-        column_of(f"{schema.name}.{field.name}", field, kind, unit, values, Numbering(texts, 0))
+        column_of(f"{schema.name}.{field.name}", field, kind, unit, values, Numbering(texts, 0), room)
     except ContractFailure as reason:
         return DescribedColumn(field.name, field.written, "ignored", reason.sentence, True)
     note = ""

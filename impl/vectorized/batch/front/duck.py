@@ -1,16 +1,15 @@
 """DuckDB files, where the optional package is installed."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
-from threading import Timer
-from time import monotonic
 from typing import Any
 
+from impl.failure import ContractFailure
+from impl.vectorized.batch.front.limits import FileLimits, interrupting, too_much
 from impl.vectorized.batch.front.schema import Asked, Exact, Field, Key, Link, Schema, chunks, exact, quote, refuse
-from impl.vectorized.batch.front.sqlite import FileLimits
 from impl.vectorized.batch.front.target_query import bad_query
 
 # Type -> class and the SQL around the column.
@@ -30,8 +29,8 @@ HERE = "database_name = current_database() AND schema_name = 'main'"
 class DuckFile:
     """An open DuckDB file."""
 
-    def __init__(self, connection: Any, limits: FileLimits) -> None:
-        self._connection, self._limits = connection, limits
+    def __init__(self, connection: Any, limits: FileLimits, late: Callable[[], bool]) -> None:
+        self._connection, self._limits, self._late = connection, limits, late
         names = connection.execute(f"SELECT table_name FROM duckdb_tables() WHERE {HERE} AND NOT internal")  # noqa: S608
         self.schemas = [_schema(connection, name) for (name,) in names.fetchall()]
         views = connection.execute(f"SELECT view_name FROM duckdb_views() WHERE {HERE} AND NOT internal")  # noqa: S608
@@ -43,7 +42,12 @@ class DuckFile:
             field.sql if whole else f"CASE WHEN {quote(field.name)} IS NULL THEN NULL ELSE 0 END"
             for field, whole in zip(schema.fields, looked, strict=True)
         )
-        return chunks(self._connection.cursor().execute(f"SELECT {columns} FROM {quote(schema.name)} {schema.order}"))  # noqa: S608
+        what = f"table {schema.name}"
+        try:
+            cursor = self._connection.execute(f"SELECT {columns} FROM {quote(schema.name)} {schema.order}")  # noqa: S608
+            yield from self._judged(what, schema.fields, chunks(cursor))
+        except import_module("duckdb").Error as reason:
+            raise _refusal(what, reason, self._limits) from reason
 
     def pairs(self, child: Schema, parent: Schema, link: Link) -> dict[Exact, Exact]:
         """Return what each value of a key refers to; DuckDB compares equal types, value by value."""
@@ -58,10 +62,7 @@ class DuckFile:
     @contextmanager
     def asked(self, name: str, query: str) -> Iterator[Asked]:
         """Give what one query gives that only reads; LIMIT_EXCEEDED where it takes too long."""
-        error = import_module("duckdb").Error
-        until = monotonic() + self._limits.seconds
-        late = Timer(self._limits.seconds, self._connection.interrupt)
-        late.start()
+        duckdb, what = import_module("duckdb"), f"targets {name!r}"
         try:
             statements = self._connection.extract_statements(query)
             if [statement.type.name for statement in statements] != ["SELECT"]:
@@ -74,21 +75,19 @@ class DuckFile:
             fields = [_field(column, declared) for column, declared, *_ in described]
             columns = ", ".join(one.sql for one in fields)
             cursor = self._connection.execute(f"SELECT {columns} FROM {view}")  # noqa: S608
-            yield Asked(fields, self._judged(name, chunks(cursor)))
-        except error as reason:
-            if monotonic() >= until:
-                said = f"targets {name!r} must take no more than {self._limits.seconds} seconds: got {reason}"
-                raise refuse("LIMIT_EXCEEDED", said) from reason
+            yield Asked(fields, self._judged(what, fields, chunks(cursor)))
+        except duckdb.Error as reason:
+            if isinstance(reason, _too_much()):
+                raise _refusal(what, reason, self._limits) from reason
             raise bad_query(name, reason) from reason
-        finally:
-            late.cancel()
 
-    def _judged(self, name: str, parts: Iterator[list[Any]]) -> Iterator[list[Any]]:
-        most = self._limits.value_bytes
+    def _judged(self, what: str, fields: Sequence[Field], parts: Iterator[list[Any]]) -> Iterator[list[Any]]:
+        long = [place for place, field in enumerate(fields) if field.declared in ("text", "any")]
         for rows in parts:
-            if any(isinstance(value, str | bytes) and len(value) > most for row in rows for value in row):
-                said = f"targets {name!r} must give values of no more than {most} bytes: got a longer one"
-                raise refuse("LIMIT_EXCEEDED", said)
+            if self._late():
+                raise too_much(what, "interrupted", self._limits)
+            if any(_longer(row[place], self._limits.value_bytes) for place in long for row in rows):
+                raise too_much(what, "a longer value", self._limits)
             yield rows
 
     def repeats(self, parent: Schema, link: Link) -> bool:
@@ -113,11 +112,31 @@ def opened(file: Path, limits: FileLimits) -> Iterator[DuckFile]:
         said = "file must be one that can be opened: got a DuckDB file; pip install 'tallystick[duckdb]'"
         raise refuse("CONTRACT_VIOLATION", said) from reason
     try:
-        with duckdb.connect(str(file), read_only=True, config={"enable_external_access": "false"}) as connection:
-            yield DuckFile(connection, limits)
+        with (
+            duckdb.connect(str(file), read_only=True, config={"enable_external_access": "false"}) as connection,
+            interrupting(connection.interrupt, limits.seconds) as late,
+        ):
+            yield DuckFile(connection, limits, late)
     except duckdb.Error as reason:
-        said = f"file must be a DuckDB file that can be read: got {file.name!r}, {reason}"
-        raise refuse("CONTRACT_VIOLATION", said) from reason
+        raise _refusal(f"file {file.name!r}", reason, limits) from reason
+
+
+def _longer(value: Any, most: int) -> bool:
+    """Return whether a value has more bytes; a letter has up to four."""
+    if not isinstance(value, str | bytes) or 4 * len(value) <= most:
+        return False
+    return len(value.encode() if isinstance(value, str) else value) > most
+
+
+def _too_much() -> tuple[type[Exception], ...]:
+    duckdb: Any = import_module("duckdb")
+    return duckdb.InterruptException, duckdb.OutOfMemoryException
+
+
+def _refusal(what: str, reason: Exception, limits: FileLimits) -> ContractFailure:
+    if isinstance(reason, _too_much()):
+        return too_much(what, reason, limits)
+    return refuse("CONTRACT_VIOLATION", f"{what} must be one that DuckDB can read: got {reason}")
 
 
 def _schema(connection: Any, name: str) -> Schema:

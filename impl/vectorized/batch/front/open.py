@@ -15,9 +15,9 @@ from impl.vectorized.batch.arrays import Indices
 from impl.vectorized.batch.front import duck, sqlite
 from impl.vectorized.batch.front.columns import Embedder, HashEmbedder, Numbering, column_of, embedded, number_texts
 from impl.vectorized.batch.front.keys import NOWHERE, dropped, judge_policies, links, renumbered, repeated, targets
+from impl.vectorized.batch.front.limits import FileLimits
 from impl.vectorized.batch.front.schema import File, Link, Schema, refuse
 from impl.vectorized.batch.front.spool import Room, release, slices
-from impl.vectorized.batch.front.sqlite import FileLimits
 from impl.vectorized.batch.front.stored import Gathered, Stored
 from impl.vectorized.batch.front.target_query import judge_nulls, judge_queries, link_of_targets, schema_of
 from impl.vectorized.batch.front.types import (
@@ -46,16 +46,15 @@ def open_database(
     embedder: Embedder | None = None,
     progress: Progress | None = None,
     limits: FileLimits = DEFAULT,
-    folder: Path | None = None,
+    room: Room | None = None,
 ) -> Database:
     """Return the tables of a SQLite or DuckDB file, each column in its declared or obvious semantic type.
 
-    Every table is read once. With a folder, what is long lies in files there, which are gone with the database. Raises
-    ContractFailure: CONTRACT_VIOLATION, UNKNOWN_TABLE, COMPOSITE_KEY, LIMIT_EXCEEDED, NON_FINITE or DANGLING_KEY; its
-    sentence says where.
+    Every table is read once. Where there is room, what is long lies in files there, which are gone with the database.
+    Raises ContractFailure: CONTRACT_VIOLATION, UNKNOWN_TABLE, COMPOSITE_KEY, LIMIT_EXCEEDED, NON_FINITE or
+    DANGLING_KEY; its sentence says where.
     """
     embeds = embedder or HashEmbedder()
-    room = None if folder is None else Room(folder)
     wanted = {name: asked.words() for name, asked in wishes.targets.items()}
     with source(file, limits) as opened:
         read = read_tables(opened, wishes, progress, limits, room)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import mmap
+import os
 import tempfile
 from collections.abc import Iterable, Iterator
 from math import prod
@@ -13,6 +15,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from impl.vectorized.batch.arrays import AnyArray
+from impl.vectorized.batch.front.schema import refuse
 
 PART = 1 << 16  # values that are worked on together
 SPILL = PART * 8  # bytes that are written together
@@ -32,8 +35,42 @@ class Room:
         """Return a new file, None where there are enough."""
         if not self._left:
             return None
+        try:
+            made = _nameless(self._folder)
+        except OSError as reason:
+            if reason.errno in (errno.EMFILE, errno.ENFILE, errno.EROFS, errno.EACCES):
+                self._left = 0
+                return None
+            raise _full(reason) from reason
+        if made.fileno() >= _half_of_files():
+            made.close()
+            self._left = 0
+            return None
         self._left -= 1
-        return tempfile.TemporaryFile(dir=self._folder, prefix=PREFIX, suffix=SUFFIX)
+        return made
+
+
+def _nameless(folder: Path) -> IO[bytes]:
+    return tempfile.TemporaryFile(dir=folder, prefix=PREFIX, suffix=SUFFIX, buffering=0)
+
+
+def temporary_room() -> Room | None:
+    """Return room in the system's temporary folder, None where there is none that can be written."""
+    try:
+        return Room(Path(tempfile.gettempdir()))
+    except OSError:
+        return None
+
+
+def _half_of_files() -> int:
+    """Return how many files may be open before arrays stay in memory: the other half is the program's."""
+    most = os.sysconf("SC_OPEN_MAX") if hasattr(os, "sysconf") else -1
+    return most // 2 if most > 0 else 512
+
+
+def _full(reason: OSError) -> Exception:
+    said = f"the folder for columns must have room for them: got {reason.strerror or reason}"
+    return refuse("LIMIT_EXCEEDED", f"{said}; make room, or name another one (TMPDIR, or keep)")
 
 
 class Growing:
@@ -61,15 +98,22 @@ class Growing:
         """Return the array; that of a file is mapped, and the file is gone with it."""
         if self._file is None:
             return np.concatenate([np.zeros((0, *self._side), self._dtype), *self._parts])
-        self._write(self._file)
-        self._file.flush()
         with self._file as file:
-            mapped: AnyArray = np.memmap(file, self._dtype, "r", shape=(self._written, *self._side)).view(np.ndarray)
-        return mapped
+            self._write(file)
+            try:
+                mapped: AnyArray = np.memmap(file, self._dtype, "r", shape=(self._written, *self._side))
+            except OSError as reason:
+                raise _full(reason) from reason
+        return mapped.view(np.ndarray)
 
     def _write(self, file: IO[bytes]) -> None:
         for part in self._parts:
-            file.write(np.ascontiguousarray(part, self._dtype).reshape(-1).view(np.uint8).data)
+            left = np.ascontiguousarray(part, self._dtype).reshape(-1).view(np.uint8).data
+            try:
+                while len(left):
+                    left = left[file.write(left) :]
+            except OSError as reason:
+                raise _full(reason) from reason
         self._written += self._waiting
         self._parts, self._waiting = [], 0
 

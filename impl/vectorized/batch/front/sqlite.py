@@ -4,13 +4,13 @@ import re
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
-from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 from time import monotonic
 from typing import Any
 
 from impl.failure import ContractFailure
+from impl.vectorized.batch.front.limits import FileLimits, too_much
 from impl.vectorized.batch.front.schema import (
     Asked,
     Exact,
@@ -43,15 +43,6 @@ LEFT_OUT = {"view": "view", "virtual": "virtual table", "shadow": "table of a vi
 TOO_MUCH = {"SQLITE_TOOBIG", "SQLITE_INTERRUPT"}
 KEYS_AT_ONCE = 2_000
 STEPS = 100_000  # of SQLite's machine between two looks at the clock
-
-
-@dataclass(frozen=True, slots=True)
-class FileLimits:
-    """Limit what a file may ask for: the bytes of a value, the rows of all tables, the seconds of reading it."""
-
-    value_bytes: int = 1 << 24
-    rows: int = 1 << 32
-    seconds: float = 600.0
 
 
 class SqliteFile:
@@ -131,8 +122,7 @@ def opened(file: Path, limits: FileLimits) -> Iterator[SqliteFile]:
 
 def _refusal(what: str, reason: Exception, limits: FileLimits) -> ContractFailure:
     if getattr(reason, "sqlite_errorname", None) in TOO_MUCH:
-        most = f"values of {limits.value_bytes} bytes and {limits.seconds} seconds"
-        return refuse("LIMIT_EXCEEDED", f"{what} must ask for no more than {most}: got {reason}; leave it out")
+        return too_much(what, reason, limits)
     return refuse("CONTRACT_VIOLATION", f"{what} must be one that SQLite can read: got {reason}")
 
 
