@@ -11,6 +11,8 @@ from conformance.codec.codebook import Codebook
 from conformance.codec.framing import Dialect
 from conformance.codec.scalar import IllTyped, shorten
 
+UNREGISTERED: Final = "a registered failure code"  # what is expected where an error is of no contract
+
 
 @dataclass(frozen=True, slots=True)
 class RawResult:
@@ -175,7 +177,7 @@ def _failure(outcome: Failure, operator: str, codebook: Codebook, dialect: Diale
     code = outcome.message
     number = codebook.numbers.get(code) if type(code) is str else None
     if number is None:
-        raise IllTyped("a registered failure code", f"{shorten(code)} ({shorten(outcome.code)})", ("error", "message"))
+        raise IllTyped(UNREGISTERED, f"{shorten(code)} ({shorten(outcome.code)})", ("error", "message"))
     if type(outcome.code) is not int or outcome.code != number:
         raise IllTyped(f"{number}, the number of {code}", outcome.code, ("error", "code"))
     try:

@@ -11,12 +11,15 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any, Final
 
+from conformance.backend.outcome import UNREGISTERED
 from conformance.report.printable import one_line, printable
 from conformance.report.record import Entry, Prose, Record, called, cited_by_guards
+from conformance.vectors.compact import is_marker
 
 _NUMBER = re.compile(r"[0-9]+")
 _CODE = re.compile(r"[A-Z][A-Z_]+\Z")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_LARGE: Final = 2_000  # characters of a call that nobody reads
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,23 +41,46 @@ def failures_of(entries: Iterable[Entry], excused: bool = False) -> list[Entry]:
 
 
 def group_alike(failures: Sequence[Entry], prose: Prose) -> list[Alike]:
-    """The distinct failures, those that struck most often first."""
+    """The distinct failures: those whose difference can be read, then those that struck most often, first.
+
+    What fuzzing found joins the frozen cases that differ at the same place, so that a smaller call can stand for them.
+    """
     groups: dict[tuple[Any, ...], list[Entry]] = {}
     for entry in failures:
         groups.setdefault(_shape(entry), []).append(entry)
+    for shape in [shape for shape in groups if shape[1] == "fuzz" and groups[shape][0].get("difference")]:
+        hosts = [other for other in groups if other[1] == "vector" and _place(other) == _place(shape)]
+        if len(hosts) == 1:
+            groups[hosts[0]] += groups.pop(shape)
     found = [_alike(group, prose) for group in groups.values()]
-    return sorted(found, key=lambda alike: (-alike.size, alike.first["id"]))
+    return sorted(found, key=lambda alike: (_is_opaque(alike.first), -alike.size, alike.first["id"]))
 
 
 def _alike(group: Sequence[Entry], prose: Prose) -> Alike:
-    """The group behind its smallest failure that cites the field that differs; an answer's size does not count."""
+    """The group behind its smallest failure that cites the field that differs; an answer's size does not count.
+
+    A frozen case has a reason and can be explained: a drawn call comes first only where the frozen ones are large.
+    """
 
     def rank(entry: Entry) -> tuple[Any, ...]:
         inputs = len(str(entry.get("call", {}).get("inputs", "")))
-        return (not _cites(entry, prose), entry["kind"] == "fuzz", "step" in entry, inputs, entry["id"])
+        drawn = entry["kind"] == "fuzz"
+        return (inputs > _LARGE, drawn, not _cites(entry, prose), "step" in entry, inputs, entry["id"])
 
     first = min(group, key=rank)
     return Alike(first, tuple(entry for entry in group if entry is not first))
+
+
+def _place(shape: tuple[Any, ...]) -> tuple[Any, ...]:
+    """A shape without the kind of its checks and the postconditions, which drawn calls do not all name."""
+    return (shape[0], *shape[2:-1])
+
+
+def _is_opaque(entry: Entry) -> bool:
+    """Whether a failure shows only that two digests differ."""
+    difference = entry.get("difference", {})
+    sides = (difference.get("expected"), difference.get("actual"))
+    return all(isinstance(side, Mapping) and ("sha256" in side or is_marker(side)) for side in sides)
 
 
 def _cites(entry: Entry, prose: Prose) -> bool:
@@ -128,7 +154,15 @@ def tried_in(record: Record) -> Tried:
 
 
 def stderr_in(observations: Mapping[str, Any], entry: Entry) -> str:
-    """What the backend wrote on stderr before it was lost in a check; empty where it was not."""
+    """What the backend wrote on stderr before it was lost in a check; empty where it was not.
+
+    Where it answered with an error of no contract, an exception may be behind it: the end of what it wrote in the run.
+    """
+    if entry.get("difference", {}).get("expected") == UNREGISTERED and (
+        said := str(observations.get("stderr_tail", "")).rstrip()
+    ):
+        last = said.splitlines()[1 - _LAST_WORDS :]
+        return "\n".join(["(the last lines of the run, perhaps of another check)", *last])
     return str(observations.get("stderr", {}).get(entry["id"], ""))
 
 
@@ -191,6 +225,10 @@ def _facts(entry: Entry, prose: Prose, tried: Tried, stderr: str) -> Iterator[Fa
         yield Fact("" if number else "stderr", cut(line))
     if entry["kind"] == "vector" and ("call" in entry or entry["verdict"] == "fail"):
         yield Fact("explain", tried.explain(entry["id"]), verbatim=True)
+    elif entry["kind"] == "fuzz":
+        # No frozen case has this call: the rules of its operator are what can be read.
+        operator = entry["call"]["operator"] if "call" in entry else entry["operator"]
+        yield Fact("explain", shlex.join(["tally", "explain", operator]), verbatim=True)
 
 
 def _difference(difference: Entry) -> Iterator[Fact]:
@@ -203,8 +241,21 @@ def _difference(difference: Entry) -> Iterator[Fact]:
         where += f", shown from character {max(at - _CONTEXT, 0)} of {longest}"
         expected, actual = window(expected, at), window(actual, at)
     yield Fact("differs at", where)
+    if said := _lengths(difference):
+        yield Fact("length", said)
     yield Fact("expected", cut(expected))
     yield Fact("actual", cut(actual))
+
+
+def _lengths(difference: Entry) -> str:
+    """How much shorter or longer a long text is than the right one; empty where both are short, or of one length."""
+    right, wrong = difference["expected"], difference["actual"]
+    if not (isinstance(right, str) and isinstance(wrong, str)) or _is_phrase(wrong, difference["path"], ""):
+        return ""
+    if len(right) == len(wrong) or max(len(right), len(wrong)) <= _WINDOW or difference.get("note"):
+        return ""
+    same = first_difference(right, wrong)
+    return f"{len(wrong):,} characters instead of {len(right):,}; the first {same:,} agree"
 
 
 def _guards(guards: Mapping[str, Any]) -> Iterator[Fact]:
@@ -213,8 +264,10 @@ def _guards(guards: Mapping[str, Any]) -> Iterator[Fact]:
     if decides is not None:
         yield Fact("guard", f"{decides['id']} decides with {decides['code']}: {decides['that']}")
     for guard in answered:
-        place = "comes later" if decides is not None else "is true here"
-        yield Fact("answered as", f"{guard['id']} with {guard['code']}, which {place}: {guard['that']}")
+        place = "comes later" if decides is not None else "allows this call"
+        # No guard refuses the call: of several nobody knows which the backend had in mind.
+        label = "answered as" if decides is not None or len(answered) == 1 else "perhaps"
+        yield Fact(label, f"{guard['id']} with {guard['code']}, which {place}: {guard['that']}")
 
 
 def _cited(label: str, id_: str, row: Mapping[str, str]) -> Fact:

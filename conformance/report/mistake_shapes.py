@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import struct
 import unicodedata
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from conformance.report.record import Entry
@@ -20,13 +20,27 @@ _WORDS: Final = (2, 4, 8)  # bytes
 
 def looks_like(failures: Sequence[Entry]) -> str:
     """The one shape that all of these failures have, in a few words; empty where there is none, or too few failures."""
+    if said := _refused_limit(failures):
+        return said
     pairs = [pair for entry in failures for pair in _pairs(entry)]
-    if len({*map(repr, pairs)}) < LEAST or len(pairs) < len(failures):
+    beginnings = [pair for entry in failures for pair in _beginning(entry)]
+    if len({*map(repr, pairs)}) < LEAST or len(pairs) + len(beginnings) < len(failures):
         return ""
+    pairs += beginnings
     for words, shape in _SHAPES:
         if all(_gives(shape, right, wrong) for right, wrong in pairs):
             return words
     return ""
+
+
+def _refused_limit(failures: Sequence[Entry]) -> str:
+    """The one limit that all of these different calls lie at and were refused at; empty where there is none."""
+    calls = {repr(entry.get("call", {}).get("inputs")) for entry in failures}
+    found: list[Mapping[str, str]] = [entry.get("details", {}).get("limits", {}) for entry in failures]
+    shared = [id_ for id_ in found[0] if all(id_ in limits for limits in found)]
+    if len(shared) != 1 or len(calls) < LEAST:
+        return ""
+    return f"off by one: a call at a limit is refused, and {shared[0]} allows it: {found[0][shared[0]]}"
 
 
 def _pairs(entry: Entry) -> Iterator[tuple[Any, Any]]:
@@ -37,6 +51,19 @@ def _pairs(entry: Entry) -> Iterator[tuple[Any, Any]]:
     right, wrong = difference["expected"], difference["actual"]
     if type(right) is type(wrong):
         yield right, wrong
+
+
+def _beginning(entry: Entry) -> Iterator[tuple[Any, Any]]:
+    """Of a right text known by its first letters, length and digest: the wrong one that begins it, one letter longer.
+
+    Only a mistake that cuts just there makes the one of the other.
+    """
+    difference = entry.get("difference", {})
+    right, wrong = difference.get("expected"), difference.get("actual")
+    if not (isinstance(right, Mapping) and "letters" in right and isinstance(wrong, str) and wrong):
+        return
+    if wrong.startswith(right["head"]) and len(wrong) < int(right["letters"]):
+        yield wrong + wrong[-1], wrong
 
 
 def _gives(shape: Shape, right: Any, wrong: Any) -> bool:
@@ -101,6 +128,15 @@ def _cut_units(size: int) -> Shape:
     return _text(lambda text: text.encode()[:size].decode("utf-8", "ignore"))
 
 
+def _cut_letters(size: int) -> Shape:
+    return _text(lambda text: text[:size])
+
+
+def _cut_utf16(size: int) -> Shape:
+    """A text that keeps so many UTF-16 units; half a letter beyond U+FFFF is lost."""
+    return _text(lambda text: text.encode("utf-16-le")[: 2 * size].decode("utf-16-le", "ignore"))
+
+
 def _through_float(text: str, layout: str) -> str:
     """A binary64 as 16 hex digits that went through a narrower float."""
     (number,) = struct.unpack(">d", bytes.fromhex(text))
@@ -116,6 +152,14 @@ def _next_bits(step: int) -> Shape:
 def _sign_bit(text: str) -> str:
     return f"{int(text, 16) ^ 1 << 4 * len(text) - 1:0{len(text)}x}" if len(text) in (4, 8, 16) else ""
 
+
+# Bytes of UTF-8 first: where every letter has one byte, nobody can tell the units apart.
+_CUTS: Final[tuple[tuple[str, Callable[[int], Shape]], ...]] = (
+    ("bytes", _cut_units),
+    ("letters", _cut_letters),
+    ("UTF-16 units", _cut_utf16),
+)
+_SIZES: Final = tuple(sorted({2**power - less for power in range(3, 17) for less in (0, 1)}))
 
 # The first that fits is shown: the narrow shapes come before those that fit more.
 _SHAPES: Final[tuple[tuple[str, Shape], ...]] = (
@@ -137,5 +181,5 @@ _SHAPES: Final[tuple[tuple[str, Shape], ...]] = (
     ("a text in lower case", _text(str.lower)),
     ("a text in composed letters (NFC)", _text(lambda text: unicodedata.normalize("NFC", text))),
     ("a text that ends at its first NUL", _text(lambda text: text.split("\0")[0])),
-    *((f"a text cut after {size} bytes", _cut_units(size)) for size in (16, 64, 255, 256)),
+    *((f"a text cut after {size:,} {unit}", cut(size)) for unit, cut in _CUTS for size in _SIZES),
 )

@@ -145,4 +145,6 @@ def _figures(operators: Collection[Mapping[str, Any]]) -> str:
     guards = [sides for figures in operators for sides in figures.get("guards", {}).values()]
     both = sum(all(sides.values()) for sides in guards)
     drawn = f"{listed} calls listed, {examples} drawn, of which {share} % succeed"
+    if not examples:
+        drawn = f"{listed} calls listed, none drawn (fuzzing ends at the first wrong answer)"
     return f"{drawn}; {both} of {len(guards)} guards reached from both sides"

@@ -13,17 +13,17 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from conformance.backend.outcome import ObservedFailure, ObservedResult
+from conformance.backend.outcome import UNREGISTERED, ObservedFailure, ObservedResult
 from conformance.cli.main import status_of
 from conformance.contract.model import Contract
-from conformance.report.failure import facts_of, tried_in
+from conformance.report.failure import facts_of, group_alike, stderr_in, tried_in
 from conformance.report.mistake_shapes import looks_like
 from conformance.report.record import Record
 from conformance.report.terminal import show
 from conformance.tests.mutant_results import cases_of, codebook
 from conformance.tests.runs import BATCH, MAP, failed, lost, record
-from conformance.trial.cases import competing
-from conformance.trial.check import Difference, FailedCall, Result
+from conformance.trial.check import Difference, FailedCall, Kind, Result
+from conformance.trial.guards import at_stake, competing
 from conformance.vectors.case import CallStep
 
 CASE = "UML_OS.Data.SeededBlockPermute_v1::pinned-orders::eight"
@@ -202,3 +202,112 @@ def test_a_likeness_stands_beside_the_failure_and_is_no_diagnosis() -> None:
     assert "looks like  off by one: one too many" in said
     assert "diagnosis: not explained" in said
     assert "off by one" not in said.split("diagnosis:")[1]
+
+
+def test_every_answer_of_a_cut_text_fits_also_where_the_right_one_is_known_by_its_digest() -> None:
+    head = "a" * 32
+    marker = {"head": head, "letters": 65_537, "sha256": "0" * 64, "tail": head}
+    known = [failed(BATCH, f"c{k}", difference=Difference("name", "a" * k, "a" * 64)) for k in (65, 65_535)]
+
+    def like(actual: str) -> str:
+        long = failed(BATCH, "long", difference=Difference("name", marker, actual, "known by their digests"))
+        return looks_like(list(record(*known, long).entries))
+
+    assert like("a" * 64) == "a text cut after 64 bytes"
+    assert like("a" * 63) == ""
+    assert like("b" * 64) == ""
+
+
+@pytest.mark.parametrize(
+    ("letter", "size", "kept", "words"),
+    [
+        ("\u00e9", 64, "\u00e9" * 64, "a text cut after 64 letters"),
+        ("\U0001f600", 64, "\U0001f600" * 32, "a text cut after 64 UTF-16 units"),
+        ("\u00e9", 127, "\u00e9" * 63, "a text cut after 127 bytes"),
+    ],
+)
+def test_the_unit_in_which_a_text_is_cut_is_told(letter: str, size: int, kept: str, words: str) -> None:
+    ascii_ = ("a" * 300, "a" * size)
+    assert looks_like(wrong(ascii_, (letter * 400, kept))) == words
+
+
+def test_a_long_text_that_is_cut_is_told_with_both_lengths() -> None:
+    told = dict(facts(failed(BATCH, "cut", difference=Difference("name", "a" * 65_535, "a" * 64))))
+    assert told["length"] == "64 characters instead of 65,535; the first 64 agree"
+    assert "length" not in dict(facts(failed(BATCH, "other", difference=Difference("name", "a" * 64, "b" * 64))))
+
+
+# -- a limit that is refused
+
+MAPPED = "UML_OS.Data.SeededIntraBlockMap_v1"
+AT_LIMIT = {"block_id": 0, "local_pos": 0, "block_size": 2**32, "cardinality": 2**32, "epoch_seed": bytes(16)}
+
+
+def refused(name: str, kind: Kind = Kind.VECTOR, **changes: Any) -> Result:
+    inputs = {**AT_LIMIT, **changes}
+    details = at_stake(codebook()[MAPPED].contract, inputs, ObservedFailure("CONTRACT_VIOLATION", {}))
+    call = FailedCall(MAPPED, codebook()[MAPPED].inputs.from_native(inputs))
+    apart = Difference("outcome", "a result", "failure CONTRACT_VIOLATION")
+    result = failed(MAPPED, name, difference=apart, call=call, details=details)
+    return replace(result, check=replace(result.check, kind=kind))
+
+
+def test_calls_that_all_lie_at_one_limit_look_like_a_limit_that_is_refused() -> None:
+    first, other = refused("first"), refused("other", cardinality=2**33)
+    assert [*first.details["limits"]] == ["block-exists", "modulus-limit"]
+    assert looks_like(record(first, other).entries).startswith("off by one: a call at a limit is refused")
+    assert "modulus-limit allows it: m <= 4294967296u" in looks_like(record(first, other).entries)
+    assert looks_like(record(first).entries) == ""  # a single call
+    assert looks_like(record(first, first).entries) == ""
+    assert looks_like(record(first, other, refused("far", block_size=8)).entries) == ""
+
+
+def test_only_a_guard_that_may_have_refused_the_call_is_named() -> None:
+    labels = [label for label, _ in facts(refused("first"))]
+    assert labels.count("perhaps") == 2
+    assert "answered as" not in labels
+    assert refused("inside", block_size=8, cardinality=100, block_id=1, local_pos=3).details == {}
+    other = at_stake(codebook()[MAPPED].contract, AT_LIMIT, ObservedFailure("COUNTER_OVERFLOW", {}))
+    assert other == {}
+
+
+# -- what fuzzing found
+
+
+def test_a_smaller_drawn_call_stands_for_large_frozen_ones_and_not_for_small_ones() -> None:
+    def one(name: str, size: int, kind: Kind) -> Result:
+        call = FailedCall(BATCH, {"block_id": "3" * size}, {"result": {}})
+        result = failed(BATCH, name, call=call, difference=Difference("count", "7", "9"))
+        return replace(result, check=replace(result.check, kind=kind))
+
+    def first(size: int) -> str:
+        made = record(one("frozen", size, Kind.VECTOR), one("drawn", 9, Kind.FUZZ))
+        (alike,) = group_alike(made.entries, made["prose"])
+        assert alike.size == 2
+        return str(alike.first["kind"])
+
+    assert first(60_000) == "fuzz"
+    assert first(20) == "vector"
+
+
+def test_a_failure_that_fuzzing_found_has_a_command_that_explains_its_operator() -> None:
+    result = failed(BATCH, "drawn", call=FailedCall(BATCH, {}), difference=Difference("count", "7", "9"))
+    told = facts(replace(result, check=replace(result.check, kind=Kind.FUZZ)))
+    assert dict(told)["explain"] == f"tally explain {BATCH}"
+
+
+def test_a_difference_that_can_be_read_comes_before_digests() -> None:
+    sides = ({"sha256": "0" * 64}, {"sha256": "1" * 64})
+    opaque = [failed(BATCH, f"a{k}", difference=Difference("order", *sides, "indices 0..7 agree")) for k in range(3)]
+    made = record(*opaque, failed(BATCH, "b", difference=Difference("count", "7", "9")))
+    assert [alike.size for alike in group_alike(made.entries, made["prose"])] == [1, 3]
+
+
+def test_an_exception_that_a_backend_answers_is_told_with_the_last_lines_of_its_stderr() -> None:
+    apart = Difference("error.message", UNREGISTERED, "'TypeError: x'", "ill-typed")
+    (entry,) = record(failed(BATCH, "thrown", difference=apart)).entries
+    said = stderr_in({"stderr_tail": "TypeError: x\n    at run (build.js:41)\n"}, entry)
+    assert said.splitlines()[1:] == ["TypeError: x", "    at run (build.js:41)"]
+    assert "perhaps of another check" in said
+    (other,) = record(failed(BATCH, "wrong", difference=Difference("count", "7", "9"))).entries
+    assert stderr_in({"stderr_tail": "chatter\n"}, other) == ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -11,7 +11,6 @@ from conformance.backend.driver import RESTART, Call, Conversation, Restart
 from conformance.backend.outcome import (
     BadAnswer,
     Lost,
-    Observed,
     ObservedFailure,
     ObservedResult,
     Outcome,
@@ -22,7 +21,6 @@ from conformance.backend.outcome import (
 from conformance.backend.scheduler import Finished
 from conformance.codec.codebook import Codebook
 from conformance.codec.framing import Dialect
-from conformance.contract.model import Contract, Guard
 from conformance.trial.check import (
     Check,
     Difference,
@@ -35,6 +33,7 @@ from conformance.trial.check import (
     outcome_name,
     tree_apart,
 )
+from conformance.trial.guards import at_stake
 from conformance.vectors.accumulate import accumulate, gap
 from conformance.vectors.case import (
     CallStep,
@@ -51,43 +50,6 @@ from conformance.vectors.difference import difference
 from conformance.vectors.exchange import Stage, restarts
 from conformance.vectors.state_tracking import situations
 from conformance.vectors.temp_roots import StepRefused
-
-_MOST = 3  # guards that a report names
-
-
-def competing(contract: Contract, inputs: Mapping[str, Any], observed: Observed) -> dict[str, Any]:
-    """The guard that decides a call, and the one whose code the backend answers; several where nothing may refuse it.
-
-    `inputs` are native, with the state of a machine. Each entry holds the guard's id, code, requirements and rulings: a
-    report cites those, not everything that the case is about. Empty where no guard is at stake.
-    """
-    if not contract.foresees(inputs):
-        return {}
-    decides = contract.refusal(inputs)
-    code = observed.code if isinstance(observed, ObservedFailure) else ""
-    if decides is None and not code:
-        return {}
-    activation = contract.environment.bind(inputs)
-    same = [guard for guard in contract.requires if guard.code == code and guard is not decides]
-    false = [guard for guard in same if not guard.expression.holds(activation)]
-    # In a wrong order, the first that refuses with this code is the one that competes.
-    answered = false[:1] or (same if decides is None else [])
-    members = {
-        "decides": _named(decides) if decides is not None else None,
-        "answered": [_named(guard) for guard in answered[:_MOST]],
-    }
-    return {name: value for name, value in members.items() if value}
-
-
-def _named(guard: Guard) -> dict[str, Any]:
-    return {
-        "id": guard.id,
-        "code": guard.code,
-        "that": guard.expression.text,
-        "requirements": list(guard.requirements),
-        "rulings": list(guard.rulings),
-    }
-
 
 BAD: Final = (Verdict.FAIL, Verdict.ERROR)
 STAND_IN: Final = "the stand-in (the suite's reference)"
@@ -226,10 +188,10 @@ class CaseRunner:
         situation = list(situations(case.steps, stage.exchanges, self.codebook))[-1]
         found = contradiction(situation, self.codebook)
         broken = tuple(clause.id for clause in found.broken) if found is not None else ()
-        guards = {}
+        details = {}
         if isinstance(step.expected, ExpectedFailure) or isinstance(observed, ObservedFailure):
-            guards = competing(contract, situation.inputs, observed)
-        return {"broken": broken, "details": {"guards": guards} if guards else {}}
+            details = at_stake(contract, situation.inputs, observed)
+        return {"broken": broken, "details": details}
 
     def _accumulated(self, case: Case) -> CaseTalk:
         assert case.accumulation is not None

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any, Final
 
 from conformance.backend.driver import Call
-from conformance.backend.outcome import Observed
+from conformance.backend.outcome import Observed, ObservedFailure
 from conformance.codec.codebook import Codebook, OperatorForms
 from conformance.contract.model import Contract
 from conformance.trial.check import Result, Verdict
@@ -19,6 +19,7 @@ from conformance.trial.fuzz.judgement import Figures, fuzz_check, judged
 from conformance.trial.fuzz.seed import Bounds, seeds_of
 from conformance.trial.fuzz.shrink import Choices, in_steps, simpler, smallest
 from conformance.trial.generator import Native
+from conformance.trial.guards import at_stake
 from conformance.vectors.case import Asked, Case
 
 DEFAULT_EXAMPLES: Final = 200  # drawn calls per operator, beside the degenerate ones
@@ -120,7 +121,10 @@ class _Search:
 
     def _judged(self, call: Call, right: Observed, said: Observed) -> Result | None:
         found = "the smallest call found on which the backend and the reference differ"
-        return judged(fuzz_check(self.contract), self.contract, call, right, said, found)
+        wrong = judged(fuzz_check(self.contract), self.contract, call, right, said, found)
+        if wrong is None or wrong.verdict is not Verdict.FAIL or not isinstance(said, ObservedFailure):
+            return wrong
+        return replace(wrong, details=at_stake(self.contract, self.forms.inputs.to_native(call.inputs), said))
 
     def result(self) -> Result:
         """The verdict: what was found, or that too little was reached, or a pass."""
