@@ -161,9 +161,17 @@ def stderr_in(observations: Mapping[str, Any], entry: Entry) -> str:
     if entry.get("difference", {}).get("expected") == UNREGISTERED and (
         said := str(observations.get("stderr_tail", "")).rstrip()
     ):
-        last = said.splitlines()[1 - _LAST_WORDS :]
-        return "\n".join(["(the last lines of the run, perhaps of another check)", *last])
+        return "\n".join(["(the last lines of the run, perhaps of another check)", *_last_trace(said)])
     return str(observations.get("stderr", {}).get(entry["id"], ""))
+
+
+def _last_trace(said: str) -> list[str]:
+    """The end of a trace with what matters: some begin with the message and end with indented calls, others end so."""
+    lines = said.splitlines()
+    heads = [k for k, line in enumerate(lines) if not line[:1].isspace()]
+    if not heads or heads[-1] == len(lines) - 1:
+        return lines[1 - _LAST_WORDS :]
+    return lines[heads[-1] :][: _LAST_WORDS - 1]
 
 
 def seconds_in(observations: Mapping[str, Any], entry: Entry) -> float:

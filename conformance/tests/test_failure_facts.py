@@ -309,5 +309,10 @@ def test_an_exception_that_a_backend_answers_is_told_with_the_last_lines_of_its_
     said = stderr_in({"stderr_tail": "TypeError: x\n    at run (build.js:41)\n"}, entry)
     assert said.splitlines()[1:] == ["TypeError: x", "    at run (build.js:41)"]
     assert "perhaps of another check" in said
+    calls = [f"    at call{k} (build.js:{k})" for k in range(20)]
+    long = stderr_in({"stderr_tail": "\n".join(["chatter", "TypeError: x", *calls])}, entry)
+    assert long.splitlines()[1:] == ["TypeError: x", *calls[:4]]
+    ended = stderr_in({"stderr_tail": "\n".join([*calls, "ValueError: y"])}, entry)
+    assert ended.splitlines()[-1] == "ValueError: y"
     (other,) = record(failed(BATCH, "wrong", difference=Difference("count", "7", "9"))).entries
     assert stderr_in({"stderr_tail": "chatter\n"}, other) == ""

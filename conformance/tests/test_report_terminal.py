@@ -191,6 +191,8 @@ def test_fuzzing_says_what_it_reached() -> None:
     figures = {MAP: first, BATCH: {"examples": 10, "succeeded": 6}}
     text = page(record(passed(MAP, "a"), fuzz=figures), width=120)
     assert "fuzz: 7 calls listed, 20 drawn, of which 75 % succeed; 1 of 2 guards reached from both sides" in text
+    none = page(record(passed(MAP, "a"), fuzz={MAP: {**first, "examples": 0, "succeeded": 0}}), width=120)
+    assert "fuzz: 7 calls listed, none drawn (fuzzing ends at the first wrong answer); 1 of 2 guards" in none
 
 
 def test_a_selection_is_named_beside_the_verdict() -> None:
