@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -108,7 +109,9 @@ def test_a_batch_of_split_rows_and_variants_is_that_of_the_contract(shop: Databa
         "Batch.LoadDatabase", {"root": str(tmp_path), "path": "shop.db", "declaration": DECLARATION}
     )
     rows = split_rows(shop, "orders")[1][:3].tolist()
-    limits = {"sequence_length": 60, "max_hops": 3, "child_width": 2, "children_seed": 5, "fixed_rows": 9}
+    limits: dict[str, Any] = {
+        "sequence_length": 60, "max_hops": 3, "child_width": 2, "children_seed": 5, "fixed_rows": 9,
+    }  # fmt: skip
     expected = reference.call(
         "Batch.Build",
         {
