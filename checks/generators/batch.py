@@ -63,6 +63,9 @@ def large_walks(random: Random) -> Iterator[Native]:
                 yield {"rows": rows, "seeds": [{"row": 0}, last], "config": {**long, name: limit}}
         yield {"rows": rows, "seeds": [{"row": row, "time": MANY - row} for row in range(MANY)], "config": {
             **random_config(random, 9), "max_rows": 3}}  # fmt: skip
+        for limit in _LIMITS:
+            yield {"rows": rows, "seeds": [{"row": 0}, last], "config": {
+                **long, "children_seed": limit, "fixed_rows": limit}}  # fmt: skip
         for cells in _LIMITS:
             wide = [{**row, "cells": cells} for row in rows]
             yield {"rows": wide, "seeds": [last], "config": {**long, "sequence_length": cells + cells // 2}}
@@ -185,6 +188,9 @@ def large_batches(random: Random) -> Iterator[Native]:
     task = {"table": "t", "column": "id"}
     for name, limit in (("max_rows", MANY), *((name, one) for name in ("max_hops", "max_rows") for one in _LIMITS)):
         yield {"database": chained, "task": task, "seeds": [{"row": MANY - 1}], "config": {**config, name: limit}}
+    for rows in (127, 128, 256, MANY):
+        yield {"database": chained, "task": task, "seeds": [{"row": MANY - 1}], "config": {
+            **config, "children_seed": rows, "fixed_rows": rows}}  # fmt: skip
     seeds = [{"row": row} for row in range(MANY)]
     yield {"database": chained, "task": task, "seeds": seeds, "config": {**config, "sequence_length": 2}}
 

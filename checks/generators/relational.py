@@ -148,12 +148,17 @@ def _value(random: Random, type_: str, limit: int) -> Any:
 
 
 def random_config(random: Random, longest: int = 24) -> dict[str, Any]:
-    """Limits of a sequence, each given or not."""
+    """Limits and variants of a sequence, each given or not."""
     config: dict[str, Any] = {"sequence_length": random.randint(1, longest)}
     for name, least, most in (("max_hops", 0, 4), ("max_rows", 1, 8), ("child_width", 0, 3)):
         if random.random() < 0.4:
             config[name] = random.randint(least, most)
-    return {**config, "cutoff": random.choice(("children", "strict"))}
+    config["cutoff"] = random.choice(("children", "strict"))
+    if random.random() < 0.3:
+        config["children_seed"] = random.choice((0, 1, 2**32, 2**64 - 1, random.randrange(2**64)))
+    if random.random() < 0.3:
+        config["fixed_rows"] = random.randint(1, 8)
+    return config
 
 
 def random_time(random: Random) -> dict[str, int]:

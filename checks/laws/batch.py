@@ -59,12 +59,12 @@ def _each(draw: Draw, relation: Relation, tools: Tools, numbers: Sequence[int]) 
         yield from relation(tools, inputs, f"input {number}")
 
 
-def _derived(name: str, relation: Relation, draw: Draw = whole) -> Law:
+def derived(name: str, relation: Relation, draw: Draw = whole) -> Law:
     """A law of a relation in each of so many derived inputs."""
     return Law(name, partial(_each, draw, relation), {"inputs": 40}, _in_tens)
 
 
-def _must_be_alike(expected: Array, actual: Array, what: str, call: Call) -> None:
+def must_be_alike(expected: Array, actual: Array, what: str, call: Call) -> None:
     """Two tensors are the same, bit for bit; the message names the first element where they differ."""
     kind, other = (expected.dtype.name, expected.shape), (actual.dtype.name, actual.shape)
     must_equal(kind, other, f"{what}: dtype and shape", call)
@@ -202,7 +202,7 @@ def _sizes(tools: Tools, operator: str, inputs: Native, names: Sequence[str], si
 def _batch_of_its_steps(tools: Tools, inputs: Native, where: str) -> LawTalk:
     call, batch = yield from tools.ask_one(BUILD, inputs)
     for name, tensor in (yield from _by_steps(tools, inputs)).items():
-        _must_be_alike(tensor, batch[name], f"{where}: {name}, against that of its step", call)
+        must_be_alike(tensor, batch[name], f"{where}: {name}, against that of its step", call)
 
 
 def _by_steps(tools: Tools, inputs: Native) -> Asking[dict[str, Array]]:
@@ -221,7 +221,15 @@ def _by_steps(tools: Tools, inputs: Native) -> Asking[dict[str, Array]]:
     _, orders = yield from tools.ask_one(PERMUTATIONS, {**ordered, **adjacency})
     remapped = {name: cells[name] for name in ("text_embed_ids", "semantic_types", "is_null", "is_padding")}
     _, text = yield from tools.ask_one(REMAP, {**remapped, "text_embeddings": database["text_embeddings"]})
+    if "fixed_rows" in inputs["config"]:
+        adjacency = {"fk_adj": widened(adjacency["fk_adj"], inputs["config"]["fixed_rows"])}
     return {**cells, **adjacency, **{name: orders[name] for name in _ORDERS}, **text}
+
+
+def widened(fk_adj: Array, rows: int) -> Array:
+    """The matrices with as many rows and columns, false beyond their own."""
+    beyond = max(rows - fk_adj.shape[1], 0)
+    return np.pad(fk_adj, ((0, 0), (0, beyond), (0, beyond)))
 
 
 def _independence(tools: Tools, inputs: Native, where: str) -> LawTalk:
@@ -231,12 +239,12 @@ def _independence(tools: Tools, inputs: Native, where: str) -> LawTalk:
     for b, own in enumerate(alone):
         what = f"{where}, sequence {b} in company, against alone"
         for name in _CELLS:
-            _must_be_alike(own[name][0], together[name][b], f"{what}: {name}", calls[0])
+            must_be_alike(own[name][0], together[name][b], f"{what}: {name}", calls[0])
         rows = own["fk_adj"].shape[1]
         adjacency = together["fk_adj"][b]
-        _must_be_alike(own["fk_adj"][0], adjacency[:rows, :rows], f"{what}: fk_adj", calls[0])
+        must_be_alike(own["fk_adj"][0], adjacency[:rows, :rows], f"{what}: fk_adj", calls[0])
         must(int(adjacency.sum()) == int(own["fk_adj"].sum()), f"{what}: fk_adj beyond its rows", calls[0])
-        _must_be_alike(_gathered(own, 0), _gathered(together, b), f"{what}: the texts of its cells", calls[0])
+        must_be_alike(_gathered(own, 0), _gathered(together, b), f"{what}: the texts of its cells", calls[0])
     longest = max(own["fk_adj"].shape[1] for own in alone)
     must_equal(longest, together["fk_adj"].shape[1], f"{where}: R, the most rows of a sequence", calls[0])
 
@@ -249,11 +257,14 @@ def _gathered(batch: Mapping[str, Array], b: int) -> Array:
 
 
 def _relabelling(tools: Tools, inputs: Native, where: str) -> LawTalk:
+    # A seed orders children by a hash of their global numbers, which change.
+    config = {name: value for name, value in inputs["config"].items() if name != "children_seed"}
+    inputs = {**inputs, "config": config}
     _, before = yield from tools.ask_one(BUILD, inputs)
     call, after = yield from tools.ask_one(BUILD, _relabelled(inputs))
     for name, tensor in before.items():
         what = f"{where} with unrelated rows and texts before its own, tables in another order: {name}"
-        _must_be_alike(tensor, after[name], what, call)
+        must_be_alike(tensor, after[name], what, call)
 
 
 def _relabelled(inputs: Native) -> dict[str, Any]:
@@ -289,14 +300,14 @@ def _hidden_truth(tools: Tools, inputs: Native, where: str) -> LawTalk:
     shown, first, second = yield from tools.ask(calls)
     for name, tensor in first.items():
         what = f"{where} with another value behind the NULL of its target: {name}"
-        _must_be_alike(tensor, second[name], what, calls[2])
+        must_be_alike(tensor, second[name], what, calls[2])
     place = np.flatnonzero(first["is_target"][0])
     for name in _SLOTS[1:]:
         cleared = not first[name][0][place].view(np.uint8).any()
         must(cleared, f"{where}: {name} is not cleared at a target whose truth is NULL", calls[1])
         elsewhere = np.delete(np.arange(first[name].shape[1]), place)
         what = f"{where}: {name} beside the target, with and without its truth"
-        _must_be_alike(shown[name][0][elsewhere], first[name][0][elsewhere], what, calls[1])
+        must_be_alike(shown[name][0][elsewhere], first[name][0][elsewhere], what, calls[1])
 
 
 def _truth_hidden(inputs: Native, variant: int) -> dict[str, Any] | None:
@@ -322,21 +333,21 @@ def _texts_of_the_table(tools: Tools, inputs: Native, where: str) -> LawTalk:
     must(not answer["text_embed_ids"][~text].any(), f"{where}: an id where no text is", call)
     must_equal(list(range(len(table))), sorted(set(ids.tolist())), f"{where}: the ids in use", call)
     known = inputs["text_embeddings"][inputs["text_embed_ids"][text]]
-    _must_be_alike(known, table[ids], f"{where}: the gathered rows, against the table's", call)
+    must_be_alike(known, table[ids], f"{where}: the gathered rows, against the table's", call)
 
 
 LAWS: Final = (
-    _derived(
+    derived(
         "walk-from-row-to-row",
         _walks,
         walk,
     ),
-    _derived(
+    derived(
         "orders-with-padding-last",
         _orders,
         cell_graph,
     ),
-    _derived(
+    derived(
         "blocks-by-column",
         _blocks,
         cell_graph,
@@ -353,23 +364,23 @@ LAWS: Final = (
         {},
         _tensors,
     ),
-    _derived(
+    derived(
         "batch-of-its-steps",
         _batch_of_its_steps,
     ),
-    _derived(
+    derived(
         "sequences-on-their-own",
         _independence,
     ),
-    _derived(
+    derived(
         "no-global-numbers",
         _relabelling,
     ),
-    _derived(
+    derived(
         "hidden-truth",
         _hidden_truth,
     ),
-    _derived(
+    derived(
         "texts-of-the-table",
         _texts_of_the_table,
         texts,

@@ -8,15 +8,19 @@ import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Final
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, Final
 
 from conformance.contract.canonical import CANONICAL_NAN, HEAD_SIZES, argument_at, encode_item, head
+from conformance.contract.lazy import Deferred
+
+if TYPE_CHECKING:
+    import numpy as np
+else:
+    np = Deferred("numpy")
 
 MAX_NESTING: Final = 1_000  # of one message, on both wires; in JSON a `value` of 300 maps takes 900
 MAX_ITEMS: Final = 1 << 22  # in one message; 2^20 plain integers are four times less
-TYPED_ARRAYS: Final[Mapping[int, np.dtype[Any]]] = {70: np.dtype("<u4"), 71: np.dtype("<u8")}  # RFC 8746, little-endian
+TYPED_ARRAYS: Final[Mapping[int, str]] = {70: "<u4", 71: "<u8"}  # RFC 8746, little-endian
 _SHORT: Final = 64  # characters; names of members come again and again
 _BYTES, _ARRAY, _MAP, _TAG, _SIMPLE_OR_FLOAT = 2, 4, 5, 6, 7
 _SIMPLE: Final[Mapping[int, bool | None]] = {20: False, 21: True, 22: None}
@@ -199,7 +203,7 @@ def _append(message: Any, parts: list[bytes | memoryview]) -> None:
         for member in message:
             _append(member, parts)
     elif kind is np.ndarray:
-        tag = next(tag for tag, dtype in TYPED_ARRAYS.items() if dtype.itemsize == message.itemsize)
+        tag = next(tag for tag, dtype in TYPED_ARRAYS.items() if np.dtype(dtype).itemsize == message.itemsize)
         little = np.ascontiguousarray(message, TYPED_ARRAYS[tag])
         parts += (head(_TAG, tag), head(_BYTES, little.nbytes), little.data.cast("B") if little.size else b"")
     elif kind is Float:

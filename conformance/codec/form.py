@@ -6,14 +6,18 @@ import base64
 import binascii
 import math
 import re
-from typing import Any, Final
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, Final
 
 from conformance.codec import selfdescribing
 from conformance.codec.cbor import TYPED_ARRAYS, Tagged
 from conformance.codec.scalar import WIDE, Convert, Form, IllTyped, enum_form, scalar_form, text
+from conformance.contract.lazy import Deferred
 from conformance.contract.types import TENSOR_DTYPES, Enum, ListOf, MapOf, Scalar, Struct, Tensor, Type, Value
+
+if TYPE_CHECKING:
+    import numpy as np
+else:
+    np = Deferred("numpy")
 
 MAX_DIMENSIONS: Final = 32  # NumPy before 2.0 knows no more
 _MAX_BYTES: Final = 1 << 62  # what a shape may ask for, its empty sides taken as one; beyond it NumPy has no array
@@ -178,10 +182,10 @@ def _each(convert: Convert) -> Convert:
 
 def typed_array(item: Tagged) -> np.ndarray[Any, Any]:
     """The numbers of an RFC 8746 typed array; raises IllTyped where it is none."""
-    dtype = TYPED_ARRAYS.get(item.tag)
-    if dtype is None or not isinstance(item.item, bytes) or len(item.item) % dtype.itemsize:
+    name = TYPED_ARRAYS.get(item.tag)
+    if name is None or not isinstance(item.item, bytes) or len(item.item) % np.dtype(name).itemsize:
         raise IllTyped("a typed array (tag 70 or 71) or a plain array", f"tag {item.tag}")
-    return np.frombuffer(item.item, dtype=dtype)
+    return np.frombuffer(item.item, dtype=np.dtype(name))
 
 
 def _map(inner: Form) -> Form:

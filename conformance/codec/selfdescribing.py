@@ -7,7 +7,7 @@ import struct
 from typing import Any, Final
 
 from conformance.codec.cbor import Float
-from conformance.codec.scalar import IllTyped, text
+from conformance.codec.scalar import IllTyped, is_hex, text
 
 MAX_DEPTH: Final = 300  # arrays and maps inside each other; the canonical profile is asked for 257
 _INTEGER = re.compile(r"(?:0|-?[1-9][0-9]{0,19})\Z")
@@ -84,7 +84,7 @@ def _float(body: Any) -> float:
 
 
 def _bytes(body: Any) -> bytes:
-    if type(body) is not str or not _HEX.match(body):
+    if type(body) is not str or not is_hex(body):
         raise IllTyped("lower-case hex", body)
     return bytes.fromhex(body)
 

@@ -10,13 +10,17 @@ import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from itertools import repeat
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-import numpy as np
-
+from conformance.contract.lazy import Deferred
 from conformance.contract.types import INTEGER_RANGES, ListOf, MapOf, Scalar, Struct, Tensor, Type, Value
 from conformance.vectors.case import HEAD_AND_TAIL, LONGEST_LIST
 from conformance.vectors.jsontext import digest_of
+
+if TYPE_CHECKING:
+    import numpy as np
+else:
+    np = Deferred("numpy")
 
 LONGEST_TEXT: Final = 65_536  # letters; what is longer in an answer is frozen as a marker
 LONGEST_MAP: Final = 4096  # entries
@@ -27,7 +31,6 @@ _MARKERS: Final = (
     {"entries", "sha256", "first"},
     {"dtype", "shape", "sha256"},
 )
-_LITTLE: Final[Mapping[str, np.dtype[Any]]] = {name: np.dtype(name).newbyteorder("<") for name in INTEGER_RANGES}
 
 
 def compact(value: Any, type_: Type) -> Any:
@@ -83,8 +86,9 @@ def _compact_parts(parts: list[Any]) -> Any:
 
 def compact_list(values: list[Any], item: Type) -> dict[str, Any]:
     """The marker of a list, however short."""
-    if isinstance(item, Scalar) and item.name in _LITTLE:
-        sha256 = hashlib.sha256(np.array(values, dtype=_LITTLE[item.name]).tobytes()).hexdigest()
+    if isinstance(item, Scalar) and item.name in INTEGER_RANGES:
+        little = np.dtype(item.name).newbyteorder("<")
+        sha256 = hashlib.sha256(np.array(values, dtype=little).tobytes()).hexdigest()
     else:
         sha256 = digest_of(values)
     return {
@@ -104,6 +108,7 @@ def compact_tensor(value: Mapping[str, Any]) -> dict[str, Any]:
 MARK: Final = "generated"
 _NUMBER: Final = re.compile(r"\{k(?:\*(\d+))?([+-]\d+)?(?:%(\d+))?\}")
 _KEPT: Final = 16  # expanded values in memory; the largest takes some megabytes
+_DIGESTS: Final = 4096  # of expanded values
 
 
 class BadRecipe(ValueError):
@@ -125,8 +130,7 @@ def holds_recipe(value: Any) -> bool:
 def recipe(generator: str, count: int, **parameters: Any) -> dict[str, Any]:
     """The recipe of a value, with its digest."""
     body = {"generator": generator, "count": count, **parameters}
-    _, sha256 = _made_once(json.dumps(body))
-    return {MARK: {**body, "sha256": sha256}}
+    return {MARK: {**body, "sha256": _digest_of_made(json.dumps(body))}}
 
 
 def expanded(value: Any) -> Any:
@@ -216,14 +220,19 @@ def _number(match: re.Match[str], k: int) -> int:
 
 
 def _checked(body: Mapping[str, Any]) -> Any:
-    value, sha256 = _made_once(json.dumps({key: part for key, part in body.items() if key != "sha256"}))
-    if sha256 != body["sha256"]:
+    text = json.dumps({key: part for key, part in body.items() if key != "sha256"})
+    if _digest_of_made(text) != body["sha256"]:
         raise BadRecipe(f"a recipe of {body['generator']}, {body['count']} makes a value of another digest")
-    return value
+    return _made_once(text)
 
 
 @lru_cache(_KEPT)
-def _made_once(text: str) -> tuple[Any, str]:
-    """The value of a recipe without digest, whose JSON text is the key of the memo, and the value's digest."""
-    value = made(json.loads(text))
-    return value, digest_of(value)
+def _made_once(text: str) -> Any:
+    """The value of a recipe without digest, whose JSON text is the key of the memo."""
+    return made(json.loads(text))
+
+
+@lru_cache(_DIGESTS)
+def _digest_of_made(text: str) -> str:
+    """The digest of that value, which is as good when the value is made again."""
+    return digest_of(_made_once(text))

@@ -7,12 +7,12 @@ of them are made from the value at a place, so that the rest of the value stays 
 
 from __future__ import annotations
 
+import sys
 import unicodedata
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-import numpy as np
-
+from conformance.contract.lazy import Deferred
 from conformance.contract.types import (
     FIXED_BYTES,
     INTEGER_RANGES,
@@ -26,6 +26,11 @@ from conformance.contract.types import (
 )
 from conformance.vectors.place import ABSENT, Place
 
+if TYPE_CHECKING:
+    import numpy as np
+else:
+    np = Deferred("numpy")
+
 _DOZEN: Final = 12
 _DIGITS: Final = {ord("0") + k: chr(0x660 + k) for k in range(10)}
 _MARK, _ASTRAL, _HALFWIDTH = "\ufeff", "\U0001f600", "\uff61"  # UTF-16 sorts the second before the third
@@ -35,8 +40,8 @@ _POWERS: Final = (8, 16, 31, 32, 53, 63)
 _SIGNALLING: Final[Mapping[str, str]] = {"float16": "7c01", "float32": "7f800001", "float64": "7ff0000000000001"}
 _FLOATS: Final[Mapping[str, tuple[float, float, float]]] = {  # least subnormal, least normal, largest
     "float16": (2.0**-24, 2.0**-14, 65504.0),
-    "float32": (2.0**-149, 2.0**-126, float(np.finfo(np.float32).max)),
-    "float64": (5e-324, 2.0**-1022, float(np.finfo(np.float64).max)),
+    "float32": (2.0**-149, 2.0**-126, (2.0 - 2.0**-23) * 2.0**127),
+    "float64": (5e-324, 2.0**-1022, sys.float_info.max),
 }
 
 

@@ -29,7 +29,7 @@ from impl.vectorized.batch.front.open import open_database as opened
 from impl.vectorized.batch.front.spool import Room, temporary_room
 from impl.vectorized.batch.front.types import TargetQuery
 from impl.vectorized.batch.model import MOST, Database, Refused, judge_database
-from impl.vectorized.batch.variants import seeded_children, split, with_rows
+from impl.vectorized.batch.variants import seeded_children, split
 
 _LOAD: Final = Judge("Batch.LoadDatabase")
 _BUILD: Final = Judge("Batch.Build")
@@ -161,9 +161,9 @@ class BatchBuilder:
     Where the task is targets of a query, a seed row is one of them, seen at its own time; it is the way to the row that
     its key names, and no sequence has a target but its own.
 
-    Two variants leave the source's rule. `children_seed` takes the children of each parent in an order that this seed
-    decides, so that `child_width` is a random choice; else they come by row number. `fixed_rows` is R of every batch,
-    for shapes that never change, and limits the rows of a sequence; else R is the largest number in the batch.
+    Two more variants leave the source's rule. `children_seed` takes the children of each parent in an order that this
+    seed decides, so that `child_width` is a random choice; else they come by row number. `fixed_rows` is R of every
+    batch, for shapes that never change, and limits the rows of a sequence; else R is the largest number in the batch.
 
     Raises ContractFailure: CONTRACT_VIOLATION, UNKNOWN_TABLE, LIMIT_EXCEEDED, NON_FINITE, DANGLING_KEY,
     TARGET_TRUNCATED. Source: seed 004 §2-§3; contract `Batch.Build`.
@@ -200,14 +200,13 @@ class BatchBuilder:
         length = _BUILD.integer("sequence_length", sequence_length, 1)
         if length > MOST:
             raise _BUILD.failure(f"sequence_length must be at most {MOST}: got {length}", code="LIMIT_EXCEEDED")
-        self._fixed_rows = _BUILD.optional("fixed_rows", fixed_rows, 1, MOST)
-        most_rows = [_BUILD.optional("max_rows", max_rows, 1, 2**32 - 1), self._fixed_rows]
         self._limits = Limits(
             length,
             _BUILD.optional("max_hops", max_hops, 0, 2**32 - 1),
-            min((most for most in most_rows if most is not None), default=None),
+            _BUILD.optional("max_rows", max_rows, 1, 2**32 - 1),
             _BUILD.optional("child_width", child_width, 0, 2**32 - 1),
             _BUILD.choice("cutoff", cutoff, _CUTOFFS) == "strict",
+            _fixed_rows(fixed_rows),
         )
         flat = _judged(database)
         if children_seed is not None:
@@ -254,8 +253,7 @@ class BatchBuilder:
             for place, time in enumerate(seen)
         ]
         try:
-            batch = self._builder.batch(self._target, seeds, moments, self._limits)
-            return batch if self._fixed_rows is None else with_rows(batch, self._fixed_rows)
+            return self._builder.batch(self._target, seeds, moments, self._limits)
         except Refused as refused:
             what = f"rows must reach at most {MOST} rows each: got more from {shown(seeds[0])} or a later one"
             raise _BUILD.failure(f"{what}; set max_rows or child_width", code=refused.code) from None
@@ -283,6 +281,13 @@ def split_rows(
         raise _BUILD.failure(what, code="UNKNOWN_TABLE" if column is None else "CONTRACT_VIOLATION")
     names = np.arange(held.row_count) if column is None else column.values
     return split(names, parts, _BUILD.integer("seed", seed))
+
+
+def _fixed_rows(rows: SupportsIndex | None) -> int | None:
+    fixed = _BUILD.optional("fixed_rows", rows, 1, 2**32 - 1)
+    if fixed is not None and fixed > MOST:
+        raise _BUILD.failure(f"fixed_rows must be at most {MOST}: got {fixed}", code="LIMIT_EXCEEDED")
+    return fixed
 
 
 def _judged(database: Database) -> Flat:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from impl.tests.batch_database import agreed, column, flat, graph, table, tensor
+from impl.tests.batch_database import agreed, column, flat, graph, nested, table, tensor
 from impl.types import Tensor
 from impl.vectorized.batch import crowd
 
@@ -84,7 +84,18 @@ def configs(draw: st.DrawFn) -> dict[str, Any]:
     for name, most in (("max_hops", 4), ("max_rows", 6), ("child_width", 3)):
         if draw(st.booleans()):
             config[name] = draw(st.integers(0 if name != "max_rows" else draw(st.integers(0, 1)), most))
+    if draw(st.booleans()):
+        config["children_seed"] = draw(st.integers(0, 2**64 - 1))
+    if draw(st.booleans()):
+        config["fixed_rows"] = draw(st.integers(1, 7) | st.sampled_from([0, 65_537]))
     return config
+
+
+def widened(fk_adj: Tensor, rows: int) -> Tensor:
+    """The matrices with so many rows and columns, false beyond their own."""
+    matrices = [[[*line, *[False] * (rows - len(line))] for line in matrix] for matrix in nested(fk_adj)]
+    full = [matrix + [[False] * rows] * (rows - len(matrix)) for matrix in matrices]
+    return tensor("bool", [flag for matrix in full for line in matrix for flag in line], (len(full), rows, rows))
 
 
 @st.composite
@@ -134,7 +145,8 @@ def test_every_step_and_the_whole_agree_on_any_database(params: Params) -> None:
         },
     )
     if "is_target" in whole:
-        steps = {**cells, **orders, **text, "fk_adj": adjacency}
+        whole_adjacency = widened(adjacency, config["fixed_rows"]) if "fixed_rows" in config else adjacency
+        steps = {**cells, **orders, **text, "fk_adj": whole_adjacency}
         del steps["row_order"]
         assert {name: value for name, value in whole.items() if name != "is_target"} == steps
         assert sum(flat(whole["is_target"])) == len(seeds)

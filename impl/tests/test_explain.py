@@ -107,6 +107,13 @@ def test_a_child_is_derived_from_the_rows_it_refers_to() -> None:
     ]
 
 
+def test_children_in_a_seeded_order_are_derived_in_it() -> None:
+    # By hash the children of row 1, the customer, are 4, 0, 3; by RowIdx row 0 would be the one that is kept.
+    lines = walked("row_ids[0]", 2, children_seed=4, fixed_rows=5, child_width=1)
+    assert lines[1] == "limits: S = 9, H = none, rows = none, w = 1, children_seed = 4, fixed_rows = 5"
+    assert lines[3:] == ["row 4 is a child of id 1 (row 1)", "row 4 gets id 2, 2 hops"]
+
+
 def test_the_seed_and_the_end_of_the_walk_say_so() -> None:
     assert walked("row_ids[0]", 0)[-1] == "row 3 is the seed row: id 0, 0 hops"
     assert walked("row_ids[0]", 1, max_hops=0)[-1] == "the walk ends with 1 rows and 1 cells"

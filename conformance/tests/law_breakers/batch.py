@@ -78,10 +78,28 @@ def embeddings_backwards(inputs: Native, result: Native, memory: Memory) -> Nati
     return changed(result, text_batch_embeddings=result["text_batch_embeddings"][::-1])
 
 
+def width_of_seeded_children(inputs: Native, memory: Memory) -> Native:
+    config = inputs["config"]
+    return changed(inputs, config=changed(config, child_width=1)) if "children_seed" in config else inputs
+
+
+def fixed_rows_as_a_limit_alone(inputs: Native, memory: Memory) -> Native:
+    config = dict(inputs["config"])
+    rows = config.pop("fixed_rows", None)
+    limits = {} if rows is None else {"max_rows": min(rows, config.get("max_rows", rows))}
+    return changed(inputs, config={**config, **limits})
+
+
+def keys_lost_where_rows_are_fixed(inputs: Native, result: Native, memory: Memory) -> Native:
+    adjacency = result["fk_adj"]
+    return changed(result, fk_adj=np.zeros_like(adjacency) if "fixed_rows" in inputs["config"] else adjacency)
+
+
 SINS: list[Sin] = [
     asks("walk-from-row-to-row", "one seed for all", COLLECT, second_walk_of_the_first_seed, "asked together"),
     answers("walk-from-row-to-row", "a hop too far", COLLECT, last_row_a_hop_further, "one hop less"),
     asks("walk-from-row-to-row", "no strict cutoff", COLLECT, strict_like_children, "after the cutoff"),
+    asks("seed-of-children-orders-alone", "one child each", COLLECT, width_of_seeded_children, "in any order"),
     answers("orders-with-padding-last", "a position twice", PERMUTATIONS, first_position_twice, "second time"),
     answers("orders-with-padding-last", "padding first", PERMUTATIONS, padding_first, "is not last"),
     answers("blocks-by-column", "no order", PERMUTATIONS, columns_as_they_stand, "no block diagonal"),
@@ -89,6 +107,8 @@ SINS: list[Sin] = [
     answers("sizes-of-the-seed", "R rounded up", ADJACENCY, rows_rounded_up, "fk_adj in bytes"),
     asks("batch-of-its-steps", "no hops", BUILD, no_hops, "against that of its step"),
     answers("sequences-on-their-own", "keys of the first alone", BUILD, last_sequence_without_keys, "fk_adj"),
+    asks("static-shapes", "no shape", BUILD, fixed_rows_as_a_limit_alone, "fk_adj of"),
+    answers("static-shapes", "no keys", BUILD, keys_lost_where_rows_are_fixed, "fk_adj of"),
     answers("no-global-numbers", "rows of the database", BUILD, rows_counted_in_the_database, "seq_row_ids"),
     asks("hidden-truth", "NULL ignored", BUILD, nothing_null, "behind the NULL"),
     answers("texts-of-the-table", "backwards", REMAP, embeddings_backwards, "the gathered rows"),

@@ -1,8 +1,9 @@
-/** Batch.Build: a whole batch, from seeds to tensors (seed 004; rulings BA16 to BA18, BA28). */
+/** Batch.Build: a whole batch, from seeds to tensors (seed 004; rulings BA16 to BA18, BA28, BA37). */
 import { DEFAULT_FAILURE, defaultFailure } from "../errors.js";
 import { int64, list, optional, string, struct, tensor, uint64 } from "../wire.js";
 import { adjacencyOf } from "./build_adjacency.js";
 import { Cells } from "./cells.js";
+import { orderChildren } from "./child_order.js";
 import { childrenOf, walk } from "./collect_rows.js";
 import { MOST, configFault, databaseFault } from "./faults.js";
 import { CELL_TENSORS } from "./linearize_cells.js";
@@ -42,7 +43,7 @@ function run({ database, task, seeds, config }) {
   refuseIf(place === -1 || place >= length ? "TARGET_TRUNCATED" : undefined);
 
   const rows = graphRows(tables);
-  const children = childrenOf(rows);
+  const children = orderChildren(childrenOf(rows), config.children_seed);
   const rowIds = seeds.map(({ row, time }) => {
     const seed = { row: BigInt(anchor.firstRow) + row, time };
     return [...walk(rows, children, seed, config).keys()];
@@ -55,7 +56,7 @@ function run({ database, task, seeds, config }) {
   });
 
   const tensors = cells.tensors();
-  const adjacency = adjacencyOf(rows, rowIds);
+  const adjacency = adjacencyOf(rows, rowIds, config.fixed_rows);
   const { row_order: _, ...orders } = ordersOf({ ...tensors, fk_adj: adjacency }, NAME);
   return {
     ...tensors,

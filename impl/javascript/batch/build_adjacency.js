@@ -6,9 +6,10 @@ import { GRAPH_ROW, tensorOf } from "./tensors.js";
 
 const NAME = "Batch.BuildAdjacency";
 
-/** The matrices of all sequences, each padded with false to the most rows of any (requirements B20 to B22). */
-export function adjacencyOf(rows, rowIds) {
-  const most = rowIds.reduce((found, ids) => Math.max(found, ids.length), 0);
+/** The matrices of all sequences, padded with false to the most rows of any, or to a fixed number (B20 to B22, BA37). */
+export function adjacencyOf(rows, rowIds, fixedRows) {
+  const longest = rowIds.reduce((found, ids) => Math.max(found, ids.length), 0);
+  const most = fixedRows === undefined ? longest : Number(fixedRows);
   const flags = new Uint8Array(rowIds.length * most * most);
   rowIds.forEach((ids, sequence) => {
     const places = new Map(Array.from(ids, (row, place) => [Number(row), place]));

@@ -1,6 +1,7 @@
-/** Batch.CollectRows: the walk from each seed row over foreign keys, in both directions (seed 004 §1; BA01 to BA12). */
+/** Batch.CollectRows: the walk from each seed row over foreign keys, in both directions (seed 004 §1; BA01 to BA12, BA36, BA37). */
 import { DEFAULT_FAILURE, defaultFailure } from "../errors.js";
 import { list, struct, uint32List, uint64List } from "../wire.js";
+import { orderChildren } from "./child_order.js";
 import { MOST, configFault, graphFault } from "./faults.js";
 import { CONFIG, GRAPH_ROW, GRAPH_SEED } from "./tensors.js";
 
@@ -37,7 +38,8 @@ const limitOf = (limit) => (limit === undefined ? Infinity : Number(limit));
 /** The hops of each row that the seed reaches, by row, in the order of their ids. */
 export function walk(rows, children, seed, config) {
   const length = Number(config.sequence_length);
-  const [maxHops, maxRows, width] = [config.max_hops, config.max_rows, config.child_width].map(limitOf);
+  const [maxHops, width] = [config.max_hops, config.child_width].map(limitOf);
+  const maxRows = Math.min(limitOf(config.max_rows), limitOf(config.fixed_rows));
   const isKept = (row) => seed.time === undefined || rows[row].time === undefined || rows[row].time <= seed.time;
   const hopsByRow = new Map();
   const frontier = new Frontier(Number(seed.row));
@@ -64,7 +66,7 @@ function run({ rows, seeds, config }) {
   const fault = configFault(config) ?? graphFault(rows);
   if (fault !== undefined) throw defaultFailure(fault, NAME);
   if (seeds.some(({ row }) => row >= rows.length)) throw defaultFailure("ROW_NOT_FOUND", NAME);
-  const children = childrenOf(rows);
+  const children = orderChildren(childrenOf(rows), config.children_seed);
   const walks = seeds.map((seed) => walk(rows, children, seed, config));
   if (walks.some(({ size }) => size > MOST)) throw defaultFailure("LIMIT_EXCEEDED", NAME);
   return {

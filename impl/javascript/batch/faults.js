@@ -13,8 +13,11 @@ export function graphFault(rows) {
 }
 
 /** What is wrong with the limits of a walk. */
-export function configFault({ sequence_length: length, max_rows: maxRows }) {
-  return lengthFault(length) ?? (maxRows === 0n ? "CONTRACT_VIOLATION" : undefined);
+export function configFault({ sequence_length: length, max_rows: maxRows, fixed_rows: fixedRows }) {
+  const fault = lengthFault(length);
+  if (fault !== undefined) return fault;
+  if (maxRows === 0n || fixedRows === 0n) return "CONTRACT_VIOLATION";
+  return fixedRows > MOST ? "LIMIT_EXCEEDED" : undefined; // an absent one is not greater
 }
 
 /** What is wrong with the length of sequences. */

@@ -62,6 +62,8 @@ export const CONFIG = struct({
   max_hops: optional(uint32),
   max_rows: optional(uint32),
   child_width: optional(uint32),
+  children_seed: optional(uint64),
+  fixed_rows: optional(uint32),
   cutoff: string,
 });
 

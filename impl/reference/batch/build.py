@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from impl.failure import default_failure
-from impl.reference.batch.collect_rows import children_of, graph_rows, walk
+from impl.reference.batch.collect_rows import graph_rows, ordered_children, walk
 from impl.reference.batch.database import Database, StoredTable, database_fault, stored_tables
 from impl.reference.batch.linearize_cells import (
     Cell,
@@ -49,9 +49,9 @@ def build(*, database: Database, task: Task, seeds: list[Seed], config: Config) 
     """Return the batch of one task: a sequence per seed, collected, linearized, ordered and its texts renumbered.
 
     Raises what BuildGraph raises for a faulty database; then, in this order, UNKNOWN_TABLE for the task, MIXED_TASKS,
-    CONTRACT_VIOLATION for no seeds or a limit of 0, LIMIT_EXCEEDED for S above 65,536, ROW_NOT_FOUND for a seed,
-    TARGET_TRUNCATED where the target's cell is not inside S, LIMIT_EXCEEDED for more than 65,536 rows (seed 004;
-    rulings BA16, BA17, BA18, BA28).
+    CONTRACT_VIOLATION for no seeds or a limit of 0, LIMIT_EXCEEDED for S or fixed_rows above 65,536, ROW_NOT_FOUND for
+    a seed, TARGET_TRUNCATED where the target's cell is not inside S, LIMIT_EXCEEDED for more than 65,536 rows (seed
+    004; rulings BA16, BA17, BA18, BA28, BA36, BA37).
     """
     fault = database_fault(database)
     if fault is not None:
@@ -69,7 +69,7 @@ def build(*, database: Database, task: Task, seeds: list[Seed], config: Config) 
 
     # Phase 1, each seed on its own (seed 004 §6, requirement B35).
     rows = graph_rows(tables)
-    children = children_of(rows)
+    children = ordered_children(rows, config)
     row_ids: list[list[int]] = []
     sequences: list[list[Cell]] = []
     for seed in seeds:
@@ -82,6 +82,7 @@ def build(*, database: Database, task: Task, seeds: list[Seed], config: Config) 
     edges = [edges_of(rows, ids) for ids in row_ids]
 
     # Phase 2, the batch as a whole.
+    size = largest(row_ids) if config.fixed_rows is None else config.fixed_rows
     tensors = cell_tensors(sequences, config.sequence_length)
     flags = [cell.is_target for cells in sequences for cell in cells]
     text = remap_text(
@@ -107,7 +108,7 @@ def build(*, database: Database, task: Task, seeds: list[Seed], config: Config) 
         text_embed_ids=text.text_embed_ids,
         is_target=tensor_of("bool", tensors.is_null.shape, flags),
         is_padding=tensors.is_padding,
-        fk_adj=adjacency_tensor(edges, largest(row_ids)),
+        fk_adj=adjacency_tensor(edges, size),
         col_perm=order.col_perm,
         out_perm=order.out_perm,
         in_perm=order.in_perm,

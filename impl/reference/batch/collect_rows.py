@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from impl.failure import default_failure
+from impl.reference.batch.child_order import by_hash
 from impl.reference.batch.database import Database, StoredTable, database_fault, stored_tables
 from impl.reference.batch.request import MAX_ROWS, Config, GraphSeed, config_fault
 from impl.types import int64, uint32, uint64
@@ -83,16 +84,16 @@ class Entry:
 def collect_rows(*, rows: list[GraphRow], seeds: list[GraphSeed], config: Config) -> CollectedRows:
     """Return the rows that each seed reaches, in the order of their ids; the seed row has id 0.
 
-    Raises CONTRACT_VIOLATION for a sequence length or a max_rows of 0, LIMIT_EXCEEDED for a sequence length or a
-    number of rows above 65,536, DANGLING_KEY for a parent that does not exist, ROW_NOT_FOUND for a seed that does not
-    (seed 004 intro, §1, §6; rulings BA01 to BA12, BA28).
+    Raises CONTRACT_VIOLATION for a sequence length, a max_rows or a fixed_rows of 0, LIMIT_EXCEEDED for a sequence
+    length, a fixed_rows or a number of rows above 65,536, DANGLING_KEY for a parent that does not exist, ROW_NOT_FOUND
+    for a seed that does not (seed 004 intro, §1, §6; rulings BA01 to BA12, BA28, BA36, BA37).
     """
     fault = config_fault(config) or graph_fault(rows)
     if fault is not None:
         raise default_failure(fault, COLLECT_ROWS)
     if any(seed.row >= len(rows) for seed in seeds):
         raise default_failure("ROW_NOT_FOUND", COLLECT_ROWS)
-    children = children_of(rows)
+    children = ordered_children(rows, config)
     walks = [walk(rows, children, seed, config) for seed in seeds]
     if any(len(hops) > MAX_ROWS for hops in walks):
         raise default_failure("LIMIT_EXCEEDED", COLLECT_ROWS)
@@ -118,8 +119,17 @@ def children_of(rows: list[GraphRow]) -> list[list[int]]:
     return children
 
 
+def ordered_children(rows: list[GraphRow], config: Config) -> list[list[int]]:
+    """Return for each row its children in the order in which they are taken: by RowIdx, or by hash (ruling BA36)."""
+    children = children_of(rows)
+    if config.children_seed is None:
+        return children
+    seed = config.children_seed
+    return [by_hash(found, parent, len(rows), seed) for parent, found in enumerate(children)]
+
+
 def walk(rows: list[GraphRow], children: list[list[int]], seed: GraphSeed, config: Config) -> Mapping[int, int]:
-    """Return the hops of each collected row, in the order of the ids (rulings BA01, BA04, BA05, BA10, BA12)."""
+    """Return the hops of each collected row, in the order of the ids (rulings BA01, BA04, BA05, BA10, BA12, BA37)."""
     ids: dict[int, int] = {}
     cells = 0
     frontier = [Entry(seed.row, 0, via_parent=False)]
@@ -130,6 +140,8 @@ def walk(rows: list[GraphRow], children: list[list[int]], seed: GraphSeed, confi
         if entry.row in ids:
             continue
         if len(ids) == config.max_rows:
+            break
+        if len(ids) == config.fixed_rows:
             break
         ids[entry.row] = entry.hops
         cells += rows[entry.row].cells
@@ -162,7 +174,7 @@ def parents_within(rows: list[GraphRow], row: int, seed: GraphSeed, config: Conf
 def children_within(
     rows: list[GraphRow], children: list[int], ids: Mapping[int, int], seed: GraphSeed, config: Config
 ) -> list[int]:
-    """Return the first children that have no id yet and pass the cutoff, by ascending RowIdx (ruling BA03)."""
+    """Return the first children, in their order, that have no id yet and pass the cutoff (ruling BA03)."""
     kept = [child for child in children if child not in ids and is_before_cutoff(rows[child], seed)]
     return kept[: config.child_width]
 

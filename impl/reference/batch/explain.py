@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from impl.reference.batch.collect_rows import NULL, GraphRow, children_of, children_within, is_before_cutoff, walk
+from impl.reference.batch.collect_rows import NULL, GraphRow, children_within, is_before_cutoff, ordered_children, walk
 from impl.reference.batch.request import Config, GraphSeed
 
 FIELDS = ("row_ids", "hops")
@@ -18,12 +18,12 @@ def explain_collect_rows(arguments: Mapping[str, Any], path: str, index: int | N
     if name not in FIELDS or index is None or not place.isdigit() or int(place) >= len(seeds):
         return [f"{path}: only elements of row_ids[b] and hops[b] are derived"]
     seed = seeds[int(place)]
-    found = walk(rows, children_of(rows), seed, config)
+    found = walk(rows, ordered_children(rows, config), seed, config)
     order = list(found)
     lines = [
         f"seed row {seed.row}, {'no time' if seed.time is None else f'time {seed.time}'}, cutoff {config.cutoff}",
         f"limits: S = {config.sequence_length}, H = {shown(config.max_hops)}, "
-        f"rows = {shown(config.max_rows)}, w = {shown(config.child_width)}",
+        f"rows = {shown(config.max_rows)}, w = {shown(config.child_width)}{variants(config)}",
         f"rows before: {order[:index]}, with {sum(rows[row].cells for row in order[:index])} cells",
     ]
     if index >= len(order):
@@ -36,7 +36,7 @@ def explain_collect_rows(arguments: Mapping[str, Any], path: str, index: int | N
 
 def links(rows: list[GraphRow], before: Sequence[int], row: int, seed: GraphSeed, config: Config) -> list[str]:
     """Return a line for each earlier row that has the row in its neighbourhood."""
-    children = children_of(rows)
+    children = ordered_children(rows, config)
     lines: list[str] = []
     for earlier_id, earlier in enumerate(before):
         for key, parent in enumerate(rows[earlier].parents):
@@ -49,6 +49,12 @@ def links(rows: list[GraphRow], before: Sequence[int], row: int, seed: GraphSeed
             kept = row in children_within(rows, children[earlier], ids, seed, config)
             lines.append(f"row {row} is a child of id {earlier_id} (row {earlier}){'' if kept else ': not kept'}")
     return lines
+
+
+def variants(config: Config) -> str:
+    """Return what is given of the variants, nothing where the source's rule holds."""
+    given = {"children_seed": config.children_seed, "fixed_rows": config.fixed_rows}
+    return "".join(f", {name} = {value}" for name, value in given.items() if value is not None)
 
 
 def shown(limit: int | None) -> str:

@@ -36,12 +36,17 @@ class GraphSeed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Config:
-    """Hold the limits of a sequence; an absent one does not limit (rulings BA04, BA05, BA06)."""
+    """Hold the limits of a sequence; an absent one does not limit (rulings BA04, BA05, BA06).
+
+    `children_seed` orders the children of each parent by a hash, `fixed_rows` is R of every batch (rulings BA36, BA37).
+    """
 
     sequence_length: uint32
     max_hops: uint32 | None = None
     max_rows: uint32 | None = None
     child_width: uint32 | None = None
+    children_seed: uint64 | None = None
+    fixed_rows: uint32 | None = None
     cutoff: Literal["children", "strict"]
 
 
@@ -72,4 +77,8 @@ def config_fault(config: Config) -> str | None:
         return fault
     if config.max_rows == 0:
         return "CONTRACT_VIOLATION"
+    if config.fixed_rows == 0:
+        return "CONTRACT_VIOLATION"
+    if config.fixed_rows is not None and config.fixed_rows > MAX_ROWS:
+        return "LIMIT_EXCEEDED"
     return None

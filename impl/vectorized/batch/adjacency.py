@@ -33,9 +33,10 @@ class Edges:
     sequences: int
     most: int  # R
 
-    def matrix(self) -> Flags:
-        """Return fk_adj, [B, R, R]."""
-        matrix = np.zeros((self.sequences, self.most, self.most), np.bool_)
+    def matrix(self, fixed_rows: int | None = None) -> Flags:
+        """Return fk_adj, [B, R, R], R being the most rows of a sequence, or fixed."""
+        rows = self.most if fixed_rows is None else fixed_rows
+        matrix = np.zeros((self.sequences, rows, rows), np.bool_)
         matrix[self.sequence, self.r1, self.r2] = True
         return matrix
 

@@ -82,7 +82,7 @@ class Builder:
         edges = edges_of(self.flat.keys.parents, collected)
         order = orders(cells.column_ids, cells.seq_row_ids, cells.is_padding, edges)
         local, embeddings = self.texts(cells)
-        return assemble(cells, target.position, edges.matrix(), order, local, embeddings)
+        return assemble(cells, target.position, edges.matrix(limits.fixed_rows), order, local, embeddings)
 
     def collect(
         self, target: Target, rows: Sequence[int], times: Sequence[int | None], limits: Limits

@@ -9,7 +9,7 @@ import numpy as np
 
 from impl.vectorized.batch.arrays import Indices
 from impl.vectorized.batch.flat import Keys
-from impl.vectorized.batch.model import MOST, Refused
+from impl.vectorized.batch.model import MOST, Refused, judge_length
 
 FOREVER: Final = np.iinfo(np.int64).max
 BLOCK: Final = 64  # children looked at together; most parents have fewer, and a walk seldom needs more
@@ -17,20 +17,28 @@ BLOCK: Final = 64  # children looked at together; most parents have fewer, and a
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Hold the limits of a sequence; None does not limit."""
+    """Hold the limits of a sequence; None does not limit. `fixed_rows` is R of every batch, too."""
 
     sequence_length: int
     max_hops: int | None = None
     max_rows: int | None = None
     child_width: int | None = None
     strict: bool = False
+    fixed_rows: int | None = None
+
+    @property
+    def rows_allowed(self) -> int:
+        """The most rows of a sequence, or one more than a uint16 can number."""
+        given = (self.max_rows, self.fixed_rows, MOST + 1)
+        return min(most for most in given if most is not None)
 
     def judge(self) -> None:
-        """Raise Refused for limits that no sequence can keep."""
-        if self.sequence_length > MOST:
-            raise Refused("LIMIT_EXCEEDED")
-        if self.sequence_length == 0 or self.max_rows == 0:
+        """Raise Refused for limits that no sequence can keep, the first of them in the order of the contract."""
+        judge_length(self.sequence_length)
+        if self.max_rows == 0 or self.fixed_rows == 0:
             raise Refused("CONTRACT_VIOLATION")
+        if self.fixed_rows is not None and self.fixed_rows > MOST:
+            raise Refused("LIMIT_EXCEEDED")
 
 
 def moments(times: Sequence[int | None]) -> Indices:
@@ -56,7 +64,7 @@ class Walker:
     def walk(self, seed: int, cutoff: int, limits: Limits) -> dict[int, int]:
         """Return the hops of each row that the seed reaches, in the order of the rows' ids."""
         hops_allowed = FOREVER if limits.max_hops is None else limits.max_hops
-        rows_allowed = MOST + 1 if limits.max_rows is None else min(limits.max_rows, MOST + 1)
+        rows_allowed = limits.rows_allowed
         room, width = limits.sequence_length, limits.child_width
         parent_starts, child_starts, cell_counts = self._parent_starts, self._child_starts, self._cells
         found: dict[int, int] = {}

@@ -13,7 +13,6 @@ import numpy as np
 from impl.vectorized.batch.arrays import Flags, Indices, first_of_run, first_places, spread
 from impl.vectorized.batch.collect import FOREVER, Limits, Walker
 from impl.vectorized.batch.flat import Keys
-from impl.vectorized.batch.model import MOST
 
 # Beyond these a graph is a chain, and going row by row is faster.
 DEEPEST: Final = 64
@@ -52,7 +51,7 @@ class Crowd:
         self._keys, self._limits, self._seeds, self._times = keys, limits, seeds, times
         self._span = np.int64(len(keys.cells))
         self._hops_allowed = FOREVER if limits.max_hops is None else limits.max_hops
-        self._rows_allowed = MOST + 1 if limits.max_rows is None else min(limits.max_rows, MOST + 1)
+        self._rows_allowed = limits.rows_allowed
         self._rows = np.zeros((walks, 256), np.int64)
         self._hops = np.zeros((walks, 256), np.int64)
         self.count = np.zeros(walks, np.int64)

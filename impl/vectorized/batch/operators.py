@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import fields
+from dataclasses import fields, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -43,6 +43,7 @@ from impl.vectorized.batch.records import (
     Task,
     TextTensors,
 )
+from impl.vectorized.batch.variants import seeded_children
 
 
 @contextmanager
@@ -75,15 +76,16 @@ def build_graph(*, database: Database) -> GraphRows:
 def collect_rows(*, rows: list[GraphRow], seeds: list[GraphSeed], config: Config) -> Collected:
     """Return the rows that each seed reaches, and their hops."""
     with refusing("Batch.CollectRows"):
-        judge_limits(config)
+        limits = limits_of(config)
+        limits.judge()
         keys = keys_of(rows)
         if any(seed.row >= len(rows) for seed in seeds):
             raise Refused("ROW_NOT_FOUND")
         crowd = Crowd(
-            keys,
+            ordered(keys, config),
             np.array([seed.row for seed in seeds], np.int64),
             moments([seed.time for seed in seeds]),
-            limits_of(config),
+            limits,
         )
         lay_end_to_end(crowd.rows())
     return Collected([rows.tolist() for rows in crowd.rows()], [hops.tolist() for hops in crowd.hops()])
@@ -146,13 +148,13 @@ def attention_masks(*, column_ids: Tensor, seq_row_ids: Tensor, is_padding: Tens
 def build(*, database: Database, task: Task, seeds: list[Seed], config: Config) -> BatchTensors:
     """Return the whole batch."""
     with refusing("Batch.Build"):
-        builder = Builder(opened(database))
+        flat = opened(database)
+        builder = Builder(replace(flat, keys=ordered(flat.keys, config)))
         target = builder.target(task.table, task.column)
         if any(seed.task not in (None, task) for seed in seeds):
             raise Refused("MIXED_TASKS")
         if not seeds:
             raise Refused("CONTRACT_VIOLATION")
-        judge_limits(config)
         made = builder.batch(target, [seed.row for seed in seeds], [seed.time for seed in seeds], limits_of(config))
     return BatchTensors(*(tensor_of(getattr(made, field.name)) for field in fields(BatchTensors)))
 
@@ -164,18 +166,21 @@ def opened(database: Database) -> Flat:
     return flatten(model)
 
 
-def judge_limits(config: Config) -> None:
-    """Raise Refused for the sequence length, then for a row budget of 0."""
-    judge_length(config.sequence_length)
-    if config.max_rows == 0:
-        raise Refused("CONTRACT_VIOLATION")
-
-
 def limits_of(config: Config) -> Limits:
     """Return the limits of a request."""
     return Limits(
-        config.sequence_length, config.max_hops, config.max_rows, config.child_width, config.cutoff == "strict"
+        config.sequence_length,
+        config.max_hops,
+        config.max_rows,
+        config.child_width,
+        config.cutoff == "strict",
+        config.fixed_rows,
     )
+
+
+def ordered(keys: Keys, config: Config) -> Keys:
+    """Return the graph with its children in the order of a request."""
+    return keys if config.children_seed is None else seeded_children(keys, config.children_seed)
 
 
 def keys_of(rows: list[GraphRow]) -> Keys:

@@ -95,6 +95,8 @@ class Config:
     max_hops: uint32 | None = None
     max_rows: uint32 | None = None
     child_width: uint32 | None = None
+    children_seed: uint64 | None = None
+    fixed_rows: uint32 | None = None
     cutoff: Literal["children", "strict"]
 
 

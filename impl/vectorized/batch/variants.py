@@ -1,4 +1,4 @@
-"""Declared variants of a batch: children in a seeded order, one R for every batch, rows split by hash."""
+"""What a hash decides of a batch: the order of children, and the part to which a row belongs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Final
 import numpy as np
 
 from impl.vectorized.batch.arrays import AnyArray, Indices
-from impl.vectorized.batch.builder import TrainingBatch
 from impl.vectorized.batch.flat import Csr, Keys
 
 WORD: Final = 1 << 64
@@ -29,23 +28,15 @@ def hashes(seed: int, numbers: AnyArray) -> AnyArray:
 
 
 def seeded_children(keys: Keys, seed: int) -> Keys:
-    """Return the graph with the children of each parent ordered by the hash of (parent * rows + child), then by RowIdx.
+    """Return the graph with the children of each parent ordered by the hash of parent * rows + child (ruling BA36).
 
     So the first `child_width` of them, which ruling BA03 takes, are a random choice that the seed decides.
     """
     rows = len(keys.cells)
     parents = np.repeat(np.arange(rows), np.diff(keys.children.starts))
     children = keys.children.items
-    order = np.lexsort((children, hashes(seed, parents * rows + children), parents))
+    order = np.lexsort((hashes(seed, parents * rows + children), parents))  # no two children of a parent tie
     return replace(keys, children=Csr(keys.children.starts, children[order]))
-
-
-def with_rows(batch: TrainingBatch, rows: int) -> TrainingBatch:
-    """Return the batch with fk_adj of shape [B, rows, rows], false where no sequence has a row."""
-    sequences, most, _ = batch.fk_adj.shape
-    fk_adj = np.zeros((sequences, rows, rows), np.bool_)
-    fk_adj[:, :most, :most] = batch.fk_adj
-    return replace(batch, fk_adj=fk_adj)
 
 
 def split(names: AnyArray, shares: tuple[float, ...], seed: int) -> list[Indices]:
