@@ -8,15 +8,10 @@ import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from conformance.contract.canonical import CANONICAL_NAN, HEAD_SIZES, argument_at, encode_item, head
-from conformance.contract.lazy import Deferred
-
-if TYPE_CHECKING:
-    import numpy as np
-else:
-    np = Deferred("numpy")
+from conformance.contract.lazy import np
 
 MAX_NESTING: Final = 1_000  # of one message, on both wires; in JSON a `value` of 300 maps takes 900
 MAX_ITEMS: Final = 1 << 22  # in one message; 2^20 plain integers are four times less

@@ -6,18 +6,13 @@ import base64
 import binascii
 import math
 import re
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from conformance.codec import selfdescribing
 from conformance.codec.cbor import TYPED_ARRAYS, Tagged
 from conformance.codec.scalar import WIDE, Convert, Form, IllTyped, enum_form, scalar_form, text
-from conformance.contract.lazy import Deferred
+from conformance.contract.lazy import np
 from conformance.contract.types import TENSOR_DTYPES, Enum, ListOf, MapOf, Scalar, Struct, Tensor, Type, Value
-
-if TYPE_CHECKING:
-    import numpy as np
-else:
-    np = Deferred("numpy")
 
 MAX_DIMENSIONS: Final = 32  # NumPy before 2.0 knows no more
 _MAX_BYTES: Final = 1 << 62  # what a shape may ask for, its empty sides taken as one; beyond it NumPy has no array

@@ -6,17 +6,12 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from conformance.codec.cbor import MAX_ITEMS, MAX_NESTING, IllFormed, Incomplete, ItemReader, Tagged, encode
 from conformance.codec.form import Form, form_of, typed_array
-from conformance.contract.lazy import Deferred
+from conformance.contract.lazy import np
 from conformance.contract.types import ListOf, Scalar
-
-if TYPE_CHECKING:
-    import numpy as np
-else:
-    np = Deferred("numpy")
 
 MAX_MESSAGE: Final = 64 * 1024 * 1024  # bytes; 2^20 indices are 23 MB as JSON at their widest
 _SAMPLE: Final = 200  # bytes

@@ -8,19 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from conformance.codec import selfdescribing
 from conformance.codec.cbor import Float, Tagged
 from conformance.codec.form import array_of, form_of, parts_of, raw_bytes, typed_array
 from conformance.codec.scalar import Convert, IllTyped
-from conformance.contract.lazy import Deferred
+from conformance.contract.lazy import np
 from conformance.contract.types import FLOAT_BYTES, TENSOR_DTYPES, ListOf, MapOf, Scalar, Struct, Tensor, Type, Value
-
-if TYPE_CHECKING:
-    import numpy as np
-else:
-    np = Deferred("numpy")
 
 _BIGNUM, _WTF_8 = 2, 273  # tags that no type of the wire accepts
 _ARRAYS: Final[Mapping[Type, str]] = {Scalar("uint32"): "uint32", Scalar("uint64"): "uint64"}

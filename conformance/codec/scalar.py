@@ -75,7 +75,6 @@ _BRIEF: Final = _Brief()
 Convert = Callable[[Any], Any]
 WIDE: Final = frozenset({"uint64", "int64"})
 _PACK: Final = {2: ">e", 4: ">f", 8: ">d"}
-_HEX: Final = re.compile(r"(?:[0-9a-f]{2})*\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +173,7 @@ def _float(width: int, name: str) -> Form:
     layout = _PACK[width]
 
     def check(wire: Any) -> Any:
-        if type(wire) is not str or len(wire) != digits or not _HEX.match(wire):
+        if type(wire) is not str or len(wire) != digits or not is_hex(wire):
             raise IllTyped(expected, wire)
         return wire
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from threading import RLock
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+__all__ = ["Deferred", "DeferredMapping", "LazyMapping", "files_digest", "np", "sqlite3"]
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -88,6 +90,14 @@ class Deferred:
         found = getattr(import_module(self._module), name)
         setattr(self, name, found)  # from now on it is found without this method
         return found
+
+
+if TYPE_CHECKING:
+    import sqlite3
+
+    import numpy as np
+else:
+    np, sqlite3 = Deferred("numpy"), Deferred("sqlite3")
 
 
 def files_digest(values: Mapping[str, Any]) -> str:

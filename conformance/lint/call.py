@@ -8,12 +8,12 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from conformance.codec.codebook import Codebook, OperatorForms, codebook_of
 from conformance.codec.scalar import IllTyped
 from conformance.contract.expression import BadExpression, Expression
-from conformance.contract.lazy import Deferred
+from conformance.contract.lazy import np
 from conformance.contract.library import Library
 from conformance.contract.machine import State
 from conformance.contract.model import Contract, Guard, first_false
@@ -25,11 +25,6 @@ from conformance.vectors.contradiction import Contradiction, judged
 from conformance.vectors.exchange import resolve
 from conformance.vectors.leaf import anywhere, value_at
 from conformance.vectors.state_tracking import Ledger
-
-if TYPE_CHECKING:
-    import numpy as np
-else:
-    np = Deferred("numpy")
 
 _TENSOR_MARKER: Final = frozenset({"dtype", "shape", "sha256"})
 

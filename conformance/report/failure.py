@@ -19,7 +19,7 @@ from conformance.vectors.compact import is_marker
 _NUMBER = re.compile(r"[0-9]+")
 _CODE = re.compile(r"[A-Z][A-Z_]+\Z")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_LARGE: Final = 2_000  # characters of a call that nobody reads
+_LARGE: Final = 2_000  # characters; a longer call is too long to read
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,7 +273,7 @@ def _guards(guards: Mapping[str, Any]) -> Iterator[Fact]:
         yield Fact("guard", f"{decides['id']} decides with {decides['code']}: {decides['that']}")
     for guard in answered:
         place = "comes later" if decides is not None else "allows this call"
-        # No guard refuses the call: of several nobody knows which the backend had in mind.
+        # No guard refuses the call: of several, the answer does not show which one the backend applied.
         label = "answered as" if decides is not None or len(answered) == 1 else "perhaps"
         yield Fact(label, f"{guard['id']} with {guard['code']}, which {place}: {guard['that']}")
 

@@ -13,7 +13,7 @@ import pytest
 from conformance.codec.cbor import MAX_ITEMS, MAX_NESTING, IllFormed, Incomplete, decode, encode_canonical
 from conformance.codec.form import form_of
 from conformance.codec.framing import DIALECTS, MAX_MESSAGE, Garbage, Splitter
-from conformance.codec.scalar import IllTyped, shorten, show_path
+from conformance.codec.scalar import IllTyped, is_hex, shorten, show_path
 from conformance.contract.types import Enum, Field, ListOf, MapOf, Scalar, Struct, Tensor, Type, Value
 
 POINT = Struct((Field("x", Scalar("uint64")), Field("note", Scalar("string"), optional=True)))
@@ -289,3 +289,13 @@ def test_what_has_no_canonical_bytes_is_refused(value: Any) -> None:
 @pytest.mark.parametrize(("value", "bits"), [(math.nan, "7ff8"), (math.inf, "7ff0"), (-math.inf, "fff0")])
 def test_infinities_and_the_one_nan_have_canonical_bytes(value: float, bits: str) -> None:
     assert encode_canonical(value).hex() == f"fb{bits}000000000000"
+
+
+@pytest.mark.parametrize("wire", ["", "00", "ff", "0123456789abcdef"])
+def test_lower_case_digits_of_whole_bytes_are_hex(wire: str) -> None:
+    assert is_hex(wire)
+
+
+@pytest.mark.parametrize("wire", ["0", "000", "FF", "aF", " ", "00 ", " 00", "00 11", "00\n", "zz", "0x00", "٠٠", "é"])
+def test_no_other_text_is_hex(wire: str) -> None:
+    assert not is_hex(wire)

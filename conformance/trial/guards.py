@@ -14,8 +14,11 @@ _MOST: Final = 3  # guards that a report names
 
 
 def at_stake(contract: Contract, inputs: Mapping[str, Any], observed: Observed) -> dict[str, Any]:
-    """What the details of a failure say: `guards` that compete, or, of a call that none refuses, `limits`: all guards
-    of the answered code at whose limit it lies. Where a call lies at several, only other calls tell which is meant."""
+    """What the details of a failure say of guards: `guards` that compete, and `limits`.
+
+    `limits` are, for a call that no guard refuses, all guards of the answered code at whose limit the call lies. Where
+    it lies at several limits, only other calls show which of them the backend has wrong.
+    """
     guards = competing(contract, inputs, observed)
     if not guards:
         return {}
@@ -30,7 +33,8 @@ def at_stake(contract: Contract, inputs: Mapping[str, Any], observed: Observed) 
 def competing(contract: Contract, inputs: Mapping[str, Any], observed: Observed) -> dict[str, Any]:
     """The guard that decides a call, and the one whose code the backend answers.
 
-    Where nothing may refuse the call, those are told at whose limit it lies, else the one that alone has this code.
+    Where no guard refuses the call, the second is each guard at whose limit the call lies; where it lies at none, the
+    only guard with this code.
 
     `inputs` are native, with the state of a machine. Each entry holds the guard's id, code, requirements and rulings: a
     report cites those, not everything that the case is about. Empty where no guard is at stake.

@@ -10,17 +10,12 @@ import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from itertools import repeat
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from conformance.contract.lazy import Deferred
+from conformance.contract.lazy import np
 from conformance.contract.types import INTEGER_RANGES, ListOf, MapOf, Scalar, Struct, Tensor, Type, Value
 from conformance.vectors.case import HEAD_AND_TAIL, LONGEST_LIST
 from conformance.vectors.jsontext import digest_of
-
-if TYPE_CHECKING:
-    import numpy as np
-else:
-    np = Deferred("numpy")
 
 LONGEST_TEXT: Final = 65_536  # letters; what is longer in an answer is frozen as a marker
 LONGEST_MAP: Final = 4096  # entries

@@ -10,9 +10,9 @@ from __future__ import annotations
 import sys
 import unicodedata
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from conformance.contract.lazy import Deferred
+from conformance.contract.lazy import np
 from conformance.contract.types import (
     FIXED_BYTES,
     INTEGER_RANGES,
@@ -25,11 +25,6 @@ from conformance.contract.types import (
     Type,
 )
 from conformance.vectors.place import ABSENT, Place
-
-if TYPE_CHECKING:
-    import numpy as np
-else:
-    np = Deferred("numpy")
 
 _DOZEN: Final = 12
 _DIGITS: Final = {ord("0") + k: chr(0x660 + k) for k in range(10)}

@@ -11,23 +11,18 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path as FilePath
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from conformance.backend.outcome import BadAnswer, Observed, ObservedFailure, ObservedResult
 from conformance.codec.form import array_of
 from conformance.codec.scalar import Path, shorten, show_path
-from conformance.contract.lazy import Deferred
+from conformance.contract.lazy import np
 from conformance.contract.types import ListOf, MapOf, Scalar, Struct, Tensor, Type, Value
 from conformance.vectors.case import HEAD_AND_TAIL, Expected, ExpectedFailure, ExpectedResult, TreeStep
 from conformance.vectors.compact import compact, compact_list, compact_tensor, is_marker
 from conformance.vectors.filecodec import Undecodable, decode_file
 from conformance.vectors.leaf import anywhere
 from conformance.vectors.temp_roots import Roots, StepRefused, place
-
-if TYPE_CHECKING:
-    import numpy as np
-else:
-    np = Deferred("numpy")
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,25 +13,17 @@ import pickle
 import zipfile
 from collections.abc import Callable, Mapping
 from contextlib import closing
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from conformance.codec import selfdescribing
 from conformance.codec.cbor import IllFormed, Incomplete, decode
 from conformance.codec.form import form_of
 from conformance.codec.scalar import IllTyped
 from conformance.contract.canonical import encode_item
-from conformance.contract.lazy import Deferred
+from conformance.contract.lazy import np, sqlite3
 from conformance.contract.types import Tensor
 from conformance.vectors.compact import expanded
 from conformance.vectors.torchfile import entries_of, saved
-
-if TYPE_CHECKING:
-    import sqlite3
-
-    import numpy as np
-else:
-    np = Deferred("numpy")
-    sqlite3 = Deferred("sqlite3")
 
 CODECS: Final = ("bytes", "text", "npz", "pt", "pickle2", "cbor", "sqlite")
 _TENSOR: Final = form_of(Tensor())

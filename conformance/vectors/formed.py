@@ -10,23 +10,17 @@ import re
 import zipfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from conformance.codec import selfdescribing
 from conformance.codec.cbor import Float, IllFormed, Incomplete, decode, encode_canonical
 from conformance.codec.form import form_of
 from conformance.contract.canonical import encode_item, head
 from conformance.contract.family import FileFormat
-from conformance.contract.lazy import Deferred
 from conformance.contract.types import Tensor
 from conformance.vectors.filecodec import encode_file, pickled, unpickled
 from conformance.vectors.temp_roots import StepRefused, place, regular, write_file
 from conformance.vectors.torchfile import entries_of, entry_of, saved
-
-if TYPE_CHECKING:
-    import numpy as np
-else:
-    np = Deferred("numpy")
 
 _TENSOR: Final = form_of(Tensor())
 _METADATA: Final = "metadata.json"

@@ -13,21 +13,16 @@ import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from conformance.codec import selfdescribing
 from conformance.codec.form import Form, form_of
 from conformance.codec.scalar import WIDE, IllTyped
-from conformance.contract.lazy import Deferred
+from conformance.contract.lazy import np
 from conformance.contract.types import TENSOR_DTYPES, ListOf, MapOf, Scalar, Struct, Tensor, Type, Value
 from conformance.contract.value import wire_value
 from conformance.vectors.compact import MARK, expanded, recipe
 from conformance.vectors.leaf import reference
-
-if TYPE_CHECKING:
-    import numpy as np
-else:
-    np = Deferred("numpy")
 
 ROOT_NAME: Final = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*\Z")
 _PACK: Final[Mapping[str, str]] = {"float16": ">e", "float32": ">f", "float64": ">d"}

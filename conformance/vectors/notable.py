@@ -10,10 +10,10 @@ from __future__ import annotations
 import base64
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Final, TypeGuard
+from typing import Any, Final, TypeGuard
 
 from conformance.codec.scalar import WIDE
-from conformance.contract.lazy import Deferred
+from conformance.contract.lazy import np
 from conformance.contract.types import (
     FIXED_BYTES,
     INTEGER_RANGES,
@@ -29,11 +29,6 @@ from conformance.contract.types import (
 from conformance.vectors.compact import recipe
 from conformance.vectors.distortion import empty_of
 from conformance.vectors.leaf import INTEGER, Optional, Spot
-
-if TYPE_CHECKING:
-    import numpy as np
-else:
-    np = Deferred("numpy")
 
 REPRESENTATION: Final = "representation"
 SIZE: Final = "size"

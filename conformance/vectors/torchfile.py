@@ -11,17 +11,12 @@ import pickle
 import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from conformance.codec import selfdescribing
 from conformance.codec.form import form_of
-from conformance.contract.lazy import Deferred
+from conformance.contract.lazy import np
 from conformance.contract.types import Tensor
-
-if TYPE_CHECKING:
-    import numpy as np
-else:
-    np = Deferred("numpy")
 
 _TENSOR: Final = form_of(Tensor())
 _NO_DATE: Final = (1980, 1, 1, 0, 0, 0)

@@ -10,7 +10,7 @@ function mixed(state) {
   return z ^ (z >> 31n);
 }
 
-/** The children of every row as the walk is to take them; those given stand by RowIdx. */
+/** The children of every row in the order of the walk, which is by RowIdx for the given ones. */
 export function orderChildren(children, seed) {
   if (seed === undefined) return children;
   const start = mixed(seed);

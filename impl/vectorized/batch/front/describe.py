@@ -85,7 +85,7 @@ def describe(
 ) -> Description:
     """Return what a SQLite or DuckDB file holds; only the file itself is refused.
 
-    Every table is read once, and once more where texts that are no times stand in a column of times.
+    Every table is read once, and once more where a column of times holds texts that are no times.
     """
     with source(file, limits) as opened:
         schemas = sorted(opened.schemas, key=lambda schema: schema.name.encode())
