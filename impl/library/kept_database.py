@@ -11,6 +11,7 @@ import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
@@ -20,7 +21,7 @@ import numpy as np
 from impl.arguments import Judge
 from impl.failure import ContractFailure
 from impl.vectorized.batch.arrays import AnyArray
-from impl.vectorized.batch.front.spool import PREFIX, SUFFIX, release, slices
+from impl.vectorized.batch.front.spool import PREFIX, SUFFIX, full_disk, release, slices
 from impl.vectorized.batch.front.types import Wishes
 from impl.vectorized.batch.model import Column, Database, ForeignKey, Table
 
@@ -53,7 +54,8 @@ def keep_database(database: Database, folder: str | os.PathLike[str], made_from:
     """Keep a database in a folder, in place of the one that is kept there.
 
     `made_from` is text for whoever opens it, such as the digest of a file. Raises ContractFailure CONTRACT_VIOLATION
-    for a folder that holds anything else. Source: contract `Batch.LoadDatabase`.
+    for a folder that holds anything else or cannot be made, LIMIT_EXCEEDED where the disk has no room. Source: contract
+    `Batch.LoadDatabase`.
     """
     place = claimed_folder(folder)
     told = {
@@ -99,8 +101,11 @@ def keep_database(database: Database, folder: str | os.PathLike[str], made_from:
 def claimed_folder(folder: str | os.PathLike[str]) -> Path:
     """Return a folder to keep a database in, made if need be; it may hold nothing but another one."""
     place = _folder(folder)
-    place.mkdir(parents=True, exist_ok=True)
-    foreign = [entry.name for entry in os.scandir(place) if not _OWN.fullmatch(entry.name)]
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+        foreign = [entry.name for entry in os.scandir(place) if not _OWN.fullmatch(entry.name)]
+    except OSError as reason:
+        raise _LOAD.failure(f"folder must be one that can be made and read: got {place.name!r}, {reason}") from reason
     if foreign:
         raise _LOAD.failure(f"folder must hold a kept database or nothing: got {place.name!r} with {foreign[0]!r}")
     return place
@@ -223,9 +228,14 @@ def _mapped(place: Path, told: Mapping[str, Any]) -> AnyArray:
 def _written(file: Path, pieces: Iterable[bytes | memoryview]) -> None:
     """Write a file whole or not at all."""
     new = file.with_name(f"{file.name}.new")
-    with new.open("wb") as stream:
-        for piece in pieces:
-            stream.write(piece)
-        stream.flush()
-        os.fsync(stream.fileno())
-    new.replace(file)
+    try:
+        with new.open("wb") as stream:
+            for piece in pieces:
+                stream.write(piece)
+            stream.flush()
+            os.fsync(stream.fileno())
+        new.replace(file)
+    except OSError as reason:
+        with suppress(OSError):
+            new.unlink()
+        raise full_disk(reason) from reason

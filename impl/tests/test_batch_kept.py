@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
@@ -136,6 +138,28 @@ def test_a_folder_of_other_files_is_left_alone(shop: Path, tmp_path: Path) -> No
     assert [file.name for file in folder.iterdir()] == ["thesis.txt"]
     with pytest.raises(ContractFailure, match="must be a folder"):
         keep_database(open_database(shop, DECLARATION), shop)
+
+
+def test_a_disk_that_fills_leaves_the_old_one(shop: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "kept"
+    before = open_database(shop, DECLARATION, keep=folder)
+    files = {file.name for file in folder.iterdir()}
+
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(ContractFailure, match="No space left on device; make room") as refused:
+        open_database(shop, {**DECLARATION, "reviews": {"text": "ignored"}}, keep=folder)
+    assert refused.value.code == "LIMIT_EXCEEDED"
+    assert {file.name for file in folder.iterdir()} == files
+    assert same(open_kept_database(folder), before)
+
+
+def test_a_folder_that_cannot_be_made_is_refused(shop: Path, tmp_path: Path) -> None:
+    with pytest.raises(ContractFailure, match="folder must be one that can be made and read") as refused:
+        open_database(shop, DECLARATION, keep=shop / "kept")
+    assert refused.value.code == "CONTRACT_VIOLATION"
 
 
 def test_an_end_in_the_middle_leaves_the_old_one(shop: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
