@@ -138,7 +138,7 @@ def test_a_run_finds_what_is_committed() -> None:
     asked = (*cases_of(ORDER), *(case for case in quick_cases()[::40] if case.operator != ORDER))
     fresh = measure_matrix(shipped_library(), asked, SMALL)
     known = {case.id for case in asked} & set(committed().digests)  # the cases that every row was asked
-    assert len(known) > len(asked) * 0.8  # until every row is asked the newest cases
+    assert len(known) > len(asked) * 0.9  # the newest cases may not be asked of every row yet
     for id_ in SMALL:
         assert fresh.rows[id_].killed & known == committed().rows[id_].killed & known
     assert fresh.rows[WRONG].killed
