@@ -155,7 +155,7 @@ def test_a_failure_opens_with_the_keyboard_and_from_the_list(started: Any, tmp_p
     page.keyboard.press("Tab")
     page.locator("#rows a").focus()
     page.keyboard.press("Enter")
-    page.wait_for_function("document.querySelector('#failure-1-2').open")  # the page hears of its new address later
+    page.locator("#failure-1-2[open]").wait_for()  # the page hears of its new address later
     assert "Traceback\nboom" in second.inner_text()
     assert page.evaluate("document.activeElement.closest('details').id") == "failure-1-2"
     assert found.complaints == []
