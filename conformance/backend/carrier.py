@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 import traceback
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final, Protocol, TypeVar
 
 from conformance.backend.hello import BadHello, Hello, hello_from
@@ -79,9 +77,6 @@ class InProcess:
 
     def hello(self) -> Hello:
         """The introduction; raises BadHello."""
-        here = str(Path.cwd())
-        if here not in sys.path:
-            sys.path.append(here)
         try:
             subject = load_object(self._target)
         except MissingObject as error:

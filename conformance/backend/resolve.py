@@ -110,7 +110,19 @@ def _mutant(text: str, suite: Suite, wire: str) -> BackendCommand:
     except UnusableMutant as reason:
         said = (sys.executable, "-P", "-c", _TELL, str(reason), str(reason.status))
         return BackendCommand(text, said, _ours(wire))
-    return _declared(text, suite.backends[suite.reference], suite, wire, copy)
+    command = _declared(text, suite.backends[suite.reference], suite, wire, copy)
+    return replace(command, environment={**command.environment, **_search_path_of(copy, command, suite)})
+
+
+def _search_path_of(copy: Path, command: BackendCommand, suite: Suite) -> dict[str, str]:
+    """PYTHONPATH with the folders of the copy before those of the suite, which have the modules without the mistake."""
+    found: list[str] = []
+    for place in filter(None, command.environment["PYTHONPATH"].split(os.pathsep)):
+        inner = Path(place).resolve()
+        if inner.is_relative_to(suite.root):
+            found.append(str(copy / inner.relative_to(suite.root)))
+        found.append(place)
+    return {"PYTHONPATH": os.pathsep.join(found)}
 
 
 _TELL: Final = "import sys; print(sys.argv[1], file=sys.stderr); sys.exit(int(sys.argv[2]))"

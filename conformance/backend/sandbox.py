@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Final
 
 from conformance.backend.guardian import guardian
+from conformance.backend.module_search import module_places
 from conformance.backend.resolve import BackendCommand
 from conformance.backend.session import KnownSignatures, signatures_of
 from conformance.codec.codebook import codebook_of
@@ -115,10 +116,9 @@ class Sandbox:
             shown |= {path: path for path in self._of_suite(command.folder)}
         if WORKER in arguments[3:4]:
             copy, target = worker_copy(self.suite), arguments[4]
-            package = target.partition(":")[0].partition(".")[0]
             paths = [Path(entry).absolute() for entry in os.environ.get("PYTHONPATH", "").split(os.pathsep) if entry]
             shown |= {path: path for path in self._folders([*paths, here])}
-            files = module_files(package, here)
+            files = module_files(target.partition(":")[0], here)
             shown |= {path: path for path in (*files, *self._folders(file.parent for file in files))}
             shown[HOME] = copy
             found = os.pathsep.join(map(str, [HOME, *paths]))
@@ -234,9 +234,9 @@ def _installation(program: Path) -> list[Path]:
     return [prefix / "bin", prefix / "lib"] if prefix.name == ".local" else [prefix]
 
 
-def module_files(package: str, here: Path) -> list[Path]:
-    """The files of a module or a package that a worker which starts `here` is to import."""
-    spec = PathFinder.find_spec(package, [*sys.path, str(here)])
+def module_files(module: str, here: Path) -> list[Path]:
+    """The files of a module, or of its package, that a worker which starts `here` is to import."""
+    spec = PathFinder.find_spec(module.partition(".")[0], module_places(module, sys.path, here))
     if spec is None:
         return []
     if spec.submodule_search_locations:

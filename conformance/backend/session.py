@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final, Protocol
 
 from conformance.backend.hello import PROTOCOL
+from conformance.backend.module_search import import_from
 from conformance.codec.codebook import Codebook, codebook_of
 from conformance.codec.native import NativeForm, NoWireForm, native_form
 from conformance.contract.lazy import LazyMapping
@@ -122,11 +123,11 @@ def load_object(target: str) -> Any:
     """
     module_name, _, path = target.partition(":")
     try:
-        found: Any = importlib.import_module(module_name)
+        found: Any = import_from(module_name, Path.cwd())
     except ModuleNotFoundError as error:
         if error.name is None or not f"{module_name}.".startswith(f"{error.name}."):
             raise
-        hint = "it is looked for on PYTHONPATH and in the current folder"
+        hint = "it is looked for in the current folder and on PYTHONPATH"
         if module_name.endswith(".py") or "/" in module_name:
             hint = "name the module, not its file: python:package.module[:object]"
         raise MissingObject(f"there is no module {error.name!r}; {hint}") from None

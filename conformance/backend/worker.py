@@ -116,8 +116,6 @@ def main(arguments: list[str]) -> int:
         print(f"tally: there are no contracts in {place}; is the installation whole?", file=sys.stderr)
         return USAGE
     wire = Wire()
-    # Last, so that a user's own folders named like ours or like the standard library's shadow nothing.
-    sys.path.append(str(Path.cwd()))
     try:
         subject = load_object(arguments[0])
     except MissingObject as error:

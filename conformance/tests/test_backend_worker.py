@@ -333,6 +333,39 @@ def test_folders_named_like_ours_or_like_the_standard_librarys_shadow_nothing(ho
     worker.kill()
 
 
+@pytest.mark.parametrize("target", ["first", "own.first"])
+def test_a_module_of_the_folder_comes_before_its_namesake_on_the_search_path(
+    target: str, home: Home, dialect: Dialect, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for folder in (home.folder, tmp_path / "other"):
+        (folder / "own").mkdir(parents=True)
+    for place in ("first.py", "own/first.py"):
+        (tmp_path / "other" / place).write_text("raise SystemExit('the wrong one')\n")
+        (home.folder / place).write_text(HELLO + ECHO)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "other"))
+    worker = home.start(target)
+    worker.hello()
+    worker.kill()
+    monkeypatch.syspath_prepend(tmp_path / "other")
+    known = set(sys.modules)
+    assert InProcess(target, dialect, home.codebook).hello().name == "mine"
+    for name in set(sys.modules) - known:
+        del sys.modules[name]
+
+
+def test_a_folder_without_the_module_does_not_hide_its_package_elsewhere(
+    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for folder in (home.folder, tmp_path / "other"):
+        (folder / "own").mkdir(parents=True)
+        (folder / "own" / "__init__.py").touch()
+    (tmp_path / "other" / "own" / "second.py").write_text(HELLO + ECHO)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "other"))
+    worker = home.start("own.second")
+    assert worker.hello().name == "mine"
+    worker.kill()
+
+
 def test_a_method_that_no_contract_describes_is_not_found(home: Home) -> None:
     session = Session(object(), signatures_of(home.codebook), "json")
     answer = session.answer({"id": 1, "method": "Other_v1", "params": {}})

@@ -305,6 +305,21 @@ def test_a_suite_with_packages_named_like_ours_shadows_nothing(own: Path) -> Non
     assert bundled_suite().root not in (own, own.parent)
 
 
+@pytest.mark.parametrize("command", ["python:reference.operators:backend", "python -P serve.py"])
+def test_a_mutant_is_wrong_though_the_search_path_has_the_reference(
+    own: Path, command: str, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    edit(own / "tally.toml", "python:reference.operators:backend", command)
+    edit(own / "tally.toml", 'folder = "reference"', 'folder = "."')
+    mutants = own / "spec" / "bounds" / "mutants.yaml"
+    mutants.write_text(mutants.read_text("utf-8").replace("file: operators.py", "file: reference/operators.py"))
+    served = "from conformance.backend.worker import main"
+    asked = ["reference.operators:backend", str(own / "spec")]
+    (own / "serve.py").write_text(f"import reference.operators\n{served}\nmain({asked!r})\n")
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(own), os.environ.get("PYTHONPATH", "")]))
+    assert status_of(["mutants"]) == 0, capsys.readouterr().out
+
+
 @pytest.mark.parametrize("name", ["Bounds.Twice_v2", "Text.Trim_v1"])  # in the family that is there, and in a new one
 def test_a_new_operator_works_at_once(own: Path, name: str, capsys: Capture) -> None:
     assert status_of(["new-operator", name]) == 0

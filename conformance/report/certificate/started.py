@@ -10,6 +10,7 @@ from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Any, Final
 
+from conformance.backend.module_search import module_places
 from conformance.backend.resolve import BackendCommand
 from conformance.backend.sandbox import WORKER
 
@@ -91,7 +92,8 @@ def _modules(program: str, words: Sequence[str], command: BackendCommand, here: 
         if word == "-m":
             name, rest = next(given, ""), list(given)
             if name == WORKER and rest:
-                name, places = rest[0].partition(":")[0], [*places, str(here)]
+                name = rest[0].partition(":")[0]
+                places = module_places(name, places, here)
             elif "-P" not in words:
                 places.insert(0, str(here))
             yield from _module(name, places)
