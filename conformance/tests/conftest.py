@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -67,6 +68,19 @@ def _remembered(load: Callable[[Suite], T], folder: str) -> Callable[[Suite], T]
 def _stamp(folder: Path) -> tuple[Any, ...]:
     files = sorted(file for file in folder.rglob("*") if file.is_file())
     return tuple((str(file), (stat := file.stat()).st_size, stat.st_mtime_ns) for file in files)
+
+
+@pytest.fixture(autouse=True)
+def _forgotten_modules(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Modules of a test's own folders are forgotten after it: the next test may have others of the same names."""
+    known, own = set(sys.modules), str(tmp_path_factory.getbasetemp())
+    yield
+    sys.path[:] = [place for place in sys.path if not place.startswith(own)]
+    for name in sys.modules.keys() - known:
+        module = sys.modules[name]
+        places = [getattr(module, "__file__", None) or "", *getattr(module, "__path__", ())]
+        if any(str(place).startswith(own) for place in places):
+            del sys.modules[name]
 
 
 @pytest.fixture

@@ -207,7 +207,6 @@ def test_a_contract_failure_is_an_exception_with_a_code_and_data(home: Home, dia
 )
 def test_a_result_of_another_type_is_the_harness_to_judge(home: Home, returned: str, dialect: Dialect) -> None:
     home.module(f"def hello():\n    return HELLO\ndef call(method, params):\n    return {returned}\n", "wrong")
-    sys.modules.pop("wrong", None)
     carrier = InProcess("wrong", dialect, home.codebook)
     carrier.hello()
     assert isinstance(home.ask(carrier, dialect), BadAnswer)
@@ -347,10 +346,7 @@ def test_a_module_of_the_folder_comes_before_its_namesake_on_the_search_path(
     worker.hello()
     worker.kill()
     monkeypatch.syspath_prepend(tmp_path / "other")
-    known = set(sys.modules)
     assert InProcess(target, dialect, home.codebook).hello().name == "mine"
-    for name in set(sys.modules) - known:
-        del sys.modules[name]
 
 
 def test_a_folder_without_the_module_does_not_hide_its_package_elsewhere(

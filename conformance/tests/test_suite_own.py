@@ -36,8 +36,6 @@ def own(new_suite: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pat
     folder = tmp_path / "bounds"
     shutil.copytree(new_suite, folder)
     monkeypatch.chdir(folder)
-    for name in ("suite_laws", "reference"):  # of a suite that an earlier test of this process imported
-        monkeypatch.delitem(sys.modules, name, raising=False)
     return folder
 
 
