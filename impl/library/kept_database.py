@@ -21,7 +21,7 @@ import numpy as np
 from impl.arguments import Judge
 from impl.failure import ContractFailure
 from impl.vectorized.batch.arrays import AnyArray
-from impl.vectorized.batch.front.spool import PREFIX, SUFFIX, full_disk, release, slices
+from impl.vectorized.batch.front.spool import PREFIX, SUFFIX, release, slices, unwritten
 from impl.vectorized.batch.front.types import Wishes
 from impl.vectorized.batch.model import Column, Database, ForeignKey, Table
 
@@ -54,8 +54,8 @@ def keep_database(database: Database, folder: str | os.PathLike[str], made_from:
     """Keep a database in a folder, in place of the one that is kept there.
 
     `made_from` is text for whoever opens it, such as the digest of a file. Raises ContractFailure CONTRACT_VIOLATION
-    for a folder that holds anything else or cannot be made, LIMIT_EXCEEDED where the disk has no room. Source: contract
-    `Batch.LoadDatabase`.
+    for a folder that holds anything else, or that cannot be made or written, LIMIT_EXCEEDED where the disk has no room.
+    Source: contract `Batch.LoadDatabase`.
     """
     place = claimed_folder(folder)
     told = {
@@ -238,4 +238,4 @@ def _written(file: Path, pieces: Iterable[bytes | memoryview]) -> None:
     except OSError as reason:
         with suppress(OSError):
             new.unlink()
-        raise full_disk(reason) from reason
+        raise unwritten(reason) from reason

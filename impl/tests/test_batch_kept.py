@@ -9,6 +9,7 @@ import sqlite3
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -159,6 +160,24 @@ def test_a_disk_that_fills_leaves_the_old_one(shop: Path, tmp_path: Path, monkey
 def test_a_folder_that_cannot_be_made_is_refused(shop: Path, tmp_path: Path) -> None:
     with pytest.raises(ContractFailure, match="folder must be one that can be made and read") as refused:
         open_database(shop, DECLARATION, keep=shop / "kept")
+    assert refused.value.code == "CONTRACT_VIOLATION"
+
+
+def test_a_folder_that_cannot_be_written_is_refused(
+    shop: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "kept"
+    folder.mkdir()
+    opened = Path.open
+
+    def locked(self: Path, *rest: Any, **options: Any) -> Any:
+        if self.parent == folder:
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        return opened(self, *rest, **options)
+
+    monkeypatch.setattr(Path, "open", locked)  # the mode of the folder does not stop root
+    with pytest.raises(ContractFailure, match="can be written: got Permission denied; name another") as refused:
+        open_database(shop, DECLARATION, keep=folder)
     assert refused.value.code == "CONTRACT_VIOLATION"
 
 

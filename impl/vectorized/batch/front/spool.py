@@ -41,7 +41,7 @@ class Room:
             if reason.errno in (errno.EMFILE, errno.ENFILE, errno.EROFS, errno.EACCES):
                 self._left = 0
                 return None
-            raise full_disk(reason) from reason
+            raise unwritten(reason) from reason
         if made.fileno() >= _half_of_files():
             made.close()
             self._left = 0
@@ -68,10 +68,16 @@ def _half_of_files() -> int:
     return most // 2 if most > 0 else 512
 
 
-def full_disk(reason: OSError) -> Exception:
-    """Return the refusal of a write that the system did not do; LIMIT_EXCEEDED."""
-    said = f"the folder for columns must have room for them: got {reason.strerror or reason}"
-    return refuse("LIMIT_EXCEEDED", f"{said}; make room, or name another one (TMPDIR, or keep)")
+def unwritten(reason: OSError) -> Exception:
+    """Return the refusal of a write that the system did not do: LIMIT_EXCEEDED for want of room."""
+    got, other = reason.strerror or reason, "name another one (TMPDIR, or keep)"
+    if reason.errno in _WITHOUT_ROOM:
+        said = f"the folder for columns must have room for them: got {got}; make room, or {other}"
+        return refuse("LIMIT_EXCEEDED", said)
+    return refuse("CONTRACT_VIOLATION", f"the folder for columns must be one that can be written: got {got}; {other}")
+
+
+_WITHOUT_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.ENOMEM})
 
 
 class Growing:
@@ -104,7 +110,7 @@ class Growing:
             try:
                 mapped: AnyArray = np.memmap(file, self._dtype, "r", shape=(self._written, *self._side))
             except OSError as reason:
-                raise full_disk(reason) from reason
+                raise unwritten(reason) from reason
         return mapped.view(np.ndarray)
 
     def _write(self, file: IO[bytes]) -> None:
@@ -114,7 +120,7 @@ class Growing:
                 while len(left):
                     left = left[file.write(left) :]
             except OSError as reason:
-                raise full_disk(reason) from reason
+                raise unwritten(reason) from reason
         self._written += self._waiting
         self._parts, self._waiting = [], 0
 
