@@ -181,7 +181,8 @@ class Accompanied:
 
     def submit(self, method: str, params: Any) -> int:
         """Queue one request at the side that answers it; raises LostStandIn where there is none."""
-        side = self._own if method in self._declared else self._stand_in(method)
+        own = method in self._declared or method.startswith("tally.")
+        side = self._own if own else self._stand_in(method)
         number, self._next_id = self._next_id, self._next_id + 1
         self._asked[side][side.submit(method, params)] = number
         return number

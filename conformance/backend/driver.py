@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
 from conformance.backend.carrier import GRACE, Accompanied, Carrier, InProcess, LostStandIn, StandIn
 from conformance.backend.command import Process
@@ -120,6 +120,19 @@ class Driver:
         """Start the lasting process where none runs; what it said as it started. Raises BadHello."""
         self._connected = self._connected or self.start()
         return self._connected[1]
+
+    def request(self, method: str, params: Any) -> Outcome:
+        """What the lasting process says to a request that is no call; raises BadHello and LostBackend."""
+        self.connect()
+        assert self._connected is not None
+        carrier = self._connected[0]
+        try:
+            carrier.submit(method, params)
+            ((_, outcome),) = carrier.wait()
+        except LostBackend:
+            self.disconnect()
+            raise
+        return outcome
 
     def disconnect(self, settle: bool = False) -> None:
         """End the lasting process; `settle` waits for what it still has to say."""

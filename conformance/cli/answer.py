@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from conformance.backend.outcome import Lost, Observed, ObservedResult, describe
+from conformance.backend.hello import BadHello
+from conformance.backend.outcome import Lost, LostBackend, Observed, ObservedResult, describe
 from conformance.cli.console import Complaint, say
 from conformance.cli.interview import Interview
 from conformance.cli.pair import Pair, expected_of, pair_of
@@ -93,9 +94,10 @@ def answered(
     if not pure or not path:
         return 1 if parted is not None else 0
     answers = Answers(question.operator, question.inputs, reference, theirs)
-    with nullcontext(pair) if pair is not None else _beside(wish, library, interview, question.operator) as both:
-        steps = steps_behind(answers, library, both, index if index is not None else at) if both else []
-    written = [*steps, *_in_words(answers, wish, interview, path, index)]
+    started = pair_of(interview.codebook, wish.backend, interview.timeout) if pair is None else nullcontext(pair)
+    with started as both:
+        steps = steps_behind(answers, library, both, index if index is not None else at)
+        written = [*steps, *_in_words(answers, both, path, index)]
     if not written:
         written = [f"    the reference derives no output of {question.operator}; read its contract"]
     say("derivation")
@@ -103,22 +105,18 @@ def answered(
     return 1 if parted is not None else 0
 
 
-def _beside(
-    wish: Wish, library: Library, interview: Interview, operator: str
-) -> AbstractContextManager[Pair | None]:
-    """The reference and the backend for the helper calls of a derivation; none where no derivation is declared."""
-    declaration = library.sequences.get(operator)
-    if declaration is None or not declaration.steps:
-        return nullcontext(None)
-    return pair_of(interview.codebook, wish.backend, interview.timeout)
-
-
-def _in_words(answers: Answers, wish: Wish, interview: Interview, path: str, index: int | None) -> list[str]:
+def _in_words(answers: Answers, pair: Pair, path: str, index: int | None) -> list[str]:
     """How the reference derives a value in its own words, and the backend where it explains itself and differs."""
     asked = answers.operator, answers.inputs, path, index
-    mine, theirs = interview.derivation(interview.reference, *asked), list[str]()
-    if wish.backend is not None and answers.theirs is not None and not isinstance(answers.theirs, Lost):
-        theirs = interview.derivation(wish.backend, *asked)
+    try:
+        mine = pair.reference.derivation(*asked)
+    except (BadHello, LostBackend) as error:
+        said = describe(error.reason) if isinstance(error, LostBackend) else str(error)
+        raise Complaint(pair.reference.name, "T007", f"lost during the derivation: {said}") from None
+    theirs: list[str] = []
+    if pair.backend is not None and answers.theirs is not None and not isinstance(answers.theirs, Lost):
+        with suppress(BadHello, LostBackend):
+            theirs = pair.backend.derivation(*asked)
     return list(side_by_side(mine, theirs))
 
 

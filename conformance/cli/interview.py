@@ -8,7 +8,7 @@ from typing import Any, Final, TypeVar
 
 from conformance.backend.driver import Driver
 from conformance.backend.hello import BadHello
-from conformance.backend.outcome import LostBackend, Observed, ObservedResult, RawResult, Side, describe
+from conformance.backend.outcome import LostBackend, Observed, ObservedResult, Side, describe
 from conformance.backend.resolve import BackendNotFound
 from conformance.backend.scheduler import Conversation, Talk
 from conformance.cli.console import Complaint
@@ -143,30 +143,6 @@ class Interview:
         run = replace(accumulation, count=number + 1, checkpoints=())
         made = self.hold(self.reference, accumulate(run, self.codebook, DIALECTS[_WIRE], {number})).windows
         return Divergent(number + 1, made[number].inputs)
-
-    def derivation(
-        self, backend: str, operator: str, inputs: Mapping[str, Any], path: str, index: int | None
-    ) -> list[str]:
-        """The lines in which a backend derives one output; none where it does not explain its answers."""
-        itself = frozenset(self.codebook.forms)  # no stand-in: it explains its own answers or none
-        carrier, hello = driver_of(backend, self.codebook, self.timeout, itself).start()
-        try:
-            if not hello.explains:
-                return []
-            params: dict[str, Any] = {"method": operator, "params": inputs, "path": path}
-            if index is not None:
-                params["index"] = str(index)
-            carrier.submit("tally.explain", params)
-            ((_, outcome),) = carrier.wait()
-        except LostBackend as error:
-            if backend != self.reference:
-                return []
-            raise Complaint(backend, "T007", f"lost during the derivation: {describe(error.reason)}") from None
-        finally:
-            carrier.kill()
-        if isinstance(outcome, RawResult) and isinstance(outcome.value, dict):
-            return list(map(str, outcome.value.get("lines", [])))
-        return []
 
     def hold(self, backend: str, talk: Talk[T]) -> T:
         """Hold one conversation; raises Complaint where the backend is not there, says no hello, or is lost."""

@@ -5,10 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 from conformance.backend.driver import Call
 from conformance.backend.hello import BadHello
-from conformance.backend.outcome import Lost, Observed, ObservedFailure, ObservedResult, ProtocolError, describe
+from conformance.backend.outcome import (
+    Lost,
+    Observed,
+    ObservedFailure,
+    ObservedResult,
+    ProtocolError,
+    RawResult,
+    describe,
+)
 from conformance.backend.resolve import BackendNotFound
 from conformance.cli.console import Complaint
 from conformance.codec.codebook import Codebook
@@ -20,11 +29,12 @@ from conformance.vectors.difference import Difference, difference
 
 @dataclass(frozen=True, slots=True)
 class Witness:
-    """One who answers; `declared` is what its hello names."""
+    """One who answers; `declared` is what its hello names, and `explains` whether it derives its answers."""
 
     name: str
     asker: Asker
     declared: frozenset[str]
+    explains: bool = False
 
     def ask(self, operator: str, inputs: Inputs) -> Observed:
         """What it makes of one call; a loss is an answer too, and the next call finds a new process.
@@ -39,6 +49,18 @@ class Witness:
             if isinstance(found, ProtocolError) and found.reason.startswith("not asked"):
                 raise Complaint(self.name, "T007", found.reason, "shorten --timeout, or ask for one --position", 1)
             yield found
+
+    def derivation(self, operator: str, inputs: Inputs, path: str, index: int | None) -> list[str]:
+        """The lines in which it derives one output itself, none where it does not; raises LostBackend."""
+        if not self.explains:
+            return []
+        params: dict[str, Any] = {"method": operator, "params": inputs, "path": path}
+        if index is not None:
+            params["index"] = str(index)
+        outcome = self.asker.request("tally.explain", params)
+        if isinstance(outcome, RawResult) and isinstance(outcome.value, dict):
+            return list(map(str, outcome.value.get("lines", [])))
+        return []
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +119,7 @@ def pair_of(codebook: Codebook, backend: str | None, timeout: float) -> Iterator
                 stderr = driver.stderr_tail.decode("utf-8", "replace").strip()
                 status = 1 if error.begun else 2
                 raise Complaint(place, "T002", str(error), "is the command right?", status, stderr) from None
-            return Witness(name, stack.enter_context(Asker(driver)), hello.operators)
+            return Witness(name, stack.enter_context(Asker(driver)), hello.operators, hello.explains)
 
         reference = witness(codebook.suite.reference, codebook.suite.reference)
         other = None if backend is None else witness(backend, f"--backend {backend!r}")

@@ -168,6 +168,33 @@ def test_a_backend_that_is_lost_after_it_began_is_named_with_its_stderr(inputs: 
     assert "no licence" in said
 
 
+PARTIAL = """
+import json, sys
+HELLO = {"protocol": 1, "name": "partial", "version": "1", "language": "Python", "wires": ["json"], "explain": True,
+         "max_in_flight": 1, "operators": [sys.argv[1]]}
+for line in sys.stdin:
+    asked = json.loads(line)
+    if asked["method"] == "tally.bye" or (asked["method"] == "tally.explain" and len(sys.argv) > 2):
+        sys.exit()
+    said = {"tally.hello": HELLO, "tally.explain": {"lines": ["my own words"]}}
+    result = said.get(asked["method"], {"block_order": ["7", "6", "5", "4", "3", "2", "1", "0"]})
+    print(json.dumps({"jsonrpc": "2.0", "id": asked.get("id"), "result": result}), flush=True)
+"""
+
+
+@pytest.mark.parametrize(("dying", "heard"), [([], True), (["dies"], False)])
+def test_a_backend_with_one_operator_explains_itself_or_is_not_heard(
+    dying: list[str], heard: bool, tmp_path: Path, capsys: Capture
+) -> None:
+    (tmp_path / "partial.py").write_text(PARTIAL)
+    backend = shlex.join([sys.executable, str(tmp_path / "partial.py"), ORDER, *dying])
+    assert status_of(["explain", f"{ORDER}::pinned-orders::eight", "--backend", backend]) == 1
+    page = capsys.readouterr().out
+    assert "differs at  block_order[0]" in page
+    assert "block_order[0] = 0" in page
+    assert ("backend:   my own words" in page) is heard
+
+
 def test_a_crash_workload_is_explained_by_its_id(capsys: Capture) -> None:
     assert status_of(["explain", "Stream%stream-saves"]) == 0
     page = capsys.readouterr().out

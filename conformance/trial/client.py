@@ -74,6 +74,10 @@ class Asker:
 
         return self.hold(start, alone=restarts(steps))
 
+    def request(self, method: str, params: Any) -> Outcome:
+        """What the backend itself says to a request that is no call; raises LostBackend."""
+        return self._driver.request(method, params)
+
     def hold(self, start: Callable[[], Talk[T]], alone: bool = False) -> T | Lost:
         """Hold one conversation; `alone` where it restarts the process."""
         (finished,) = self._driver.hold([Conversation("talk", start, alone)], lasting=True)
