@@ -3,6 +3,7 @@
 NAME is reference, vectorized, javascript or mutant:ID.
 """
 
+import gc
 import os
 import sys
 from collections.abc import Callable
@@ -157,6 +158,8 @@ def main(arguments: list[str]) -> int:
         print(__doc__, file=sys.stderr)
         return USAGE
     sys.setrecursionlimit(FRAMES)
+    # Decoded inputs are large graphs without cycles; looking through them as often as usual costs a tenth of a run.
+    gc.set_threshold(100_000, 10, 10)
     if arguments[0] == "javascript":
         from pathlib import Path
 
