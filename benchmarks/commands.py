@@ -6,7 +6,7 @@ counts and reads JSON, which took YARDSTICK seconds where the promises were made
 before, so that the user's cache knows the contracts; a cache of its own keeps other commands out of the figures.
 
 `--check` fails where a figure is above its limit. Where a promise is not kept yet, the limit is what is reached, and
-the promise stands beside it.
+the promise is printed beside it.
 """
 
 import os

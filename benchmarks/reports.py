@@ -1,6 +1,6 @@
 """Measure how long a record of 10,000 checks takes in every format: `python benchmarks/reports.py`.
 
-Absolute figures move from machine to machine, so each stands beside a yardstick of the same run: reading and writing
+Absolute figures move from machine to machine, so each is shown beside a yardstick of the same run: reading and writing
 the same record as plain JSON. A figure has everything that `tally report show` does with a file: read, check, render.
 """
 

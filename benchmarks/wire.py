@@ -1,6 +1,6 @@
 """Measure the harness's side of the wire against a backend that answers at once: `python benchmarks/wire.py`.
 
-Absolute figures move from machine to machine, so each stands beside a yardstick of the same run: calls beside a loop
+Absolute figures move from machine to machine, so each is shown beside a yardstick of the same run: calls beside a loop
 that only writes and reads the same JSON messages, bytes of indices beside a memcpy of as many, the start of the
 command beside the start of the interpreter. Each figure is the best of several rounds.
 """

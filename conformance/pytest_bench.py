@@ -98,7 +98,7 @@ class _Trials:
         self._results: dict[str, Result] = {}
 
     def collected(self) -> Collected:
-        """What there is to collect; the backend is started to ask what it declares."""
+        """The items to collect; the backend is started to ask what it declares."""
         checks = tuple(check for check, _ in self._judges.values())
         declared = None if isinstance(self._hello, BadHello) else self._hello.operators
         unmatched = [one.check for one in self._options.expected_failures if not _matches(one.check, self._judges)]

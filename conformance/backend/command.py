@@ -302,7 +302,7 @@ class Process:
                 return BadHello(said, Crash(text), stderr, self._begun)
             case Timeout(seconds):
                 begun = self._splitter.unfinished()
-                hint = f"; on stdout stands the beginning of a message, not its end: {begun!r}" if begun else ""
+                hint = f"; stdout has the beginning of a message and not its end: {begun!r}" if begun else ""
                 return BadHello(f"no answer to tally.hello within {seconds:g} s{hint}", reason, stderr)
             case ProtocolError(sentence):
                 return BadHello(f"tally.hello was answered by {sentence}; {_STDOUT_IS_WIRE}", reason, stderr)

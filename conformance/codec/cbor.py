@@ -227,7 +227,7 @@ def encode_canonical(value: Any) -> bytes:
             pairs = value.items() if isinstance(value, Mapping) else value
             encoded = sorted((encode_canonical(k), encode_canonical(v)) for k, v in pairs)
             if len({key for key, _ in encoded}) != len(encoded):
-                raise ValueError("a key stands twice")
+                raise ValueError("a key occurs twice")
             return head(5, len(encoded)) + b"".join(k + v for k, v in encoded)
     return encode_item(value)
 

@@ -217,7 +217,7 @@ class Words:
             if one.opaque:
                 why = "it is opaque; what hangs on it is a `refuses`, in words"
                 found |= {f"state.{one.name}": why, f"next.{one.name}": why}
-        return found | {f"next.{name}": "nobody knows it after this operation" for name in self.unknown}
+        return found | {f"next.{name}": "it is not known after this operation" for name in self.unknown}
 
 
 def words_of(source: Source, machine: Machine, inputs: Struct, outputs: Struct, problems: list[Problem]) -> Words:

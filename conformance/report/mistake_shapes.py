@@ -153,7 +153,7 @@ def _sign_bit(text: str) -> str:
     return f"{int(text, 16) ^ 1 << 4 * len(text) - 1:0{len(text)}x}" if len(text) in (4, 8, 16) else ""
 
 
-# Bytes of UTF-8 first: where every letter has one byte, nobody can tell the units apart.
+# Bytes of UTF-8 first: where every letter has one byte, the units cannot be told apart.
 _CUTS: Final[tuple[tuple[str, Callable[[int], Shape]], ...]] = (
     ("bytes", _cut_units),
     ("letters", _cut_letters),

@@ -110,7 +110,7 @@ def test_a_backend_that_complains_on_stderr_between_answers_is_heard() -> None:
 
 def test_half_a_message_does_not_postpone_the_timeout_and_is_shown() -> None:
     running = process("hangs_at_hello", '{"jsonrpc": "2.0", "id"', hello_timeout=SOON)
-    with pytest.raises(BadHello, match=r"no answer to tally.hello within 0.5 s; on stdout stands the beginning"):
+    with pytest.raises(BadHello, match=r"no answer to tally.hello within 0.5 s; stdout has the beginning"):
         running.hello()
 
 

@@ -14,7 +14,7 @@ from conformance.trial.committed_reports import read_report, record_in
 from conformance.vectors.case import Case
 from conformance.vectors.jsontext import json_text
 
-NOBODY: Final = ""
+NO_CASE: Final = ""
 
 
 class Status(StrEnum):
@@ -40,7 +40,7 @@ class MutantRow:
     id: str
     status: Status
     killed: frozenset[str] = frozenset()
-    behaviour: str = NOBODY  # equal for mutants that no case tells apart
+    behaviour: str = ""  # equal for mutants that no case tells apart
     reason: str = ""  # where it is not applied or does not run
     broken: Mapping[str, int] = field(default_factory=dict)
     laws: frozenset[str] | None = None
@@ -63,7 +63,7 @@ class MutantRow:
     @property
     def first(self) -> str:
         """The first case, in id order, that kills it."""
-        return min(self.killed, default=NOBODY)
+        return min(self.killed, default=NO_CASE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -153,7 +153,7 @@ class Plan:
         options = self.options
         if options.select or options.last_failed:
             return outlines_of(self.library, self.corpus, self.codebook, options.challenge)
-        # A run of everything reads every contract anyway, and believes no cache about what there is to check.
+        # A run of everything reads every contract anyway, and believes no cache about the list of checks.
         made = ((one, contract_outline(one, cases, self.codebook, options.challenge)) for one, cases in self._read())
         return {contract.operator: outline for contract, outline in made}
 
