@@ -22,6 +22,17 @@ from conformance.contract.suite import Suite
 from conformance.tests.backends import START, Talk, codebook_for
 from conformance.tests.small_spec import SHIPPED
 
+FIELDS = """
+  n: {type: uint64}
+  small: {type: int8, optional: true}
+  flag: {type: bool, optional: true}
+  raw: {type: bytes, optional: true}
+  ratio: {type: float64, optional: true}
+  indices: {type: "list<uint64>", optional: true}
+  places: {type: "map<string, place>", optional: true}
+  image: {type: tensor<float32>, optional: true}
+  anything: {type: value, optional: true}
+"""
 SPEC = {
     "errors.yaml": """
         errors:
@@ -32,29 +43,7 @@ SPEC = {
           default_failure: {type: struct, fields: {failure_code: {type: string}, failure_operator: {type: string}}}
           place: {type: struct, fields: {x: {type: uint64}, name: {type: string, optional: true}}}
         """,
-    "test/All_v1.yaml": """
-        contract: All_v1
-        inputs: &fields
-          n: {type: uint64}
-          small: {type: int8, optional: true}
-          flag: {type: bool, optional: true}
-          raw: {type: bytes, optional: true}
-          ratio: {type: float64, optional: true}
-          indices: {type: "list<uint64>", optional: true}
-          places: {type: "map<string, place>", optional: true}
-          image: {type: tensor<float32>, optional: true}
-          anything: {type: value, optional: true}
-        outputs:
-          n: {type: uint64}
-          small: {type: int8, optional: true}
-          flag: {type: bool, optional: true}
-          raw: {type: bytes, optional: true}
-          ratio: {type: float64, optional: true}
-          indices: {type: "list<uint64>", optional: true}
-          places: {type: "map<string, place>", optional: true}
-          image: {type: tensor<float32>, optional: true}
-          anything: {type: value, optional: true}
-        """,
+    "test/All_v1.yaml": f"contract: All_v1\ninputs:{FIELDS}outputs:{FIELDS}",
 }
 WIRE: dict[str, Any] = {
     "n": "18446744073709551615",
@@ -76,7 +65,7 @@ def suite(tmp_path: Path) -> Suite:
     for name, text in SPEC.items():
         file = tmp_path / "root" / "spec" / name
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(dedent(text).replace("&fields", ""))
+        file.write_text(dedent(text))
     return Suite(tmp_path / "root")
 
 
