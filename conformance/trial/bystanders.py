@@ -24,7 +24,7 @@ from conformance.trial.check import (
     shown,
     tree_apart,
 )
-from conformance.trial.crowd import Crowd, Harvest, Paths
+from conformance.trial.crowd import Crowd, Harvest, Names, Paths
 from conformance.vectors.case import CallStep, Case, FileStep, Step, TreeStep, label
 from conformance.vectors.exchange import Exchange, Transcript, exchanges
 from conformance.vectors.leaf import is_root
@@ -119,9 +119,10 @@ class AmongBystanders:
         # What one case alone has is often a bystander itself, or in the way on purpose.
         least = min(2, len(traces))
         paths = {root: frozenset(path for path in found if found[path] >= least) for root, found in seen.items()}
+        names = Names(self.contract, paths)
         placed = 0
         for steps, before, own in zip(traces, alone, walked, strict=True):
-            crowd = Crowd(self.contract, paths, own)
+            crowd = Crowd(names, own)
             held = yield from exchanges(steps, self.codebook, self.dialect, watch=crowd)
             placed += len(crowd.known)
             if (wrong := self._wrong(check, steps, before, held, crowd)) is not None:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import shutil
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cache
@@ -19,15 +18,20 @@ from conformance.vectors.exchange import Stage
 from conformance.vectors.leaf import is_root
 from conformance.vectors.temp_roots import fault_of
 
-_MOST: Final = 1 << 16  # bytes of a file, and names of a folder, that are copied
+_MOST, _MOST_NAMES = 1 << 16, 255  # bytes of a file, and names below a folder, that are copied
 _PLACED: Final = 180  # bystanders in one root
 _SHORT: Final = 40  # characters of a text that may be the name of a file
 _LONGEST: Final = 255  # bytes of a name
 _TIMES: Final = re.compile(r"(\[[^]]*\])\{([0-9]+)\}")
+_OTHERS: Final = b"a file of others"
+_TWIN, _HARD = ".twin", ".hard"  # endings of the names of links to a file
+_ABSENT, _SPECIAL, _DIR, _LINK = "absent", "special", "dir", "link to "
+Look = bytes | str | dict[str, Any]  # the content of a file; a text for what is no file; of a folder, all that is below
 Paths = Mapping[str, frozenset[str]]  # of every root: what an operator's own cases have in it at some time
 
 
-def near_misses(path: str) -> Iterator[str]:
+@cache
+def near_misses(path: str) -> tuple[str, ...]:
     """The names of bystanders for one path, beside it: a suffix, a number, one letter, another case, leftovers."""
     folder, _, name = path.rpartition("/")
     stem, dot, ending = name.rpartition(".")
@@ -39,9 +43,8 @@ def near_misses(path: str) -> Iterator[str]:
     # The leftovers of names that are nearly this one: those of somebody else.
     short = re.sub("[0-9]{2,}", lambda digits: digits[0][1:], name, count=1)
     names += [f".{other}.tmp" for other in (short, f"0{name}", name.swapcase()) if other != name]
-    for other in dict.fromkeys(names):
-        if other not in ("", ".", "..", name) and len(os.fsencode(other)) <= _LONGEST:
-            yield f"{folder}/{other}" if folder else other
+    named = [one for one in dict.fromkeys(names) if one not in ("", ".", "..", name)]
+    return tuple(f"{folder}/{one}" if folder else one for one in named if len(os.fsencode(one)) <= _LONGEST)
 
 
 @dataclass(slots=True)
@@ -55,50 +58,72 @@ class Harvest:
         for name in stage.roots.names:
             root = stage.roots.path(name)
             named = (text for text in step.inputs.values() if isinstance(text, str) and len(text) <= _SHORT)
-            self.seen.setdefault(name, set()).update(_below(str(root)), (text for text in named if not fault_of(text)))
+            self.seen.setdefault(name, set()).update(
+                (path for path, _ in _below(str(root))), (text for text in named if not fault_of(text))
+            )
 
     def after(self, stage: Stage, step: CallStep) -> None:
         """What is there after a call."""
         self.before(stage, step)
 
 
+@dataclass(frozen=True, slots=True)
+class Names:
+    """The names that bystanders may have: neither the cases of the operator nor its contract take them."""
+
+    contract: Contract
+    paths: Paths
+    _free: dict[tuple[str, str], list[str]] = field(default_factory=dict)
+
+    def beside(self, root: str, path: str) -> Sequence[str]:
+        """The near misses of a path, and the names of a symbolic and of a hard link to it."""
+        if (root, path) not in self._free:
+            names = (*near_misses(path), f"{path}{_TWIN}", f"{path}{_HARD}")
+            self._free[root, path] = [
+                name
+                for name in names
+                if name not in self.paths[root] and not is_matched(name, self.contract.bystanders.none)
+            ]
+        return self._free[root, path]
+
+
 @dataclass(slots=True)
 class Crowd:
     """The bystanders of one walk: put in place before every call of the operator, looked at after every call."""
 
-    contract: Contract
-    paths: Paths
+    names: Names
     own: Paths  # of this walk alone: no bystander may take a path that the walk itself creates
-    known: dict[tuple[str, str], str] = field(default_factory=dict)  # by root and path: what a bystander is
+    known: dict[tuple[str, str], Look] = field(default_factory=dict)  # by root and path: what a bystander is
     folders: set[tuple[str, str]] = field(default_factory=set)  # made for them
     harmed: tuple[str, str, str, str] | None = None
     _edits: int = 0  # of the harness, seen so far
-    _free: dict[tuple[str, str], list[str]] = field(default_factory=dict)  # by root and path: names that may be used
 
     def before(self, stage: Stage, step: CallStep) -> None:
         """Put bystanders beside all that is there or may come; what the harness did to some since is no harm."""
         if self._edits != stage.edits:
             self._edits = stage.edits
             self._look_again(stage)
-        if self.contract.owns(step.operator):
-            for root in {value["root"] for value in step.inputs.values() if is_root(value)} & self.paths.keys():
+        if self.names.contract.owns(step.operator):
+            for root in {value["root"] for value in step.inputs.values() if is_root(value)} & self.names.paths.keys():
                 self._place(root, str(stage.roots.path(root)))
 
     def after(self, stage: Stage, step: CallStep) -> None:
         """Note the first bystander that a call changed."""
         for root, path, was, now in self._look_again(stage):
-            if self.harmed is None and not is_matched(path, self.contract.bystanders.owned):
+            if self.harmed is None and not is_matched(path, self.names.contract.bystanders.owned):
                 self.harmed = (step.name, f"{root}/{path}", was, now)
 
     def _look_again(self, stage: Stage) -> list[tuple[str, str, str, str]]:
         """The bystanders that changed, by root and path, and what they were and are; they are known as such now."""
         changed = []
+        tops = {root: str(stage.roots.path(root)) for root in dict.fromkeys(root for root, _ in self.known)}
+        # Every file is read: no time stamp shows a write through a mapping of a file in memory.
         for (root, path), was in list(self.known.items()):
-            if (now := _look(f"{stage.roots.path(root)}/{path}")) != was:
+            if (now := _look(f"{tops[root]}/{path}")) != was:
                 self.known[root, path] = now
-                if now == "absent":
+                if now == _ABSENT:
                     del self.known[root, path]
-                changed.append((root, path, was, now))
+                changed.append((root, path, _text(was), _text(now)))
         return changed
 
     def without_bystanders(self, root: str, tree: Mapping[str, Any], alone: Mapping[str, Any]) -> dict[str, Any]:
@@ -113,63 +138,56 @@ class Crowd:
 
     def _place(self, name: str, root: str) -> None:
         room = _PLACED - sum(1 for at, _ in self.known if at == name)
+        own, ready = self.own.get(name, frozenset()), dict[str, bool]()
         # Paths that exist now come first, then those that exist in other cases.
-        for path in sorted(self.paths[name], key=lambda path: (not os.path.lexists(f"{root}/{path}"), path)):
-            original = f"{root}/{path}"
-            for other in self._names(name, path):
-                room -= room > 0 and self._put(name, root, other, original)
-            if room > 0 and _is_file(original):
-                for twin in (f"{path}.twin", f"{path}.hard"):
-                    room -= room > 0 and self._usable(name, twin) and self._put(name, root, twin, original, twin=True)
+        for path in sorted(self.names.paths[name], key=lambda path: (not os.path.lexists(f"{root}/{path}"), path)):
             if room <= 0:
                 return
-
-    def _names(self, name: str, path: str) -> list[str]:
-        """The near misses of a path that neither the operator's cases nor the contract take for themselves."""
-        if (name, path) not in self._free:
-            self._free[name, path] = [other for other in near_misses(path) if self._usable(name, other)]
-        return self._free[name, path]
-
-    def _usable(self, name: str, path: str) -> bool:
-        taken = path in self.paths[name] or path in self.own.get(name, ())
-        return not taken and not is_matched(path, self.contract.bystanders.none)
-
-    def _put(self, name: str, root: str, path: str, original: str, twin: bool = False) -> bool:
-        """Whether a bystander was put at a path; there may be something already."""
-        place = f"{root}/{path}"
-        if (name, path) in self.known or os.path.lexists(place) or not self._folder(name, root, path):
-            return False
-        try:
-            if path.endswith(".twin") and twin:
-                os.symlink(os.path.basename(original), place)
-            elif twin:
-                os.link(original, place, follow_symlinks=False)
-            elif _is_folder(original) and sum(1 for _ in _below(original)) < _MOST >> 8:
-                shutil.copytree(original, place, symlinks=True)
-            else:
-                copied = _is_file(original) and os.path.getsize(original) <= _MOST
-                content = _content(original) if copied else b"a file of others"
-                _write(place, content)
-                self.known[name, path] = _file(content)
-                return True
-        except OSError:
-            return False  # a name or a link that this file system does not take
-        self.known[name, path] = _look(place)
-        return True
+            original: Look | None = None
+            folder = path.rpartition("/")[0]
+            for other in self.names.beside(name, path):
+                if room <= 0 or (name, other) in self.known or other in own or os.path.lexists(f"{root}/{other}"):
+                    continue
+                if folder not in ready:
+                    ready[folder] = self._folder(name, root, other)
+                if not ready[folder]:
+                    break
+                original = _look(f"{root}/{path}") if original is None else original
+                if (put := _put(root, path, original, other)) is not None:
+                    self.known[name, other] = put
+                    room -= 1
 
     def _folder(self, name: str, root: str, path: str) -> bool:
         """Whether the folder of a bystander is there, or can be made where nothing is in the way."""
         for part in reversed(_folders_above(path)):
             place = f"{root}/{part}"
-            if _is_folder(place):
+            if os.path.isdir(place) and not os.path.islink(place):
                 continue
             if os.path.lexists(place):
                 return False
-            if any(is_matched(one, self.contract.bystanders.none) for one in (part, f"{part}/")):
+            if any(is_matched(one, self.names.contract.bystanders.none) for one in (part, f"{part}/")):
                 return False
             os.mkdir(place)
             self.folders.add((name, part))
         return True
+
+
+def _put(root: str, path: str, original: Look, other: str) -> Look | None:
+    """What was put at another path beside an original; None where this file system does not take the name or link."""
+    place = f"{root}/{other}"
+    try:
+        if other in (f"{path}{_TWIN}", f"{path}{_HARD}"):
+            if not isinstance(original, bytes):
+                return None
+            if other.endswith(_HARD):
+                os.link(f"{root}/{path}", place, follow_symlinks=False)
+                return original
+            os.symlink(os.path.basename(path), place)
+            return f"{_LINK}{os.path.basename(path)}"
+        most = _MOST if isinstance(original, bytes) else _MOST_NAMES
+        return _copy(_OTHERS if isinstance(original, str) or len(original) > most else original, place)
+    except OSError:
+        return None
 
 
 def is_matched(path: str, patterns: Mapping[str, str]) -> bool:
@@ -188,44 +206,66 @@ def _folders_above(path: str) -> list[str]:
     return [path[:at] for at in range(len(path) - 1, 0, -1) if path[at] == "/"]
 
 
-def _is_folder(path: str) -> bool:
-    return os.path.isdir(path) and not os.path.islink(path)
+def _below(root: str, above: str = "") -> Iterator[tuple[str, os.DirEntry[str]]]:
+    """Every path below a root, and the entry there; a folder that cannot be read has none."""
+    try:
+        with os.scandir(root) as found:
+            entries = list(found)
+    except OSError:
+        return
+    for entry in entries:
+        yield f"{above}{entry.name}", entry
+        if entry.is_dir(follow_symlinks=False):
+            yield from _below(entry.path, f"{above}{entry.name}/")
 
 
-def _is_file(path: str) -> bool:
-    return os.path.isfile(path) and not os.path.islink(path)
+def _look(path: str) -> Look:
+    """What is at a path: equal for equal files, links and folders."""
+    try:
+        file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        return _unopened(path)
+    try:
+        status = os.fstat(file)
+        if stat.S_ISREG(status.st_mode):
+            return os.read(file, status.st_size + 1)
+    finally:
+        os.close(file)
+    if not stat.S_ISDIR(status.st_mode):
+        return _SPECIAL
+    return {one: _DIR if at.is_dir(follow_symlinks=False) else _look(at.path) for one, at in _below(path)}
 
 
-def _below(root: str) -> Iterator[str]:
-    for folder, below, files in os.walk(root):
-        for name in (*below, *files):
-            yield f"{folder}/{name}"[len(root) + 1 :]
-
-
-def _look(path: str) -> str:
-    """A text for what is at a path: equal for equal files, links and folders."""
+def _unopened(path: str) -> str:
     try:
         mode = os.lstat(path).st_mode
+        return f"{_LINK}{os.readlink(path)}" if stat.S_ISLNK(mode) else _SPECIAL
     except OSError:
-        return "absent"
-    if stat.S_ISLNK(mode):
-        return f"link to {os.readlink(path)}"
-    if stat.S_ISDIR(mode):
-        below = sorted(_below(path))
-        parts = [f"{one}={'dir' if _is_folder(f'{path}/{one}') else _look(f'{path}/{one}')}" for one in below]
-        return "dir " + hashlib.sha256("\n".join(parts).encode("utf-8", "surrogateescape")).hexdigest()
-    return _file(_content(path)) if stat.S_ISREG(mode) else "special"
+        return _ABSENT
 
 
-def _file(content: bytes) -> str:
-    return "file " + hashlib.sha256(content).hexdigest()
+def _copy(look: Look, path: str) -> Look:
+    """Make at a path what was seen elsewhere, and return it; raises OSError."""
+    if isinstance(look, bytes):
+        with open(path, "xb", buffering=0) as file:
+            file.write(look)
+    elif isinstance(look, str):
+        os.symlink(look.removeprefix(_LINK), path)
+    else:
+        os.mkdir(path)
+        for one, part in look.items():
+            if part == _DIR:
+                os.mkdir(f"{path}/{one}")
+            else:
+                _copy(part, f"{path}/{one}")
+    return look
 
 
-def _content(path: str) -> bytes:
-    with open(path, "rb", buffering=0) as file:
-        return file.read()
-
-
-def _write(path: str, content: bytes) -> None:
-    with open(path, "wb", buffering=0) as file:
-        file.write(content)
+def _text(look: Look) -> str:
+    """How a record shows what was at a path."""
+    if isinstance(look, bytes):
+        return "file " + hashlib.sha256(look).hexdigest()
+    if isinstance(look, str):
+        return look
+    parts = [f"{one}={_text(part)}" for one, part in sorted(look.items())]
+    return "dir " + hashlib.sha256("\n".join(parts).encode("utf-8", "surrogateescape")).hexdigest()

@@ -258,9 +258,11 @@ def _entry(file: str, path: str, decode: Mapping[str, str], roots: Roots) -> Any
         return _SPECIAL
     codec = next((codec for pattern, codec in decode.items() if fnmatchcase(path, pattern)), None)
     with open(file, "rb", buffering=0) as opened:
-        if codec is None or status.st_size > _LARGEST:
+        if status.st_size > _LARGEST:
             return {"sha256": hashlib.file_digest(opened, "sha256").hexdigest(), "size": status.st_size}
         content = opened.read()
+    if codec is None:
+        return {"sha256": hashlib.sha256(content).hexdigest(), "size": status.st_size}
     try:
         return {"decoded": decode_file(codec, content)}
     except Undecodable:

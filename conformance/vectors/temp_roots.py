@@ -164,6 +164,9 @@ def _memory_folder(temporary: str | None) -> str | None:
 
 def _remove(path: Path) -> None:
     """Remove a directory, also one without permission to enter; what a running process adds later stays."""
+    shutil.rmtree(path, ignore_errors=True)
+    if not path.is_dir():
+        return
     for folder, below, _ in os.walk(path):
         for name in below:
             inner = Path(folder, name)
