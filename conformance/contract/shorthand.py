@@ -75,7 +75,7 @@ VALUES: Final = "values"
 LONGEST: Final = 1_000_000  # letters or items of one value; the longest in use has 131,186
 DEEPEST: Final = 32  # named values that are made of one another; three are in use
 _FORMS: Final[Mapping[str, frozenset[str]]] = {  # by the first key; the others that may be beside it
-    "repeat": frozenset(),
+    "repeat": frozenset({"from"}),
     "series": frozenset(),
     "join": frozenset(),
     "cbor": frozenset(),
@@ -148,12 +148,14 @@ class _Writer:
             raise MalformedContract([self.source.problem(at, "C018", message, hint)]) from None
 
     def _repeat(self, body: Mapping[str, Any], at: Path, _: Path | None) -> Any:
+        first = body.get("from")
         match body["repeat"]:
-            case [unit, int(count)] if type(count) is int and count >= 0:
+            case [unit, int(count)] if type(count) is int and count >= 0 and type(first) in (int, type(None)):
                 unit = self.out(unit, (*at, "repeat", 0))
                 if isinstance(unit, str | list) and len(unit) * count <= LONGEST:
-                    return unit * count
-        raise _Refused(f"expected [a text or a list, how often], of at most {LONGEST:,} in all", "{repeat: [a, 300]}")
+                    return unit * count if first is None else _numbered(unit, range(first, first + count))
+        hint = "{repeat: [a, 300]}; with `from: 1`, {k} is the number of the copy"
+        raise _Refused(f"expected [a text or a list, how often], of at most {LONGEST:,} in all", hint)
 
     def _series(self, body: Mapping[str, Any], _: Path, __: Path | None) -> Any:
         match body["series"]:
@@ -268,6 +270,20 @@ def _form(value: Mapping[str, Any]) -> str:
     if len(value) == 1 and _TENSORS.issuperset(value):
         return "tensor"
     return next((name for name, beside in _FORMS.items() if name in value and value.keys() - {name} <= beside), "")
+
+
+def _numbered(unit: Any, numbers: Sequence[int]) -> Any:
+    """One copy of a text or list for each number, in which {k} is the number."""
+
+    def copied(value: Any, number: str) -> Any:
+        if isinstance(value, str):
+            return value.replace("{k}", number)
+        if isinstance(value, list):
+            return [copied(part, number) for part in value]
+        return {key: copied(part, number) for key, part in value.items()} if isinstance(value, dict) else value
+
+    copies = [copied(unit, str(number)) for number in numbers]
+    return "".join(copies) if isinstance(unit, str) else [part for one in copies for part in one]
 
 
 def _flat(items: Any) -> tuple[list[int], list[Any]]:
