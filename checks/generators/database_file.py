@@ -9,8 +9,7 @@ from collections.abc import Iterator
 from random import Random
 from typing import Final
 
-from checks.generators.database_tables import full_files
-from checks.generators.database_values import (
+from checks.generators.database_tables import (
     BLANKS,
     COLUMN_NAMES,
     FLOATS,
@@ -23,6 +22,7 @@ from checks.generators.database_values import (
     PATHS,
     TEXTS,
     TIMES,
+    full_files,
 )
 from conformance.trial.generator import Generator, Native, valid
 

@@ -1,4 +1,4 @@
-"""Laws of batches: the walk from row to row, the orders, the whole batch against its steps, and what stays hidden."""
+"""Laws of batches: the walk from row to row, orders, the whole batch against its steps, what stays hidden, variants."""
 
 from __future__ import annotations
 
@@ -336,53 +336,39 @@ def _texts_of_the_table(tools: Tools, inputs: Native, where: str) -> LawTalk:
     must_be_alike(known, table[ids], f"{where}: the gathered rows, against the table's", call)
 
 
+def _seeded_walks(tools: Tools, inputs: Native, where: str) -> LawTalk:
+    config = {"sequence_length": 65_536, "cutoff": inputs["config"]["cutoff"]}
+    seeds: tuple[Native, ...] = ({}, {"children_seed": 0}, {"children_seed": 2**64 - 1})
+    calls = [tools.call(COLLECT, {**inputs, "config": {**config, **seed}}) for seed in seeds]
+    plain, *seeded = yield from tools.ask(calls)
+    for answer, call in zip(seeded, calls[1:], strict=True):
+        rows = [sorted(ids) for ids in answer["row_ids"]]
+        what = f"{where}: the rows of each sequence, in any order, without a seed of the children and with one"
+        must_equal([sorted(ids) for ids in plain["row_ids"]], rows, what, call)
+
+
+def _static_shapes(tools: Tools, inputs: Native, where: str) -> LawTalk:
+    config = {name: value for name, value in inputs["config"].items() if name != "fixed_rows"}
+    for rows in (1, 3, 40):
+        limited = {**config, "max_rows": min(rows, config.get("max_rows", rows))}
+        calls = [tools.call(BUILD, {**inputs, "config": one}) for one in (limited, {**config, "fixed_rows": rows})]
+        own, fixed = yield from tools.ask(calls)
+        for name, tensor in {**own, "fk_adj": widened(own["fk_adj"], rows)}.items():
+            what = f"{where}: {name} of {rows} fixed rows, against that of as many max_rows"
+            must_be_alike(tensor, fixed[name], what, calls[1])
+
+
 LAWS: Final = (
-    derived(
-        "walk-from-row-to-row",
-        _walks,
-        walk,
-    ),
-    derived(
-        "orders-with-padding-last",
-        _orders,
-        cell_graph,
-    ),
-    derived(
-        "blocks-by-column",
-        _blocks,
-        cell_graph,
-    ),
-    Law(
-        "bandwidth-not-worse",
-        _bandwidth_not_worse,
-        {"rows": [5, 12, 40]},
-        _graphs,
-    ),
-    Law(
-        "sizes-of-the-seed",
-        _sizes,
-        {},
-        _tensors,
-    ),
-    derived(
-        "batch-of-its-steps",
-        _batch_of_its_steps,
-    ),
-    derived(
-        "sequences-on-their-own",
-        _independence,
-    ),
-    derived(
-        "no-global-numbers",
-        _relabelling,
-    ),
-    derived(
-        "hidden-truth",
-        _hidden_truth,
-    ),
-    derived(
-        "texts-of-the-table",
-        _texts_of_the_table,
-        texts,
-    ),
+    derived("walk-from-row-to-row", _walks, walk),
+    derived("orders-with-padding-last", _orders, cell_graph),
+    derived("blocks-by-column", _blocks, cell_graph),
+    Law("bandwidth-not-worse", _bandwidth_not_worse, {"rows": [5, 12, 40]}, _graphs),
+    Law("sizes-of-the-seed", _sizes, {}, _tensors),
+    derived("batch-of-its-steps", _batch_of_its_steps),
+    derived("sequences-on-their-own", _independence),
+    derived("no-global-numbers", _relabelling),
+    derived("hidden-truth", _hidden_truth),
+    derived("texts-of-the-table", _texts_of_the_table, texts),
+    derived("seed-of-children-orders-alone", _seeded_walks, walk),
+    derived("static-shapes", _static_shapes),
 )

@@ -310,44 +310,11 @@ def _exchange(one: Path, other: Path, aside: Path) -> None:
 
 
 LAWS: Final = (
-    Law(
-        "checkpoint-round-trip",
-        _round_trip,
-        {"headers": 24},
-        Split(counts={"headers": "header"}),
-    ),
-    Law(
-        "checkpoint-blob-damage",
-        _blob_damage,
-        {"headers": 2, "masks": [1, 128]},
-        _masked,
-    ),
-    Law(
-        "checkpoint-identity",
-        _identity,
-        {"headers": 2},
-        Split(counts={"headers": "header"}),
-    ),
-    Law(
-        "canonical-round-trip",
-        _canonical_round_trip,
-        {"items": 48},
-        Split(counts={"items": "item"}),
-    ),
-    Law(
-        "canonical-nesting",
-        _canonical_nesting,
-        {"levels": [1, 255, 256, 257], "kind": ["array", "map"]},
-    ),
-    Law(
-        "canonical-strictness",
-        _canonical_strictness,
-        {"items": 24},
-        Split(counts={"items": "item"}),
-    ),
-    Law(
-        "container-damage",
-        _container_damage,
-        {"mask": [1], "kind": ["bytes", "names"]},
-    ),
+    Law("checkpoint-round-trip", _round_trip, {"headers": 24}, Split(counts={"headers": "header"})),
+    Law("checkpoint-blob-damage", _blob_damage, {"headers": 2, "masks": [1, 128]}, _masked),
+    Law("checkpoint-identity", _identity, {"headers": 2}, Split(counts={"headers": "header"})),
+    Law("canonical-round-trip", _canonical_round_trip, {"items": 48}, Split(counts={"items": "item"})),
+    Law("canonical-nesting", _canonical_nesting, {"levels": [1, 255, 256, 257], "kind": ["array", "map"]}),
+    Law("canonical-strictness", _canonical_strictness, {"items": 24}, Split(counts={"items": "item"})),
+    Law("container-damage", _container_damage, {"mask": [1], "kind": ["bytes", "names"]}),
 )

@@ -322,26 +322,13 @@ LAWS: Final = (
         _tails,
     ),
     Law(
-        "epoch-bijection",
-        _epoch_bijection,
-        {**_SIZES, "seeds": 2},
-        Split(counts={"seeds": "seed"}, fits=_affordable()),
+        "epoch-bijection", _epoch_bijection, {**_SIZES, "seeds": 2}, Split(counts={"seeds": "seed"}, fits=_affordable())
     ),
-    Law(
-        "drop-last-epoch",
-        _drop_last_epoch,
-        _SIZES,
-        Split(fits=_affordable(drop_last=True)),
-    ),
+    Law("drop-last-epoch", _drop_last_epoch, _SIZES, Split(fits=_affordable(drop_last=True))),
     Law(
         "eval-sequence",
         _eval_sequence,
-        {
-            "cardinality": [1, 10, 97],
-            "batch": [1, 4, 48],
-            "stages": ["eval", "infer"],
-            "drop_last": [False, True],
-        },
+        {"cardinality": [1, 10, 97], "batch": [1, 4, 48], "stages": ["eval", "infer"], "drop_last": [False, True]},
         Split(whole=("stages", "drop_last"), fits=_affordable(stage="eval")),
     ),
     Law(

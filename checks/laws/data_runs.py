@@ -7,15 +7,7 @@ from dataclasses import replace
 from itertools import cycle, product, repeat
 from typing import Any, Final
 
-from checks.laws.data_epochs import (
-    DATASET_KEYS,
-    Cursor,
-    SamplerRun,
-    Step,
-    ask_steps,
-    shown,
-    walk,
-)
+from checks.laws.data_epochs import DATASET_KEYS, Cursor, SamplerRun, Step, ask_steps, shown, walk
 from conformance.backend.driver import RESTART
 from conformance.trial.law import (
     Asking,
@@ -265,8 +257,7 @@ LAWS: Final = (
             "stages": ["train", "eval"],
         },
         Split(
-            whole=("block", "world_size", "drop_last", "stages"),
-            fits=lambda arguments: bool(_restored_runs(arguments)),
+            whole=("block", "world_size", "drop_last", "stages"), fits=lambda arguments: bool(_restored_runs(arguments))
         ),
         restarts=lambda arguments: True,
     ),

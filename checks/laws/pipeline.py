@@ -218,14 +218,6 @@ LAWS: Final = (
         {"files": [3], "batch_size": [4], "batches_per_file": [2], "size": [3], "after": [2, 4]},
         restarts=lambda arguments: True,
     ),
-    Law(
-        "queue-backpressure",
-        _backpressure,
-        {"backlog": [1, 2, 3], "turns": [9], "takes": [1, 2]},
-    ),
-    Law(
-        "queue-order",
-        _order,
-        {"cache_files": [1, 3], "size": [2, 3]},
-    ),
+    Law("queue-backpressure", _backpressure, {"backlog": [1, 2, 3], "turns": [9], "takes": [1, 2]}),
+    Law("queue-order", _order, {"cache_files": [1, 3], "size": [2, 3]}),
 )

@@ -364,11 +364,7 @@ LAWS: Final = (
         _no_gap_no_overlap,
         {"length": [1, 10, 37], "size": [1, 4, 40], "world_size": [1, 2, 3], "on_end": ["wrap", "stop"]},
     ),
-    Law(
-        "stream-sources-alike",
-        _sources_alike,
-        {"length": [300], "size": [7, 100], "world_size": [1, 2]},
-    ),
+    Law("stream-sources-alike", _sources_alike, {"length": [300], "size": [7, 100], "world_size": [1, 2]}),
     Law(
         "stream-shuffle-keeps-slices",
         _shuffle_keeps_slices,

@@ -29,8 +29,7 @@ from conformance.report.record import Record, encode_record, observations_of, re
 from conformance.report.verdict import CONFORMANT, NO_JUDGEMENT, counted, exit_status, status_of
 from conformance.report.writer import Observations
 from conformance.trial.check import Verdict
-from conformance.trial.failure_limit import is_red
-from conformance.trial.options import RunOptions, Silence
+from conformance.trial.options import RunOptions, Silence, is_red
 from conformance.trial.run import selected_checks
 from conformance.trial.run_result import ExpectedFailure, RunResult
 from conformance.vectors.corpus import Corpus

@@ -16,8 +16,7 @@ from conformance.contract.library import Library
 from conformance.contract.sequence import SequenceDeclaration
 from conformance.contract.types import ListOf
 from conformance.report.failure import Fact, cut, first_difference, json_text
-from conformance.trial.derivation import Derived, Side, Standing, derive
-from conformance.trial.divergence import Boundary, bisected, swept
+from conformance.trial.divergence import Boundary, Derived, Side, Standing, bisected, derive, swept
 from conformance.vectors.call_sequence import CallSequence, Extent, Inputs, call_sequence
 from conformance.vectors.case import Case
 from conformance.vectors.compact import expanded

@@ -18,8 +18,7 @@ from conformance.contract.types import ListOf, Type, walk
 from conformance.lint.call import FrozenCall
 from conformance.trial.fuzz.program import Program, natural, steps_of, trace_lines
 from conformance.trial.generator import Native
-from conformance.trial.suggestion import Suggestion, suggestions
-from conformance.trial.suggestion_machine import machine_suggestions
+from conformance.trial.suggestion import Suggestion, machine_suggestions, suggestions
 from conformance.trial.wanted import Wanted
 from conformance.vectors.case import Asked, Case, ExpectedFailure, HarnessStep, Question
 from conformance.vectors.degenerate import empty

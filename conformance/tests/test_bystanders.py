@@ -21,9 +21,9 @@ from conformance.contract.model import Bystanders, Contract
 from conformance.tests.keep_spec import KEEP, backend, group, load
 from conformance.tests.small_spec import SHIPPED
 from conformance.trial.behaviour import BehaviourRules
+from conformance.trial.bystanders import near_misses
 from conformance.trial.check import Result, Verdict
 from conformance.trial.client import Asker
-from conformance.trial.crowd import near_misses
 from conformance.trial.fuzz.file_edits import drawn_edit
 from conformance.trial.fuzz.files import fuzz_files
 from conformance.vectors.build import build

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from conformance.trial.crash.inherited import inherited, is_kill
 from conformance.trial.crash.operation import (
     TOP,
     Acknowledge,
@@ -28,6 +27,7 @@ from conformance.trial.crash.operation import (
     snapshot,
 )
 from conformance.trial.crash.recording import Recording
+from conformance.trial.crash.recovery import inherited, is_kill
 from conformance.trial.crash.report import BadState, Damage, Judgement, Reading, judge, listing
 from conformance.trial.crash.states import CrashState, Model, Replay, Tier, crash_points, crash_states, first_states
 from conformance.trial.crash.workload import Answer, AnswerKind

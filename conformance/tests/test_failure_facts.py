@@ -22,8 +22,8 @@ from conformance.report.record import Record
 from conformance.report.terminal import show
 from conformance.tests.mutant_results import cases_of, codebook
 from conformance.tests.runs import BATCH, MAP, failed, lost, record
+from conformance.trial.cases import at_stake, competing
 from conformance.trial.check import Difference, FailedCall, Kind, Result
-from conformance.trial.guards import at_stake, competing
 from conformance.vectors.case import CallStep
 
 CASE = "UML_OS.Data.SeededBlockPermute_v1::pinned-orders::eight"

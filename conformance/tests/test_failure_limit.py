@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from conformance.tests.runs import EXCUSE, ORDER, check, failed, passed
 from conformance.trial.check import Result, Verdict
-from conformance.trial.failure_limit import FailureLimit
-from conformance.trial.options import RunOptions
+from conformance.trial.options import FailureLimit, RunOptions
 
 
 def limit(most: int) -> FailureLimit:

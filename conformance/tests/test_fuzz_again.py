@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import mkdtemp
 
 from checks.generators.database_file import listed_files
-from checks.generators.database_values import NAMES
+from checks.generators.database_tables import NAMES
 from conformance.codec.codebook import codebook_of
 from conformance.tests.counter_spec import COUNTER, NAME, backend, load
 from conformance.trial.fuzz.file_edits import Edit, exposed, file_step

@@ -9,8 +9,8 @@ import pytest
 
 from conformance.report.record import Record, encode_record, read_record, record_of
 from conformance.tests.crash_store import library, writer
-from conformance.trial import crash_checks
 from conformance.trial.check import Kind, Verdict
+from conformance.trial.crash import trial as crash_trial
 from conformance.trial.crash.reconstruction import Untraceable
 from conformance.trial.options import RunOptions
 from conformance.trial.run import run_trial
@@ -69,7 +69,7 @@ def test_what_cannot_be_traced_leaves_no_judgement(monkeypatch: pytest.MonkeyPat
     def untraceable(*_: Any) -> Any:
         raise Untraceable("it maps a file")
 
-    monkeypatch.setattr(crash_checks, "try_workload", untraceable)
+    monkeypatch.setattr(crash_trial, "try_workload", untraceable)
     judged = record(tried(GOOD))
     assert judged.verdict == "NO JUDGEMENT"
     assert judged.sentence == f"NO JUDGEMENT: {REPLACED}: untraceable: it maps a file"

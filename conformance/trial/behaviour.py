@@ -3,24 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Generator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from conformance.backend.driver import RESTART, Call, Conversation, Restart
-from conformance.backend.outcome import BadAnswer, Observed, ObservedFailure, ObservedResult, Outcome, observe
+from conformance.backend.driver import RESTART, Call, Conversation, Restart, Talk
+from conformance.backend.outcome import BadAnswer, Observed, ObservedFailure, ObservedResult, observe
 from conformance.codec.codebook import Codebook
 from conformance.codec.framing import Dialect
 from conformance.contract.model import Contract
-from conformance.trial.bystanders import (
-    AmongBystanders,
-    Walk,
-    one_of_each_group,
-    roots_in,
-    sample_traces,
-    walks_apart,
-    with_looks,
-)
+from conformance.trial.bystanders import AmongBystanders, one_of_each_group, roots_in, with_looks
 from conformance.trial.check import (
     Check,
     Difference,
@@ -32,17 +24,17 @@ from conformance.trial.check import (
     loss_sentence,
     outcome_name,
     shown,
+    walks_apart,
 )
-from conformance.vectors.case import Case, Step
+from conformance.vectors.case import Case, Step, TreeStep
 from conformance.vectors.compact import holds_recipe
 from conformance.vectors.exchange import Exchange, Transcript, exchanges, restarts
 
 ALONE: Final = "the same steps, interleaved with themselves on another handle, got another answer than alone"
 APART: Final = "of two handles that were given the same steps by turns, the second got another answer"
-Walks = Generator[Sequence[Call] | Restart, Sequence[Outcome], tuple[Transcript, Transcript]]
 
 
-def by_turns(first: Walk, second: Walk) -> Walks:
+def by_turns(first: Talk[Transcript], second: Talk[Transcript]) -> Talk[tuple[Transcript, Transcript]]:
     """Two walks in one process, one call of the first after one of the second; they restart it together."""
     walks, found = [first, second], dict[int, Transcript]()
     wishes: dict[int, Sequence[Call] | Restart] = {}
@@ -68,6 +60,7 @@ def by_turns(first: Walk, second: Walk) -> Walks:
 
 
 SAMPLE: Final = 24  # calls per operator; every one is asked four times
+TRACES: Final = 8  # cases per operator with files or handles; every one is asked twice
 CROWDED: Final = 64  # cases per operator that are asked among bystanders
 RULES: Final = {
     "pure": "A pure operator answers the same call with the same bytes, in any order and any process.",
@@ -76,7 +69,6 @@ RULES: Final = {
     "bystanders": "Files of others beside an operator's own change no answer, and stay what they are.",
     "shape": "Answers are well typed, and failures carry codes that the contract declares.",
 }
-Talk = Generator[Sequence[Call] | Restart, Sequence[Outcome], Sequence[Result]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,12 +104,12 @@ class BehaviourRules:
         check = behaviour_check(contract, "bystanders")
         rule = AmongBystanders(self.codebook, self.dialect, contract)
 
-        def start() -> Talk:
+        def start() -> Talk[Sequence[Result]]:
             return [(yield from rule.judge(check, traces))]
 
         return Conversation(check.id, start, any(map(restarts, traces))) if traces else None
 
-    def talk_of_files(self, contract: Contract, traces: Sequence[Sequence[Step]]) -> Talk:
+    def talk_of_files(self, contract: Contract, traces: Sequence[Sequence[Step]]) -> Talk[Sequence[Result]]:
         """Walk every trace twice, each time in fresh roots."""
         check = behaviour_check(contract, "io")
         parted: Result | None = None
@@ -129,7 +121,7 @@ class BehaviourRules:
             made += [one for one in first.exchanges if one.operator == contract.operator]
         return [parted or Result(check, Verdict.PASS), self._shape_of_all(contract, made)]
 
-    def talk_of_handles(self, contract: Contract, traces: Sequence[Sequence[Step]]) -> Talk:
+    def talk_of_handles(self, contract: Contract, traces: Sequence[Sequence[Step]]) -> Talk[Sequence[Result]]:
         """Walk every trace of a machine alone; then, in a new process, twice by turns, on two handles."""
         check = behaviour_check(contract, "handles")
         alone: list[Transcript] = []
@@ -145,7 +137,7 @@ class BehaviourRules:
         made = [exchange for walk in alone for exchange in walk.exchanges]
         return [parted or Result(check, Verdict.PASS), self._shape_of_all(contract, made)]
 
-    def talk(self, contract: Contract, sample: Sequence[Call]) -> Talk:
+    def talk(self, contract: Contract, sample: Sequence[Call]) -> Talk[Sequence[Result]]:
         """Ask a sample in order, again shuffled and doubled, and once more in a fresh process, backwards."""
         first = yield from self._ask(sample)
         again: dict[int, Observed] = {}
@@ -159,7 +151,7 @@ class BehaviourRules:
             changed = next(((k, a) for k, a in again.items() if not same(first[k], a)), None)
         return [self._purity(contract, sample, first, changed), self._shape(contract, sample, first)]
 
-    def _ask(self, calls: Sequence[Call]) -> Generator[Sequence[Call], Sequence[Outcome], list[Observed]]:
+    def _ask(self, calls: Sequence[Call]) -> Talk[list[Observed]]:
         outcomes = yield calls
         return [
             observe(outcome, call.operator, self.codebook, self.dialect)
@@ -212,6 +204,13 @@ def rooted_traces(contract: Contract, cases: Sequence[Case]) -> list[tuple[Step,
         return []
     own = (case for case in cases if case.operator == contract.operator and case.profile == "quick")
     return [case.steps for case in one_of_each_group([case for case in own if roots_in(case.steps)], CROWDED)]
+
+
+def sample_traces(contract: Contract, cases: Sequence[Case]) -> list[tuple[Step, ...]]:
+    """Up to TRACES cases of an operator, chosen by their digests, each with a look at every root at its end."""
+    quick = [case for case in cases if case.operator == contract.operator and case.profile == "quick" and case.steps]
+    chosen = sorted(quick, key=lambda case: case.digest)[:TRACES]
+    return [(*case.steps, *(TreeStep(root, ".", {}) for root in roots_in(case.steps))) for case in chosen]
 
 
 def rule_of(contract: Contract) -> str:

@@ -1,66 +1,280 @@
-"""Traces walked twice: in two fresh roots, and among files of others that the operator must not touch."""
+"""Files of others beside those of an operator: where they are put, and whether they change an answer or are harmed."""
 
 from __future__ import annotations
 
+import hashlib
+import os
+import re
+import stat
 from collections import Counter
-from collections.abc import Generator, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Final
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+from functools import cache
+from typing import Any, Final
 
-from conformance.backend.driver import Call, Restart
-from conformance.backend.outcome import ObservedResult, Outcome
+from conformance.backend.driver import Talk
+from conformance.backend.outcome import ObservedResult
 from conformance.codec.codebook import Codebook
 from conformance.codec.framing import Dialect
 from conformance.contract.model import Contract
-from conformance.trial.check import (
-    Check,
-    Difference,
-    FailedCall,
-    Result,
-    Verdict,
-    answer_of,
-    faults_apart,
-    outcome_name,
-    shown,
-    tree_apart,
-)
-from conformance.trial.crowd import Crowd, Harvest, Names, Paths
+from conformance.trial.check import Check, Difference, Result, Verdict, tree_apart, walks_apart
 from conformance.vectors.case import CallStep, Case, FileStep, Step, TreeStep, label
-from conformance.vectors.exchange import Exchange, Transcript, exchanges
+from conformance.vectors.exchange import Exchange, Stage, Transcript, exchanges
 from conformance.vectors.leaf import is_root
+from conformance.vectors.temp_roots import fault_of
 
-SAMPLE: Final = 8  # cases per operator; every one is asked twice
-Walk = Generator[Sequence[Call] | Restart, Sequence[Outcome], Transcript]
-
-
-def walks_apart(
-    check: Check, steps: Sequence[Step], first: Transcript, second: Transcript, said: str = ""
-) -> Result | None:
-    """Where the second walk of a trace parts from the first, None where it does not; `said` is the sentence for it."""
-    for one, other in zip(first.exchanges, second.exchanges, strict=False):
-        if shown(one.observed) != shown(other.observed):
-            call = FailedCall(other.operator, other.inputs, answer_of(other.observed))
-            where = Difference("answer", shown(one.observed), shown(other.observed))
-            outcome = outcome_name(other.observed)
-            return Result(check, Verdict.FAIL, outcome, other.step, said or _ANSWER, where, call)
-    for number, step in enumerate(steps, start=1):
-        if isinstance(step, TreeStep):
-            name = label(step, number)
-            trees = first.trees.get(name, {}), second.trees.get(name, {})
-            if (wrong := tree_apart(check, step, name, *trees, said or _TREE)) is not None:
-                return wrong
-    return faults_apart(check, first, second, said or _ANSWER)
+_MOST, _MOST_NAMES = 1 << 16, 255  # bytes of a file, and names below a folder, that are copied
+_PLACED: Final = 180  # bystanders in one root
+_SHORT: Final = 40  # characters of a text that may be the name of a file
+_LONGEST: Final = 255  # bytes of a name
+_TIMES: Final = re.compile(r"(\[[^]]*\])\{([0-9]+)\}")
+_OTHERS: Final = b"a file of others"
+_TWIN, _HARD = ".twin", ".hard"  # endings of the names of links to a file
+_ABSENT, _SPECIAL, _DIR, _LINK = "absent", "special", "dir", "link to "
+Look = bytes | str | dict[str, Any]  # the content of a file; a text for what is no file; of a folder, all that is below
+Paths = Mapping[str, frozenset[str]]  # of every root: what an operator's own cases have in it at some time
 
 
-_ANSWER: Final = "the same steps in a second fresh root got another answer"
-_TREE: Final = "the same steps in a second fresh root left other files"
+@cache
+def near_misses(path: str) -> tuple[str, ...]:
+    """The names of bystanders for one path, beside it: a suffix, a number, one letter, another case, leftovers."""
+    folder, _, name = path.rpartition("/")
+    stem, dot, ending = name.rpartition(".")
+    stem, dot = (stem, dot) if stem else (name, "")
+    ending = ending if dot else ""
+    names = [f"{name}.backup", f"{name}~", f"{name}{dot}{ending}", f"{stem}2{dot}{ending}", f"0{name}", name[:-1]]
+    names += [f"{head}2{dot}{ending}" for head, mark, _ in (stem.rpartition("_"), stem.rpartition("-")) if mark]
+    names += [name.swapcase(), f"x{name}", f"{name} ", f".{name}.tmp", f"{name}.tmp", f"{stem}.tmp"]
+    # The leftovers of names that are nearly this one: those of somebody else.
+    short = re.sub("[0-9]{2,}", lambda digits: digits[0][1:], name, count=1)
+    names += [f".{other}.tmp" for other in (short, f"0{name}", name.swapcase()) if other != name]
+    named = [one for one in dict.fromkeys(names) if one not in ("", ".", "..", name)]
+    return tuple(f"{folder}/{one}" if folder else one for one in named if len(os.fsencode(one)) <= _LONGEST)
 
 
-def sample_traces(contract: Contract, cases: Sequence[Case]) -> list[tuple[Step, ...]]:
-    """Up to SAMPLE cases of an operator, chosen by their digests, each with a look at every root at its end."""
-    quick = [case for case in cases if case.operator == contract.operator and case.profile == "quick" and case.steps]
-    chosen = sorted(quick, key=lambda case: case.digest)[:SAMPLE]
-    return [(*case.steps, *(TreeStep(root, ".", {}) for root in roots_in(case.steps))) for case in chosen]
+@dataclass(slots=True)
+class Harvest:
+    """Notes every path below every root, before and after each call, and the texts of calls that could be one."""
+
+    seen: dict[str, set[str]]
+
+    def before(self, stage: Stage, step: CallStep) -> None:
+        """What is there before a call."""
+        for name in stage.roots.names:
+            root = stage.roots.path(name)
+            named = (text for text in step.inputs.values() if isinstance(text, str) and len(text) <= _SHORT)
+            self.seen.setdefault(name, set()).update(
+                (path for path, _ in _below(str(root))), (text for text in named if not fault_of(text))
+            )
+
+    def after(self, stage: Stage, step: CallStep) -> None:
+        """What is there after a call."""
+        self.before(stage, step)
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """The names that bystanders may have: neither the cases of the operator nor its contract take them."""
+
+    contract: Contract
+    paths: Paths
+    _free: dict[tuple[str, str], list[str]] = field(default_factory=dict)
+
+    def beside(self, root: str, path: str) -> Sequence[str]:
+        """The near misses of a path, and the names of a symbolic and of a hard link to it."""
+        if (root, path) not in self._free:
+            names = (*near_misses(path), f"{path}{_TWIN}", f"{path}{_HARD}")
+            self._free[root, path] = [
+                name
+                for name in names
+                if name not in self.paths[root] and not is_matched(name, self.contract.bystanders.none)
+            ]
+        return self._free[root, path]
+
+
+@dataclass(slots=True)
+class Crowd:
+    """The bystanders of one walk: put in place before every call of the operator, looked at after every call."""
+
+    names: Names
+    own: Paths  # of this walk alone: no bystander may take a path that the walk itself creates
+    known: dict[tuple[str, str], Look] = field(default_factory=dict)  # by root and path: what a bystander is
+    folders: set[tuple[str, str]] = field(default_factory=set)  # made for them
+    harmed: tuple[str, str, str, str] | None = None
+    _edits: int = 0  # of the harness, seen so far
+
+    def before(self, stage: Stage, step: CallStep) -> None:
+        """Put bystanders beside all that is there or may come; what the harness did to some since is no harm."""
+        if self._edits != stage.edits:
+            self._edits = stage.edits
+            self._look_again(stage)
+        if self.names.contract.owns(step.operator):
+            for root in {value["root"] for value in step.inputs.values() if is_root(value)} & self.names.paths.keys():
+                self._place(root, str(stage.roots.path(root)))
+
+    def after(self, stage: Stage, step: CallStep) -> None:
+        """Note the first bystander that a call changed."""
+        for root, path, was, now in self._look_again(stage):
+            if self.harmed is None and not is_matched(path, self.names.contract.bystanders.owned):
+                self.harmed = (step.name, f"{root}/{path}", was, now)
+
+    def _look_again(self, stage: Stage) -> list[tuple[str, str, str, str]]:
+        """The bystanders that changed, by root and path, and what they were and are; they are known as such now."""
+        changed = []
+        tops = {root: str(stage.roots.path(root)) for root in dict.fromkeys(root for root, _ in self.known)}
+        # Every file is read: no time stamp shows a write through a mapping of a file in memory.
+        for (root, path), was in list(self.known.items()):
+            if (now := _look(f"{tops[root]}/{path}")) != was:
+                self.known[root, path] = now
+                if now == _ABSENT:
+                    del self.known[root, path]
+                changed.append((root, path, _text(was), _text(now)))
+        return changed
+
+    def without_bystanders(self, root: str, tree: Mapping[str, Any], alone: Mapping[str, Any]) -> dict[str, Any]:
+        """A tree without them, and without the folders that were made for them alone."""
+        own = {path for at, path in self.known if at == root}
+        made = {path for at, path in self.folders if at == root and path not in alone}
+        return {
+            path: entry
+            for path, entry in tree.items()
+            if path not in own | made and own.isdisjoint(_folders_above(path))
+        }
+
+    def _place(self, name: str, root: str) -> None:
+        room = _PLACED - sum(1 for at, _ in self.known if at == name)
+        own, ready = self.own.get(name, frozenset()), dict[str, bool]()
+        # Paths that exist now come first, then those that exist in other cases.
+        for path in sorted(self.names.paths[name], key=lambda path: (not os.path.lexists(f"{root}/{path}"), path)):
+            if room <= 0:
+                return
+            original: Look | None = None
+            folder = path.rpartition("/")[0]
+            for other in self.names.beside(name, path):
+                if room <= 0 or (name, other) in self.known or other in own or os.path.lexists(f"{root}/{other}"):
+                    continue
+                if folder not in ready:
+                    ready[folder] = self._folder(name, root, other)
+                if not ready[folder]:
+                    break
+                original = _look(f"{root}/{path}") if original is None else original
+                if (put := _put(root, path, original, other)) is not None:
+                    self.known[name, other] = put
+                    room -= 1
+
+    def _folder(self, name: str, root: str, path: str) -> bool:
+        """Whether the folder of a bystander is there, or can be made where nothing is in the way."""
+        for part in reversed(_folders_above(path)):
+            place = f"{root}/{part}"
+            if os.path.isdir(place) and not os.path.islink(place):
+                continue
+            if os.path.lexists(place):
+                return False
+            if any(is_matched(one, self.names.contract.bystanders.none) for one in (part, f"{part}/")):
+                return False
+            os.mkdir(place)
+            self.folders.add((name, part))
+        return True
+
+
+def _put(root: str, path: str, original: Look, other: str) -> Look | None:
+    """What was put at another path beside an original; None where this file system does not take the name or link."""
+    place = f"{root}/{other}"
+    try:
+        if other in (f"{path}{_TWIN}", f"{path}{_HARD}"):
+            if not isinstance(original, bytes):
+                return None
+            if other.endswith(_HARD):
+                os.link(f"{root}/{path}", place, follow_symlinks=False)
+                return original
+            os.symlink(os.path.basename(path), place)
+            return f"{_LINK}{os.path.basename(path)}"
+        most = _MOST if isinstance(original, bytes) else _MOST_NAMES
+        return _copy(_OTHERS if isinstance(original, str) or len(original) > most else original, place)
+    except OSError:
+        return None
+
+
+def is_matched(path: str, patterns: Mapping[str, str]) -> bool:
+    """Whether a pattern fits a path; `[0-9]{20}` in one means twenty digits, so that no near miss fits by chance."""
+    return any(fnmatchcase(path, written_out(pattern)) for pattern in patterns)
+
+
+@cache
+def written_out(pattern: str) -> str:
+    """A pattern as fnmatch reads it: what it counts is repeated."""
+    return _TIMES.sub(lambda one: one[1] * int(one[2]), pattern)
+
+
+def _folders_above(path: str) -> list[str]:
+    """The folders of a path below its root, the nearest first."""
+    return [path[:at] for at in range(len(path) - 1, 0, -1) if path[at] == "/"]
+
+
+def _below(root: str, above: str = "") -> Iterator[tuple[str, os.DirEntry[str]]]:
+    """Every path below a root, and the entry there; a folder that cannot be read has none."""
+    try:
+        with os.scandir(root) as found:
+            entries = list(found)
+    except OSError:
+        return
+    for entry in entries:
+        yield f"{above}{entry.name}", entry
+        if entry.is_dir(follow_symlinks=False):
+            yield from _below(entry.path, f"{above}{entry.name}/")
+
+
+def _look(path: str) -> Look:
+    """What is at a path: equal for equal files, links and folders."""
+    try:
+        file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        return _unopened(path)
+    try:
+        status = os.fstat(file)
+        if stat.S_ISREG(status.st_mode):
+            return os.read(file, status.st_size + 1)
+    finally:
+        os.close(file)
+    if not stat.S_ISDIR(status.st_mode):
+        return _SPECIAL
+    return {one: _DIR if at.is_dir(follow_symlinks=False) else _look(at.path) for one, at in _below(path)}
+
+
+def _unopened(path: str) -> str:
+    try:
+        mode = os.lstat(path).st_mode
+        return f"{_LINK}{os.readlink(path)}" if stat.S_ISLNK(mode) else _SPECIAL
+    except OSError:
+        return _ABSENT
+
+
+def _copy(look: Look, path: str) -> Look:
+    """Make at a path what was seen elsewhere, and return it; raises OSError."""
+    if isinstance(look, bytes):
+        with open(path, "xb", buffering=0) as file:
+            file.write(look)
+    elif isinstance(look, str):
+        os.symlink(look.removeprefix(_LINK), path)
+    else:
+        os.mkdir(path)
+        for one, part in look.items():
+            if part == _DIR:
+                os.mkdir(f"{path}/{one}")
+            else:
+                _copy(part, f"{path}/{one}")
+    return look
+
+
+def _text(look: Look) -> str:
+    """How a record shows what was at a path."""
+    if isinstance(look, bytes):
+        return "file " + hashlib.sha256(look).hexdigest()
+    if isinstance(look, str):
+        return look
+    parts = [f"{one}={_text(part)}" for one, part in sorted(look.items())]
+    return "dir " + hashlib.sha256("\n".join(parts).encode("utf-8", "surrogateescape")).hexdigest()
 
 
 def one_of_each_group(cases: Sequence[Case], most: int) -> list[Case]:
@@ -94,7 +308,6 @@ def _roots(step: Step) -> Iterator[str]:
 ANSWER: Final = "with files of others beside its own the same steps got another answer"
 LEFT: Final = "with files of others beside its own the same steps left other files"
 HARMED: Final = "a file of others, beside the operator's own, did not stay what it was"
-Judgement = Generator[Sequence[Call] | Restart, Sequence[Outcome], Result]
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +318,7 @@ class AmongBystanders:
     dialect: Dialect
     contract: Contract
 
-    def judge(self, check: Check, traces: Sequence[Sequence[Step]]) -> Judgement:
+    def judge(self, check: Check, traces: Sequence[Sequence[Step]]) -> Talk[Result]:
         """Where a walk among bystanders parts from the one alone, or harms one of them; a pass where none does."""
         alone: list[Transcript] = []
         walked: list[Paths] = []

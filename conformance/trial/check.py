@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Any, Final
 
 from conformance.backend.outcome import BadAnswer, Crash, Observed, ObservedFailure, ObservedResult, Timeout, describe
-from conformance.vectors.case import TreeStep
+from conformance.vectors.case import Step, TreeStep, label
 from conformance.vectors.difference import Difference as Difference
 from conformance.vectors.difference import tree_difference
 from conformance.vectors.exchange import Transcript
@@ -87,6 +87,29 @@ def faults_apart(check: Check, first: Transcript, second: Transcript, said: str)
         return None
     where = Difference("steps", first.fault or "every step is taken", second.fault or "every step is taken")
     return Result(check, Verdict.FAIL, "result", message=said, difference=where)
+
+
+def walks_apart(
+    check: Check, steps: Sequence[Step], first: Transcript, second: Transcript, said: str = ""
+) -> Result | None:
+    """Where the second walk of a trace parts from the first, None where it does not; `said` is the sentence for it."""
+    for one, other in zip(first.exchanges, second.exchanges, strict=False):
+        if shown(one.observed) != shown(other.observed):
+            call = FailedCall(other.operator, other.inputs, answer_of(other.observed))
+            where = Difference("answer", shown(one.observed), shown(other.observed))
+            outcome = outcome_name(other.observed)
+            return Result(check, Verdict.FAIL, outcome, other.step, said or _ANSWER, where, call)
+    for number, step in enumerate(steps, start=1):
+        if isinstance(step, TreeStep):
+            name = label(step, number)
+            trees = first.trees.get(name, {}), second.trees.get(name, {})
+            if (wrong := tree_apart(check, step, name, *trees, said or _TREE)) is not None:
+                return wrong
+    return faults_apart(check, first, second, said or _ANSWER)
+
+
+_ANSWER: Final = "the same steps in a second fresh root got another answer"
+_TREE: Final = "the same steps in a second fresh root left other files"
 
 
 def outcome_name(observed: Observed) -> str:

@@ -1,10 +1,18 @@
-"""Where two sequences part: a search by bisection over calls that can be asked in any order."""
+"""The first call of a sequence that two backends answer differently, and how one of its values is derived."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Final
+from enum import Enum
+from typing import Any, Final
+
+from conformance.backend.outcome import BadAnswer, Observed, ObservedFailure, ObservedResult, describe
+from conformance.codec.form import form_of
+from conformance.contract.sequence import DerivationStep
+from conformance.contract.types import ListOf
+from conformance.vectors.call_sequence import CallSequence, Inputs
+from conformance.vectors.leaf import type_at, value_at
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,3 +90,152 @@ def swept(count: int, first_of: Callable[[range], int | None]) -> Boundary:
         if found is not None:
             return Boundary(count, found, tuple(range(asked)))
     return Boundary(count, None, tuple(range(count)))
+
+
+Ask = Callable[[str, Inputs], Observed]
+
+
+class Standing(Enum):
+    """How the two sides compare at one step."""
+
+    SAME = "same"
+    DIFFERS = "differs"
+    GIVEN = "from the inputs"  # an expression of the contract: there is nothing to ask
+    UNDECLARED = "not declared"  # the backend has no such helper
+    UNASKED = "not asked"  # no backend was named, or the call has no inputs
+    NO_VALUE = "no value"  # the backend's answer as a whole is no result, so no part of it is right or wrong
+
+
+@dataclass(frozen=True, slots=True)
+class Derived:
+    """One step of a derivation; both sides are given the same inputs, those of the reference."""
+
+    step: str
+    source: str  # what was asked: a helper operator, a path of the answer, or nothing
+    reference: Any
+    backend: Any
+    standing: Standing
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """Who answers: what its call of the sequence came to, and how its helpers are asked; None where it has none."""
+
+    answer: Observed
+    ask: Ask
+    declared: frozenset[str] | None = None  # None: every operator
+
+
+NOTHING: Final = "nothing"
+
+
+def derive(
+    sequence: CallSequence, native: Inputs, inputs: Inputs, place: tuple[int, int], mine: Side, theirs: Side | None
+) -> list[Derived]:
+    """The steps of the value at a place: its position in the sequence and its index in the answer.
+
+    `native` and `inputs` are those of the call in both forms. A step whose `when` is not true is not taken; its
+    `otherwise` is the value that later expressions see.
+    """
+    values: dict[str, Any] = {**native, "position": place[0], "index": place[1]}
+    answers: dict[str, Observed] = {}
+    found: list[Derived] = []
+    for step in sequence.declaration.steps:
+        path = step.path_in_file
+        if step.when and sequence.value(path, "when", values) is not True:
+            if step.otherwise:
+                values[step.name] = sequence.value(path, "otherwise", values)
+            continue
+        if step.value:
+            shown = _shown(sequence.value(path, "value", values))
+            found.append(Derived(step.name, "", shown, None, Standing.GIVEN))
+            continue
+        found.append(_asked(sequence, step, values, inputs, answers, mine, theirs))
+    return found
+
+
+def _asked(
+    sequence: CallSequence,
+    step: DerivationStep,
+    values: dict[str, Any],
+    inputs: Inputs,
+    answers: dict[str, Observed],
+    mine: Side,
+    theirs: Side | None,
+) -> Derived:
+    place = sequence.value(step.path_in_file, "element", values) if step.element else None
+    if step.call:
+        given = _arguments(sequence, step, values, inputs, answers)
+        if given is None:
+            return Derived(step.name, step.call, NOTHING, None, Standing.UNASKED)
+        answers[step.name] = mine.ask(step.call, given)
+        reference, backend = answers[step.name], None
+        if theirs is not None and (theirs.declared is None or step.call in theirs.declared):
+            backend = theirs.ask(step.call, given)
+    else:
+        reference, backend = mine.answer, theirs.answer if theirs is not None else None
+    dotted = step.told or step.path
+    told = _part(reference, dotted, place)
+    _bind(sequence, step, values, told)
+    source = f"{step.call or step.told}[{place}]" if place is not None else step.call or step.told
+    if backend is None:
+        standing = Standing.UNASKED if theirs is None else Standing.UNDECLARED
+        return Derived(step.name, source, told, None, standing)
+    other = _part(backend, dotted, place)
+    if not step.call and isinstance(reference, ObservedResult) and not isinstance(backend, ObservedResult):
+        return Derived(step.name, source, told, other, Standing.NO_VALUE)
+    return Derived(step.name, source, told, other, Standing.SAME if told == other else Standing.DIFFERS)
+
+
+def _arguments(
+    sequence: CallSequence, step: DerivationStep, values: Inputs, inputs: Inputs, answers: Mapping[str, Observed]
+) -> Inputs | None:
+    """The inputs of a helper call; None where one has no value."""
+    given: dict[str, Any] = {}
+    for name in step.inputs:
+        given[name] = sequence.argument(step, name, values)
+        if given[name] is None:
+            return None
+    for name, place in step.uses.items():
+        head, _, rest = place.partition(".")
+        if head in answers and rest:
+            answer = answers[head]
+            if not isinstance(answer, ObservedResult):
+                return None
+            given[name] = value_at(answer.fields, rest)
+        else:
+            given[name] = value_at(inputs, place)
+    return given
+
+
+def _bind(sequence: CallSequence, step: DerivationStep, values: dict[str, Any], told: Any) -> None:
+    """Make the reference's value known to later expressions, where its type has a place in them."""
+    contract = sequence.helpers[step.name] if step.call else sequence.contract
+    type_ = type_at(contract.outputs, step.told or step.path)
+    type_ = type_.item if step.element and isinstance(type_, ListOf) else type_
+    if step.name in sequence.bound and not isinstance(told, Said):
+        values[step.name] = form_of(type_).to_native(told)
+
+
+class Said(str):
+    """Words in the place of a value: there is none."""
+
+    __slots__ = ()
+
+
+def _part(answer: Observed, dotted: str, place: int | None) -> Any:
+    if isinstance(answer, ObservedFailure):
+        return Said(f"refuses with {answer.code}")
+    if isinstance(answer, BadAnswer):
+        return Said(f"ill-typed: {answer.error}")
+    if not isinstance(answer, ObservedResult):
+        return Said(describe(answer))
+    try:
+        found = value_at(answer.fields, dotted)
+        return found if place is None else found[place]
+    except (KeyError, IndexError):
+        return Said(NOTHING)
+
+
+def _shown(value: Any) -> Any:
+    return bytes(value).hex() if isinstance(value, bytes | bytearray) else NOTHING if value is None else value

@@ -20,7 +20,7 @@ from conformance.contract.model import LawUse
 from conformance.contract.source import MalformedContract, Problem
 from conformance.contract.suite import Suite
 from conformance.trial.check import FailedCall
-from conformance.trial.suite_code import offered
+from conformance.trial.generator import offered
 from conformance.vectors.temp_roots import Roots
 
 Axes = dict[str, tuple[Any, ...]]

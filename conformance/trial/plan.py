@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from conformance.backend.driver import Conversation
 from conformance.codec.codebook import Codebook
 from conformance.codec.framing import DIALECTS
+from conformance.contract.cache import MISSING, digest_of_texts, open_cache
 from conformance.contract.family import LawDeclaration
+from conformance.contract.lazy import files_digest
 from conformance.contract.library import Library
 from conformance.contract.model import Contract, LawUse
-from conformance.contract.source import MalformedContract, Problem
+from conformance.contract.source import MalformedContract, Position, Problem
 from conformance.trial.cases import CaseRunner, check_of
 from conformance.trial.check import Check, Kind, Result, Verdict
 from conformance.trial.options import PROFILES, RunOptions
-from conformance.trial.outline import Outline, outlines_of
-from conformance.trial.outline import outline_of as contract_outline
 from conformance.vectors.case import CallStep, Case
 from conformance.vectors.corpus import Corpus, outline_of
 
@@ -27,6 +27,69 @@ if TYPE_CHECKING:
     from conformance.trial.crash.workload import CrashWorkload
     from conformance.trial.fuzz import Fuzzing
     from conformance.trial.law import Instance, Law
+
+
+@dataclass(frozen=True, slots=True)
+class CheckIds:
+    """The ids of one contract's checks of behaviour and of fuzzing, and the laws that it names."""
+
+    behaviour: tuple[str, ...]
+    fuzzed: tuple[str, ...]
+    laws: tuple[LawUse, ...]
+
+
+def check_ids_of_all(library: Library, corpus: Corpus, codebook: Codebook, challenge: bool) -> Mapping[str, CheckIds]:
+    """Those of every contract by operator; made now, or by an earlier command over the same files.
+
+    `challenge` adds the challenges of a certification.
+    """
+    digests = (files_digest(library.contracts), files_digest(corpus.cases))
+    key = digest_of_texts((*digests, str(challenge))) if all(digests) else ""
+    cache = open_cache("trial")
+    plain = cache.get("outlines", key)
+    if plain is not MISSING:
+        return {operator: _from_plain(rows) for operator, rows in plain.items()}
+    cases = corpus.cases
+    made = {
+        operator: check_ids_of(contract, cases.get(operator, ()), codebook, challenge)
+        for operator, contract in sorted(library.contracts.items())
+    }
+    cache.put("outlines", key, {operator: _as_plain(one) for operator, one in made.items()})
+    return made
+
+
+def check_ids_of(contract: Contract, cases: Sequence[Case], codebook: Codebook, challenge: bool) -> CheckIds:
+    """Those of a contract that is read."""
+    # A command that finds them in the cache does without these imports.
+    from conformance.trial.behaviour import BehaviourRules, behaviour_check
+    from conformance.trial.fuzz import fuzzings_of
+
+    rules = BehaviourRules(codebook, DIALECTS["json"])
+    behaviour = rules.checks(contract) if rules.conversation(contract, cases) is not None else ()
+    if rules.among_bystanders(contract, cases) is not None:
+        behaviour = (*behaviour, behaviour_check(contract, "bystanders"))
+    fuzzed = fuzzings_of(contract, cases)
+    if challenge:
+        from conformance.trial.challenge import challenges_of
+
+        fuzzed = (*fuzzed, *challenges_of(contract, cases))
+    return CheckIds(tuple(check.id for check in behaviour), tuple(one.check.id for one in fuzzed), contract.laws)
+
+
+def _as_plain(found: CheckIds) -> list[Any]:
+    laws = [
+        [use.law, use.over, use.requirements, use.rulings, use.profile, astuple(use.position)] for use in found.laws
+    ]
+    return [found.behaviour, found.fuzzed, laws]
+
+
+def _from_plain(rows: Sequence[Any]) -> CheckIds:
+    behaviour, fuzzed, laws = rows
+    uses = (
+        LawUse(law, over, tuple(requirements), tuple(rulings), profile, Position(*position))
+        for law, over, requirements, rulings, profile, position in laws
+    )
+    return CheckIds(tuple(behaviour), tuple(fuzzed), tuple(uses))
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +142,7 @@ class Plan:
     def rule_trials(self, ids: Iterable[str]) -> Iterator[Trial]:
         """The trials of behaviour and laws that try any of these checks; other contracts are not read."""
         wanted = frozenset(ids)
-        behaving = [name for name, one in self._outlines.items() if not wanted.isdisjoint(one.behaviour)]
+        behaving = [name for name, one in self._beside_cases.items() if not wanted.isdisjoint(one.behaviour)]
         if behaving:
             from conformance.trial.behaviour import BehaviourRules, behaviour_check
 
@@ -108,7 +171,7 @@ class Plan:
     def fuzzings(self, ids: Iterable[str]) -> tuple[Fuzzing, ...]:
         """How these checks fuzz; other contracts are not read."""
         wanted = frozenset(ids)
-        chosen = [name for name, one in self._outlines.items() if not wanted.isdisjoint(one.fuzzed)]
+        chosen = [name for name, one in self._beside_cases.items() if not wanted.isdisjoint(one.fuzzed)]
         if not chosen:
             return ()
         from conformance.trial.fuzz import fuzzings_of
@@ -125,7 +188,7 @@ class Plan:
         """The crash workloads, where they are asked for."""
         if not self.options.crash:
             return ()
-        from conformance.trial.crash_checks import workloads
+        from conformance.trial.crash.trial import workloads
 
         return workloads(self.library, self.codebook)
 
@@ -133,7 +196,7 @@ class Plan:
     def ids(self) -> frozenset[str]:
         """The ids of every check of the profile."""
         found = list(self.case_ids)
-        found += (id_ for one in self._outlines.values() for id_ in (*one.behaviour, *one.fuzzed))
+        found += (id_ for one in self._beside_cases.values() for id_ in (*one.behaviour, *one.fuzzed))
         found += (check.id for check, _, _ in self._laws())
         return frozenset((*found, *(workload.id for workload in self.workloads)))
 
@@ -146,16 +209,16 @@ class Plan:
         return all(name in self.codebook and self.codebook[name].contract.purity == "pure" for name in operators)
 
     @cached_property
-    def _outlines(self) -> Mapping[str, Outline]:
+    def _beside_cases(self) -> Mapping[str, CheckIds]:
         """What the profile has beside cases, by operator."""
         if not self.options.includes("standard"):
             return {}
         options = self.options
         if options.select or options.last_failed:
-            return outlines_of(self.library, self.corpus, self.codebook, options.challenge)
+            return check_ids_of_all(self.library, self.corpus, self.codebook, options.challenge)
         # A run of everything reads every contract anyway, and believes no cache about the list of checks.
-        made = ((one, contract_outline(one, cases, self.codebook, options.challenge)) for one, cases in self._read())
-        return {contract.operator: outline for contract, outline in made}
+        made = ((one, check_ids_of(one, cases, self.codebook, options.challenge)) for one, cases in self._read())
+        return {contract.operator: found for contract, found in made}
 
     def _read(self, operators: Iterable[str] | None = None) -> Iterator[tuple[Contract, Sequence[Case]]]:
         """These contracts, or all, by their operators' names, each with its cases."""
@@ -163,13 +226,13 @@ class Plan:
             yield self.library.contracts[name], self.corpus.cases.get(name, ())
 
     def _laws(self) -> Iterator[tuple[Check, Instance, LawDeclaration]]:
-        if not any(one.laws for one in self._outlines.values()):
+        if not any(one.laws for one in self._beside_cases.values()):
             return
         from conformance.trial.law import Tools
 
         tools = Tools(self.codebook, DIALECTS[self.options.wire])
-        for operator, outline in self._outlines.items():
-            for use in outline.laws:
+        for operator, found in self._beside_cases.items():
+            for use in found.laws:
                 if not self.options.includes(use.profile):
                     continue
                 law, declared = _known_law(use, self.library)

@@ -25,9 +25,8 @@ from conformance.contract.library import Library
 from conformance.contract.suite import Suite
 from conformance.trial.check import Kind, Result, Verdict
 from conformance.trial.client import Asker
-from conformance.trial.failure_limit import FailureLimit
 from conformance.trial.forked import apart, share_out
-from conformance.trial.options import Progress, RunOptions, Selection, Silence
+from conformance.trial.options import FailureLimit, Progress, RunOptions, Selection, Silence
 from conformance.trial.plan import Plan, Trial
 from conformance.trial.run_result import BackendIdentity, Counts, Diagnosis, RunResult
 from conformance.trial.runner import TrialResults, run_trials, shuffled, unasked
@@ -333,8 +332,7 @@ class _Run:
 
     def crash(self, hello: Hello) -> dict[str, Mapping[str, Any]]:
         """The level that each workload reached; those of undeclared operators are not tried."""
-        from conformance.trial.crash.trial import CrashOptions
-        from conformance.trial.crash_checks import crash_check, crashed
+        from conformance.trial.crash.trial import CrashOptions, crash_check, crashed
 
         options = self.options
         chosen = CrashOptions(

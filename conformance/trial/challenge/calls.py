@@ -38,9 +38,7 @@ def takes_files(contract: Contract) -> bool:
 
 def fuzz_calls(asked: Challenge) -> tuple[Result, Mapping[str, Any]]:
     """Ask frozen cases with one call changed, each twice; the result and the figures for the record."""
-    search = FileSearch(
-        asked.contract, asked.backend, asked.reference, asked.codebook, asked.trusted, asked.check
-    )
+    search = FileSearch(asked.contract, asked.backend, asked.reference, asked.codebook, asked.trusted, asked.check)
     hand = _Hand(asked.contract, asked.cases, asked.codebook)
     changed: set[str] = set()
     for number in range(asked.examples or EXAMPLES):

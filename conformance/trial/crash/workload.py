@@ -174,12 +174,7 @@ class _Builder:
         inputs = draft.wire(place)
         roots = {name: inputs[name][ROOT] for name in members_of(contract.inputs, ROOT) if name in inputs}
         return Step(
-            body["step"],
-            operator,
-            inputs,
-            roots,
-            body.get("acknowledged", True),
-            tuple(body.get("absent", ())),
+            body["step"], operator, inputs, roots, body.get("acknowledged", True), tuple(body.get("absent", ()))
         )
 
     def require_answer(self, text: str, earlier: Mapping[str, str], place: Place) -> None:

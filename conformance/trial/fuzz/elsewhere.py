@@ -11,8 +11,7 @@ from typing import Final
 
 from conformance.codec.codebook import Codebook
 from conformance.contract.model import Contract
-from conformance.trial.bystanders import with_looks
-from conformance.trial.crowd import is_matched, near_misses
+from conformance.trial.bystanders import is_matched, near_misses, with_looks
 from conformance.trial.fuzz.file_edits import Edit, file_step
 from conformance.trial.fuzz.file_example import Base, Example
 from conformance.trial.fuzz.leftovers import made_in

@@ -8,7 +8,7 @@ from random import Random
 from typing import Any, Final
 
 from conformance.contract.family import FileFormat
-from conformance.trial.crowd import near_misses
+from conformance.trial.bystanders import near_misses
 from conformance.vectors.case import FileStep
 from conformance.vectors.damage import RESHAPES
 

@@ -12,7 +12,7 @@ from typing import Final
 from conformance.codec.codebook import Codebook
 from conformance.contract.model import Contract
 from conformance.contract.types import Enum, ListOf, Scalar, walk
-from conformance.trial.crowd import is_matched, near_misses
+from conformance.trial.bystanders import is_matched, near_misses
 from conformance.trial.fuzz.file_edits import Edit, file_step
 from conformance.trial.fuzz.file_example import Base, Example, in_use
 from conformance.trial.fuzz.file_parts import Found, damaged, formed_files, maps_of

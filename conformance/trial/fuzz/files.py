@@ -16,10 +16,9 @@ from conformance.backend.driver import Call
 from conformance.backend.outcome import ObservedFailure, ObservedResult
 from conformance.codec.codebook import Codebook
 from conformance.contract.model import Contract
-from conformance.trial.bystanders import one_of_each_group, roots_in, with_looks
+from conformance.trial.bystanders import is_matched, near_misses, one_of_each_group, roots_in, with_looks
 from conformance.trial.check import Check, Kind, Result, Verdict, faults_apart, loss_sentence, outcome_name, tree_apart
 from conformance.trial.client import Asker
-from conformance.trial.crowd import is_matched, near_misses
 from conformance.trial.fuzz.competing import competing
 from conformance.trial.fuzz.elsewhere import left_elsewhere
 from conformance.trial.fuzz.file_edits import drawn_edit, exposed, file_step

@@ -12,7 +12,7 @@ from itertools import combinations, islice
 from typing import Final
 
 from conformance.contract.model import Contract
-from conformance.trial.crowd import is_matched, near_misses, written_out
+from conformance.trial.bystanders import is_matched, near_misses, written_out
 from conformance.trial.fuzz.file_edits import Edit, Sizes, file_step
 from conformance.vectors.case import FileStep
 from conformance.vectors.exchange import AnyStep

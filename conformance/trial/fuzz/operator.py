@@ -12,6 +12,7 @@ from conformance.backend.driver import Call
 from conformance.backend.outcome import Observed, ObservedFailure
 from conformance.codec.codebook import Codebook, OperatorForms
 from conformance.contract.model import Contract
+from conformance.trial.cases import at_stake
 from conformance.trial.check import Result, Verdict
 from conformance.trial.client import Asker
 from conformance.trial.fuzz.draw import DRAWN, GROWN, Drawn, drawn_calls
@@ -19,7 +20,6 @@ from conformance.trial.fuzz.judgement import Figures, fuzz_check, judged
 from conformance.trial.fuzz.seed import Bounds, seeds_of
 from conformance.trial.fuzz.shrink import Choices, in_steps, simpler, smallest
 from conformance.trial.generator import Native
-from conformance.trial.guards import at_stake
 from conformance.vectors.case import Asked, Case
 
 DEFAULT_EXAMPLES: Final = 200  # drawn calls per operator, beside the degenerate ones
