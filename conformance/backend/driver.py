@@ -220,7 +220,8 @@ class Driver:
     def _hold_in_step(self, conversations: Iterable[Conversation[T]]) -> Iterator[Finished[T]]:
         """Hold conversations that restart the process, as many processes as the one with the most restarts needs."""
         unfinished = {conversation.key: conversation for conversation in conversations}
-        waiting, resumed = deque(unfinished.values()), list[Running[T]]()
+        waiting = deque(one for one in unfinished.values() if self._given_up(one) is None)
+        resumed: list[Running[T]] = []
         loss: LostBackend | None = None
         while (waiting or resumed) and loss is None and self._resignation is None:
             carrier: Carrier | None = None

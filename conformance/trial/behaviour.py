@@ -28,7 +28,7 @@ from conformance.trial.check import (
 )
 from conformance.vectors.case import Case, Step, TreeStep
 from conformance.vectors.compact import holds_recipe
-from conformance.vectors.exchange import Exchange, Transcript, exchanges, restarts
+from conformance.vectors.exchange import Exchange, Transcript, exchanges, may_share, restarts
 
 ALONE: Final = "the same steps, interleaved with themselves on another handle, got another answer than alone"
 APART: Final = "of two handles that were given the same steps by turns, the second got another answer"
@@ -94,9 +94,9 @@ class BehaviourRules:
                 return None
             if contract.machine is not None:
                 return Conversation(key, lambda: self.talk_of_handles(contract, traces), alone=True)
-            return Conversation(key, lambda: self.talk_of_files(contract, traces), any(map(restarts, traces)))
+            return Conversation(key, lambda: self.talk_of_files(contract, traces), *self._processes(traces))
         sample = sample_calls(contract, cases) if contract.purity == "pure" else []
-        return Conversation(key, lambda: self.talk(contract, sample), alone=True) if sample else None
+        return Conversation(key, lambda: self.talk(contract, sample), alone=True, in_step=True) if sample else None
 
     def among_bystanders(self, contract: Contract, cases: Sequence[Case]) -> Conversation[Sequence[Result]] | None:
         """The conversation that asks one operator's cases again among files of others; None where none uses a root."""
@@ -107,7 +107,11 @@ class BehaviourRules:
         def start() -> Talk[Sequence[Result]]:
             return [(yield from rule.judge(check, traces))]
 
-        return Conversation(check.id, start, any(map(restarts, traces))) if traces else None
+        return Conversation(check.id, start, *self._processes(traces)) if traces else None
+
+    def _processes(self, traces: Sequence[Sequence[Step]]) -> tuple[bool, bool]:
+        """Whether the traces restart the process, and whether they may do so in step with others."""
+        return any(map(restarts, traces)), all(may_share(steps, self.codebook) for steps in traces)
 
     def talk_of_files(self, contract: Contract, traces: Sequence[Sequence[Step]]) -> Talk[Sequence[Result]]:
         """Walk every trace twice, each time in fresh roots."""

@@ -50,7 +50,7 @@ from conformance.vectors.case import (
 )
 from conformance.vectors.contradiction import contradiction
 from conformance.vectors.difference import difference
-from conformance.vectors.exchange import Stage, restarts
+from conformance.vectors.exchange import Stage, may_share, restarts
 from conformance.vectors.state_tracking import situations
 from conformance.vectors.temp_roots import StepRefused
 
@@ -215,8 +215,9 @@ class CaseRunner:
     _texts: dict[int, str] = field(default_factory=dict, init=False, repr=False)  # by id of a step of the corpus
 
     def conversation(self, case: Case) -> Conversation[Sequence[Result]]:
-        """The conversation that tries one case; it needs a process of its own where the trace restarts it."""
-        return Conversation(case.id, lambda: self.talk(case), restarts(case.steps))
+        """The conversation that tries one case."""
+        alone = restarts(case.steps)
+        return Conversation(case.id, lambda: self.talk(case), alone, alone and may_share(case.steps, self.codebook))
 
     def talk(self, case: Case) -> Talk:
         """Ask and judge one case; its one result."""

@@ -20,7 +20,7 @@ from conformance.backend.driver import Driver
 from conformance.backend.outcome import ProtocolError, describe
 from conformance.backend.scheduler import Finished, Patience
 from conformance.trial.cases import blamed, forsaken, lost
-from conformance.trial.check import Check, FailedCall, Result, Verdict
+from conformance.trial.check import Check, FailedCall, Kind, Result, Verdict
 from conformance.trial.forked import share_out
 from conformance.trial.options import Progress
 from conformance.trial.plan import Trial
@@ -88,7 +88,11 @@ class _Runner:
     patience: Patience
 
     def run(self, trials: Sequence[Trial]) -> TrialResults:
-        probes = [sorted(part, key=digest)[:PROBE] for part in by_operator(trials)]
+        # Those that restart the process come last, because each costs processes.
+        probes = [
+            sorted(part, key=lambda trial: (trial.conversation.alone, digest(trial)))[:PROBE]
+            for part in by_operator(trials)
+        ]
         # One of every operator after the other, so that silence in a row is silence everywhere.
         first = [trial for row in zip_longest(*(probe[:FIRST] for probe in probes)) for trial in row if trial]
         whole = TrialResults()
@@ -103,13 +107,23 @@ class _Runner:
         for probe in probes:
             if whole.all_lost(probe[:FIRST]):
                 rest = self.probed(whole, probe, rest)
-        ordered = sorted(rest, key=lambda trial: shuffled(trial, self.shuffle))
-        # More parts than jobs, because some trials take a thousand times as long as others.
-        parts = 1 if self.jobs == 1 else _PARTS * self.jobs
-        given_up = self.run_parts(whole, [ordered[k::parts] for k in range(parts)])
+        given_up = self.run_parts(whole, self.parts_of(rest))
         self.run_apart(whole, by_operator(given_up))
         self.forget(whole, without(trials, first))
         return whole
+
+    def parts_of(self, trials: Iterable[Trial]) -> list[list[Trial]]:
+        """Trials in parts, each with processes of its own; those that restart the process are together in step.
+
+        Rules are apart from cases and laws, so that no other check has asked their operators in the same process.
+        """
+        rules, restarting, others = list[Trial](), list[Trial](), list[Trial]()
+        for trial in sorted(trials, key=lambda trial: shuffled(trial, self.shuffle)):
+            of_rule = trial.checks[0].kind is Kind.BEHAVIOUR
+            (others if not trial.conversation.alone else rules if of_rule else restarting).append(trial)
+        # More parts than jobs, because some trials take a thousand times as long as others.
+        count = 1 if self.jobs == 1 else _PARTS * self.jobs
+        return [rules, restarting, *(others[k::count] for k in range(count))]
 
     def silence(self, operator: str) -> str:
         """Why an operator was not asked though only silence kept it from being asked."""

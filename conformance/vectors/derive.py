@@ -17,7 +17,7 @@ from conformance.vectors.accumulate import Accumulated, accumulate, window_of
 from conformance.vectors.case import Accumulation, Expected, ExpectedFailure, ExpectedResult, Question
 from conformance.vectors.compact import compact
 from conformance.vectors.difference import undecodable
-from conformance.vectors.exchange import Transcript, exchanges, restarts
+from conformance.vectors.exchange import Transcript, exchanges, may_share, restarts
 
 WINDOWS: Final = 64  # calls of a long run that the reference confirms (DESIGN 5)
 PATIENCE: Final = 120.0  # seconds without an answer; the slowest single call of the corpus takes the reference 4
@@ -72,7 +72,9 @@ def derive(
     # Long lists travel as typed arrays on the CBOR wire, which is several times faster than decimal strings.
     for dialect, runs in ((DIALECTS["json"], False), (_fastest(hello), True)):
         talks = [
-            Conversation(one.id, partial(_talk, one, codebook, dialect), restarts(one.steps))
+            Conversation(
+                one.id, partial(_talk, one, codebook, dialect), restarts(one.steps), may_share(one.steps, codebook)
+            )
             for one in asked.values()
             if runs == (one.accumulation is not None)
         ]

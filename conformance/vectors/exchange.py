@@ -319,8 +319,26 @@ def exchanges(
 
 
 def restarts(steps: Iterable[AnyStep]) -> bool:
-    """Whether the conversation needs a process of its own."""
+    """Whether the conversation restarts the process."""
     return any(isinstance(step, RestartStep) for step in steps)
+
+
+def may_share(steps: Iterable[AnyStep], codebook: Codebook) -> bool:
+    """Whether the conversation may restart its processes in step with others: no handle is used behind a restart.
+
+    In a later process, another conversation may have been given a handle with the same text.
+    """
+    earlier, made = set[str](), set[str]()
+    for step in steps:
+        match step:
+            case RestartStep():
+                earlier |= made
+            case CallStep() | Asked():
+                handles = (value for name, value in step.inputs.items() if name in codebook[step.operator].handles)
+                if any(is_reference(one) and one["from"].partition(".")[0] in earlier for one in handles):
+                    return False
+                made.add(step.name)
+    return True
 
 
 def _failures(made: Sequence[Exchange]) -> str:
