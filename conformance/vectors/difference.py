@@ -81,6 +81,8 @@ def first_difference(expected: Any, observed: Any, type_: Type, path: Path = ())
 
     Struct fields are visited in declared order, map keys in sorted order, list elements by index.
     """
+    if expected == observed:
+        return None
     match type_:
         case ListOf(item):
             return _list_difference(expected, observed, item, path)

@@ -49,7 +49,8 @@ def codec_of(body: Body) -> str:
 def _put(root: Path, body: Body, _: Roots) -> None:
     codec = codec_of(body)
     found = place(root, body["path"])
-    found.parent.mkdir(parents=True, exist_ok=True)
+    if "/" in body["path"]:
+        found.parent.mkdir(parents=True, exist_ok=True)
     write_file(found, encode_file(codec, body[codec]))
 
 
@@ -212,7 +213,7 @@ class Stage:
 
     def _masked(self, observed: Observed) -> Observed:
         """What a backend said, without the path of any root in it."""
-        if not self.roots.names:
+        if not self.roots:
             return observed
         match observed:
             case ObservedResult(fields, handles):
@@ -226,6 +227,8 @@ class Stage:
 
 def resolve(value: Any, answer: Callable[[Mapping[str, str]], Any], formats: Mapping[str, FileFormat]) -> Any:
     """A wire value with every reference in it replaced by what `answer` gives, and damaged where a format is named."""
+    if isinstance(value, str | int):  # most parts are: spares them the questions below
+        return value
     if isinstance(value, Mapping):
         if is_reference(value):
             return answer(value)

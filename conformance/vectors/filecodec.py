@@ -9,10 +9,12 @@ value may be a recipe.
 from __future__ import annotations
 
 import io
+import json
 import pickle
 import zipfile
 from collections.abc import Callable, Mapping
 from contextlib import closing
+from functools import lru_cache
 from typing import Any, Final
 
 from conformance.codec import selfdescribing
@@ -26,6 +28,7 @@ from conformance.vectors.compact import expanded
 from conformance.vectors.torchfile import entries_of, saved
 
 CODECS: Final = ("bytes", "text", "npz", "pt", "pickle2", "cbor", "sqlite")
+_COSTLY: Final = ("npz", "sqlite")
 _TENSOR: Final = form_of(Tensor())
 _NO_DATE: Final = (1980, 1, 1, 0, 0, 0)
 _NPY: Final = ".npy"
@@ -42,9 +45,15 @@ class Undecodable(Exception):
 def encode_file(codec: str, value: Any) -> bytes:
     """The bytes of a file, always the same for the same value; raises Unencodable."""
     try:
-        return _ENCODERS[codec](expanded(value))
+        return _remembered(codec, json.dumps(value)) if codec in _COSTLY else _ENCODERS[codec](expanded(value))
     except (IllTyped, TypeError, ValueError, KeyError, sqlite3.Error, pickle.PicklingError) as error:
         raise Unencodable(f"{codec} cannot encode it: {error}") from None
+
+
+@lru_cache(64)
+def _remembered(codec: str, text: str) -> bytes:
+    """The bytes of a file of a JSON text: a run puts most databases and archives in place several times."""
+    return _ENCODERS[codec](expanded(json.loads(text)))
 
 
 def decode_file(codec: str, data: bytes) -> Any:

@@ -19,7 +19,7 @@ from conformance.contract.canonical import encode_item, head
 from conformance.contract.family import FileFormat
 from conformance.contract.types import Tensor
 from conformance.vectors.filecodec import encode_file, pickled, unpickled
-from conformance.vectors.temp_roots import StepRefused, place, regular, write_file
+from conformance.vectors.temp_roots import StepRefused, not_linked, place, regular, write_file
 from conformance.vectors.torchfile import entries_of, entry_of, saved
 
 _TENSOR: Final = form_of(Tensor())
@@ -102,9 +102,9 @@ class FormedFiles:
                 where = self.path_of(name)
             except LookupError:
                 continue
-            if place(root, where).is_file():
+            if (found := place(root, where)).is_file():
                 self.paths[name] = where
-                self.items[name] = decoded(file.form, regular(root, where).read_bytes(), where)
+                self.items[name] = decoded(file.form, not_linked(found, where).read_bytes(), where)
 
     def path_of(self, name: str) -> str:
         """The path below the root of a file of the format, now; raises LookupError where a field of it is missing."""
@@ -256,10 +256,17 @@ def crc32c(data: bytes) -> int:
     """The checksum CRC-32C of bytes."""
     rest = 0xFFFFFFFF
     for byte in data:
-        rest ^= byte
-        for _ in range(8):
-            rest = (rest >> 1) ^ (_CASTAGNOLI if rest & 1 else 0)
+        rest = _REST_OF_BYTE[(rest ^ byte) & 0xFF] ^ (rest >> 8)
     return rest ^ 0xFFFFFFFF
+
+
+def _rest_of(byte: int) -> int:
+    for _ in range(8):
+        byte = (byte >> 1) ^ (_CASTAGNOLI if byte & 1 else 0)
+    return byte
+
+
+_REST_OF_BYTE: Final = tuple(map(_rest_of, range(256)))
 
 
 def _native(item: Any) -> Any:
