@@ -37,7 +37,7 @@ def specification() -> Library:
 def _usable_words(library: Library) -> None:
     """Raise MalformedContract where the words of a contract name or hold what no case can be made of."""
     from conformance.contract.source import MalformedContract
-    from conformance.vectors.preflight import preflight
+    from conformance.vectors.expand import preflight
 
     if problems := preflight(library):
         raise MalformedContract(problems)

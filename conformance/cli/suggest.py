@@ -21,7 +21,6 @@ from conformance.trial.generator import Native
 from conformance.trial.suggestion import Suggestion, machine_suggestions, suggestions
 from conformance.trial.wanted import Wanted
 from conformance.vectors.case import Asked, Case, ExpectedFailure, HarnessStep, Question
-from conformance.vectors.degenerate import empty
 from conformance.vectors.derived import given_steps, kebab
 from conformance.vectors.draft import Draft, Place, Unusable
 from conformance.vectors.expand import expand
@@ -29,6 +28,7 @@ from conformance.vectors.filedraft import roots_of
 from conformance.vectors.freeze import freeze
 from conformance.vectors.group import Expansion
 from conformance.vectors.notable import axes_of
+from conformance.vectors.place import empty
 
 BASE: Final = "plain"  # the base that is suggested where the contract has none
 _UNCONFIRMED: Final = "V003"  # whether anything confirms the value is the suite's affair

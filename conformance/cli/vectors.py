@@ -17,8 +17,7 @@ from conformance.cli.specification import contract_named, frozen_vectors, specif
 from conformance.codec.codebook import codebook_of
 from conformance.contract.source import Problem
 from conformance.lint.call import agreement
-from conformance.vectors.build import build
-from conformance.vectors.check import Change, check, compare
+from conformance.vectors.build import Change, build, check, compare
 from conformance.vectors.corpus import CorruptedCorpus, load_corpus
 from conformance.vectors.lock import BadLock
 

@@ -22,9 +22,8 @@ from conformance.trial.check import Result, Verdict
 from conformance.trial.client import attempt
 from conformance.trial.options import RunOptions
 from conformance.trial.run import run_trial
-from conformance.vectors.build import build
+from conformance.vectors.build import build, check
 from conformance.vectors.case import Case, TreeStep
-from conformance.vectors.check import check
 from conformance.vectors.corpus import Corpus, load_corpus
 from conformance.vectors.expand import expand
 from conformance.vectors.freeze import freeze

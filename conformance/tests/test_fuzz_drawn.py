@@ -20,8 +20,7 @@ from conformance.trial.fuzz.near_bytes import near_bytes
 from conformance.trial.fuzz.operator import calls_for
 from conformance.trial.fuzz.seed import ACCEPTED, Bounds, Vocabulary, seeds_of
 from conformance.vectors.corpus import load_corpus
-from conformance.vectors.degenerate import degenerates
-from conformance.vectors.place import ABSENT, Place, at, places, put
+from conformance.vectors.place import ABSENT, Place, at, degenerates, places, put
 
 CELL = Struct((Field("name", Scalar("string")), Field("size", Scalar("uint32"), optional=True)))
 INPUTS = Struct(

@@ -14,8 +14,7 @@ from conformance.trial.fuzz.near_bytes import degenerate_items
 from conformance.trial.fuzz.neighbours import neighbours
 from conformance.trial.fuzz.operator import calls_for
 from conformance.vectors.corpus import load_corpus
-from conformance.vectors.degenerate import degenerates
-from conformance.vectors.place import Place
+from conformance.vectors.place import Place, degenerates
 
 INPUTS = Struct(
     (

@@ -26,9 +26,8 @@ from conformance.trial.behaviour import ALONE
 from conformance.trial.check import Verdict
 from conformance.trial.options import RunOptions
 from conformance.trial.run import run_trial
-from conformance.vectors.build import Built, build
+from conformance.vectors.build import Built, build, check
 from conformance.vectors.case import Asked, FileStep, Question
-from conformance.vectors.check import check
 from conformance.vectors.expand import expand
 from conformance.vectors.freeze import freeze
 

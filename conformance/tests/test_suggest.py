@@ -13,7 +13,7 @@ from conformance.cli.main import status_of
 from conformance.contract.shorthand import written_out
 from conformance.contract.source import read
 from conformance.contract.types import Scalar
-from conformance.vectors.natural import to_wire
+from conformance.vectors.draft import to_wire
 
 Capture = pytest.CaptureFixture[str]
 CLAMP = "Bounds.Clamp_v1"

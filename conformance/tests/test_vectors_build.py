@@ -16,8 +16,7 @@ from conformance.contract.suite import Suite
 from conformance.tests.processes import python
 from conformance.tests.small_spec import NAME, SHIPPED
 from conformance.tests.vectors_walk import OPERATOR, SMALL, backend, load, write
-from conformance.vectors.build import Built, build, regenerate
-from conformance.vectors.check import Checked, check, compare
+from conformance.vectors.build import Built, Checked, build, check, compare, regenerate
 from conformance.vectors.corpus import Corpus, CorruptedCorpus, load_corpus
 from conformance.vectors.governance import governance
 from conformance.vectors.lock import BadLock, Lock, Release, lock_text, read_lock, release

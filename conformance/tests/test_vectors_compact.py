@@ -14,8 +14,8 @@ from conformance.codec.cbor import encode_canonical
 from conformance.contract.types import Field, ListOf, MapOf, Scalar, Struct, Tensor
 from conformance.vectors.compact import compact
 from conformance.vectors.difference import Difference, first_difference
+from conformance.vectors.draft import to_wire
 from conformance.vectors.jsontext import digest_of
-from conformance.vectors.natural import to_wire
 
 UINTS = ListOf(Scalar("uint64"))
 OUT = Struct((Field("order", UINTS), Field("t", Scalar("uint64"))))

@@ -8,7 +8,7 @@ import pytest
 
 from conformance.codec.scalar import IllTyped
 from conformance.contract.types import Enum, Field, ListOf, MapOf, Scalar, Struct, Tensor, Type, Value
-from conformance.vectors.natural import Reference, to_wire
+from conformance.vectors.draft import Reference, to_wire
 
 POINT = Struct((Field("x", Scalar("int64")), Field("y", Scalar("uint8"), optional=True)))
 

@@ -9,9 +9,9 @@ import pytest
 from conformance.codec.scalar import IllTyped
 from conformance.contract.types import ListOf, MapOf, Scalar, Value
 from conformance.vectors.compact import BadRecipe, expanded, holds_recipe, is_recipe, recipe
+from conformance.vectors.draft import to_wire
 from conformance.vectors.filecodec import encode_file
 from conformance.vectors.jsontext import digest_of
-from conformance.vectors.natural import to_wire
 from conformance.vectors.vector_file import Models
 
 

@@ -9,7 +9,7 @@ import pytest
 from conformance.contract.types import Field, Struct, Tensor
 from conformance.vectors.compact import compact_tensor
 from conformance.vectors.difference import Difference, first_difference
-from conformance.vectors.natural import to_wire
+from conformance.vectors.draft import to_wire
 
 ROW = Struct((Field("cells", Tensor()),))
 

@@ -24,8 +24,7 @@ from conformance.trial.fuzz.seed import Seeds, printed, vocabulary_of
 from conformance.trial.generator import Native
 from conformance.trial.wanted import Wanted, wanted
 from conformance.vectors.case import Case
-from conformance.vectors.degenerate import empty
-from conformance.vectors.place import Place, distinct_places, put
+from conformance.vectors.place import Place, distinct_places, empty, put
 from conformance.vectors.state_tracking import SUCCEEDS
 
 _NO_CASE: Final = Case("a suggestion", "", "", "", (), (), "quick", ())

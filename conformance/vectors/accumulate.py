@@ -21,8 +21,8 @@ from conformance.codec.scalar import IllTyped
 from conformance.contract.model import Contract
 from conformance.contract.types import ListOf, Scalar, Struct, lasting
 from conformance.vectors.case import Accumulation
+from conformance.vectors.draft import to_wire
 from conformance.vectors.leaf import replaced, type_at, value_at
-from conformance.vectors.natural import to_wire
 
 
 def inputs_of(accumulation: Accumulation, contract: Contract, call: int) -> Mapping[str, Any]:

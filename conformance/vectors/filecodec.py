@@ -1,9 +1,10 @@
 """The content that a harness step writes into or reads from a file: bytes, or a codec and its value.
 
 Values are in JSON wire form, so that they can be frozen: `text` is a string; `cbor` and `pickle2` a self-describing
-value; `npz` a list of members {name, tensor | text | bytes} in archive order; `pt` a list of entries (`torchfile`);
-`sqlite` a list of SQL statements, read back as a list of tables {name, sql, rows}, by name, rows in rowid order. A long
-value may be a recipe.
+value; `npz` a list of members {name, tensor | text | bytes} in archive order; `pt` the list of entries of a
+`torch.save` file, {name, value | tensor}, or {name, tensors} with a list of {name, tensor}; `sqlite` a list of SQL
+statements, read back as a list of tables {name, sql, rows}, by name, rows in rowid order. A long value may be a recipe.
+Files of `torch.save` are written and read without torch.
 """
 
 from __future__ import annotations
@@ -12,8 +13,9 @@ import io
 import json
 import pickle
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
 
@@ -25,12 +27,10 @@ from conformance.contract.canonical import encode_item
 from conformance.contract.lazy import np, sqlite3
 from conformance.contract.types import Tensor
 from conformance.vectors.compact import expanded
-from conformance.vectors.torchfile import entries_of, saved
 
 CODECS: Final = ("bytes", "text", "npz", "pt", "pickle2", "cbor", "sqlite")
 _COSTLY: Final = ("npz", "sqlite")
 _TENSOR: Final = form_of(Tensor())
-_NO_DATE: Final = (1980, 1, 1, 0, 0, 0)
 _NPY: Final = ".npy"
 
 
@@ -85,11 +85,15 @@ def _pickled(value: Any) -> bytes:
 
 def pickled(value: Any) -> bytes:
     """The pickle of protocol 2 of a plain value."""
+    return _dumped(_plain(value))
+
+
+def _dumped(value: Any) -> bytes:
     target = io.BytesIO()
     pickler = pickle.Pickler(target, protocol=2)
     # Without the memo the bytes depend on the value alone, not on which equal strings are one object.
     pickler.fast = True
-    pickler.dump(_plain(value))
+    pickler.dump(value)
     return target.getvalue()
 
 
@@ -124,15 +128,20 @@ def unpickled(data: bytes) -> Any:
 # -- npz
 
 
-def _archive(members: Any) -> bytes:
+def _zipped(members: Iterable[tuple[str, bytes]]) -> bytes:
+    """The bytes of a zip file of stored members, the same on every platform and at any time."""
     target = io.BytesIO()
     with zipfile.ZipFile(target, "w", zipfile.ZIP_STORED) as archive:
-        for member in members:
-            info = zipfile.ZipInfo(member["name"], _NO_DATE)
-            info.create_system, info.external_attr = 3, 0o600 << 16  # the same on every platform
+        for name, content in members:
+            info = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
+            info.create_system, info.external_attr = 3, 0o600 << 16
             archive.NameToInfo.pop(info.filename, None)  # without a warning where a member is there twice
-            archive.writestr(info, _member_bytes(member))
+            archive.writestr(info, content)
     return target.getvalue()
+
+
+def _archive(members: Any) -> bytes:
+    return _zipped((member["name"], _member_bytes(member)) for member in members)
 
 
 def _member_bytes(member: Mapping[str, Any]) -> bytes:
@@ -204,6 +213,152 @@ def _rows(connection: sqlite3.Connection, table: str) -> list[Any]:
     quoted = table.replace('"', '""')
     rows = connection.execute(f'SELECT * FROM "{quoted}"').fetchall()  # noqa: S608 (the name is quoted)
     return [[selfdescribing.from_native(cell) for cell in row] for row in rows]
+
+
+# -- pt
+
+# What torch calls the storage of a dtype; the wider unsigned ones have no storage of their own.
+_STORAGES: Final[Mapping[str, str]] = {
+    "bool": "BoolStorage",
+    "uint8": "ByteStorage",
+    "int8": "CharStorage",
+    "int16": "ShortStorage",
+    "int32": "IntStorage",
+    "int64": "LongStorage",
+    "float16": "HalfStorage",
+    "float32": "FloatStorage",
+    "float64": "DoubleStorage",
+}
+_UNTYPED: Final = ("uint16", "uint32", "uint64")
+
+
+class NotSaved(Exception):
+    """The bytes are no such file; says why."""
+
+
+def saved(entries: Sequence[Mapping[str, Any]]) -> bytes:
+    """The bytes of a file with these entries; equal entries give equal bytes."""
+    storages: list[bytes] = []
+    items = b"".join(_part(entry["name"]) + _entry(entry, storages) for entry in entries)
+    return _zipped(
+        [
+            ("archive/data.pkl", b"\x80\x02}(" + items + b"u."),
+            ("archive/byteorder", b"little"),
+            *((f"archive/data/{key}", data) for key, data in enumerate(storages)),
+            ("archive/version", b"3\n"),
+        ]
+    )
+
+
+def _entry(entry: Mapping[str, Any], storages: list[bytes]) -> bytes:
+    if "tensor" in entry:
+        return _tensor(_TENSOR.to_native(entry["tensor"]), storages)
+    if "tensors" in entry:
+        named = (_part(one["name"]) + _tensor(_TENSOR.to_native(one["tensor"]), storages) for one in entry["tensors"])
+        return b"}(" + b"".join(named) + b"u"
+    return _part(selfdescribing.to_native(entry["value"]))
+
+
+def _part(value: Any) -> bytes:
+    """The opcodes of a plain value; they use no memo, so they can be put anywhere in a pickle."""
+    return _dumped(_mapped(value))[2:-1]
+
+
+def _mapped(value: Any) -> Any:
+    """The value with dicts for the pairs of a map."""
+    if isinstance(value, list):
+        return [_mapped(item) for item in value]
+    if isinstance(value, tuple):
+        return {_mapped(key): _mapped(item) for key, item in value}
+    return {key: _mapped(item) for key, item in value.items()} if isinstance(value, dict) else value
+
+
+def _tensor(array: np.ndarray[Any, Any], storages: list[bytes]) -> bytes:
+    storages.append(array.tobytes())
+    dtype = array.dtype.name
+    typed = dtype in _STORAGES
+    storage = f"ctorch\n{_STORAGES[dtype]}\n" if typed else "ctorch.storage\nUntypedStorage\n"
+    strides = [stride // array.itemsize for stride in np.zeros(array.shape, array.dtype).strides]
+    return b"".join(
+        [
+            b"ctorch._utils\n_rebuild_tensor_v" + (b"2" if typed else b"3") + b"\n((",
+            _part("storage") + storage.encode() + _part(str(len(storages) - 1)) + _part("cpu"),
+            _part(array.size if typed else array.nbytes) + b"tQ" + _part(0),
+            b"(" + b"".join(map(_part, array.shape)) + b"t(" + b"".join(map(_part, strides)) + b"t",
+            b"\x89ccollections\nOrderedDict\n)R" + (b"" if typed else f"ctorch\n{dtype}\n".encode()) + b"tR",
+        ]
+    )
+
+
+@dataclass(frozen=True)
+class _Dtype:
+    name: str
+
+
+class _Reader(pickle.Unpickler):
+    """Makes arrays of the tensors in a pickle; any other name than torch's few is refused."""
+
+    def __init__(self, content: bytes, storages: Mapping[str, bytes]) -> None:
+        super().__init__(io.BytesIO(content))
+        self._storages = storages
+
+    def find_class(self, module_name: str, global_name: str, /) -> Any:
+        if (module_name, global_name) == ("collections", "OrderedDict"):
+            return dict
+        if (module_name, global_name) == ("torch", "Size"):
+            return list
+        if module_name == "torch._utils" and global_name in ("_rebuild_tensor_v2", "_rebuild_tensor_v3"):
+            return _rebuilt
+        if (module_name, global_name) == ("torch.storage", "UntypedStorage"):
+            return _Dtype("")
+        for dtype, storage in _STORAGES.items():
+            if module_name == "torch" and global_name in (dtype, storage):
+                return _Dtype(dtype)
+        if module_name == "torch" and global_name in _UNTYPED:
+            return _Dtype(global_name)
+        raise NotSaved(f"the pickle names {module_name}.{global_name}")
+
+    def persistent_load(self, pid: Any, /) -> tuple[str, bytes]:
+        kind, dtype, key, _, _ = pid
+        if kind != "storage":
+            raise NotSaved("the pickle refers to no storage")
+        return dtype.name, self._storages[key]
+
+
+def _rebuilt(storage: Any, offset: int, shape: Any, strides: Any, _grad: Any, _hooks: Any, told: Any = None) -> Any:
+    dtype = np.dtype(told.name if told is not None else storage[0]).newbyteorder("<")
+    size = int(np.prod(shape, dtype=object))
+    start = offset * dtype.itemsize
+    array = np.frombuffer(storage[1][start : start + size * dtype.itemsize], dtype).reshape(shape)
+    if tuple(stride * dtype.itemsize for stride in strides) != np.zeros(shape, dtype).strides and size > 1:
+        raise NotSaved("a tensor is not in C order")
+    return array
+
+
+def entries_of(data: bytes) -> list[dict[str, Any]]:
+    """The entries of a file; raises NotSaved, or what a damaged archive or pickle raises."""
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        found = [name for name in archive.namelist() if name.endswith("/data.pkl")]
+        if len(found) != 1:
+            raise NotSaved("it has not one pickle")
+        prefix = found[0].removesuffix("data.pkl") + "data/"
+        storages = {
+            name.removeprefix(prefix): archive.read(name) for name in archive.namelist() if name.startswith(prefix)
+        }
+        value = _Reader(archive.read(found[0]), storages).load()
+    if not isinstance(value, dict):
+        raise NotSaved("it holds no map")
+    return [entry_of(name, item) for name, item in value.items()]
+
+
+def entry_of(name: Any, item: Any) -> dict[str, Any]:
+    """The entry of one item of the map: an array, a map of arrays, or a plain value; raises IllTyped."""
+    if isinstance(item, np.ndarray):
+        return {"name": name, "tensor": _TENSOR.from_native(item)}
+    if isinstance(item, dict) and item and all(isinstance(one, np.ndarray) for one in item.values()):
+        named = [{"name": key, "tensor": _TENSOR.from_native(one)} for key, one in item.items()]
+        return {"name": name, "tensors": named}
+    return {"name": name, "value": selfdescribing.check(selfdescribing.from_native(item))}
 
 
 _ENCODERS: Final[Mapping[str, Callable[[Any], bytes]]] = {

@@ -10,11 +10,10 @@ from typing import Any, Final
 from conformance.codec.scalar import IllTyped
 from conformance.contract.types import FIXED_BYTES, Scalar, Struct, Tensor, Value, members_of
 from conformance.vectors.case import Asked, FileStep, TreeStep
-from conformance.vectors.draft import Place
+from conformance.vectors.draft import ROOT_NAME, Place, inside, to_wire
 from conformance.vectors.exchange import ACTIONS, ANSWERED, codec_of
 from conformance.vectors.filecodec import Unencodable, encode_file
 from conformance.vectors.group import Expansion
-from conformance.vectors.natural import ROOT_NAME, inside, to_wire
 from conformance.vectors.temp_roots import fault_of
 
 FILE_STEPS: Final = (*ACTIONS, "tree")

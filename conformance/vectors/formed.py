@@ -18,9 +18,8 @@ from conformance.codec.form import form_of
 from conformance.contract.canonical import encode_item, head
 from conformance.contract.family import FileFormat
 from conformance.contract.types import Tensor
-from conformance.vectors.filecodec import encode_file, pickled, unpickled
+from conformance.vectors.filecodec import encode_file, entries_of, entry_of, pickled, saved, unpickled
 from conformance.vectors.temp_roots import StepRefused, not_linked, place, regular, write_file
-from conformance.vectors.torchfile import entries_of, entry_of, saved
 
 _TENSOR: Final = form_of(Tensor())
 _METADATA: Final = "metadata.json"

@@ -17,16 +17,20 @@ from conformance.contract.engine_value import Unjudgeable
 from conformance.contract.source import Problem
 from conformance.vectors.accumulate import Accumulated, gap
 from conformance.vectors.case import Case, Question
-from conformance.vectors.confirm import (
+from conformance.vectors.contradiction import contradiction, follows
+from conformance.vectors.corpus import CONTRACT, PIN
+from conformance.vectors.derivation import (
+    Answers,
+    Derivation,
     complaints,
+    confirm_windows,
+    derive,
     explicit_difference,
     frozen_case,
+    introduce,
     pinned_whole,
     tree_complaints,
 )
-from conformance.vectors.contradiction import contradiction, follows
-from conformance.vectors.corpus import CONTRACT, PIN
-from conformance.vectors.derive import Answers, Derivation, confirm_windows, derive, introduce
 from conformance.vectors.exchange import Transcript
 from conformance.vectors.state_tracking import situations
 

@@ -12,8 +12,7 @@ from typing import Final
 from conformance.contract.library import Library
 from conformance.contract.source import Position, Problem
 from conformance.vectors.corpus import Corpus
-from conformance.vectors.lock import LOCK_FILE, Lock, Release, release_of
-from conformance.vectors.surface import CLAUSE, FIELDS, MEMBER, OPERATION, TEXT
+from conformance.vectors.lock import CLAUSE, FIELDS, LOCK_FILE, MEMBER, OPERATION, TEXT, Lock, Release, release_of
 
 Version = tuple[int, int, int]
 

@@ -1,9 +1,9 @@
-"""spec/contracts.lock: the contracts as they are, and as they were at the last release."""
+"""spec/contracts.lock: the contracts as they are and as they were at the last release, and what callers see of them."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -14,10 +14,77 @@ from conformance.contract.family import Requirement
 from conformance.contract.lazy import files_digest
 from conformance.contract.library import Library
 from conformance.contract.model import Contract
-from conformance.contract.types import Enum, ListOf, MapOf, Struct, Type
+from conformance.contract.types import Enum, Field, ListOf, MapOf, Struct, Type
 from conformance.vectors.corpus import Corpus
 from conformance.vectors.jsontext import digest_of, json_text, strict_json
-from conformance.vectors.surface import surface_of
+
+TEXT: Final = "text"  # the digest of everything that a contract says, but for its version
+CLAUSE: Final = ""  # what is said of a clause: only that it is there
+MEMBER: Final = "may be"  # what is said of each value of an enumeration
+FIELDS: Final = ("inputs", "outputs", "failure")
+OPERATION: Final = "operation"
+
+
+def surface_of(contract: Contract, text_digest: Callable[[Contract], str]) -> dict[str, str]:
+    """The surface of a contract.
+
+    `inputs.a.b` and the like have their type, and whether they are optional, have a default or are volatile;
+    `inputs.a = x` has each value of an enumeration; `guard x` and the like are the clauses; `text` is the rest.
+    """
+    found = {TEXT: text_digest(contract)}
+    for name in FIELDS:
+        found |= dict(_members(getattr(contract, name), name))
+    return found | dict.fromkeys(_clauses(contract), CLAUSE)
+
+
+def _members(type_: Type, path: str) -> Iterator[tuple[str, str]]:
+    match type_:
+        case Struct(fields):
+            for one in fields:
+                yield f"{path}.{one.name}", _said(one)
+                yield from _members(one.type, f"{path}.{one.name}")
+        case ListOf(item) | MapOf(item):
+            yield from _members(item, path)
+        case Enum(values):
+            yield from ((f"{path} = {value}", MEMBER) for value in values)
+
+
+def _said(field: Field) -> str:
+    words = [_kind(field.type)]
+    if field.default is not None:
+        words.append(f"default {field.default!r}")
+    elif field.optional:
+        words.append("optional")
+    return " ".join([*words, "volatile"] if field.volatile else words)
+
+
+def _kind(type_: Type) -> str:
+    match type_:
+        case Struct():
+            return "struct"
+        case Enum():
+            return "enum"
+        case ListOf(item):
+            return f"list<{_kind(item)}>"
+        case MapOf(item):
+            return f"map<{_kind(item)}>"
+    return str(type_)
+
+
+def _clauses(contract: Contract) -> Iterator[str]:
+    for word, clauses in (
+        ("guard", contract.requires),
+        ("refusal", contract.refuses),
+        ("postcondition", contract.ensures),
+        ("invariant", contract.invariants),
+        ("edge case", contract.edge_cases),
+    ):
+        yield from (f"{word} {clause.id}" for clause in clauses)
+    yield from (f"law {use.law}" for use in contract.laws)
+    yield from (f"workload {one.name}" for one in contract.workloads)
+    if (machine := contract.own_machine) is not None:
+        yield from (f"{OPERATION} {name}" for name in machine.methods)
+
 
 LOCK_FILE: Final = "contracts.lock"
 _PROSE: Final = frozenset({"purpose", "doc", "why"})

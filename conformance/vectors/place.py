@@ -1,11 +1,32 @@
-"""The places of an input: every value in it that can be changed alone, with its type."""
+"""The places of an input, every value in it that can be changed alone, and the degenerate values for each by its type.
+
+Degenerate values are those that programs in other languages often treat wrongly; a fixed list, not random: texts that
+look equal and are not, digits of other scripts, both zeros, subnormals, lists of a dozen elements (sorted as text, the
+tenth comes second), empty values beside absent ones, a bool or a whole float for an integer. Most of them are made from
+the value at a place, so that the rest of the value stays valid.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import sys
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from conformance.contract.types import ListOf, MapOf, Scalar, Struct, Type, Value, is_place
+from conformance.contract.lazy import np
+from conformance.contract.types import (
+    FIXED_BYTES,
+    INTEGER_RANGES,
+    Enum,
+    ListOf,
+    MapOf,
+    Scalar,
+    Struct,
+    Tensor,
+    Type,
+    Value,
+    is_place,
+)
 
 ABSENT: Final = object()  # in place of a value: there is none
 EACH: Final = "*"  # in a leaf's name: any key of a map, any place of a list
@@ -126,3 +147,221 @@ def _parts(type_: Type, value: Any) -> Sequence[tuple[str | int, str, Type, Any,
 
 def _ends(count: int) -> Sequence[int]:
     return range(count) if count <= 2 * _ENDS else (*range(_ENDS), *range(count - _ENDS, count))
+
+
+_DOZEN: Final = 12
+_DIGITS: Final = {ord("0") + k: chr(0x660 + k) for k in range(10)}
+_MARK, _ASTRAL, _HALFWIDTH = "\ufeff", "\U0001f600", "\uff61"  # UTF-16 sorts the second before the third
+_COMPOSED, _DECOMPOSED = "\u00e9", "e\u0301"
+_INHERITED: Final = ("__proto__", "constructor")  # members that an empty object of JavaScript seems to have
+_POWERS: Final = (8, 16, 31, 32, 53, 63)
+_SIGNALLING: Final[Mapping[str, str]] = {"float16": "7c01", "float32": "7f800001", "float64": "7ff0000000000001"}
+_FLOATS: Final[Mapping[str, tuple[float, float, float]]] = {  # least subnormal, least normal, largest
+    "float16": (2.0**-24, 2.0**-14, 65504.0),
+    "float32": (2.0**-149, 2.0**-126, (2.0 - 2.0**-23) * 2.0**127),
+    "float64": (5e-324, 2.0**-1022, sys.float_info.max),
+}
+
+
+def degenerates(place: Place) -> Iterator[Any]:
+    """The degenerate values for a place, distinct, without its own value; ABSENT where it may be left out."""
+    seen = {_identity(place.value)}
+    value = place.value if place.is_there else empty(place.type)
+    first = [ABSENT] if place.optional and place.is_there else [] if place.is_there else [value]
+    for one in (*first, *_values(place.type, value)):
+        if (identity := _identity(one)) not in seen:
+            seen.add(identity)
+            yield one
+
+
+def empty(type_: Type) -> Any:
+    """The simplest value of a type: zero, empty, the first; of a struct with nothing optional in it."""
+    match type_:
+        case Scalar("bool"):
+            return False
+        case Scalar(name) if name in INTEGER_RANGES:
+            return 0
+        case Scalar(name) if name in FIXED_BYTES:
+            return bytes(FIXED_BYTES[name])
+        case Scalar("bytes"):
+            return b""
+        case Scalar(name) if name in _FLOATS:
+            return 0.0
+        case Scalar():
+            return ""
+        case Enum(values):
+            return values[0]
+        case ListOf():
+            return []
+        case MapOf():
+            return {}
+        case Struct(fields):
+            return {member.name: empty(member.type) for member in fields if not member.optional}
+        case Tensor(dtype):
+            return np.zeros(0, dtype=dtype or "uint8")
+    return {}
+
+
+def _identity(value: Any) -> str:
+    if isinstance(value, np.ndarray):
+        return f"{value.dtype} {value.shape} {value.tobytes().hex()}"
+    return repr(value)
+
+
+def _values(type_: Type, value: Any) -> Iterator[Any]:
+    match type_:
+        case Scalar("bool"):
+            yield from (False, True)
+        case Scalar("string"):
+            yield from texts(value)
+        case Scalar("bytes"):
+            yield from _byte_strings(value)
+        case Scalar(name) if name in INTEGER_RANGES:
+            yield from integers(*INTEGER_RANGES[name], value)
+        case Scalar(name) if name in FIXED_BYTES:
+            yield from (bytes(len(value)), b"\xff" * len(value), value[::-1], b"\x80" + value[1:], _other_end(value))
+        case Scalar(name):
+            yield from floats(name)
+        case Enum(values):
+            yield from values
+        case ListOf(item):
+            yield from _lists(value, empty(item))
+        case MapOf(item):
+            yield from _maps(value, empty(item))
+        case Tensor():
+            yield from _tensors(value)
+        case Struct(fields):
+            yield {member.name: value[member.name] for member in fields if not member.optional}
+        case _:
+            yield from _self_describing(value)
+
+
+def texts(value: str) -> Iterator[str]:
+    """Texts that are nearly this one, and the shortest."""
+    yield from ("", "a", "\0", value + "\0", _MARK + value, value.swapcase(), value.translate(_DIGITS))
+    yield unicodedata.normalize("NFD", value)
+    yield from (value + _COMPOSED, value + _DECOMPOSED, value + _ASTRAL, value + _HALFWIDTH)
+    yield from (value[:-1], value[:-1] + "~", f" {value}", f"{value} ", f"{value}\n", f"{value}{value}")
+    yield from _INHERITED
+
+
+def integers(low: int, high: int, value: int) -> Iterator[int]:
+    """Numbers at and beside the bounds, the powers of two that programs cut at, and this one."""
+    for number in (0, 1, -1, high, high - 1, low, low + 1, value + 1, value - 1):
+        if low <= number <= high:
+            yield number
+    for power in _POWERS:
+        for number in (2**power + 1, 2**power, -(2**power) - 1):
+            if low <= number <= high:
+                yield number
+
+
+def floats(name: str) -> Iterator[float]:
+    """Both zeros, subnormals and their neighbours, the largest, both infinities, and not a number."""
+    subnormal, normal, largest = _FLOATS[name]
+    yield from (0.0, -0.0, subnormal, -subnormal, normal - subnormal, normal, largest, -largest)
+    yield from (float("inf"), float("-inf"), float("nan"), 1.0, -1.0)
+
+
+def _byte_strings(value: bytes) -> Iterator[bytes]:
+    yield from (b"", b"\0", value + b"\0", value[:-1], b"\0" + value, _MARK.encode() + value, value[::-1])
+    yield from (value + value, value + b"\n", value + b" ")
+    if value:
+        yield _other_end(value)
+
+
+def _other_end(value: bytes) -> bytes:
+    """The bytes with another last one: some programs compare the first ones only."""
+    return value[:-1] + bytes([value[-1] ^ 1])
+
+
+def _lists(value: list[Any], other: Any) -> Iterator[list[Any]]:
+    items = list(value) or [other]
+    yield from ([], items[:1], items[:1] * 2, items[::-1], items[1:])
+    for count in (_DOZEN - 1, _DOZEN + 1):
+        dozen = (items * count)[:count]
+        if all(type(item) is int for item in dozen):
+            dozen = [dozen[0] - k if dozen[0] >= count else k for k in range(count)]
+        yield dozen
+
+
+def _maps(value: dict[str, Any], other: Any) -> Iterator[dict[str, Any]]:
+    items = [value[key] for key in sorted(value)] or [other]
+    first, last, key = items[0], items[-1], min(value, default="k")
+    yield from ({}, {key: first}, {**value, "": first})
+    for twin in (key.swapcase(), f"{key}\0", f"{key} ", f"{key}{_ASTRAL}", key.translate(_DIGITS)):
+        yield {key: first, twin: last}
+    yield {**value, **dict.fromkeys(_INHERITED, last)}
+    yield {_COMPOSED: first, _DECOMPOSED: last}
+    yield {_ASTRAL: first, _HALFWIDTH: last}
+    yield {f"{key}{k}": (items * _DOZEN)[k] for k in range(_DOZEN)}
+
+
+def _tensors(value: np.ndarray[Any, Any]) -> Iterator[np.ndarray[Any, Any]]:
+    yield np.zeros_like(value)
+    if value.ndim:
+        yield value[:0].copy()
+        yield np.ascontiguousarray(value[::-1])
+        yield np.concatenate([value, value[-1:]])
+        if 0 < len(value) < _DOZEN and value.size < 256:
+            yield np.resize(value, (_DOZEN, *value.shape[1:]))
+    if not value.size:
+        return
+    if value.dtype.kind == "b":
+        yield ~value
+        return
+    extremes = floats(value.dtype.name) if value.dtype.kind == "f" else integers(*INTEGER_RANGES[value.dtype.name], 0)
+    for extreme in extremes:
+        one = value.copy()
+        one.reshape(-1)[0] = extreme
+        yield one
+    if value.dtype.name in _SIGNALLING:
+        # By its bits: an assignment of a number of another width makes it a quiet one.
+        one = value.copy()
+        one.view(f"u{one.itemsize}").reshape(-1)[0] = int(_SIGNALLING[value.dtype.name], 16)
+        yield one
+
+
+def _self_describing(value: Any) -> Iterator[Any]:
+    match value:
+        case None:
+            yield from (False, 0, "", b"", [], {})
+        case bool():
+            yield from (not value, int(value), float(value), None)
+        case int():
+            yield from (float(value) if abs(value) < 2**53 else 0.0, value == 1, True, str(value), None)
+            yield from (0, -1, 2**63, 2**64 - 1, -(2**63) - 1, -(2**64))
+            yield from (near for near in (value + 1, value - 1) if -(2**64) <= near < 2**64)
+        case float():
+            yield from (*floats("float64"), *([int(value)] if _is_integer(value) else []), None)
+        case str():
+            yield from (*texts(value), value.encode(), None, [value])
+        case bytes():
+            yield from (*_byte_strings(value), bytes(len(value)), value.hex(), None, [value])
+        case list():
+            yield from (*_lists(value, None), None, {}, tuple(enumerate(value)))
+        case dict() | tuple():
+            yield from (*_self_describing_maps(value), None, [])
+
+
+def _is_integer(value: float) -> bool:
+    """Whether a number is an integer that an item of CBOR can be."""
+    return value.is_integer() and -(2**64) <= value < 2**64
+
+
+def _self_describing_maps(value: Any) -> Iterator[Any]:
+    pairs = tuple(value.items() if isinstance(value, dict) else value)
+    yield {}
+    yield dict(pairs[::-1]) if isinstance(value, dict) else pairs[::-1]
+    yield from ((*pairs, (key, None)) for key in (0, None, b"a"))
+    if not isinstance(value, dict):
+        return
+    yield {"": None, **value}
+    yield {**value, "a": None}
+    keys = [_COMPOSED, _DECOMPOSED, _ASTRAL, _HALFWIDTH, *_INHERITED, *(f"k{k}" for k in range(_DOZEN))]
+    yield {**value, **dict.fromkeys(keys, 1)}
+    for key in list(value)[:1]:
+        yield (*pairs, (key, value[key]))
+        for twin in (key.swapcase(), f"{key}\0", f"{key} ", f"{key}{_DECOMPOSED}"):
+            yield {**value, twin: value[key]}
+            yield {twin if name == key else name: one for name, one in value.items()}

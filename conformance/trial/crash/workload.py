@@ -20,9 +20,8 @@ from conformance.trial.crash.operation import snapshot
 from conformance.trial.crash.reconstruction import Untraceable
 from conformance.trial.crash.states import Model
 from conformance.trial.crash.strace import Event
-from conformance.vectors.draft import Draft, Place
+from conformance.vectors.draft import Draft, Place, Reference
 from conformance.vectors.leaf import UnknownPath, type_at, value_at
-from conformance.vectors.natural import Reference
 from conformance.vectors.temp_roots import fault_of
 
 

@@ -27,8 +27,7 @@ from conformance.trial.fuzz.seed import (
 from conformance.trial.fuzz.shrink import Choices, remade
 from conformance.trial.fuzz.versions import versions
 from conformance.trial.generator import Native, generator_of
-from conformance.vectors.degenerate import degenerates
-from conformance.vectors.place import Path, Place, at, distinct_places, last_places, places, put
+from conformance.vectors.place import Path, Place, at, degenerates, distinct_places, last_places, places, put
 
 Kind = tuple[str, bool, bool]
 

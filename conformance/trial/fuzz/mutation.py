@@ -24,8 +24,7 @@ from conformance.contract.types import (
 from conformance.trial.fuzz.near_bytes import near_bytes
 from conformance.trial.fuzz.seed import Vocabulary
 from conformance.trial.generator import Native
-from conformance.vectors.degenerate import degenerates, empty, texts
-from conformance.vectors.place import ABSENT, Place, places, plain_map, put
+from conformance.vectors.place import ABSENT, Place, degenerates, empty, places, plain_map, put, texts
 
 _SEEN: Final = 0.25  # share of changes that take the value of an example at the same leaf
 _DEGENERATE: Final = 0.1

@@ -17,8 +17,7 @@ from conformance.codec.cbor import Float, IllFormed, Incomplete, decode, encode_
 from conformance.contract.canonical import HEAD_SIZES, argument_at, encode_item, head, long_head
 from conformance.contract.types import Value
 from conformance.trial.fuzz.seed import LONGEST
-from conformance.vectors.degenerate import degenerates
-from conformance.vectors.place import ABSENT, Path, Place, at, distinct_places, places, plain_map, put
+from conformance.vectors.place import ABSENT, Path, Place, at, degenerates, distinct_places, places, plain_map, put
 
 Change = Callable[[Any], Any]
 _LARGEST: Final = 1 << 17  # bytes that are read as an item

@@ -15,8 +15,7 @@ from conformance.contract.types import Enum, Struct
 from conformance.trial.fuzz.draw import listed
 from conformance.trial.fuzz.program import STRANGER, Program, Turn, method_of
 from conformance.trial.fuzz.program_draw import Seed, Urn, is_judged, move_of, opened, reading, within
-from conformance.vectors.degenerate import degenerates
-from conformance.vectors.place import ABSENT, Place, distinct_places, put
+from conformance.vectors.place import ABSENT, Place, degenerates, distinct_places, put
 from conformance.vectors.state_tracking import SUCCEEDS, UNSURE
 
 _MOST_TURNS: Final = 20  # of a program in which operations follow each other, beside those that read
