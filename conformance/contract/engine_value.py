@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from cel_expr_python import cel
@@ -88,9 +88,34 @@ def given_text(value: Any) -> Any:
     """What a named function gets: texts, alone or in lists and maps, with their NULs again."""
     match value:
         case str():
-            return value.replace(NUL, "\0")
+            return value.replace(NUL, "\0") if NUL in value else value
         case list():
             return [given_text(item) for item in value] if value and not isinstance(value[0], int) else value
         case dict():
             return {given_text(key): given_text(item) for key, item in value.items()}
     return value
+
+
+def with_texts(call: Callable[..., Any], parameters: Sequence[Any], returns: Any) -> Callable[..., Any]:
+    """A named function of these engine types that gets and returns texts with their NULs."""
+    places = [place for place, kind in enumerate(parameters) if _may_have_text(kind)]
+    inside = any(parameters[place] != cel.Type.STRING for place in places)  # in a list or a map
+    answers = _may_have_text(returns)
+
+    def apply(*values: Any) -> Any:
+        for place in places:
+            if inside or NUL in values[place]:
+                values = tuple(map(given_text, values))
+                break
+        answer = call(*values)
+        if not answers:
+            return answer
+        if isinstance(answer, list) and answer and isinstance(answer[0], str):
+            return list(map(held_text, answer))
+        return held_text(answer) if isinstance(answer, str) else answer
+
+    return apply if places or answers else call
+
+
+def _may_have_text(type_: Any) -> bool:
+    return any(kind in type_.name() for kind in ("STRING", "DYN"))

@@ -177,8 +177,6 @@ def _is_permutation(items: Sequence[int]) -> bool:
     return len(items) == len(set(items)) and all(0 <= item < len(items) for item in items)
 
 
-
-
 def _total(items: Sequence[int]) -> int:
     found = sum(items)
     if found >= 2**64:

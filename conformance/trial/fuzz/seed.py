@@ -135,8 +135,7 @@ class Bounds:
     def of(cls, contract: Contract) -> Bounds:
         """The bounds of a contract."""
         guards = (guard.expression for guard in contract.requires)
-        needed = [expression.text for expression in (*guards, *contract.domain, *contract.fuzz_limits)]
-        return cls(contract, contract.environment.only_for(needed))
+        return cls(contract, contract.environment.only_for((*guards, *contract.domain, *contract.fuzz_limits)))
 
     def bind(self, native: Native) -> Any:
         """The activation that `side` and `is_cheap` ask about.
@@ -164,8 +163,10 @@ class Bounds:
 
 def is_cheap(contract: Contract, native: Native) -> bool:
     """Whether no fuzz limit is false for one input."""
+    if not contract.fuzz_limits:
+        return True
     bounds = Bounds.of(contract)
-    return not contract.fuzz_limits or bounds.is_cheap(bounds.bind(native))
+    return bounds.is_cheap(bounds.bind(native))
 
 
 def printed(value: Any) -> str:
