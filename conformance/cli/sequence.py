@@ -16,7 +16,7 @@ from conformance.contract.library import Library
 from conformance.contract.sequence import SequenceDeclaration
 from conformance.contract.types import ListOf
 from conformance.report.failure import Fact, cut, first_difference, json_text
-from conformance.trial.divergence import Boundary, Derived, Side, Standing, bisected, derive, swept
+from conformance.trial.divergence import Agreement, Boundary, Derived, Party, bisected, derive, swept
 from conformance.vectors.call_sequence import CallSequence, Extent, Inputs, call_sequence
 from conformance.vectors.case import Case
 from conformance.vectors.compact import expanded
@@ -210,9 +210,9 @@ def steps_behind(answers: Answers, library: Library, pair: Pair, index: int) -> 
     if extent is None:
         return []
     first = sequence.first(native, extent.start)
-    mine = Side(answers.mine, pair.reference.ask)
+    mine = Party(answers.mine, pair.reference.ask)
     other = pair.backend
-    theirs = None if other is None or answers.theirs is None else Side(answers.theirs, other.ask, other.declared)
+    theirs = None if other is None or answers.theirs is None else Party(answers.theirs, other.ask, other.declared)
     steps = derive(sequence, native, answers.inputs, (first + index, index), mine, theirs)
     name = None if other is None else other.name
     lines = [f"    of {declaration.unit} {first + index}, which is value {index} of the answer", *table(steps, name)]
@@ -275,7 +275,7 @@ def table(steps: Sequence[Derived], backend: str | None) -> Iterator[str]:
     for one in steps:
         left, right = _columns(one, column)
         mark = " "
-        if one.standing is Standing.DIFFERS and not marked:
+        if one.agreement is Agreement.DIFFERS and not marked:
             mark, marked = ">", True
         line = f"  {mark} {one.step:<{width}}  {left:<{column}}"
         yield line.rstrip() if backend is None else f"{line}  {right}"
@@ -283,8 +283,8 @@ def table(steps: Sequence[Derived], backend: str | None) -> Iterator[str]:
 
 def _columns(one: Derived, column: int) -> tuple[str, str]:
     left = _text(one.reference)
-    if one.standing in (Standing.GIVEN, Standing.UNDECLARED, Standing.UNASKED):
-        return _cut(left, column, 0), f"({one.standing.value})"
+    if one.agreement in (Agreement.GIVEN, Agreement.UNDECLARED, Agreement.UNASKED):
+        return _cut(left, column, 0), f"({one.agreement.value})"
     right = _text(one.backend)
     at = first_difference(left, right) if left != right else 0
     return _cut(left, column, at), _cut(right, column, at)

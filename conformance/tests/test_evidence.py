@@ -15,7 +15,6 @@ from conformance.tests.mutant_results import DECODE, cases_of, codebook
 from conformance.tests.shipped import shipped_library, shipped_subject
 from conformance.trial.cases import check_of
 from conformance.trial.check import Difference, FailedCall, Result, Verdict
-from conformance.trial.evidence import Evidence
 from conformance.trial.forked import Forked
 from conformance.trial.kill_matrix import (
     KillMatrix,
@@ -29,7 +28,7 @@ from conformance.trial.kill_matrix import (
     merged_matrix,
 )
 from conformance.trial.mutants import Effort, measure_matrix
-from conformance.trial.power import Power
+from conformance.trial.power import Evidence, Power
 from conformance.vectors.case import CallStep
 from conformance.vectors.corpus import load_corpus
 

@@ -1,1 +1,1 @@
-"""A backend on trial: cases, laws, behaviour, fuzzing, and the verdict."""
+"""Tests of a backend: cases, laws, behaviour, fuzzing, crashes, and the verdict."""

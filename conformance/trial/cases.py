@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from conformance.backend.driver import RESTART, Call, Conversation, Restart
+from conformance.backend.driver import RESTART, Conversation, Talk
 from conformance.backend.outcome import (
     BadAnswer,
     Lost,
@@ -80,7 +80,7 @@ def competing(contract: Contract, inputs: Mapping[str, Any], observed: Observed)
     Where no guard refuses the call, the second is each guard at whose limit the call lies; where it lies at none, the
     only guard with this code.
 
-    `inputs` are native, with the state of a machine. Each entry holds the guard's id, code, requirements and rulings: a
+    `inputs` are native, with the state of a machine. Each entry has the guard's id, code, requirements and rulings: a
     report cites those, not everything that the case is about. Empty where no guard is at stake.
     """
     if not contract.foresees(inputs):
@@ -119,11 +119,11 @@ def _named(guard: Guard) -> dict[str, Any]:
 
 def is_at_limit(contract: Contract, guard: Guard, activation: Any) -> bool:
     """Whether a true guard refuses the call as soon as one of its limits is one stricter."""
-    return any(not holds for holds in _stricter(contract, guard, activation))
+    return any(not passes for passes in _stricter(contract, guard, activation))
 
 
 def _stricter(contract: Contract, guard: Guard, activation: Any) -> Iterator[bool]:
-    """Whether the guard still holds with each of its comparisons one stricter."""
+    """Whether the guard is still true with each of its comparisons one stricter."""
     for comparison in comparisons(guard.expression.text):
         for text in _tightened(comparison):
             try:
@@ -196,10 +196,6 @@ def _unjudged(result: Result, why: str) -> Result:
     return replace(result, verdict=Verdict.ERROR, message=why) if result.verdict in BAD else result
 
 
-CaseTalk = Generator[Sequence[Call] | Restart, Sequence[Outcome], Result]
-Talk = Generator[Sequence[Call] | Restart, Sequence[Outcome], Sequence[Result]]
-
-
 def check_of(case: Case) -> Check:
     """The check that a case is."""
     return Check(case.id, Kind.VECTOR, case.operator, case.group, case.why, case.requirements, case.rulings)
@@ -219,11 +215,11 @@ class CaseRunner:
         alone = restarts(case.steps)
         return Conversation(case.id, lambda: self.talk(case), alone, alone and may_share(case.steps, self.codebook))
 
-    def talk(self, case: Case) -> Talk:
+    def talk(self, case: Case) -> Talk[Sequence[Result]]:
         """Ask and judge one case; its one result."""
         return [(yield from self._judged(case))]
 
-    def _judged(self, case: Case) -> CaseTalk:
+    def _judged(self, case: Case) -> Talk[Result]:
         if case.accumulation is not None:
             return (yield from self._accumulated(case))
         with Stage(self.codebook, self.dialect) as stage:
@@ -240,9 +236,7 @@ class CaseRunner:
                     return wrong
         return Result(check_of(case), Verdict.PASS)
 
-    def _step(
-        self, case: Case, step: CallStep, stage: Stage
-    ) -> Generator[Sequence[Call], Sequence[Outcome], Result | None]:
+    def _step(self, case: Case, step: CallStep, stage: Stage) -> Talk[Result | None]:
         inputs = stage.inputs(step)
         (outcome,) = yield [stage.call(step.operator, inputs)]
         if case.kind == "explicit" and self._is_expected(step, outcome):
@@ -290,7 +284,7 @@ class CaseRunner:
             details = at_stake(contract, situation.inputs, observed)
         return {"broken": broken, "details": details}
 
-    def _accumulated(self, case: Case) -> CaseTalk:
+    def _accumulated(self, case: Case) -> Talk[Result]:
         assert case.accumulation is not None
         run = yield from accumulate(case.accumulation, self.codebook, self.dialect)
         check = check_of(case)

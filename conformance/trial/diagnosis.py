@@ -17,14 +17,14 @@ NOT_EXPLAINED: Final = Diagnosis(explained=False)
 SHOWN: Final = 3  # sentences of mutants that the selected cases do not tell apart
 MOST_UNLISTED: Final = 24  # mutants that the matrix does not have; more of them would take minutes to ask
 _JUDGED: Final = (Verdict.PASS, Verdict.FAIL)
-_TRIED: Final = (Kind.VECTOR, Kind.LAW)  # checks that a mutant can be tried on, one by one
+_TRIED: Final = (Kind.VECTOR, Kind.LAW)  # checks that a mutant can be given one by one
 
 
 class Interview(Protocol):
-    """How mutants are asked what the backend on trial was asked."""
+    """How mutants are asked what the backend under test was asked."""
 
     def checks(self, mutant: Mutant, wanted: Sequence[str]) -> Mapping[str, Result]:
-        """The mutant's results in these vectors and laws, by id; one that cannot be tried on a mutant is left out."""
+        """The mutant's results in these vectors and laws, by id; one that a mutant cannot be given is left out."""
 
     def alike_near(self, mutant: Mutant, failed: Sequence[Result], left_out: Sequence[str]) -> bool:
         """Whether the mutant answers counterexamples, frozen cases that the run left out, and calls near what failed
@@ -110,7 +110,7 @@ def _agrees(
     tried = {r.check.id: r for r in results if r.check.kind in _TRIED and r.verdict in _JUDGED}
     first = sorted(result.check.id for result in failed if result.check.kind in _TRIED)
     found = interview.checks(mutant, first)
-    # A failing case that no mutant can be tried on, a golden one, tells nothing.
+    # A failing case that no mutant can be given, a golden one, tells nothing.
     if not _answers_alike(found, tried, [id_ for id_ in first if id_ in found or id_ in held]):
         return False
     then = sorted(id_ for id_, r in tried.items() if r.verdict is Verdict.PASS and id_ not in held)

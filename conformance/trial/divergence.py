@@ -95,7 +95,7 @@ def swept(count: int, first_of: Callable[[range], int | None]) -> Boundary:
 Ask = Callable[[str, Inputs], Observed]
 
 
-class Standing(Enum):
+class Agreement(Enum):
     """How the two sides compare at one step."""
 
     SAME = "same"
@@ -114,11 +114,11 @@ class Derived:
     source: str  # what was asked: a helper operator, a path of the answer, or nothing
     reference: Any
     backend: Any
-    standing: Standing
+    agreement: Agreement
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class Party:
     """Who answers: what its call of the sequence came to, and how its helpers are asked; None where it has none."""
 
     answer: Observed
@@ -130,7 +130,7 @@ NOTHING: Final = "nothing"
 
 
 def derive(
-    sequence: CallSequence, native: Inputs, inputs: Inputs, place: tuple[int, int], mine: Side, theirs: Side | None
+    sequence: CallSequence, native: Inputs, inputs: Inputs, place: tuple[int, int], mine: Party, theirs: Party | None
 ) -> list[Derived]:
     """The steps of the value at a place: its position in the sequence and its index in the answer.
 
@@ -148,7 +148,7 @@ def derive(
             continue
         if step.value:
             shown = _shown(sequence.value(path, "value", values))
-            found.append(Derived(step.name, "", shown, None, Standing.GIVEN))
+            found.append(Derived(step.name, "", shown, None, Agreement.GIVEN))
             continue
         found.append(_asked(sequence, step, values, inputs, answers, mine, theirs))
     return found
@@ -160,14 +160,14 @@ def _asked(
     values: dict[str, Any],
     inputs: Inputs,
     answers: dict[str, Observed],
-    mine: Side,
-    theirs: Side | None,
+    mine: Party,
+    theirs: Party | None,
 ) -> Derived:
     place = sequence.value(step.path_in_file, "element", values) if step.element else None
     if step.call:
         given = _arguments(sequence, step, values, inputs, answers)
         if given is None:
-            return Derived(step.name, step.call, NOTHING, None, Standing.UNASKED)
+            return Derived(step.name, step.call, NOTHING, None, Agreement.UNASKED)
         answers[step.name] = mine.ask(step.call, given)
         reference, backend = answers[step.name], None
         if theirs is not None and (theirs.declared is None or step.call in theirs.declared):
@@ -179,12 +179,12 @@ def _asked(
     _bind(sequence, step, values, told)
     source = f"{step.call or step.told}[{place}]" if place is not None else step.call or step.told
     if backend is None:
-        standing = Standing.UNASKED if theirs is None else Standing.UNDECLARED
-        return Derived(step.name, source, told, None, standing)
+        agreement = Agreement.UNASKED if theirs is None else Agreement.UNDECLARED
+        return Derived(step.name, source, told, None, agreement)
     other = _part(backend, dotted, place)
     if not step.call and isinstance(reference, ObservedResult) and not isinstance(backend, ObservedResult):
-        return Derived(step.name, source, told, other, Standing.NO_VALUE)
-    return Derived(step.name, source, told, other, Standing.SAME if told == other else Standing.DIFFERS)
+        return Derived(step.name, source, told, other, Agreement.NO_VALUE)
+    return Derived(step.name, source, told, other, Agreement.SAME if told == other else Agreement.DIFFERS)
 
 
 def _arguments(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
@@ -12,8 +12,8 @@ from itertools import product
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from conformance.backend.driver import Call, Restart
-from conformance.backend.outcome import BadAnswer, ObservedFailure, ObservedResult, Outcome, observe
+from conformance.backend.driver import Call, Talk
+from conformance.backend.outcome import BadAnswer, ObservedFailure, ObservedResult, observe
 from conformance.codec.codebook import Codebook
 from conformance.codec.framing import Dialect
 from conformance.contract.model import LawUse
@@ -83,8 +83,8 @@ def _text(value: Any) -> str:
 
 
 T = TypeVar("T")
-LawTalk = Generator[Sequence[Call] | Restart, Sequence[Outcome], None]
-Asking = Generator[Sequence[Call], Sequence[Outcome], T]  # a part of a talk that returns a T
+LawTalk = Talk[None]
+Asking = Talk[T]  # a part of a talk that returns a T
 Native = Mapping[str, Any]
 
 

@@ -43,7 +43,7 @@ class Failing:
 
 @dataclass
 class Probing:
-    """Asks the backend on trial, the reference and mutants; remembers what the first two said, mutants come and go."""
+    """Asks the backend under test, the reference and mutants; remembers what the first two said."""
 
     codebook: Codebook
     backend: Asker
@@ -183,7 +183,7 @@ _FUZZING: Final = "standard"  # the least profile that fuzzes; new calls are ask
 
 @dataclass
 class MutantInterview:
-    """Asks mutants in fresh processes; `backend` is the one on trial, `reference` knows what is right."""
+    """Asks mutants in fresh processes; `backend` is the one under test, `reference` knows what is right."""
 
     plan: Plan
     corpus: Corpus

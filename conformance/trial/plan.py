@@ -102,7 +102,7 @@ class Trial:
 
     @property
     def operator(self) -> str:
-        """The operator on trial."""
+        """The operator under test."""
         return self.checks[0].operator
 
     @property

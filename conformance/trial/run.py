@@ -50,7 +50,7 @@ class UnfitBackend(Exception):
 
 
 def run_trial(library: Library, corpus: Corpus, options: RunOptions, progress: Progress | None = None) -> RunResult:
-    """Put one backend on trial; raises BackendNotFound before anything starts, UnfitBackend where hello fails.
+    """Test one backend; raises BackendNotFound before anything starts, UnfitBackend where hello fails.
 
     Where the suite has Python of its own and the run needs it, all of that happens in a child process.
     """
@@ -360,7 +360,7 @@ class _Run:
 
 
 def started_as(options: RunOptions, suite: Suite) -> BackendCommand:
-    """How the backend on trial is started; raises BackendNotFound, NoSandbox."""
+    """How the backend under test is started; raises BackendNotFound, NoSandbox."""
     command = resolve(options.backend, suite, options.wire, options.same_process)
     if options.sandbox == "none":
         return command

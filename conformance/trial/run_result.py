@@ -1,4 +1,4 @@
-"""One run as a value: what was on trial, what was judged, and the verdict. The record is written from it alone."""
+"""One run as a value: what was tested, what was judged, and the verdict. The record is written from it alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One trial from Python: the suite found, its contracts and vectors loaded, one backend tried."""
+"""A run from Python: the suite found, its contracts and vectors loaded, one backend tested."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def run_trial(
     sandbox: str = "none",
     crash: bool = False,
 ) -> RunResult:
-    """Put a backend on trial, as `tally run` does, and return every result; nothing is printed or written.
+    """Test a backend as `tally run` does, and return every result; nothing is printed or written.
 
     `backend` is a name of the suite, `python:module:object` or a command line; empty means the suite's reference.
     Without `suite` it is that of the current folder, else the bundled one. `select` are check ids, parts of them or

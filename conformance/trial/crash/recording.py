@@ -51,7 +51,7 @@ class Recording:
 
 
 @dataclass(frozen=True, slots=True)
-class Stage:
+class Setup:
     """One backend in one workload: its command, strace, a temporary folder, the timeout in seconds."""
 
     command: BackendCommand
@@ -88,9 +88,9 @@ class Interrupted:
     reached: bool  # whether the failure took effect
 
 
-def record(stage: Stage, initial: Volume, steps: Sequence[Step], name: str = "live") -> Recording:
+def record(setup: Setup, initial: Volume, steps: Sequence[Step], name: str = "live") -> Recording:
     """Ask every step of a traced process; raises BrokenWorkload, Untraceable."""
-    folder, log = stage.scratch / name, stage.scratch / "trace.log"
+    folder, log = setup.scratch / name, setup.scratch / "trace.log"
     materialise(initial, folder)
     volumes = [snapshot(folder)]
 
@@ -100,8 +100,8 @@ def record(stage: Stage, initial: Volume, steps: Sequence[Step], name: str = "li
         volumes.append(snapshot(folder))
         return True
 
-    driver = stage.driver(traced(stage.command, stage.strace, log, TRACED))
-    talk = partial(stage.questioner.ask, steps, folder, goes_on)
+    driver = setup.driver(traced(setup.command, setup.strace, log, TRACED))
+    talk = partial(setup.questioner.ask, steps, folder, goes_on)
     (finished,) = driver.hold([Conversation("record", talk, alone=True)])
     if finished.lost is not None:
         said = finished.stderr.strip().splitlines()
@@ -111,17 +111,17 @@ def record(stage: Stage, initial: Volume, steps: Sequence[Step], name: str = "li
         )
     with log.open("rb") as lines:
         happened = list(events(lines))
-    answers = answers_by_event(happened, stage.questioner.dialect, len(steps))
+    answers = answers_by_event(happened, setup.questioner.dialect, len(steps))
     operations = reconstruct(happened, str(folder), volumes[0], str(Path.cwd()), answers)
     recording = Recording(volumes[0], operations, tuple(volumes))
     _require_explained(recording)
     return recording
 
 
-def interrupt(stage: Stage, initial: Volume, injection: Injection) -> Interrupted:
+def interrupt(setup: Setup, initial: Volume, injection: Injection) -> Interrupted:
     """Ask the steps of a process in which strace injects a failure, until one is refused or the process is lost."""
     name = f"{injection.call}-{injection.ordinal}-{injection.effect}"
-    folder = stage.scratch / name
+    folder = setup.scratch / name
     materialise(initial, folder)
     answers: list[Answer] = []  # also of a process that is lost
 
@@ -129,10 +129,10 @@ def interrupt(stage: Stage, initial: Volume, injection: Injection) -> Interrupte
         answers.append(answer)
         return answer.usable
 
-    talk = partial(stage.questioner.ask, stage.workload.steps, folder, goes_on)
-    log = stage.scratch / f"{name}.log"
-    command = interrupted(stage.command, stage.strace, log, injection)
-    (finished,) = stage.driver(command).hold([Conversation("interrupt", talk, alone=True)])
+    talk = partial(setup.questioner.ask, setup.workload.steps, folder, goes_on)
+    log = setup.scratch / f"{name}.log"
+    command = interrupted(setup.command, setup.strace, log, injection)
+    (finished,) = setup.driver(command).hold([Conversation("interrupt", talk, alone=True)])
     reached = finished.lost is not None or b"(INJECTED)" in log.read_bytes()
     return Interrupted(snapshot(folder), tuple(answers), reached)
 

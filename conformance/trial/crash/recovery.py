@@ -26,7 +26,7 @@ from conformance.trial.crash.operation import (
     renumbered,
     snapshot,
 )
-from conformance.trial.crash.recording import Recording, Stage, record
+from conformance.trial.crash.recording import Recording, Setup, record
 from conformance.trial.crash.report import UNDAMAGED, BadState, Damage, Judgement, Reading, judge
 from conformance.trial.crash.states import CrashState, Model, Replay, crash_states, first_states
 from conformance.trial.crash.strace import NotRun
@@ -78,26 +78,26 @@ Maker = Callable[[], Volume]
 MOST_INHERITED: Final = 400  # states of one recovery in which something done before the kill is gone
 
 
-def examine(stage: Stage, makers: Sequence[Maker], what: str) -> list[Reading]:
+def examine(setup: Setup, makers: Sequence[Maker], what: str) -> list[Reading]:
     """The reading of every tree, in their order; a backend that is lost over a tree has not recovered it.
 
     A tree is made when its turn comes and removed when it has been read, so that only a few exist at a time.
     """
-    folder = stage.scratch / "states"
+    folder = setup.scratch / "states"
     folder.mkdir(exist_ok=True)
-    stage.progress.stage(what, len(makers))
+    setup.progress.stage(what, len(makers))
     conversations = [
-        Conversation(f"{k}", partial(_talk, stage.questioner, stage.workload, make, folder / f"{k}"))
+        Conversation(f"{k}", partial(_talk, setup.questioner, setup.workload, make, folder / f"{k}"))
         for k, make in enumerate(makers)
     ]
     readings: dict[int, Reading] = {}
-    for finished in stage.driver().hold(conversations):
+    for finished in setup.driver().hold(conversations):
         if finished.lost is not None and finished.side is Side.INSTALLATION:
             raise NotRun(f"the stand-in cannot answer: {describe(finished.lost)}")
         reading = _unread(describe(finished.lost)) if finished.lost is not None else finished.finding
         assert reading is not None
         readings[int(finished.key)] = reading
-        stage.progress.step()
+        setup.progress.step()
     return [readings[k] for k in range(len(makers))]
 
 
@@ -158,7 +158,7 @@ Judge = Callable[[Reading, int], Judgement]  # of a reading after so many answer
 
 
 def interrupt_recoveries(
-    stage: Stage, models: Sequence[Model], outer: Recovered, judged: Judge, most: int | None, each: int | None
+    setup: Setup, models: Sequence[Model], outer: Recovered, judged: Judge, most: int | None, each: int | None
 ) -> Interruption:
     """Interrupt one recovery of every class: at most `most` classes, and `each` states of one recovery.
 
@@ -166,13 +166,13 @@ def interrupt_recoveries(
     durable: at most MOST_INHERITED such states of each.
     """
     found = Interruption()
-    workload, progress = stage.workload, stage.progress
+    workload, progress = setup.workload, setup.progress
     begun = _representatives(outer, bool(workload.recover))[:most]
     progress.stage("recoveries recorded", len(begun))
     inner: list[tuple[CrashState, Recording, CrashState]] = []
     after_kills: list[tuple[CrashState, Inherited, CrashState]] = []
     for number, state in enumerate(begun):
-        recording = record(stage, state.volume(outer.recording.replay), workload.recovery, f"recovery-{number}")
+        recording = record(setup, state.volume(outer.recording.replay), workload.recovery, f"recovery-{number}")
         states = crash_states(recording.replay, models)
         tried = first_states(states, each)
         found.classes += 1
@@ -188,14 +188,14 @@ def interrupt_recoveries(
             after_kills += [(state, run, one) for one in tried]
         progress.step()
     makers = [partial(one.volume, recording.replay) for _, recording, one in inner]
-    readings = examine(stage, makers, "recoveries interrupted")
+    readings = examine(setup, makers, "recoveries interrupted")
     for (state, recording, one), reading in zip(inner, readings, strict=True):
         judgement = judge(reading, workload.reads, [outer.readings[state.digest].answers], 0, 0)
         if judgement.damage is not Damage.NONE:
             first = BadState(state.model, state, UNDAMAGED, outer.recording.traced)
             found.bad.append(BadState(max(state.model, one.model), one, judgement, recording.traced, first))
     makers = [partial(one.volume, run.replay) for _, run, one in after_kills]
-    readings = examine(stage, makers, "power losses after kills")
+    readings = examine(setup, makers, "power losses after kills")
     for (state, run, one), reading in zip(after_kills, readings, strict=True):
         promised = any(step.acknowledged for step in workload.recover[: one.answers - state.answers])
         if promised:

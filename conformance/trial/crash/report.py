@@ -1,4 +1,4 @@
-"""What one crash trial found: the damage in each tree, as a value and as text."""
+"""What one crash test found: the damage in each tree, as a value and as text."""
 
 from __future__ import annotations
 
@@ -197,7 +197,7 @@ class CrashReport:
 
     @property
     def level(self) -> str:
-        """The level that a complete trial states: none, kill, ext4 or posix; nothing where it was not complete."""
+        """The level that a complete test states: none, kill, ext4 or posix; nothing where it was not complete."""
         if not self.complete:
             return ""
         return "none" if self.reached is None else str(self.reached)

@@ -8,7 +8,7 @@ neither do files without a name.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -26,9 +26,9 @@ from conformance.trial.crash.operation import (
     Write,
     folders_of,
 )
-from conformance.trial.crash.recording import Interrupted, Recording, Stage, interrupt
-from conformance.trial.crash.recovery import examine, given
-from conformance.trial.crash.report import Damage, Judgement, Reading, Sweep
+from conformance.trial.crash.recording import Interrupted, Recording, Setup, interrupt
+from conformance.trial.crash.recovery import Judge, examine, given
+from conformance.trial.crash.report import Damage, Sweep
 from conformance.trial.crash.states import Model, crash_points
 from conformance.trial.crash.strace import Injection
 from conformance.trial.crash.workload import AnswerKind, CrashWorkload
@@ -38,9 +38,6 @@ _ERRORS: Final[Mapping[str, str]] = {
     **dict.fromkeys(("write", "writev", "pwrite64", "pwritev", "pwritev2"), "error=ENOSPC"),
     **dict.fromkeys(("unlink", "unlinkat"), "error=EACCES"),
 }
-
-
-Judge = Callable[[Reading, int], Judgement]  # of a reading after so many answers
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +52,9 @@ class _Failure:
 _Run = tuple[_Failure, Interrupted]
 
 
-def kill_sweep(stage: Stage, recording: Recording, judge: Judge) -> Sweep:
+def kill_sweep(setup: Setup, recording: Recording, judge: Judge) -> Sweep:
     """Kill the backend at every operation of the recorded run."""
-    runs = _runs(stage, recording, "kill", list(_failures(recording.traced, "signal=KILL")))
+    runs = _runs(setup, recording, "kill", list(_failures(recording.traced, "signal=KILL")))
     trees = (recording.replay.whole(at) for at in range(len(recording.traced) + 1))
     known = {frozenset(tree.digests().items()) for tree in trees}
     findings = [
@@ -65,18 +62,18 @@ def kill_sweep(stage: Stage, recording: Recording, judge: Judge) -> Sweep:
         for failure, left in runs
         if frozenset(left.volume.digests().items()) not in known
     ]
-    return _swept(stage, "kill", runs, findings, judge)
+    return _swept(setup, "kill", runs, findings, judge)
 
 
-def error_sweep(stage: Stage, recording: Recording, judge: Judge) -> Sweep:
+def error_sweep(setup: Setup, recording: Recording, judge: Judge) -> Sweep:
     """Let every fsync fail with EIO, every write with ENOSPC and every unlink with EACCES, one in each run."""
-    runs = _runs(stage, recording, "error", list(_failures(recording.traced, None)))
+    runs = _runs(setup, recording, "error", list(_failures(recording.traced, None)))
     findings = [
-        f"{failure.text}: {stage.workload.steps[failure.step].name} is acknowledged although this failed"
+        f"{failure.text}: {setup.workload.steps[failure.step].name} is acknowledged although this failed"
         for failure, left in runs
-        if failure.injection.effect == "error=EIO" and _acknowledged(left, failure.step, stage.workload)
+        if failure.injection.effect == "error=EIO" and _acknowledged(left, failure.step, setup.workload)
     ]
-    return _swept(stage, "error", runs, findings, judge)
+    return _swept(setup, "error", runs, findings, judge)
 
 
 def _acknowledged(left: Interrupted, step: int, workload: CrashWorkload) -> bool:
@@ -100,22 +97,22 @@ def _failures(traced: Sequence[Traced], effect: str | None) -> Iterator[_Failure
         yield _Failure(Injection(one.call, one.ordinal, injected), text, answers)
 
 
-def _runs(stage: Stage, recording: Recording, name: str, failures: Sequence[_Failure]) -> list[_Run]:
+def _runs(setup: Setup, recording: Recording, name: str, failures: Sequence[_Failure]) -> list[_Run]:
     """One run for each failure."""
-    stage.progress.stage(f"{name} sweep", len(failures))
+    setup.progress.stage(f"{name} sweep", len(failures))
     runs = []
     for failure in failures:
-        runs.append((failure, interrupt(stage, recording.initial, failure.injection)))
-        stage.progress.step()
+        runs.append((failure, interrupt(setup, recording.initial, failure.injection)))
+        setup.progress.step()
     return runs
 
 
-def _swept(stage: Stage, name: str, runs: Sequence[_Run], findings: list[str], judge: Judge) -> Sweep:
+def _swept(setup: Setup, name: str, runs: Sequence[_Run], findings: list[str], judge: Judge) -> Sweep:
     """The findings about the runs, with the damage that is left after recovery."""
     reached = sum(left.reached for _, left in runs)
     if runs and not reached:
         findings.append("no injected failure took effect: the runs of this backend do not repeat")
-    readings = examine(stage, [given(left.volume) for _, left in runs], f"trees of the {name} sweep")
+    readings = examine(setup, [given(left.volume) for _, left in runs], f"trees of the {name} sweep")
     for (failure, left), reading in zip(runs, readings, strict=True):
         judgement = judge(reading, sum(answer.usable for answer in left.answers))
         if judgement.damage is not Damage.NONE:

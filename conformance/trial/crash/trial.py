@@ -22,7 +22,7 @@ from conformance.contract.source import MalformedContract
 from conformance.trial.check import Check, Kind, Result, Verdict
 from conformance.trial.crash.operation import Volume, snapshot
 from conformance.trial.crash.reconstruction import Untraceable
-from conformance.trial.crash.recording import BrokenWorkload, Recording, Stage, record
+from conformance.trial.crash.recording import BrokenWorkload, Recording, Setup, record
 from conformance.trial.crash.recovery import Interruption, Recovered, examine, given, interrupt_recoveries
 from conformance.trial.crash.report import (
     BadState,
@@ -49,7 +49,7 @@ SOME_RECOVERY_STATES: Final = 40  # per interrupted recovery
 
 @dataclass(frozen=True, slots=True)
 class CrashOptions:
-    """One trial's choices; `states` None tries all of them, and only then a level is stated."""
+    """The choices of one test; `states` None tries all of them, and only then a level is stated."""
 
     backend: str
     wire: str = "json"
@@ -69,7 +69,7 @@ class CrashOptions:
 def try_workload(
     workload: CrashWorkload, codebook: Codebook, options: CrashOptions, progress: Progress | None = None
 ) -> CrashReport:
-    """Put one backend on trial with one workload.
+    """Test one backend with one workload.
 
     Raises BackendNotFound, NotRun where nothing can be traced, Untraceable where the run cannot be modelled, and
     BrokenWorkload where it fails without any crash.
@@ -82,10 +82,10 @@ def try_workload(
         stand_in = stand_in_for(codebook.suite, options.wire, patience, options.reference)
         place = Path(folder).resolve()
         progress = progress or Silence()
-        stage = Stage(
+        setup = Setup(
             command, strace, place, options.timeout, questioner, workload, progress, stand_in, options.declared
         )
-        return _Trial(stage, options).report()
+        return _Trial(setup, options).report()
 
 
 def operators_of(options: CrashOptions, codebook: Codebook) -> frozenset[str]:
@@ -108,24 +108,24 @@ def operators_of(options: CrashOptions, codebook: Codebook) -> frozenset[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Trial:
-    stage: Stage
+    setup: Setup
     options: CrashOptions
 
     def report(self) -> CrashReport:
-        stage, workload, options = self.stage, self.stage.workload, self.options
-        stage.progress.stage("recording", 1)
+        setup, workload, options = self.setup, self.setup.workload, self.options
+        setup.progress.stage("recording", 1)
         initial = self.initial()
         if {"kill", "error"} & set(options.sweeps):
             # What a first run leaves behind for later ones, such as compiled modules, would move every call's ordinal.
-            record(stage, initial, workload.steps, "rehearsal")
-        recording = record(stage, initial, workload.steps)
-        stage.progress.step()
+            record(setup, initial, workload.steps, "rehearsal")
+        recording = record(setup, initial, workload.steps)
+        setup.progress.step()
         versions = self.versions(recording)
-        stage.progress.stage("enumerating", len(options.models) * (len(recording.traced) + 1))
-        states = crash_states(recording.replay, options.models, stage.progress.step)
+        setup.progress.stage("enumerating", len(options.models) * (len(recording.traced) + 1))
+        states = crash_states(recording.replay, options.models, setup.progress.step)
         tried = first_states(states, options.states)
         makers = [partial(state.volume, recording.replay) for state in tried]
-        found = examine(stage, makers, "crash states")
+        found = examine(setup, makers, "crash states")
         readings = {state.digest: reading for state, reading in zip(tried, found, strict=True)}
         judged = {state.digest: self.judged(versions, readings[state.digest], state.answers) for state in tried}
         bad = [
@@ -152,16 +152,16 @@ class _Trial:
 
     def initial(self) -> Volume:
         """The tree before the recording: the roots, with what the steps of `before` put there."""
-        folder = self.stage.scratch / "before"
-        for root in self.stage.workload.roots:
+        folder = self.setup.scratch / "before"
+        for root in self.setup.workload.roots:
             (folder / root).mkdir(parents=True)
-        talk = partial(self.stage.questioner.ask, self.stage.workload.before, folder)
-        (finished,) = self.stage.driver().hold([Conversation("before", talk, alone=True)])
+        talk = partial(self.setup.questioner.ask, self.setup.workload.before, folder)
+        (finished,) = self.setup.driver().hold([Conversation("before", talk, alone=True)])
         if finished.side is not Side.BACKEND:
             raise NotRun(f"{finished.side.value} was lost before the recording")
         if finished.lost is not None:
             raise BrokenWorkload(f"the backend was lost before the recording: {describe(finished.lost)}")
-        for step, answer in zip(self.stage.workload.before, finished.finding or (), strict=True):
+        for step, answer in zip(self.setup.workload.before, finished.finding or (), strict=True):
             if isinstance(step, Step) and not answer.usable:
                 said = f"the step {step.name} is answered by {answer} though nothing interrupts it"
                 if self.options.declared is not None and step.operator not in self.options.declared:
@@ -171,13 +171,13 @@ class _Trial:
 
     def versions(self, recording: Recording) -> tuple[Version, ...]:
         """The answers of the reads after 0, 1, 2, ... steps without a crash; raises BrokenWorkload."""
-        readings = examine(self.stage, [given(volume) for volume in recording.volumes], "reading what is written")
-        places = ["before any step", *(f"after {step.name}" for step in self.stage.workload.steps)]
+        readings = examine(self.setup, [given(volume) for volume in recording.volumes], "reading what is written")
+        places = ["before any step", *(f"after {step.name}" for step in self.setup.workload.steps)]
         for where, reading in zip(places, readings, strict=True):
             for answer in reading.recovered:
                 if not answer.usable:
                     raise BrokenWorkload(f"recovery {where} is answered by {answer} though nothing was interrupted")
-            for name, answer in zip(self.stage.workload.reads, reading.answers, strict=True):
+            for name, answer in zip(self.setup.workload.reads, reading.answers, strict=True):
                 if answer.kind in (AnswerKind.FAILURE, AnswerKind.BAD):
                     hint = "if that means that nothing is there, list it under `absent`"
                     said = f"{name} {where} is answered by {answer} though nothing was interrupted"
@@ -189,27 +189,27 @@ class _Trial:
 
     def judged(self, versions: Sequence[Version], reading: Reading, answers: int) -> Judgement:
         ceiling = min(answers + 1, len(versions) - 1)
-        return judge(reading, self.stage.workload.reads, versions, self.stage.workload.floor(answers), ceiling)
+        return judge(reading, self.setup.workload.reads, versions, self.setup.workload.floor(answers), ceiling)
 
     def interruption(self, recovered: Recovered, versions: Sequence[Version]) -> Interruption:
         declared = self.options.declared
-        if declared is not None and not {step.operator for step in self.stage.workload.recovery} <= declared:
-            return Interruption()  # the stand-in would recover, and it is not on trial
+        if declared is not None and not {step.operator for step in self.setup.workload.recovery} <= declared:
+            return Interruption()  # the stand-in would recover, and it is not under test
         asked = self.options.states
         most = None if asked is None else min(SOME_RECOVERIES, 1 + asked * SOME_RECOVERIES // SOME_STATES)
         each = None if asked is None else SOME_RECOVERY_STATES
         return interrupt_recoveries(
-            self.stage, self.options.models, recovered, partial(self.judged, versions), most, each
+            self.setup, self.options.models, recovered, partial(self.judged, versions), most, each
         )
 
     def sweeps(self, recording: Recording, versions: Sequence[Version]) -> Iterable[Sweep]:
         judge = partial(self.judged, versions)
         if "order" in self.options.sweeps:
-            yield order_sweep(self.stage.workload, recording)
+            yield order_sweep(self.setup.workload, recording)
         if "kill" in self.options.sweeps:
-            yield kill_sweep(self.stage, recording, judge)
+            yield kill_sweep(self.setup, recording, judge)
         if "error" in self.options.sweeps:
-            yield error_sweep(self.stage, recording, judge)
+            yield error_sweep(self.setup, recording, judge)
 
 
 def tallies(
