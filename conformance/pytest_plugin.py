@@ -18,9 +18,8 @@ import pytest
 if TYPE_CHECKING:
     from conformance.contract.suite import Suite
     from conformance.pytest_bench import Bench, Collected, Judged
-    from conformance.trial.check import Check
+    from conformance.trial.check import Check, ExpectedFailure
     from conformance.trial.options import RunOptions
-    from conformance.trial.run_result import ExpectedFailure
 
 # Each is an option --tally-NAME and a key tally_NAME of the ini file; a suite's [run] has defaults of some.
 _BACKEND, _SUITE = "backend", "suite"

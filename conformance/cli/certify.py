@@ -30,8 +30,8 @@ from conformance.report.certificate.statement import INDEX, OBSERVATIONS, RECORD
 from conformance.report.record import Record, encode_record, observations_of, read_record, record_of
 from conformance.report.verdict import status_of
 from conformance.report.writer import observations_text
+from conformance.trial.check import RunResult
 from conformance.trial.options import DEFAULT_TIMEOUT, RunOptions
-from conformance.trial.run_result import RunResult
 from conformance.vectors.jsontext import write_whole
 from conformance.vectors.temp_roots import run_folder
 

@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from conformance.contract.source import MalformedContract, Position, Problem, Source, read
-from conformance.trial.run_result import ExpectedFailure
+from conformance.trial.check import ExpectedFailure
 
 _HEAD = """\
 # Checks that are known to fail. A listed check that passes, and an entry that matches no check, fail the run.

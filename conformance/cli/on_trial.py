@@ -15,9 +15,9 @@ from conformance.cli.progress import shown_progress
 from conformance.contract.library import Library
 from conformance.contract.suite import MUTANT
 from conformance.report.verdict import NO_JUDGEMENT, NOT_CONFORMANT, status_of
+from conformance.trial.check import RunResult
 from conformance.trial.options import RunOptions
 from conformance.trial.run import UnfitBackend, run_trial
-from conformance.trial.run_result import RunResult
 from conformance.vectors.corpus import Corpus
 
 

@@ -28,10 +28,9 @@ from conformance.report.printable import one_line
 from conformance.report.record import Record, encode_record, observations_of, read_record, record_of
 from conformance.report.verdict import CONFORMANT, NO_JUDGEMENT, counted, exit_status, status_of
 from conformance.report.writer import Observations
-from conformance.trial.check import Verdict
+from conformance.trial.check import ExpectedFailure, RunResult, Verdict
 from conformance.trial.options import RunOptions, Silence, is_red
 from conformance.trial.run import selected_checks
-from conformance.trial.run_result import ExpectedFailure, RunResult
 from conformance.vectors.corpus import Corpus
 from conformance.vectors.jsontext import write_whole
 

@@ -10,7 +10,7 @@ from conformance.report.failure import cut
 from conformance.report.record import Entry, Record, digest_of_record, judged
 from conformance.report.verdict import NOT_TRIED
 from conformance.report.writer import Observations
-from conformance.trial.run_result import Diagnosis
+from conformance.trial.check import Diagnosis
 
 # What must be the same in every part: then one run could have tried all of it.
 _COMMON: Final = ("format", "harness", "contracts", "vectors", "profile", "seed", "backend", "expected_failures")

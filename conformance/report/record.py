@@ -14,8 +14,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from conformance.report.verdict import NOT_TRIED, sentence_of, verdict_of
-from conformance.trial.check import Difference, FailedCall, Result, Verdict
-from conformance.trial.run_result import RunResult
+from conformance.trial.check import Difference, FailedCall, Result, RunResult, Verdict
 from conformance.vectors.jsontext import strict_json
 
 if TYPE_CHECKING:

@@ -17,11 +17,10 @@ from conformance.contract.library import Library
 from conformance.tests.processes import fake_command
 from conformance.tests.small_corpus import OPERATOR, halved
 from conformance.tests.small_spec import CONTRACT, ERRORS, SHIPPED, load
-from conformance.trial.check import Result, Verdict
+from conformance.trial.check import Result, RunResult, Verdict
 from conformance.trial.client import Asker
 from conformance.trial.options import START_TIMEOUT, RunOptions
 from conformance.trial.run import run_trial
-from conformance.trial.run_result import RunResult
 from conformance.vectors.case import CallStep, Case
 from conformance.vectors.corpus import Corpus
 from conformance.vectors.vector_file import Index

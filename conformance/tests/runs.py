@@ -9,8 +9,18 @@ from conformance.contract.family import Requirement, Requirements, Ruling
 from conformance.contract.library import Library
 from conformance.contract.source import Position
 from conformance.report.record import Record, encode_record, read_record, record_of
-from conformance.trial.check import Check, Difference, FailedCall, Kind, Result, Verdict
-from conformance.trial.run_result import BackendIdentity, Counts, ExpectedFailure, RunResult
+from conformance.trial.check import (
+    BackendIdentity,
+    Check,
+    Counts,
+    Difference,
+    ExpectedFailure,
+    FailedCall,
+    Kind,
+    Result,
+    RunResult,
+    Verdict,
+)
 
 MAP = "UML_OS.Data.SeededIntraBlockMap_v1"
 BATCH = "UML_OS.Data.NextBatch_v2"

@@ -24,9 +24,8 @@ from conformance.tests.processes import ROOT, python
 from conformance.tests.runs import MAP, passed
 from conformance.tests.small_house import BAD, OPERATOR
 from conformance.tests.small_spec import suite_at
-from conformance.trial.check import Result, Verdict
+from conformance.trial.check import ExpectedFailure, Result, RunResult, Verdict
 from conformance.trial.options import RunOptions
-from conformance.trial.run_result import ExpectedFailure, RunResult
 from conftest import not_run
 
 Capture = pytest.CaptureFixture[str]

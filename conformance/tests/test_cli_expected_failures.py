@@ -8,7 +8,7 @@ import pytest
 
 from conformance.cli.expected_failures import dump_expected_failures, load_expected_failures, updated
 from conformance.contract.source import MalformedContract
-from conformance.trial.run_result import ExpectedFailure
+from conformance.trial.check import ExpectedFailure
 
 SCHEMA = Path(__file__).parents[2] / "spec" / "schema" / "expected-failures.schema.json"
 REASON, ISSUE = "the tail is not done yet", "https://example.org/issues/1"

@@ -13,8 +13,7 @@ from conformance.tests.halving import BOTH, CASES, TWIN, backend, library, tried
 from conformance.tests.processes import python
 from conformance.tests.small_corpus import case, halved, step
 from conformance.tests.small_house import BAD
-from conformance.trial.check import Verdict
-from conformance.trial.run_result import RunResult
+from conformance.trial.check import RunResult, Verdict
 from conformance.vectors.case import CallStep
 
 MANY = [*CASES, *(twin_of(halved(whole)) for whole in range(0, 60, 2))]

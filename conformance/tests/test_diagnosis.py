@@ -11,11 +11,10 @@ import pytest
 from conformance.contract.family import Mutant
 from conformance.tests.mutant_results import DECODE, ORDER, attempted, codebook, committed, quick_cases
 from conformance.tests.shipped import shipped_library
-from conformance.trial.check import Check, FailedCall, Kind, Result, Verdict
+from conformance.trial.check import Check, Diagnosis, FailedCall, Kind, Result, Verdict
 from conformance.trial.client import attempt
 from conformance.trial.diagnosis import MOST_UNLISTED, NOT_EXPLAINED, diagnose
 from conformance.trial.kill_matrix import KillMatrix, MutantRow, Status, believed
-from conformance.trial.run_result import Diagnosis
 
 Answers = Mapping[str, Result]
 

@@ -18,14 +18,13 @@ from conformance.tests.mutant_results import EMIT, cases_of, codebook
 from conformance.tests.shipped import shipped_library
 from conformance.tests.small_spec import SHIPPED
 from conformance.trial import mutant_interview
-from conformance.trial.check import Verdict
+from conformance.trial.check import Diagnosis, Verdict
 from conformance.trial.client import Asker, Attempt, attempt, behaviour
 from conformance.trial.diagnosis import NOT_EXPLAINED, diagnose
 from conformance.trial.kill_matrix import KillMatrix, MutantRow, Status
 from conformance.trial.mutant_interview import MutantInterview
 from conformance.trial.options import RunOptions
 from conformance.trial.plan import Plan
-from conformance.trial.run_result import Diagnosis
 from conformance.vectors.case import Case
 from conformance.vectors.corpus import Corpus, load_corpus
 

@@ -20,8 +20,7 @@ from markdown_it import MarkdownIt
 from conformance.report.record import Record, digest_of_record, encode_record, judged, read_record
 from conformance.report.writer import FORMATS, page
 from conformance.tests.runs import BATCH, MAP, ORDER, check, failed, lost, passed, record
-from conformance.trial.check import Difference, Kind, Result, Verdict
-from conformance.trial.run_result import ExpectedFailure
+from conformance.trial.check import Difference, ExpectedFailure, Kind, Result, Verdict
 from conformance.vectors.jsontext import document_text
 
 SCHEMAS = Path(__file__).with_name("schemas")

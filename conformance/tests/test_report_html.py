@@ -34,9 +34,8 @@ from conformance.report.record import Entry
 from conformance.tests.runs import BATCH, EXCUSE, MAP, ORDER, check, failed, lost, passed, record
 from conformance.tests.shipped import shipped_library
 from conformance.tests.small_spec import suite_at
-from conformance.trial.check import Difference, FailedCall, Kind, Result, Verdict
+from conformance.trial.check import Difference, ExpectedFailure, FailedCall, Kind, Result, Verdict
 from conformance.trial.committed_reports import FLOOR_FILE, MATRIX_FILE, UnreadableReport
-from conformance.trial.run_result import ExpectedFailure
 from conformance.vectors.lock import contract_digests
 
 

@@ -7,8 +7,7 @@ from xml.etree import ElementTree as ET
 from conformance.report.junit import junit, suites_of
 from conformance.report.record import Record
 from conformance.tests.runs import BATCH, MAP, ORDER, check, failed, lost, passed, record
-from conformance.trial.check import Difference, Result, Verdict
-from conformance.trial.run_result import ExpectedFailure
+from conformance.trial.check import Difference, ExpectedFailure, Result, Verdict
 
 
 def cases(judged: Record) -> dict[str, ET.Element]:

@@ -13,8 +13,7 @@ import pytest
 from conformance.report.record import BrokenRecord, encode_record, entry_of, prose_of, read_record, record_of
 from conformance.tests.runs import BATCH, MAP, ORDER, check, failed, library, lost, passed, record, run_of
 from conformance.tests.shipped import shipped_library
-from conformance.trial.check import Difference, FailedCall, Kind, Result, Verdict
-from conformance.trial.run_result import Diagnosis, ExpectedFailure, RunResult
+from conformance.trial.check import Diagnosis, Difference, ExpectedFailure, FailedCall, Kind, Result, RunResult, Verdict
 
 SCHEMA = Path(__file__).parents[2] / "spec" / "schema" / "record.schema.json"
 

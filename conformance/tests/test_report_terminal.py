@@ -10,8 +10,7 @@ from rich.console import Console
 from conformance.report.record import Record
 from conformance.report.terminal import show
 from conformance.tests.runs import BATCH, MAP, ORDER, check, failed, lost, passed, record
-from conformance.trial.check import Difference, Kind, Result, Verdict
-from conformance.trial.run_result import Diagnosis, ExpectedFailure
+from conformance.trial.check import Diagnosis, Difference, ExpectedFailure, Kind, Result, Verdict
 
 SCOPE = "1 of 3 operators, profile standard, crash safety not tried"
 EXCUSE = ExpectedFailure(f"{MAP}*", "the tail is not done yet", "https://example.org/1")

@@ -14,10 +14,9 @@ from conformance.tests.halving import BOTH, CASES, TWIN, backend, corpus, librar
 from conformance.tests.shipped import shipped_library
 from conformance.tests.small_corpus import OPERATOR, case, halved, step
 from conformance.trial import runner
-from conformance.trial.check import Kind, Verdict
+from conformance.trial.check import Counts, ExpectedFailure, Kind, RunResult, Verdict
 from conformance.trial.options import RunOptions, Selection, Silence
 from conformance.trial.run import UnfitBackend, run_trial
-from conformance.trial.run_result import Counts, ExpectedFailure, RunResult
 from conformance.vectors.case import Accumulation, Case, RestartStep
 from conformance.vectors.corpus import load_corpus
 

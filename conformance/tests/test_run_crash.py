@@ -9,12 +9,11 @@ import pytest
 
 from conformance.report.record import Record, encode_record, read_record, record_of
 from conformance.tests.crash_store import library, writer
-from conformance.trial.check import Kind, Verdict
+from conformance.trial.check import Kind, RunResult, Verdict
 from conformance.trial.crash import trial as crash_trial
 from conformance.trial.crash.reconstruction import Untraceable
 from conformance.trial.options import RunOptions
 from conformance.trial.run import run_trial
-from conformance.trial.run_result import RunResult
 from conformance.vectors.corpus import Corpus
 from conformance.vectors.vector_file import Index
 

@@ -22,10 +22,9 @@ from conformance.tests.processes import fake_command
 from conformance.tests.shipped import shipped_library
 from conformance.tests.small_corpus import OPERATOR, case, step
 from conformance.tests.small_spec import SHIPPED
-from conformance.trial.check import Verdict
+from conformance.trial.check import RunResult, Verdict
 from conformance.trial.options import RunOptions
 from conformance.trial.run import run_trial
-from conformance.trial.run_result import RunResult
 from conformance.vectors.case import CallStep, Case, ExpectedResult, RestartStep
 from conformance.vectors.corpus import Corpus, load_corpus
 from conformance.vectors.vector_file import Index

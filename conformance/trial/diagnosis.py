@@ -7,10 +7,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, S
 from typing import Final, Protocol
 
 from conformance.contract.family import Mutant
-from conformance.trial.check import Kind, Result, Verdict
+from conformance.trial.check import Diagnosis, Kind, Result, Verdict
 from conformance.trial.client import behaviour
 from conformance.trial.kill_matrix import KillMatrix, MutantRow
-from conformance.trial.run_result import Diagnosis
 from conformance.vectors.leaf import is_placeholder
 
 NOT_EXPLAINED: Final = Diagnosis(explained=False)

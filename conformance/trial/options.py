@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Final, Protocol, TypeVar
 
 from conformance.contract.suite import Suite
-from conformance.trial.check import Result, Verdict
-from conformance.trial.run_result import ExpectedFailure
+from conformance.trial.check import ExpectedFailure, Result, Verdict
 
 PROFILES: Final = ("quick", "standard", "golden")
 DEFAULT_TIMEOUT: Final = 30.0  # seconds without an answer; the slowest frozen call takes the reference one

@@ -23,12 +23,11 @@ from conformance.codec.codebook import Codebook, codebook_of
 from conformance.codec.framing import DIALECTS
 from conformance.contract.library import Library
 from conformance.contract.suite import Suite
-from conformance.trial.check import Kind, Result, Verdict
+from conformance.trial.check import BackendIdentity, Counts, Diagnosis, Kind, Result, RunResult, Verdict
 from conformance.trial.client import Asker
 from conformance.trial.forked import apart, share_out
 from conformance.trial.options import FailureLimit, Progress, RunOptions, Selection, Silence
 from conformance.trial.plan import Plan, Trial
-from conformance.trial.run_result import BackendIdentity, Counts, Diagnosis, RunResult
 from conformance.trial.runner import TrialResults, run_trials, shuffled, unasked
 from conformance.vectors.corpus import CONTRACT, Corpus
 from conformance.vectors.lock import contract_digests

@@ -12,8 +12,8 @@ from conformance.codec.framing import DIALECTS
 from conformance.contract.finder import find_suite
 from conformance.contract.library import load_library
 from conformance.trial import run
+from conformance.trial.check import RunResult
 from conformance.trial.options import DEFAULT_TIMEOUT, PROFILES, RunOptions
-from conformance.trial.run_result import RunResult
 from conformance.vectors.corpus import load_corpus
 
 SANDBOXES: Final = ("none", "bwrap")

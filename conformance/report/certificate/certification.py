@@ -37,10 +37,9 @@ from conformance.report.certificate.statement import (
 from conformance.report.record import Record
 from conformance.report.verdict import CONFORMANT
 from conformance.trial.challenge import unforeseen
-from conformance.trial.check import Verdict
+from conformance.trial.check import RunResult, Verdict
 from conformance.trial.committed_reports import MATRIX_FILE
 from conformance.trial.options import RunOptions
-from conformance.trial.run_result import RunResult
 from conformance.vectors.vector_file import INDEX_FILE
 
 _PACKAGE: Final = Path(__file__).resolve().parents[2]
