@@ -6,6 +6,7 @@ the counter, all little-endian (ruling NA02).
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 Words2 = tuple[int, int]
 Words4 = tuple[int, int, int, int]
@@ -22,8 +23,7 @@ MASK_128 = 2**128 - 1
 def philox(counter: Words4, key: Words2) -> Words4:
     """Return the four 32-bit words that Philox4x32-10 makes of a counter and a key."""
     c0, c1, c2, c3 = counter
-    k0, k1 = key
-    for _ in range(ROUNDS):
+    for k0, k1 in round_keys(key):
         product_0 = MULTIPLIER_0 * c0
         product_1 = MULTIPLIER_1 * c2
         c0, c1, c2, c3 = (
@@ -32,9 +32,19 @@ def philox(counter: Words4, key: Words2) -> Words4:
             (product_0 >> 32) ^ c3 ^ k1,
             product_0 & MASK_32,
         )
+    return c0, c1, c2, c3
+
+
+@lru_cache(maxsize=1)
+def round_keys(key: Words2) -> tuple[Words2, ...]:
+    """Return the key of each round: the first is the given one, and the Weyl constants are added for every next."""
+    keys = []
+    k0, k1 = key
+    for _ in range(ROUNDS):
+        keys.append((k0, k1))
         k0 = (k0 + WEYL_0) & MASK_32
         k1 = (k1 + WEYL_1) & MASK_32
-    return c0, c1, c2, c3
+    return tuple(keys)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,15 +4,14 @@ import dataclasses
 import types
 import typing
 from collections.abc import Callable
-from typing import Annotated, Any, Literal, Protocol, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, NamedTuple, Protocol, Union, get_args, get_origin, get_type_hints
 
 from impl.types import ArrayOf, Binary, FixedBytes, Integer, SelfDescribing, Tensor
 
 Convert = Callable[[Any], Any]
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Codec:
+class Codec(NamedTuple):
     """Hold the two directions; None represents "leave the value as it is"."""
 
     read: Convert | None = None

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache, lru_cache, partial
+from typing import NamedTuple
 
 from impl.reference.data.cursors import Cursor
 from impl.reference.data.seeded_block_permute import seeded_block_permute
@@ -61,8 +62,7 @@ class BlockPlan:
     block_order: list[int]
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """Hold where a virtual position falls: its block in order, the block there, the place inside."""
 
     ordinal: int
@@ -70,8 +70,9 @@ class Place:
     local_pos: int
 
 
+@lru_cache(maxsize=1)
 def plan_blocks(cardinality: int, block_size: int, epoch_seed: bytes) -> BlockPlan:
-    """Return the blocks of a train epoch, the full ones permuted (seed 000 §6.8)."""
+    """Return the blocks of a train epoch, the full ones permuted (seed 000 §6.8); an epoch has many calls."""
     num_full_blocks = cardinality // block_size
     has_tail = cardinality % block_size != 0
     block_order: list[int] = []
@@ -92,9 +93,8 @@ def locate(plan: BlockPlan, position: int) -> Place:
 def shuffled_indices(plan: BlockPlan, positions: range) -> list[int]:
     """Return the sample indices of virtual positions; a block's coefficients are derived once per call."""
     coefficients = cache(partial(derive_coefficients, plan.epoch_seed))
-    indices = []
-    for position in positions:
-        place = locate(plan, position)
-        index = map_position(place.block_id, place.local_pos, plan.block_size, plan.cardinality, coefficients)
-        indices.append(index)
-    return indices
+    places = (locate(plan, position) for position in positions)
+    return [
+        map_position(place.block_id, place.local_pos, plan.block_size, plan.cardinality, coefficients)
+        for place in places
+    ]
