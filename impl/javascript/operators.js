@@ -2,28 +2,58 @@
  * Every operator that this backend answers, by its method name.
  *
  * An operator is an object: `name`, the types of its `inputs`, `outputs` and `failure` record, and `run`,
- * which takes the inputs and returns the outputs or throws a ContractFailure. A family is a list of them; a machine
- * has a `name` and `methods`, which are such objects too.
+ * which takes the inputs and returns the outputs or throws a ContractFailure. A machine has a `name` and `methods`,
+ * which are such objects too.
  */
-import { BATCH_OPERATORS } from "./batch/operators.js";
-import { CHECKPOINT_OPERATORS } from "./checkpoint/operators.js";
-import { DATA_OPERATORS } from "./data/operators.js";
-import { ERROR_OPERATORS } from "./error/operators.js";
+import { attentionMasks, permutations } from "./batch/attention.js";
+import { build } from "./batch/build.js";
+import { linearizeCells } from "./batch/cells.js";
+import { collectRows } from "./batch/collect_rows.js";
+import { buildAdjacency, buildGraph } from "./batch/graph.js";
+import { remapText } from "./batch/remap_text.js";
+import { encodeCanonical, validateCanonical } from "./canonical.js";
+import { migrate, restore, serialize, validateSchema } from "./checkpoint/blob.js";
+import { readContainer } from "./checkpoint/read_container.js";
+import { commitRun, recoverRun } from "./checkpoint/run.js";
+import { writeContainer } from "./checkpoint/write_container.js";
+import { seededBlockPermute, seededIntraBlockMap } from "./data/blocks.js";
+import { decodeCursors, encodeCursors } from "./data/cursors.js";
+import { nextBatch } from "./data/next_batch.js";
+import { summarizeRun } from "./data/summarize_run.js";
+import { emit } from "./emit.js";
 import { CONSUMER_MACHINE, PROVIDER_MACHINE } from "./pipeline/machines.js";
-import { SERIALIZATION_OPERATORS } from "./serialization/operators.js";
-import { STREAM_MACHINE, STREAM_OPERATORS } from "./stream/operators.js";
+import { STREAM_MACHINE } from "./stream/machine.js";
+import { firingCounts } from "./stream/stream.js";
 
-const FAMILIES = [
-  DATA_OPERATORS,
-  ERROR_OPERATORS,
-  SERIALIZATION_OPERATORS,
-  CHECKPOINT_OPERATORS,
-  STREAM_OPERATORS,
-  BATCH_OPERATORS,
+const operators = [
+  nextBatch,
+  seededBlockPermute,
+  seededIntraBlockMap,
+  summarizeRun,
+  encodeCursors,
+  decodeCursors,
+  emit,
+  encodeCanonical,
+  validateCanonical,
+  validateSchema,
+  serialize,
+  restore,
+  writeContainer,
+  readContainer,
+  commitRun,
+  recoverRun,
+  migrate,
+  firingCounts,
+  buildGraph,
+  collectRows,
+  linearizeCells,
+  buildAdjacency,
+  permutations,
+  remapText,
+  attentionMasks,
+  build,
 ];
 const MACHINES = [PROVIDER_MACHINE, CONSUMER_MACHINE, STREAM_MACHINE];
-
-const operators = FAMILIES.flat();
 const methods = MACHINES.flatMap((machine) => machine.methods);
 
 /** Everything that can be called: the operators, and the methods of the machines. */

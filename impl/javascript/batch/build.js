@@ -1,13 +1,11 @@
 /** Batch.Build: a whole batch, from seeds to tensors (seed 004; rulings BA16 to BA18, BA28, BA37). */
 import { DEFAULT_FAILURE, defaultFailure } from "../errors.js";
 import { int64, list, optional, string, struct, tensor, uint64 } from "../wire.js";
-import { adjacencyOf } from "./build_adjacency.js";
-import { Cells } from "./cells.js";
-import { orderChildren } from "./child_order.js";
-import { childrenOf, walk } from "./collect_rows.js";
+import { ordersOf } from "./attention.js";
+import { CELL_TENSORS, Cells } from "./cells.js";
+import { childrenOf, orderChildren, walk } from "./collect_rows.js";
 import { MOST, configFault, databaseFault } from "./faults.js";
-import { CELL_TENSORS } from "./linearize_cells.js";
-import { graphRows, numberedTables, ordersOf } from "./permutations.js";
+import { adjacencyOf, graphRows, numberedTables } from "./graph.js";
 import { remap } from "./remap_text.js";
 import { CONFIG, DATABASE, tensorOf } from "./tensors.js";
 

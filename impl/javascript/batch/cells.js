@@ -1,8 +1,10 @@
 /** The cells of a batch, position by position, in the tensors of the seed (seed 004 §1 to §3; BA15, BA17, BA19). */
 import { existsSync, readFileSync } from "node:fs";
-import { defaultFailure } from "../errors.js";
-import { MOST } from "./faults.js";
-import { isShapedLike, partsOf, tensorOf } from "./tensors.js";
+import { DEFAULT_FAILURE, defaultFailure } from "../errors.js";
+import { list, struct, tensor, uint32, uint64List } from "../wire.js";
+import { MOST, databaseFault, lengthFault, sequencesFault } from "./faults.js";
+import { numberedTables } from "./graph.js";
+import { DATABASE, isShapedLike, partsOf, tensorOf } from "./tensors.js";
 
 /** The z-score of a number in binary32, 0 where nothing deviates; each step before is one of binary64 (seed 004 §2). */
 export function score(value, mean, deviation) {
@@ -151,3 +153,37 @@ export function sequencesOf({ column_ids: columns, seq_row_ids: rows, is_padding
   if (sequences.some(isOutside)) throw defaultFailure("CONTRACT_VIOLATION", operator);
   return sequences;
 }
+
+const LINEARIZE_CELLS = "Batch.LinearizeCells";
+
+export const CELL_TENSORS = {
+  semantic_types: tensor,
+  column_ids: tensor,
+  seq_row_ids: tensor,
+  is_null: tensor,
+  numeric_values: tensor,
+  timestamp_values: tensor,
+  bool_values: tensor,
+  categorical_embed_ids: tensor,
+  text_embed_ids: tensor,
+  is_padding: tensor,
+};
+
+function linearize({ database, row_ids: rowIds, sequence_length: length }) {
+  const rowCount = database.tables.reduce((count, table) => count + table.row_count, 0n);
+  const fault = databaseFault(database) ?? lengthFault(length) ?? sequencesFault(rowCount, rowIds);
+  if (fault !== undefined) throw defaultFailure(fault, LINEARIZE_CELLS);
+  const tables = numberedTables(database);
+  const cells = new Cells(rowIds.length, Number(length));
+  rowIds.forEach((ids, sequence) => cells.writeSequence(sequence, tables, Array.from(ids, Number)));
+  return cells.tensors();
+}
+
+/** Batch.LinearizeCells: the rows of each sequence as cells, row by row, cut or padded to one length (BA09, BA15). */
+export const linearizeCells = {
+  name: LINEARIZE_CELLS,
+  inputs: struct({ database: DATABASE, row_ids: list(uint64List), sequence_length: uint32 }),
+  outputs: struct(CELL_TENSORS),
+  failure: DEFAULT_FAILURE,
+  run: linearize,
+};

@@ -1,7 +1,7 @@
 /** The parts of a container on disk: its components, their contents, the layout of files and the roots over them. */
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import { decodeCursors } from "../data/decode_cursors.js";
+import { decodeCursors } from "../data/cursors.js";
 import { compareBytewise, sha256OfCbor } from "../digest.js";
 import { ContractFailure } from "../errors.js";
 import { judgeLink } from "./durable.js";

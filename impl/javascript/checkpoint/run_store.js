@@ -1,9 +1,9 @@
 /** The files of a run: immutable objects, one file per log record, one pointer (seed 002 §II.J; CA26, CA31). */
 import { readdirSync, unlinkSync } from "node:fs";
 import { join } from "node:path";
+import { violationOf } from "../canonical.js";
 import { Pairs, decode, encodeCanonical } from "../cbor.js";
 import { sha256, sha256OfCbor } from "../digest.js";
-import { violationOf } from "../serialization/profile.js";
 import { temporaryName } from "./container.js";
 import {
   discard,

@@ -1,6 +1,6 @@
 /** The schema of the checkpoint header (seed 002 §II.F), and the registry of its versions (ruling CA34). */
+import { itemFault } from "../canonical.js";
 import { encodeCanonical } from "../cbor.js";
-import { itemFault } from "../serialization/profile.js";
 import { IS_OF_TYPE, fieldOf, isNamedMap, isSame } from "./subject.js";
 
 /** Versions of the checkpoint schema: "MAJOR.MINOR.PATCH", integers without leading zeros (ruling CA14). */

@@ -1,7 +1,7 @@
 /** Reads single fields of a header or another text-keyed map that may be anything at all. */
 import { createPrivateKey, createPublicKey, sign, verify } from "node:crypto";
+import { violationOf } from "../canonical.js";
 import { Pairs, decode, encodeCanonical } from "../cbor.js";
-import { violationOf } from "../serialization/profile.js";
 
 /** The first element of every blob. */
 export const BLOB_DOMAIN = "uml_os_checkpoint_v1";

@@ -1,7 +1,7 @@
 /** The log of a run as it stands on disk: records in sequence, each bound to the one before (rulings CA29 to CA31). */
+import { violationOf } from "../canonical.js";
 import { Pairs, decode, encodeCanonical } from "../cbor.js";
 import { crc32c, sha256OfCbor } from "../digest.js";
-import { violationOf } from "../serialization/profile.js";
 import { failureOf } from "./reasons.js";
 import { recordPath } from "./run_store.js";
 import { IS_OF_TYPE, fieldOf, isSame } from "./subject.js";

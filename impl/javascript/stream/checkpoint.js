@@ -1,11 +1,11 @@
 /** The checkpoint: model and cursor in one file, written as a whole (requirements S23, S24). */
 import { join } from "node:path";
+import { violationOf } from "../canonical.js";
 import { Pairs, decode, encodeCanonical } from "../cbor.js";
 import { isFolder, kindAt, publish, readRegularFile } from "../checkpoint/durable.js";
 import { IS_OF_TYPE, isSame } from "../checkpoint/subject.js";
 import { sha256 } from "../digest.js";
 import { ContractFailure, defaultFailure } from "../errors.js";
-import { violationOf } from "../serialization/profile.js";
 import { openSource } from "./sources.js";
 import { contentHash, totalTokens } from "./stream.js";
 import { UnusableFile } from "./token_file.js";

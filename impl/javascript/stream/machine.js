@@ -3,9 +3,8 @@ import { defaultFailure } from "../errors.js";
 import { HANDLE, Machine } from "../machine.js";
 import { bool, list, optional, string, uint32, uint64, uint64List } from "../wire.js";
 import { restore, writeCheckpoint } from "./checkpoint.js";
-import { isSchedule, warningsFor } from "./frequencies.js";
 import { InteractiveSource, isComplete, openSource } from "./sources.js";
-import { Stream } from "./stream.js";
+import { Stream, isSchedule, warningsFor } from "./stream.js";
 import { ItemWanted, NoSuchPlace, SuppliedSource } from "./supplied.js";
 import { UnusableFile } from "./token_file.js";
 import { CHUNK, CURSOR, FAILURE, MODEL, SOURCE, tokenList } from "./types.js";
@@ -103,7 +102,7 @@ const PLACE = { rank: uint32, world_size: uint32, cms_frequencies: uint64List };
 const SERVED = { chunk: optional(CHUNK), warnings: list(string), wants_item: optional(bool) };
 const RESTORED = { ...HANDLE, model: MODEL, content_checked: bool };
 
-export const STREAM_METHODS = [
+const methods = [
   streams.method("Open", { source: SOURCE, ...PLACE, root: optional(string) }, HANDLE, openStream),
   streams.method("Restore", { source: SOURCE, root: string, name: string, ...PLACE, start: optional(string) }, RESTORED, restoreStream),
   streams.handled("NextChunk", { chunk_size: uint64 }, SERVED, nextChunk),
@@ -124,3 +123,5 @@ export const STREAM_METHODS = [
   streams.handled("Checkpoint", { root: string, name: string, model: MODEL }, {}, checkpoint),
   streams.handled("Close", {}, {}, close),
 ];
+
+export const STREAM_MACHINE = { name: "Stream", methods };

@@ -1,6 +1,6 @@
 /** The token sources of a stream: stored, interactive, shuffled and interleaved inputs, and how each is opened. */
 import { encodeCanonical } from "../cbor.js";
-import { blockOrder } from "../data/seeded_block_permute.js";
+import { blockOrder } from "../data/blocks.js";
 import { sha256OfCbor } from "../digest.js";
 import { SLICE, SlicedSource, cut } from "./stream.js";
 import { SuppliedSource } from "./supplied.js";

@@ -1,10 +1,19 @@
-/** UML_OS.Data.DecodeCursors_v1: the cursors that canonical bytes hold, and no others (seed 000 §10). */
+/** The cursors of a checkpoint as canonical bytes, and back (seed 000 §10). */
 import { CborError, Pairs, decode, encodeCanonical } from "../cbor.js";
 import { DEFAULT_FAILURE, defaultFailure } from "../errors.js";
 import { bytes, mapOf, struct } from "../wire.js";
 import { cursor } from "./types.js";
 
-const NAME = "UML_OS.Data.DecodeCursors_v1";
+/** UML_OS.Data.EncodeCursors_v1: the canonical bytes of the cursors of a checkpoint (seed 000 §10). */
+export const encodeCursors = {
+  name: "UML_OS.Data.EncodeCursors_v1",
+  inputs: struct({ cursors: mapOf(cursor) }),
+  outputs: struct({ cursors_cbor: bytes }),
+  failure: DEFAULT_FAILURE,
+  run: ({ cursors }) => ({ cursors_cbor: encodeCanonical(cursors) }),
+};
+
+const DECODE = "UML_OS.Data.DecodeCursors_v1";
 
 const isUint64 = (item) => typeof item === "bigint" && item >= 0n;
 
@@ -32,13 +41,14 @@ function parse(candidate) {
 function run({ cursors_cbor: candidate }) {
   const cursors = parse(candidate);
   if (cursors === undefined || !encodeCanonical(cursors).equals(candidate)) {
-    throw defaultFailure("CONTRACT_VIOLATION", NAME);
+    throw defaultFailure("CONTRACT_VIOLATION", DECODE);
   }
   return { cursors };
 }
 
+/** UML_OS.Data.DecodeCursors_v1: the cursors that canonical bytes hold, and no others (seed 000 §10). */
 export const decodeCursors = {
-  name: NAME,
+  name: DECODE,
   inputs: struct({ cursors_cbor: bytes }),
   outputs: struct({ cursors: mapOf(cursor) }),
   failure: DEFAULT_FAILURE,

@@ -1,4 +1,4 @@
-/** Batch.Permutations: orders in which what attends to each other stands together (seed 004 §4; BA23 to BA27). */
+/** Which position attends to which, and orders in which what attends to each other stands together (seed 004 §4). */
 import { compareBytewise } from "../digest.js";
 import { DEFAULT_FAILURE } from "../errors.js";
 import { list, struct, tensor, uint32List } from "../wire.js";
@@ -31,7 +31,7 @@ export function rowOrder(rows, refers) {
   return order.reverse();
 }
 
-const NAME = "Batch.Permutations";
+const PERMUTATIONS = "Batch.Permutations";
 
 /** The positions, those of padding last, otherwise by what `rank` says of them, then by position. */
 function positionsBy({ length, paddings }, rank) {
@@ -63,56 +63,47 @@ export function ordersOf(inputs, operator) {
   };
 }
 
+/** Batch.Permutations: orders in which what attends to each other stands together (seed 004 §4; BA23 to BA27). */
 export const permutations = {
-  name: NAME,
+  name: PERMUTATIONS,
   inputs: PLACED_CELLS,
   outputs: struct({ col_perm: tensor, out_perm: tensor, in_perm: tensor, row_order: list(uint32List) }),
   failure: DEFAULT_FAILURE,
-  run: (inputs) => ordersOf(inputs, NAME),
+  run: (inputs) => ordersOf(inputs, PERMUTATIONS),
 };
 
-const NULL = -1;
-export const CODES = ["identifier", "numerical", "timestamp", "boolean", "categorical", "text", "ignored"];
+const ATTENTION_MASKS = "Batch.AttentionMasks";
 
-/** The tables in order; each column has its `id`, its `code`, its values and its nulls at hand. */
-export function numberedTables({ tables }) {
-  let [firstRow, firstColumn] = [0, 0];
-  return tables.toSorted((one, other) => compareBytewise(one.name, other.name)).map((table) => {
-    const columns = table.columns.map((column, place) => ({
-      ...column,
-      id: firstColumn + place,
-      code: CODES.indexOf(column.semantic_type),
-      values: elements(column.values),
-      nulls: elements(column.is_null),
-    }));
-    const cellColumns = columns.filter(({ semantic_type: type }) => type !== "ignored");
-    const numbered = { ...table, columns, cellColumns, firstRow, rowCount: Number(table.row_count) };
-    firstRow += numbered.rowCount;
-    firstColumn += columns.length;
-    return numbered;
-  });
+/** The mask of one sequence: `attends` of every pair of positions of which neither is padding. */
+function maskOf({ length, paddings }, attends) {
+  const mask = new Uint8Array(length * length);
+  for (let i = 0; i < length; i += 1) {
+    for (let j = 0; j < length; j += 1) {
+      if (!paddings[i] && !paddings[j] && attends(i, j)) mask[i * length + j] = 1;
+    }
+  }
+  return mask;
 }
 
-/** Every row by RowIdx: where its keys lead, its time, its number of cells (rulings BA02, BA08). */
-export function graphRows(tables) {
-  const firstRows = new Map(tables.map(({ name, firstRow }) => [name, firstRow]));
-  return tables.flatMap((table) => rowsOf(table, firstRows));
+function runMasks(inputs) {
+  const sequences = sequencesOf(inputs, ATTENTION_MASKS);
+  const [count, length] = inputs.column_ids.shape;
+  const masks = (attends) => {
+    const parts = sequences.map((one) => maskOf(one, (i, j) => attends(one, i, j)));
+    return tensorOf("bool", [count, length, length], new Uint8Array(Buffer.concat(parts)));
+  };
+  return {
+    column_mask: masks(({ columnIds }, i, j) => columnIds[i] === columnIds[j]),
+    outbound_mask: masks(({ rowIds, refers }, i, j) => rowIds[i] === rowIds[j] || refers(rowIds[i], rowIds[j])),
+    inbound_mask: masks(({ rowIds, refers }, i, j) => refers(rowIds[j], rowIds[i])),
+  };
 }
 
-/** For each foreign key, by the place of its column, the RowIdx that each row refers to. */
-function keysOf(table, firstRows) {
-  const places = new Map(table.columns.map(({ name }, place) => [name, place]));
-  const ordered = table.foreign_keys.toSorted((one, other) => places.get(one.column) - places.get(other.column));
-  const indexOf = (key) => (row) => (row === -1n ? NULL : firstRows.get(key.table) + Number(row));
-  return ordered.map((key) => Array.from(elements(key.rows), indexOf(key)));
-}
-
-function rowsOf(table, firstRows) {
-  const keys = keysOf(table, firstRows);
-  const dated = table.columns.find(({ name }) => name === table.time_column);
-  const cells = BigInt(table.cellColumns.length);
-  return Array.from({ length: table.rowCount }, (_, row) => {
-    const found = { parents: keys.map((key) => key[row]), cells };
-    return dated === undefined || dated.nulls[row] ? found : { ...found, time: dated.values[row] };
-  });
-}
+/** Batch.AttentionMasks: which position attends to which, by column and along keys (seed 004 §4; B29, B30). */
+export const attentionMasks = {
+  name: ATTENTION_MASKS,
+  inputs: PLACED_CELLS,
+  outputs: struct({ column_mask: tensor, outbound_mask: tensor, inbound_mask: tensor }),
+  failure: DEFAULT_FAILURE,
+  run: runMasks,
+};

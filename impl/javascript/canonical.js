@@ -6,7 +6,10 @@
  * any item (seed 002 §II.F; requirements C06, C07, C49; rulings CA07, CA09).
  */
 import { isUtf8 } from "node:buffer";
-import { OtherNaN, Pairs, floatOf } from "../cbor.js";
+import { OtherNaN, Pairs, encodeCanonical as encode, floatOf } from "./cbor.js";
+import { sha256 } from "./digest.js";
+import { DEFAULT_FAILURE, defaultFailure } from "./errors.js";
+import { bool, bytes, bytes32, optional, string, struct, uint64, value } from "./wire.js";
 
 export const MAX_DEPTH = 256;
 
@@ -146,3 +149,35 @@ function pairsFault({ entries }, depth) {
   if (new Set(keys).size !== keys.length) return "DUPLICATE_KEY";
   return firstFault(entries.flat(), depth);
 }
+
+const ENCODE = "UML_OS.Serialization.EncodeCanonical_v1";
+
+function encodeItem({ item }) {
+  if (itemFault(item) !== undefined) throw defaultFailure("CONTRACT_VIOLATION", ENCODE);
+  const canonical = encode(item);
+  return { canonical, digest: sha256(canonical) };
+}
+
+/** UML_OS.Serialization.EncodeCanonical_v1: the one canonical encoding of an item, and its digest (seed 002 §II.F). */
+export const encodeCanonical = {
+  name: ENCODE,
+  inputs: struct({ item: value }),
+  outputs: struct({ canonical: bytes, digest: bytes32 }),
+  failure: DEFAULT_FAILURE,
+  run: encodeItem,
+};
+
+function validate({ candidate }) {
+  const violation = violationOf(candidate);
+  if (violation === undefined) return { valid: true, digest: sha256(candidate) };
+  return { valid: false, reason: violation.reason, offset: BigInt(violation.offset) };
+}
+
+/** UML_OS.Serialization.ValidateCanonical_v1: whether bytes are canonical, or where they first are not (C07). */
+export const validateCanonical = {
+  name: "UML_OS.Serialization.ValidateCanonical_v1",
+  inputs: struct({ candidate: bytes }),
+  outputs: struct({ valid: bool, reason: optional(string), offset: optional(uint64), digest: optional(bytes32) }),
+  failure: DEFAULT_FAILURE,
+  run: validate,
+};

@@ -1,8 +1,7 @@
 /** UML_OS.Error.Emit_v1: the whole error record of a code, and its canonical bytes. */
-import { Pairs, encodeCanonical } from "../cbor.js";
-import { DEFAULT_FAILURE, defaultFailure } from "../errors.js";
-import { bool, bytes, bytes32, string, struct, uint32, uint64, value } from "../wire.js";
-import { REGISTRY } from "./registry.js";
+import { Pairs, encodeCanonical } from "./cbor.js";
+import { DEFAULT_FAILURE, REGISTRY, defaultFailure } from "./errors.js";
+import { bool, bytes, bytes32, string, struct, uint32, uint64, value } from "./wire.js";
 
 const NAME = "UML_OS.Error.Emit_v1";
 const MAX_UINT64 = (1n << 64n) - 1n;
