@@ -14,38 +14,33 @@ and moves the values to and from the wire.
 """
 
 from dataclasses import dataclass
-from typing import Annotated, TypeAlias
+from typing import Annotated, NamedTuple, TypeAlias
 
 
-@dataclass(frozen=True, slots=True)
-class Integer:
+class Integer(NamedTuple):
     """Mark an int that has a fixed width in bits."""
 
     bits: int
     signed: bool
 
 
-@dataclass(frozen=True, slots=True)
-class FixedBytes:
+class FixedBytes(NamedTuple):
     """Mark a byte string that has a fixed length in bytes."""
 
     length: int
 
 
-@dataclass(frozen=True, slots=True)
-class Binary:
+class Binary(NamedTuple):
     """Mark an IEEE-754 number of a fixed width in bits."""
 
     bits: int
 
 
-@dataclass(frozen=True, slots=True)
 class SelfDescribing:
     """Mark a value that carries its own type."""
 
 
-@dataclass(frozen=True, slots=True)
-class ArrayOf:
+class ArrayOf(NamedTuple):
     """Mark an array object (`Annotated[NDArray[np.uint64], ArrayOf(UINT64)]`) that represents a list of integers."""
 
     element: Integer
