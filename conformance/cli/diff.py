@@ -56,12 +56,12 @@ def _edition(name: str, folder: Path, prefix: str) -> Edition:
     from conformance.contract.suite_file import read_suite
     from conformance.report.suite_difference import edition_of
     from conformance.vectors.corpus import CorruptedCorpus, load_corpus
-    from conformance.vectors.lock import LOCK_FILE, BadLock, read_lock
+    from conformance.vectors.lock import BadLock, read_lock
 
     try:
         suite = read_suite(folder)
         library, corpus = load_library(suite), load_corpus(suite)
-        locked = read_lock(suite.spec / LOCK_FILE, suite.shown(suite.spec / LOCK_FILE)).contracts
+        locked = read_lock(suite).contracts
         return edition_of(name, library, corpus, locked)
     except MalformedContract as error:
         raise MalformedContract([_placed(one, folder, prefix) for one in error.problems]) from None

@@ -101,11 +101,10 @@ def frozen_vectors(library: Library, least: int = 0) -> Corpus:
 def read_locked(suite: Suite) -> Lock:
     """What contracts.lock of a suite says; raises Complaint where it cannot be read."""
     from conformance.cli.console import Complaint, parted
-    from conformance.vectors.lock import LOCK_FILE, BadLock, read_lock
+    from conformance.vectors.lock import BadLock, read_lock
 
-    file = suite.spec / LOCK_FILE
     try:
-        return read_lock(file, suite.shown(file))
+        return read_lock(suite)
     except BadLock as error:
         place, message, hint = parted(str(error))
         raise Complaint(place, "T004", message, hint) from None

@@ -17,7 +17,7 @@ from conformance.cli.specification import contract_named, frozen_vectors, specif
 from conformance.codec.codebook import codebook_of
 from conformance.contract.source import Problem
 from conformance.lint.call import agreement
-from conformance.vectors.build import Change, build, check, compare
+from conformance.vectors.build import Change, build, check, diff, regenerate
 from conformance.vectors.corpus import CorruptedCorpus, load_corpus
 from conformance.vectors.lock import BadLock
 
@@ -184,7 +184,7 @@ def check_command(jobs: int, profile: str) -> int:
     """
     library = specification()
     with _named_failures(), _meter() as progress:
-        checked = check(library, jobs, profile == _FULL, progress)
+        checked = check(library, regenerate(library, jobs, profile == _FULL, progress))
     _tell(checked.problems)
     for change in checked.changes:
         say(str(change))
@@ -205,7 +205,9 @@ def diff_command(jobs: int, profile: str, cases: bool) -> int:
     """
     library = specification()
     with _named_failures(), _meter() as progress:
-        changes, built = compare(library, jobs, profile == _FULL, progress)
+        old = load_corpus(library.suite)
+        built = regenerate(library, jobs, profile == _FULL, progress)
+        changes = diff(old, built.corpus)
     _tell(built.problems)
     for change in changes:
         say("\n".join(_lines(change, cases)))
@@ -239,7 +241,7 @@ def release_command(tag: str, dry_run: bool, jobs: int, profile: str) -> int:
         return FINE
     release.require_clean(library, corpus)
     with _named_failures(), _meter() as progress:
-        checked = check(library, jobs, profile == _FULL, progress)
+        checked = check(library, regenerate(library, jobs, profile == _FULL, progress))
     _tell(checked.problems)
     if not checked.passed:
         say("not released: the vectors are not what the contracts and backends make; nothing was written", err=True)

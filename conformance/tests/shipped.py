@@ -25,11 +25,10 @@ def shipped_subject() -> Subject:
     """What `tally lint` judges in this checkout."""
     library = shipped_library()
     suite: Suite = library.suite
-    file = suite.spec / lock.LOCK_FILE
     return subject_of(
         library,
         corpus.load_corpus(suite),
-        lock.read_lock(file, suite.shown(file)),
+        lock.read_lock(suite),
         library.laws,
         read_documents(library),
         evidence_of(read_matrix(suite.reports / MATRIX_FILE)),

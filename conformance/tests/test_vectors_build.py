@@ -16,10 +16,10 @@ from conformance.contract.suite import Suite
 from conformance.tests.processes import python
 from conformance.tests.small_spec import NAME, SHIPPED
 from conformance.tests.vectors_walk import OPERATOR, SMALL, backend, load, write
-from conformance.vectors.build import Built, Checked, build, check, compare, regenerate
+from conformance.vectors.build import Built, Checked, build, check, diff, regenerate
 from conformance.vectors.corpus import Corpus, CorruptedCorpus, load_corpus
 from conformance.vectors.governance import governance
-from conformance.vectors.lock import BadLock, Lock, Release, lock_text, read_lock, release
+from conformance.vectors.lock import LOCK_FILE, BadLock, Lock, Release, lock_text, read_lock, release
 from conformance.vectors.vector_file import case_digest, case_of
 
 FILE = f"data/{OPERATOR}.json"
@@ -32,7 +32,7 @@ def built(library: Library, **options: Any) -> Built:
 
 
 def checked(library: Library, **options: Any) -> Checked:
-    return check(library, reference=backend(library.suite.root), **options)
+    return check(library, regenerate(library, reference=backend(library.suite.root), **options))
 
 
 def edited(suite: Suite, old: str, new: str, name: str = f"spec/data/{NAME}") -> Library:
@@ -115,7 +115,8 @@ def test_a_changed_contract_is_drift_at_its_line(library: Library) -> None:
 def test_a_reworded_case_keeps_its_digest(library: Library) -> None:
     before = load_corpus(library.suite)
     reworded = edited(library.suite, "why: Two steps.", "why: Two steps, in two processes.")
-    changes, made = compare(reworded, reference=backend(library.suite.root))
+    made = regenerate(reworded, reference=backend(library.suite.root))
+    changes = diff(before, made.corpus)
     assert made.corpus.index.root == before.index.root
     (change,) = changes
     assert (change.requirement, change.reworded) == ("N02", (f"{OPERATOR}::twice::trace",))
@@ -124,7 +125,8 @@ def test_a_reworded_case_keeps_its_digest(library: Library) -> None:
 
 def test_a_changed_answer_is_shown_as_changed(library: Library) -> None:
     root = library.suite.root
-    changes, made = compare(library, reference=backend(root, "strides"))
+    made = regenerate(library, reference=backend(root, "strides"))
+    changes = diff(load_corpus(library.suite), made.corpus)
     assert {problem.code for problem in made.problems} == {"V001"}
     assert [str(change) for change in changes] == [f"{OPERATOR} N01: 1 changed"]
 
@@ -170,8 +172,8 @@ def test_a_golden_answer_that_drifted_is_found_when_asked_for(tmp_path: Path) ->
     assert built(library).problems == ()
     # This reference strides from 14 on, where only the long run comes.
     strider = backend(tmp_path, "strides")
-    assert check(library, reference=strider).passed
-    drifted = check(library, golden=True, reference=strider)
+    assert check(library, regenerate(library, reference=strider)).passed
+    drifted = check(library, regenerate(library, golden=True, reference=strider))
     assert {problem.code for problem in drifted.problems} >= {"V001", "V008"}
 
 
@@ -264,7 +266,7 @@ def test_an_unchanged_release_is_governed_well(library: Library) -> None:
 
 def test_an_empty_corpus_is_red(library: Library) -> None:
     empty = Corpus({}, load_corpus(library.suite).index)
-    lock = read_lock(library.suite.spec / "contracts.lock", "lock")
+    lock = read_lock(library.suite)
     assert codes(governance(library, empty, lock)) == ["V010"]
     assert codes(governance(library, empty, Lock({}, {}))) == ["V010"]
 
@@ -323,11 +325,10 @@ def test_a_locked_operator_without_a_contract_is_red(library: Library) -> None:
     assert (problem.code, problem.position.file) == ("V013", "spec/contracts.lock")
 
 
-def test_the_lock_reads_back_with_its_release(library: Library, tmp_path: Path) -> None:
+def test_the_lock_reads_back_with_its_release(library: Library) -> None:
     lock = released(library)
-    file = tmp_path / "lock"
-    file.write_text(lock_text(lock), encoding="utf-8")
-    again = read_lock(file, "lock")
+    (library.suite.spec / LOCK_FILE).write_text(lock_text(lock), encoding="utf-8")
+    again = read_lock(library.suite)
     assert (again.contracts, again.released) == (lock.contracts, lock.released)
 
 
@@ -339,11 +340,12 @@ def test_a_build_keeps_the_release(library: Library) -> None:
 
 
 def test_a_lock_that_cannot_be_read_is_named(tmp_path: Path) -> None:
-    file = tmp_path / "contracts.lock"
-    assert read_lock(file, "spec/contracts.lock").contracts == {}
-    file.write_text('{"contracts": []}')
+    suite = Suite(tmp_path)
+    assert read_lock(suite).contracts == {}
+    suite.spec.mkdir()
+    (suite.spec / LOCK_FILE).write_text('{"contracts": []}')
     with pytest.raises(BadLock, match=r"spec/contracts\.lock"):
-        read_lock(file, "spec/contracts.lock")
+        read_lock(suite)
 
 
 def test_a_library_without_vectors_cannot_be_released(library: Library) -> None:

@@ -41,7 +41,7 @@ def test_the_shipped_files_fit_their_schema(file: Path) -> None:
 
 def test_the_shipped_corpus_belongs_to_the_shipped_contracts() -> None:
     library = load_library(SHIPPED)
-    lock = read_lock(library.suite.spec / "contracts.lock", "lock")
+    lock = read_lock(library.suite)
     corpus = load_corpus(SHIPPED)
     assert governance(library, corpus, lock) == ()
     digests = {operator: contract_digest(contract) for operator, contract in library.contracts.items()}

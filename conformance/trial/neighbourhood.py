@@ -22,8 +22,18 @@ from conformance.vectors.case import Asked, CallStep, Case, ExpectedFailure, Fil
 from conformance.vectors.compact import MARK, holds_recipe, is_recipe
 from conformance.vectors.exchange import AnyStep, codec_of
 from conformance.vectors.filecodec import Unencodable, encode_file
-from conformance.vectors.leaf import INTEGER, Optional, Spot, anywhere, is_placeholder, put, spots
-from conformance.vectors.limit import Dial, beside, dial_of
+from conformance.vectors.leaf import (
+    INTEGER,
+    Dial,
+    Optional,
+    Spot,
+    anywhere,
+    beside,
+    dial_of,
+    is_placeholder,
+    put,
+    spots,
+)
 from conformance.vectors.notable import AXES, notable
 from conformance.vectors.place import distinct_places
 

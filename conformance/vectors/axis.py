@@ -1,25 +1,27 @@
-"""Groups along an axis: one line of a contract becomes, leaf by leaf, the values that a careless backend changes.
+"""Groups along an axis, whose values careless code changes leaf by leaf, and groups on both sides of a limit.
 
-The group is first expanded as any other, into plain calls or traces; every leaf of the inputs of one step of these then
-takes, alone, each value of the axis. The calls of a pure operator for one leaf are one case; a trace is a case for
-each value, or, `packed`, gives every leaf another value at a time, or, `together`, asks the step with one value after
-the other.
+A group along an axis is first expanded as any other, into plain calls or traces; every leaf of the inputs of one step
+of these then takes, alone, each value of the axis. The calls of a pure operator for one leaf are one case; a trace is a
+case for each value, or, `packed`, gives every leaf another value at a time, or, `together`, asks the step with one
+value after the other.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
+from functools import partial
 from typing import Any, Final
 
 from conformance.codec.form import Form
 from conformance.contract.model import Contract, first_false
-from conformance.contract.types import is_place
+from conformance.contract.syntax import BYTES, SizeLimit, size_limits
+from conformance.contract.types import ListOf, MapOf, Scalar, Value, is_place
 from conformance.vectors.case import Asked, HarnessStep, Question, slug
 from conformance.vectors.compact import expanded, holds_recipe, is_recipe
 from conformance.vectors.group import Expansion
-from conformance.vectors.leaf import Optional, Spot, is_placeholder, put, spots
+from conformance.vectors.leaf import Optional, Spot, is_placeholder, put, spots, value_at
 from conformance.vectors.notable import ENDS, NEAR, notable, odd_members, straddling
 
 _LARGE: Final = 60_000  # items or bytes: such a value is no quick case
@@ -241,3 +243,107 @@ def _leaf_slug(spot: Spot) -> str:
     place, _, kind = spot.place.partition("~")
     place += {"{key}": ".keys", "array": ".items", "map": ".items"}.get(kind, "")
     return place.replace("{key}", ".keys").replace("[]", ".+").replace("{}", ".*").replace("?", ".presence")
+
+
+_LETTERS: Final = {"one-byte": "a", "two-byte": "\u00e9", "astral": "\U0001f600"}
+_LONG: Final = 8192  # a longer text is made of two-byte letters alone: each case costs its length in the corpus
+_TRIES: Final = 8  # a length inside a CBOR head changes the head's own
+Make = Callable[[int, int], Any]  # so many letters, and so many of the shortest
+
+
+def beside_limit(expansion: Expansion) -> Iterator[Question]:
+    """The cases of a `limit` group: the value at `grow`, as long as the guard allows and one longer."""
+    makers: list[tuple[str, Make]] = []
+    with expansion.noting():
+        makers.extend(_makers(expansion))
+    limited = expansion.body["limit"]
+    in_bytes = any(one.unit == BYTES for one in expansion.contract.requires if one.id == limited)
+    for name, make in makers:
+        for side, more in (("longest", 0), ("one-more", 1)):
+            yield from expansion.attempt(partial(_question, expansion, f"{name}{side}", make, more))
+        if name == "astral-" and in_bytes:
+            yield from expansion.attempt(partial(_in_units, expansion, make))
+
+
+def _in_units(expansion: Expansion, make: Make) -> Question | None:
+    """Astral letters one UTF-16 unit beyond a limit in bytes: fewer letters than it allows, and more units."""
+    most, place = _limit(expansion).most, expansion.place / "grow"
+    draft = expansion.draft()
+    draft.set(expansion.body["grow"], make(most // 2 + 1, 0), place)
+    asked = Asked("call", expansion.contract.operator, draft.wire(place), None)
+    why = f"{expansion.group.why} {most // 2 + 1} letters beyond U+FFFF have more UTF-16 units than {most}."
+    return expansion.question("astral-one-unit-more", (asked,), expansion.place, {"why": why})
+
+
+def _limit(expansion: Expansion) -> SizeLimit:
+    place, wanted = expansion.place / "limit", expansion.body["limit"]
+    guard = next((one for one in expansion.contract.requires if one.id == wanted), None)
+    found = list(size_limits(guard.expression.text)) if guard is not None else []
+    if len(found) != 1:
+        hint = "name a guard that compares one `size(...)` with a number, such as `size(bytes(name)) <= 4096`"
+        raise place.problem("C008", f"{wanted!r} is no guard that bounds one size", hint)
+    return found[0]
+
+
+def _makers(expansion: Expansion) -> Iterator[tuple[str, Make]]:
+    path = expansion.body["grow"]
+    type_ = (expansion.place / "grow").typed(expansion.contract.inputs, path, f"unknown path {path!r}")
+    if isinstance(type_, Value) or type_ == Scalar("string"):
+        for name, letter in _LETTERS.items():
+            if name == "two-byte" or _limit(expansion).most <= _LONG:
+                yield f"{name}-", partial(_text, letter, isinstance(type_, Value))
+    elif isinstance(type_, ListOf | MapOf):
+        yield "", partial(_items, expansion)
+    else:
+        yield "", _zeros
+
+
+def _text(letter: str, tagged: bool, letters: int, short: int) -> Any:
+    text = letter * letters + "a" * short
+    return {"text": text} if tagged else text
+
+
+def _zeros(letters: int, short: int) -> str:
+    return "00" * (letters + short)
+
+
+def _items(expansion: Expansion, letters: int, short: int) -> Any:
+    count = letters + short
+    draft = expansion.draft()
+    whole = value_at(draft.wire(expansion.place), expansion.body["grow"])
+    if not whole:
+        path = expansion.body["grow"]
+        hint = f"add `set: {{{path}: ...}}` to the group, with one item, which is then repeated"
+        raise (expansion.place / "grow").problem("C015", f"{path} is empty: no item of it can be repeated", hint)
+    if isinstance(whole, dict):
+        item = next(iter(whole.values()))
+        return {f"k{k}": item for k in range(count)}
+    return [whole[0]] * count
+
+
+def _question(expansion: Expansion, slug: str, make: Make, more: int) -> Question:
+    limit, place = _limit(expansion), expansion.place / "grow"
+    wanted = limit.most + more
+    measure = expansion.contract.environment.compile(limit.measure, None)
+    forms = expansion.codebook[expansion.contract.operator].inputs
+
+    def measured(letters: int, short: int) -> int:
+        draft.set(expansion.body["grow"], make(letters, short), place)
+        native = forms.to_native(draft.wire(place))
+        size = measure.evaluate(expansion.contract.environment.bind(native))
+        if not isinstance(size, int):
+            raise place.problem("C015", f"{limit.measure} has no value for a text of {letters + short} letters")
+        return size
+
+    draft = expansion.draft()
+    width = max(1, measured(9, 0) - measured(8, 0))
+    letters, short = 0, 0
+    for _ in range(_TRIES):
+        short += wanted - measured(letters, short)
+        letters, short = max(0, letters + short // width), short % width
+        if measured(letters, short) == wanted:
+            asked = Asked("call", expansion.contract.operator, draft.wire(place), None)
+            said = f"{wanted} {'is one too many' if more else 'are allowed'}, and {limit.measure} counts them."
+            return expansion.question(slug, (asked,), expansion.place, {"why": f"{expansion.group.why} {said}"})
+    hint = "name a text, byte string or list of the inputs of which the guard's size depends"
+    raise place.problem("C015", f"{limit.measure} does not reach {wanted} by the value at `grow`", hint)

@@ -83,8 +83,7 @@ def _is_confirmed(case: Case, by: Sequence[str], codebook: Codebook) -> bool:
 
 def _unchanged(library: Library) -> frozenset[str]:
     """The operators whose contracts are, but for prose, those of the lock."""
-    suite = library.suite
-    locked = read_lock(suite.spec / LOCK_FILE, suite.shown(suite.spec / LOCK_FILE)).contracts
+    locked = read_lock(library.suite).contracts
     now = contract_digests(library)
     return frozenset(name for name, one in locked.items() if now.get(name) == f"{one.version} {one.digest}")
 
@@ -125,11 +124,10 @@ def _built(
     index = index_of(cases, files, {id_: confirmed for id_, (_, confirmed) in known.items()})
     corpus = Corpus(cases, index)
     suite = library.suite
-    lock_file = suite.spec / LOCK_FILE
-    lock = lock_of(library, corpus, read_lock(lock_file, suite.shown(lock_file)).released)
+    lock = lock_of(library, corpus, read_lock(suite).released)
     versions = {operator: contract.version for operator, contract in contracts.items()}
     texts = {suite.shown(suite.vectors / name): text for name, text in corpus_texts(cases, index, versions).items()}
-    texts[suite.shown(lock_file)] = lock_text(lock)
+    texts[suite.shown(suite.spec / LOCK_FILE)] = lock_text(lock)
     return Built(corpus, texts, frozen.problems, tuple(reused), lock)
 
 
@@ -256,32 +254,20 @@ class Checked:
         return f"{self.cases} cases regenerated or kept: {verdict}{trust}"
 
 
-def check(
-    library: Library,
-    jobs: int = 1,
-    golden: bool = False,
-    progress: Progress = silent,
-    reference: str = "",
-) -> Checked:
-    """Regenerate the corpus and compare every byte (V008), and compare it with the lock (governance).
+def check(library: Library, built: Built) -> Checked:
+    """The files compared with what was derived again, byte for byte (V008), and the corpus with the lock (governance).
 
-    Raises what `regenerate` raises.
+    Raises BadLock.
     """
-    suite = library.suite
-    problems: list[Problem] = []
+    problems = [*built.problems, *_drift(library, built)]
+    old: Sequence[Case] | None = None
     try:
-        old = load_corpus(suite)
+        old = tuple(load_corpus(library.suite))
     except CorruptedCorpus as error:
         message, _, hint = str(error).partition("\n    hint: ")
         file, _, rest = message.partition(": ")
         problems.append(Problem(Position(file, 1, 1), "V009", rest, hint))
-        old = None
-    built = regenerate(library, jobs, golden, progress, reference)
-    problems += built.problems
-    problems += _drift(library, built)
-    lock_file = suite.spec / LOCK_FILE
-    lock = read_lock(lock_file, suite.shown(lock_file))
-    problems += governance(library, built.corpus, lock)
+    problems += governance(library, built.corpus, read_lock(library.suite))
     changes = diff(old, built.corpus) if old is not None else ()
     return Checked(tuple(sorted(set(problems))), changes, len(built.corpus), built.reused)
 
@@ -312,16 +298,3 @@ def _first_difference(old: bytes, new: bytes) -> int:
     before, after = old.split(b"\n"), new.split(b"\n")
     pairs = enumerate(zip(before, after, strict=False), start=1)
     return next((k for k, (left, right) in pairs if left != right), min(len(before), len(after)))
-
-
-def compare(
-    library: Library,
-    jobs: int = 1,
-    golden: bool = False,
-    progress: Progress = silent,
-    reference: str = "",
-) -> tuple[tuple[Change, ...], Built]:
-    """What a build would change against the corpus on disk (`tally vectors diff`); raises CorruptedCorpus as well."""
-    old: Corpus = load_corpus(library.suite)
-    built = regenerate(library, jobs, golden, progress, reference)
-    return diff(old, built.corpus), built

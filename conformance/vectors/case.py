@@ -120,8 +120,8 @@ class Accumulation:
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
-    """One frozen case. Exactly one of `steps` and `accumulation` is there; an explicit case has a single step."""
+class _Named:
+    """What a case says of itself, frozen or not."""
 
     id: str  # OPERATOR::group::slug, never changed once released
     operator: str
@@ -130,6 +130,12 @@ class Case:
     requirements: tuple[str, ...]
     rulings: tuple[str, ...]
     profile: str
+
+
+@dataclass(frozen=True, slots=True)
+class Case(_Named):
+    """One frozen case. Exactly one of `steps` and `accumulation` is there; an explicit case has a single step."""
+
     steps: tuple[Step, ...]
     accumulation: Accumulation | None = None
     digest: str = ""
@@ -177,16 +183,9 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class Question(_Named):
     """An unfrozen case. `accumulation` has no checkpoints yet; `confirm` says how they will be confirmed."""
 
-    id: str
-    operator: str
-    group: str
-    why: str
-    requirements: tuple[str, ...]
-    rulings: tuple[str, ...]
-    profile: str
     position: Position
     steps: tuple[Asked | HarnessStep, ...]
     accumulation: Accumulation | None = None

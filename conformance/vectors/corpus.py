@@ -17,7 +17,6 @@ from conformance.vectors.vector_file import (
     FORMAT,
     INDEX_FILE,
     Index,
-    IndexedOperator,
     Models,
     case_digest,
     case_of,
@@ -140,53 +139,42 @@ class _CaseFiles:
     def _read(
         self, operator: str, digested: Callable[[Case], str], ids: Collection[str] | None = None
     ) -> tuple[Case, ...]:
+        """The cases in a file; with `ids` only those, of a file that was verified before as a whole."""
         entry = self._index.operators[operator]
         shown = self._suite.shown(self._suite.vectors / entry.file)
-        return _operator_cases(self._files[operator], shown, entry, operator, digested, ids)
-
-
-def _operator_cases(
-    data: bytes,
-    shown: str,
-    entry: IndexedOperator,
-    operator: str,
-    digested: Callable[[Case], str],
-    ids: Collection[str] | None,
-) -> tuple[Case, ...]:
-    """The cases in the bytes of a file; with `ids` only those, of a file that was verified before as a whole."""
-    record = _parsed(data, shown)
-    if not isinstance(record, dict) or record.get("format") != FORMAT or record.get("contract") != operator:
-        raise _corrupted(shown, f"it is no vector file of format {FORMAT} for {operator}")
-    cases, models = dict[str, Case](), Models()
-    for k, body in enumerate(record.get("cases", ())):
-        where = body.get("id", f"number {k + 1}") if isinstance(body, dict) else f"number {k + 1}"
-        try:
-            if ids is not None and body["id"] not in ids:
-                models.pass_over(body["id"], body.get("steps", ()))
-                continue
-            if "steps" in body:
-                body["steps"] = models.read(body["id"], body["steps"])
-            case = case_of(body)
-            digest = digested(case)
-        except (LookupError, TypeError, ValueError, AttributeError) as error:
-            raise _corrupted(shown, f"case {where} is incomplete ({error!r:.100})") from None
-        if case.id in cases or case.operator != operator:
-            raise _corrupted(shown, f"case {where} is there twice or under the wrong operator")
-        if case.id not in entry.confirmed_by:
-            raise _corrupted(shown, f"case {where} is not in the index")
-        if digest != case.digest:
-            raise _corrupted(shown, f"case {where} has the digest {digest[:16]}..., it says {case.digest[:16]}...")
-        cases[case.id] = case
-    if ids is not None:
+        record = _parsed(self._files[operator], shown)
+        if not isinstance(record, dict) or record.get("format") != FORMAT or record.get("contract") != operator:
+            raise _corrupted(shown, f"it is no vector file of format {FORMAT} for {operator}")
+        cases, models = dict[str, Case](), Models()
+        for k, body in enumerate(record.get("cases", ())):
+            where = body.get("id", f"number {k + 1}") if isinstance(body, dict) else f"number {k + 1}"
+            try:
+                if ids is not None and body["id"] not in ids:
+                    models.pass_over(body["id"], body.get("steps", ()))
+                    continue
+                if "steps" in body:
+                    body["steps"] = models.read(body["id"], body["steps"])
+                case = case_of(body)
+                digest = digested(case)
+            except (LookupError, TypeError, ValueError, AttributeError) as error:
+                raise _corrupted(shown, f"case {where} is incomplete ({error!r:.100})") from None
+            if case.id in cases or case.operator != operator:
+                raise _corrupted(shown, f"case {where} is there twice or under the wrong operator")
+            if case.id not in entry.confirmed_by:
+                raise _corrupted(shown, f"case {where} is not in the index")
+            if digest != case.digest:
+                raise _corrupted(shown, f"case {where} has the digest {digest[:16]}..., it says {case.digest[:16]}...")
+            cases[case.id] = case
+        if ids is not None:
+            return tuple(cases.values())
+        missing = entry.confirmed_by.keys() - cases.keys()
+        if missing:
+            raise _corrupted(shown, f"case {min(missing)} is in the index but not here")
+        whole = digest_of({case.id: case.digest for case in cases.values()})
+        if whole != entry.digest:
+            said = f"the cases together have the digest {whole[:16]}..., the index says {entry.digest[:16]}..."
+            raise _corrupted(shown, said)
         return tuple(cases.values())
-    missing = entry.confirmed_by.keys() - cases.keys()
-    if missing:
-        raise _corrupted(shown, f"case {min(missing)} is in the index but not here")
-    whole = digest_of({case.id: case.digest for case in cases.values()})
-    if whole != entry.digest:
-        said = f"the cases together have the digest {whole[:16]}..., the index says {entry.digest[:16]}..."
-        raise _corrupted(shown, said)
-    return tuple(cases.values())
 
 
 def _parsed(data: bytes, shown: str) -> Any:

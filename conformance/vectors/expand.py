@@ -15,13 +15,12 @@ from conformance.contract.library import Library
 from conformance.contract.model import Contract
 from conformance.contract.source import MalformedContract, Problem
 from conformance.contract.suggest import nearest
-from conformance.vectors.axis import along_axis
+from conformance.vectors.axis import along_axis, beside_limit
 from conformance.vectors.case import Asked, Question
 from conformance.vectors.compact import MARK
 from conformance.vectors.derived import derived
 from conformance.vectors.draft import Unusable
 from conformance.vectors.group import Combination, Expansion, substituted
-from conformance.vectors.limit import beside_limit
 from conformance.vectors.trace import accumulations, chains, traces
 
 

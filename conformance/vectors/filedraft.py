@@ -53,11 +53,10 @@ class FileDraft:
         here = FileDraft(self.expansion, self.place / action, self.roots, self.earlier)
         root = here.root(own, "root") if "root" in own else here.only_root()
         if action == "tree":
-            path = own.get("path", ".")
-            below = path if path == "." else here.path(own, "path")
             decode = own.get("decode", {})
-            return TreeStep(root, below, decode, here.pinned(own["pin"], decode) if "pin" in own else None)
-        return FileStep(action, {"root": root, **getattr(here, f"_{action}")(own)})
+            pinned = here.pinned(own["pin"], decode) if "pin" in own else None
+            return TreeStep(root, here.path_or_top(own), decode, pinned)
+        return FileStep(action, {"root": root, **here.worded(action, own)})
 
     def pinned(self, tree: Mapping[str, Any], decode: Mapping[str, str]) -> dict[str, Any]:
         """The entries of a pinned tree, in wire form; what a codec decodes may be written as for a `put`."""
@@ -100,6 +99,10 @@ class FileDraft:
             self._answered(match[1], match[2], self.place / key)
         return path
 
+    def path_or_top(self, body: Mapping[str, Any]) -> str:
+        """The `path` of a step that may be about the root itself."""
+        return "." if body.get("path", ".") == "." else self.path(body, "path")
+
     def _answered(self, step: str, output: str, place: Place) -> None:
         if step not in self.earlier:
             known = ", ".join(self.earlier) or "none"
@@ -119,7 +122,30 @@ class FileDraft:
             raise (self.place / key).problem("C015", f"{key} is {number!r:.80}", f"write a whole number{bounds}")
         return int(number)
 
-    def _put(self, body: Mapping[str, Any]) -> dict[str, Any]:
+    def worded(self, action: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        """The body of a file step, but for its root."""
+        match action:
+            case "put":
+                return {"path": self.path(body, "path"), codec_of(body): self.content(body)}
+            case "flip":
+                mask = self.number(body, "mask", 1, 255) if "mask" in body else 1
+                return {"path": self.path(body, "path"), "offset": self.number(body, "offset"), "mask": mask}
+            case "truncate":
+                return {"path": self.path(body, "path"), "size": self.number(body, "size")}
+            case "rename":
+                return {"from": self.path(body, "from"), "to": self.path(body, "to")}
+            case "link":
+                symbolic = body.get("symbolic", False)
+                link = {"path": self.path(body, "path"), "target": self.path(body, "target"), "symbolic": symbolic}
+                return {**link, "target_root": self.root(body, "target_root")} if "target_root" in body else link
+            case "damage":
+                name, edit = body["format"], body["edit"]
+                refuse_unknown_damage(self.expansion, name, edit, self.place)
+                return {"path": self.path_or_top(body), "format": name, "edit": edit}
+        return {"path": self.path(body, "path")}
+
+    def content(self, body: Mapping[str, Any]) -> Any:
+        """What a `put` writes, in wire form."""
         codec = codec_of(body)
         try:
             value = _content(codec, body[codec])
@@ -128,31 +154,7 @@ class FileDraft:
             raise (self.place / codec).problem("C009", f"ill-typed content: {error}", "see docs/language.md") from None
         except Unencodable as error:
             raise (self.place / codec).problem("C009", str(error), "see docs/language.md") from None
-        return {"path": self.path(body, "path"), codec: value}
-
-    def _flip(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        mask = self.number(body, "mask", 1, 255) if "mask" in body else 1
-        return {"path": self.path(body, "path"), "offset": self.number(body, "offset"), "mask": mask}
-
-    def _truncate(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        return {"path": self.path(body, "path"), "size": self.number(body, "size")}
-
-    def _delete(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        return {"path": self.path(body, "path")}
-
-    def _rename(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        return {"from": self.path(body, "from"), "to": self.path(body, "to")}
-
-    def _link(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        symbolic = body.get("symbolic", False)
-        link = {"path": self.path(body, "path"), "target": self.path(body, "target"), "symbolic": symbolic}
-        return {**link, "target_root": self.root(body, "target_root")} if "target_root" in body else link
-
-    def _damage(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        name, edit = body["format"], body["edit"]
-        refuse_unknown_damage(self.expansion, name, edit, self.place)
-        place = body["path"] if body["path"] == "." else self.path(body, "path")
-        return {"path": place, "format": name, "edit": edit}
+        return value
 
 
 def refuse_unknown_damage(expansion: Expansion, name: str, edit: str, place: Place) -> None:

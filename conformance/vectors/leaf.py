@@ -1,14 +1,16 @@
-"""The leaves of a wire value: every place with one value, named alike in all values of a type."""
+"""The leaves of a wire value, named alike in all values of a type: to find, to change, and to turn step by step."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import cycle, islice
 from typing import Any, Final
 
+from conformance.codec.scalar import WIDE
 from conformance.contract.suggest import nearest
-from conformance.contract.types import ListOf, MapOf, Scalar, Struct, Type, Value
-from conformance.vectors.compact import is_marker
+from conformance.contract.types import INTEGER_RANGES, ListOf, MapOf, Scalar, Struct, Type, Value
+from conformance.vectors.compact import MARK, is_marker, is_recipe, recipe
 
 
 def is_reference(value: Any) -> bool:
@@ -226,3 +228,101 @@ def changed(value: Any, changes: Iterable[tuple[Sequence[str | int], Any]]) -> A
     for step, some in below.items():
         copied[step] = changed(value[step], some)
     return copied
+
+
+_ANY: Final = (-(2**63), 2**64 - 1)  # of an integer inside a self-describing value
+_LONGEST: Final = 5_000  # letters, bytes or items that are turned
+_LEAST: Final = 300  # to which a shorter one is turned, too
+_STEPS: Final = (-11, -4, -3, -2, -1, 1, 2, 3, 4, 11)  # limits are off by one, two, three or ten
+_GROWN: Final = ("text", "noise", "numbers", "list")  # recipes whose count is a length
+_POWERS: Final = (4, 7, 8, 15, 16, 24, 31, 32, 48, 53, 62, 63)
+_LENGTHS: Final = (0, 1, 3, 8, 16, 31, 32, 33, 64, 128, 255, 256, 257)
+
+
+@dataclass(frozen=True, slots=True)
+class Dial:
+    """What a leaf is turned to; `now` is its value or length, `low` and `high` its bounds."""
+
+    spot: Spot
+    now: int
+    low: int
+    high: int
+    counts: bool  # a length, not a number
+
+    def value(self, place: int) -> Any:
+        """The wire value of the leaf with the dial at a place."""
+        if is_recipe(self.spot.value):
+            body = {name: part for name, part in self.spot.value[MARK].items() if name != "sha256"}
+            return recipe(**{**body, "count": place})
+        if not self.counts:
+            return str(place) if isinstance(self.spot.value, str) else place
+        match self.spot.type:
+            case Scalar("bytes"):
+                return "".join(islice(cycle(_pairs(self.spot.value) or ["00"]), place))
+            case Scalar():
+                return "".join(islice(cycle(self.spot.value or "a"), place))
+        return list(islice(cycle(self.spot.value), place))
+
+    def places(self) -> list[int]:
+        """Where to look first: beside its value, the ends, and what programs are limited to; nearest first."""
+        now = self.now
+        found = {self.low, self.high, 2 * now, now // 2, 0, 1, *(now + step for step in _STEPS)}
+        if not is_recipe(self.spot.value):
+            found |= {*_LENGTHS} if self.counts else {-1, now + 100, *(2**power for power in _POWERS)}
+        inside = [place for place in found - {now} if self.low <= place <= self.high]
+        return sorted(inside, key=lambda place: (abs(place - now), place))
+
+
+def dial_of(spot: Spot) -> Dial | None:
+    """The dial of a leaf occurrence; None where it has none."""
+    value = spot.value
+    if is_recipe(value):
+        body = value[MARK]
+        count = int(body["count"])
+        return Dial(spot, count, 0, 2 * count, counts=True) if body["generator"] in _GROWN else None
+    match spot.type:
+        case Scalar(name) if name in INTEGER_RANGES or name == "integer":
+            low, high = INTEGER_RANGES.get(name, _ANY)
+            if (name in (*WIDE, "integer") and isinstance(value, str)) or type(value) is int:
+                return Dial(spot, int(value), low, high, counts=False)
+        case Scalar("bytes") if isinstance(value, str) and len(value) <= 2 * _LONGEST:
+            return Dial(spot, len(value) // 2, 0, _grown(len(value) // 2), counts=True)
+        case Scalar("string") if isinstance(value, str) and len(value) <= _LONGEST:
+            return Dial(spot, len(value), 0, _grown(len(value)), counts=True)
+        case ListOf() if isinstance(value, list) and 0 < len(value) <= _LONGEST:
+            return Dial(spot, len(value), 0, _grown(len(value)), counts=True)
+    return None
+
+
+def _grown(length: int) -> int:
+    return max(_LEAST, 2 * length)
+
+
+def beside(spot: Spot) -> Iterator[Any]:
+    """Values of a leaf that are nearly its own, beyond those of its dial: one part differs."""
+    value = spot.value
+    match spot.type:
+        case Scalar("bool"):
+            yield not value
+        case Scalar("string") if isinstance(value, str):
+            yield from (value.swapcase(), value[1:], value[::-1], f"{value} ", f"{value}\u00e9", value.replace("_", ""))
+        case Scalar(name) if isinstance(value, str) and name.startswith("bytes"):
+            yield from _flipped(value)
+        case ListOf() if isinstance(value, list):
+            yield from (value[1:], value[::-1], [*value, *value[:1]], [*value[1:2], *value[:1], *value[2:]])
+    if isinstance(value, Mapping) and not isinstance(spot.type, Scalar):
+        for name in list(value)[:4]:
+            yield {key: one for key, one in value.items() if key != name}
+
+
+def _pairs(text: str) -> list[str]:
+    return [text[k : k + 2] for k in range(0, len(text), 2)]
+
+
+def _flipped(text: str) -> Iterator[str]:
+    """The bytes with one bit of one of them turned: all of a digest, the ends of a longer text."""
+    size = len(text) // 2
+    for at in range(size) if size <= 32 else (*range(9), size // 2, *range(size - 9, size)):
+        for bit in (0, 7) if at in (0, size - 1) else (at % 8,):
+            changed = int(text[2 * at : 2 * at + 2], 16) ^ 1 << bit
+            yield f"{text[: 2 * at]}{changed:02x}{text[2 * at + 2 :]}"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 from typing import Any, Final
 
 from conformance.codec.cbor import digest
@@ -14,6 +13,7 @@ from conformance.contract.family import Requirement
 from conformance.contract.lazy import files_digest
 from conformance.contract.library import Library
 from conformance.contract.model import Contract
+from conformance.contract.suite import Suite
 from conformance.contract.types import Enum, Field, ListOf, MapOf, Struct, Type
 from conformance.vectors.corpus import Corpus
 from conformance.vectors.jsontext import digest_of, json_text, strict_json
@@ -241,8 +241,9 @@ def lock_text(lock: Lock) -> str:
     return json_text({"contracts": contracts, "released": lock.released and asdict(lock.released)})
 
 
-def read_lock(file: Path, shown: str) -> Lock:
-    """The lock in a file; nothing locked and nothing released where it is empty or not there. Raises BadLock."""
+def read_lock(suite: Suite) -> Lock:
+    """The lock of a suite; nothing locked and nothing released where it is empty or not there. Raises BadLock."""
+    file = suite.spec / LOCK_FILE
     try:
         data = file.read_bytes() if file.is_file() else b""
         record = strict_json(data) if data.strip() else {"contracts": {}, "released": None}
@@ -250,7 +251,7 @@ def read_lock(file: Path, shown: str) -> Lock:
         return Lock(_contracts(record["contracts"]), {}, None if released is None else release_from(released))
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         hint = "restore the file from the last commit"
-        raise BadLock(f"{shown}: it is no contracts.lock ({error!r:.120})\n    hint: {hint}") from None
+        raise BadLock(f"{suite.shown(file)}: it is no contracts.lock ({error!r:.120})\n    hint: {hint}") from None
 
 
 _VERSION: Final = re.compile(r"(0|[1-9][0-9]{0,99})(\.(0|[1-9][0-9]{0,99})){2}\Z")
