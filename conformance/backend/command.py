@@ -1,6 +1,6 @@
 """A backend process: requests go to its stdin, answers come from its stdout, the end of its stderr is kept.
 
-One thread, one selector: reading, writing and waiting cannot deadlock, and nothing grows without bound. A process
+One thread, one poll: reading, writing and waiting cannot deadlock, and nothing grows without bound. A process
 that ends, stalls or answers garbage is lost, and each waiting caller gets the reason (DESIGN 6).
 
 A timeout bounds the silence, not the single call: `wait` allows `timeout` seconds until the next answer, whichever
@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-import selectors
+import select
 import signal
 import subprocess
 import time
@@ -72,12 +72,13 @@ class Process:
         assert self._child.stdout is not None
         assert self._child.stderr is not None
         self._stdin, self._stdout, self._stderr = self._child.stdin, self._child.stdout, self._child.stderr
-        self._selector = selectors.DefaultSelector()
         for stream in (self._stdin, self._stdout, self._stderr):
             os.set_blocking(stream.fileno(), False)
-        _widen(self._stdout.fileno())
-        self._selector.register(self._stdout, selectors.EVENT_READ)
-        self._selector.register(self._stderr, selectors.EVENT_READ)
+        self._sink, self._source, self._complaints = (one.fileno() for one in (self._stdin, self._stdout, self._stderr))
+        _widen(self._source)
+        self._poll = select.poll()
+        self._poll.register(self._source, select.POLLIN)
+        self._poll.register(self._complaints, select.POLLIN)
         self._writing = False
         self._splitter = dialect.splitter()
         self._outgoing = bytearray()
@@ -169,7 +170,6 @@ class Process:
         # Once only: what fled from its session may go on writing.
         with contextlib.suppress(OSError, ValueError):
             self._keep(os.read(self._stderr.fileno(), 1 << 20))
-        self._selector.close()
         for stream in (self._stdin, self._stdout, self._stderr):
             with contextlib.suppress(OSError):
                 stream.close()
@@ -180,11 +180,11 @@ class Process:
         if self._outgoing:
             self._write()
         heard = False
-        for key, _ in self._selector.select(min(max(end - time.monotonic(), 0), _LOOK)):
-            if key.fileobj is self._stdout:
+        for ready, _ in self._poll.poll(1000 * min(max(end - time.monotonic(), 0), _LOOK)):
+            if ready == self._source:
                 heard = True
                 self._read()
-            elif key.fileobj is self._stderr:
+            elif ready == self._complaints:
                 self._read_stderr()
         if not heard and self._has_ended():
             while not self._answers and self._read():
@@ -195,7 +195,7 @@ class Process:
     def _write(self) -> None:
         try:
             with memoryview(self._outgoing) as view:
-                written = os.write(self._stdin.fileno(), view[:_CHUNK])
+                written = os.write(self._sink, view[:_CHUNK])
             del self._outgoing[:written]
             self._written += written
         except BlockingIOError:
@@ -206,15 +206,15 @@ class Process:
         if bool(self._outgoing) != self._writing:
             self._writing = not self._writing
             if self._writing:
-                self._selector.register(self._stdin, selectors.EVENT_WRITE)
+                self._poll.register(self._sink, select.POLLOUT)
             else:
-                self._selector.unregister(self._stdin)
+                self._poll.unregister(self._sink)
 
     def _close_stdin(self) -> None:
         if self._stdin.closed:
             return
         if self._writing:
-            self._selector.unregister(self._stdin)
+            self._poll.unregister(self._sink)
             self._writing = False
         with contextlib.suppress(OSError):
             self._stdin.close()
@@ -222,7 +222,7 @@ class Process:
     def _read(self) -> bool:
         """Read what is on stdout; whether there was anything."""
         try:
-            data = os.read(self._stdout.fileno(), _CHUNK)
+            data = os.read(self._source, _CHUNK)
         except BlockingIOError:
             return False
         if not data:
@@ -237,9 +237,9 @@ class Process:
 
     def _read_stderr(self) -> None:
         with contextlib.suppress(BlockingIOError):
-            data = os.read(self._stderr.fileno(), _CHUNK)
+            data = os.read(self._complaints, _CHUNK)
             if not data:
-                self._selector.unregister(self._stderr)
+                self._poll.unregister(self._complaints)
             self._keep(data)
 
     def _keep(self, data: bytes) -> None:

@@ -186,7 +186,8 @@ class Pipeline(Generic[T]):
             yield from self._ask(waiting)
             if self._asked:
                 for id_, outcome in self._carrier.wait():
-                    yield from self._take(id_, outcome)
+                    if (finished := self._take(id_, outcome)) is not None:
+                        yield finished
 
     def victims(self) -> list[Conversation[T]]:
         """Give up every unfinished conversation; they come in the order of their oldest open requests."""
@@ -220,12 +221,11 @@ class Pipeline(Generic[T]):
             self._ready.remove(running)
         return Finished(running.conversation.key, None, error.reason, called=frozenset(running.called))
 
-    def _take(self, id_: int, outcome: Outcome) -> Iterator[Finished[T]]:
+    def _take(self, id_: int, outcome: Outcome) -> Finished[T] | None:
         running, slot = self._asked.pop(id_)
         running.outcomes[slot] = outcome
         running.missing -= 1
-        if not running.missing and (finished := self._advance(running)) is not None:
-            yield finished
+        return None if running.missing else self._advance(running)
 
     def _advance(self, running: Running[T]) -> Finished[T] | None:
         came = running.advance()

@@ -222,6 +222,7 @@ class CborDialect:
 
 Splitter = LineSplitter | SequenceSplitter
 Dialect = JsonDialect | CborDialect
-_ENCODER: Final = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+# Values are trees: what contains itself is nested too deeply.
+_ENCODER: Final = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=False, check_circular=False)
 _UINT64S: Final = form_of(ListOf(Scalar("uint64")))
 DIALECTS: Final[Mapping[str, Dialect]] = {"json": JsonDialect(), "cbor": CborDialect()}

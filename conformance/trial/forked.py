@@ -10,6 +10,7 @@ import multiprocessing
 import os
 import signal
 import threading
+import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
@@ -23,8 +24,9 @@ from conformance.trial.options import Progress
 
 T = TypeVar("T")
 Tell = Callable[[Any], None]
-_TOLD, _DONE, _RAISED, _MADE = "told", "done", "raised", "made"
+_TOLD, _DONE, _RAISED = "told", "done", "raised"
 _LOST: Final = 70  # the exit status of a child without its parent
+PAUSE: Final = 0.1  # seconds between two messages with progress: one for each check is a hundredth of a run
 
 
 class LostWorker(Exception):
@@ -101,14 +103,21 @@ def apart(work: Callable[[Progress], T], progress: Progress) -> T:
     if "fork" not in multiprocessing.get_all_start_methods():
         return work(progress)
     made: list[T] = []
+
+    def relaying(tell: Tell) -> None:
+        relayed = _Relayed(tell)
+        value = work(relayed)
+        relayed.flush()
+        tell(value)
+
     with _Children() as children:
-        receiving = children.start(lambda tell: tell((_MADE, work(_Relayed(tell)))))
+        receiving = children.start(relaying)
         while (received := _received(receiving))[0] == _TOLD:
-            name, value = received[1]
-            if name == _MADE:
-                made.append(value)
+            if isinstance(received[1], _Events):
+                for name, values in received[1].events:
+                    getattr(progress, name)(*values)
             else:
-                getattr(progress, name)(*value)
+                made.append(received[1])
     return made[0]
 
 
@@ -163,25 +172,42 @@ class Partner:
 
 
 @dataclass(frozen=True, slots=True)
-class _Relayed:
-    """Progress of a child, told to its parent."""
+class _Events:
+    """Calls of progress: the method and its arguments."""
 
-    tell: Tell
+    events: list[tuple[str, tuple[Any, ...]]]
+
+
+class _Relayed:
+    """Progress of a child, told to its parent; checks that end shortly after one another are told together."""
+
+    def __init__(self, tell: Tell) -> None:
+        self._tell, self._events, self._told = tell, list[tuple[str, tuple[Any, ...]]](), 0.0
 
     def plan(self, checks: int, stages: Mapping[str, int]) -> None:
-        self.tell(("plan", (checks, dict(stages))))
+        self._events.append(("plan", (checks, dict(stages))))
+        self.flush()
 
     def judged(self, check_id: str, verdict: str) -> None:
-        self.tell(("judged", (check_id, verdict)))
+        self._events.append(("judged", (check_id, verdict)))
 
     def stage(self, name: str, total: int) -> None:
-        self.tell(("stage", (name, total)))
+        self._events.append(("stage", (name, total)))
+        self.flush()
 
     def step(self, count: int = 1) -> None:
-        self.tell(("step", (count,)))
+        self._events.append(("step", (count,)))
+        if time.monotonic() - self._told > PAUSE:
+            self.flush()
 
     def note(self, text: str) -> None:
-        self.tell(("note", (text,)))
+        self._events.append(("note", (text,)))
+        self.flush()
+
+    def flush(self) -> None:
+        """Tell what is not told yet."""
+        self._tell(_Events(self._events))
+        self._events, self._told = [], time.monotonic()
 
 
 def _apply(function: Callable[[Any], Any], item: Any, tell: Tell) -> None:

@@ -21,7 +21,7 @@ from conformance.backend.outcome import ProtocolError, describe
 from conformance.backend.scheduler import Finished, Patience
 from conformance.trial.cases import blamed, forsaken, lost
 from conformance.trial.check import Check, FailedCall, Kind, Result, Verdict
-from conformance.trial.forked import share_out
+from conformance.trial.forked import PAUSE, share_out
 from conformance.trial.options import Progress
 from conformance.trial.plan import Trial
 
@@ -43,6 +43,7 @@ class TrialResults:
     stderr_tail: bytes = b""
     stderr: dict[str, str] = field(default_factory=dict)  # by check: the last words of a backend that was lost in it
     calls: int = 0
+    trials: int = 0  # how many have ended
     seconds: dict[str, float] = field(default_factory=dict)  # by check, the first of its trial
 
     def add(self, other: TrialResults) -> None:
@@ -56,6 +57,7 @@ class TrialResults:
         self.stderr |= other.stderr
         self.hopeless |= other.hopeless
         self.calls += other.calls
+        self.trials += other.trials
         self.seconds |= other.seconds
 
     def give_up(self, trials: Iterable[Trial], why: Callable[[str], str]) -> None:
@@ -160,28 +162,32 @@ class _Runner:
                 whole.add(found)
                 for result in found.results:
                     self.progress.judged(result.check.id, result.verdict.value)
-                self.progress.step(len(found.results) > 0 or len(found.unasked) > 0)
+                self.progress.step(found.trials)
 
         share_out(self.work, [part for part in parts if part], self.jobs, told)
         unasked, whole.unasked = frozenset(whole.unasked), []
         return [trial for part in parts for trial in part if trial.conversation.key in unasked]
 
     def work(self, parts: Iterator[Sequence[Trial]], tell: Callable[[TrialResults | str], None]) -> None:
-        """Run parts one after the other; tells what each trial came to as soon as it is known."""
+        """Run parts one after the other; tells what the trials came to, several at a time."""
         self.patience.tell = tell
         for part in parts:
             driver = self.driver()
             driver.patience = self.patience
             by_key = {trial.conversation.key: trial for trial in part}
-            since = time.perf_counter()
+            ended, told = TrialResults(), time.perf_counter()
+            since = told
             for finished in driver.hold([trial.conversation for trial in part]):
                 trial, now = by_key[finished.key], time.perf_counter()
                 found = judged(trial, finished, driver.declared)
                 # Trials overlap; what passed since the last one ended counts for this one, so that the sum is right.
                 found.seconds[trial.checks[0].id] = now - since
                 since = now
-                tell(found)
-            tell(
+                ended.add(found)
+                if now - told > PAUSE:
+                    tell(ended)
+                    ended, told = TrialResults(), now
+            ended.add(
                 TrialResults(
                     unattributed=[describe(reason) for reason in driver.unattributed],
                     obstacles=[forsaken(reason) for reason in driver.forsaken],
@@ -189,19 +195,21 @@ class _Runner:
                     calls=driver.calls,
                 )
             )
+            tell(ended)
 
 
 def judged(trial: Trial, finished: Finished[Sequence[Result]], declared: frozenset[str] | None) -> TrialResults:
     """What one trial came to."""
     key = trial.conversation.key
     if not finished.asked:
-        return TrialResults(unasked=[key])
+        return TrialResults(unasked=[key], trials=1)
     found = blamed(trial.checks, finished, declared)
     return TrialResults(
         results=[_with_call(result, trial, finished.calls) for result in found.results],
         lost=set() if finished.lost is None else {key},
         obstacles=[found.obstacle] if found.obstacle else [],
         stderr={key: finished.stderr} if finished.stderr else {},
+        trials=1,
     )
 
 
