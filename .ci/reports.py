@@ -34,7 +34,7 @@ from conformance.contract.library import Library, load_library  # noqa: E402
 from conformance.contract.suite_file import read_suite  # noqa: E402
 from conformance.report.certificate.artifact import artifact_of  # noqa: E402
 from conformance.report.certificate.certification import harness_digest, mutants_digest  # noqa: E402
-from conformance.report.certificate.fault import Unreadable  # noqa: E402
+from conformance.report.certificate.evidence import read_evidence  # noqa: E402
 from conformance.report.certificate.keys import PublicKey, new_pair, read_public  # noqa: E402
 from conformance.report.certificate.statement import (  # noqa: E402
     HARNESS,
@@ -50,12 +50,12 @@ from conformance.report.certificate.verification import (  # noqa: E402
     artifact_faults,
     installed,
     lapsed,
-    read_evidence,
     trusted_signer,
 )
-from conformance.report.html_index import Reported, index_page  # noqa: E402
-from conformance.report.html_proof import proof_of  # noqa: E402
+from conformance.report.html import Reported, index_page  # noqa: E402
+from conformance.report.html_tables import proof_of  # noqa: E402
 from conformance.report.record import BrokenRecord, Record, read_record  # noqa: E402
+from conformance.report.untrusted import Unreadable  # noqa: E402
 from conformance.report.writer import page  # noqa: E402
 from conformance.trial.committed_reports import MATRIX_FILE  # noqa: E402
 from conformance.vectors.jsontext import write_whole  # noqa: E402

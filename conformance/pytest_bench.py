@@ -17,8 +17,8 @@ from conformance.codec.codebook import codebook_of
 from conformance.codec.framing import DIALECTS
 from conformance.contract.library import Library
 from conformance.report.failure import Tried, facts_of, headline, plain
-from conformance.report.printable import one_line
 from conformance.report.record import entry_of, prose_of
+from conformance.report.untrusted import one_line
 from conformance.trial.cases import blamed
 from conformance.trial.check import Check, Result, Verdict, outcome_name
 from conformance.trial.client import Asker

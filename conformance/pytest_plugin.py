@@ -189,7 +189,7 @@ def _options(config: pytest.Config, suite: Suite) -> RunOptions:
 
 
 def _expected(file: str, config: pytest.Config, suite: Suite) -> tuple[ExpectedFailure, ...]:
-    from conformance.cli.expected_failures import load_expected_failures
+    from conformance.cli.known_failures import load_expected_failures
     from conformance.contract.finder import schema_folder
 
     if not file:

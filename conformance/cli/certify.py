@@ -15,19 +15,25 @@ from conformance.backend.resolve import resolve
 from conformance.backend.sandbox import Sandbox
 from conformance.cli.console import Complaint, say, tell, writing
 from conformance.cli.lint_outcome import require_clean_contracts
-from conformance.cli.on_trial import required, sandboxed, startable, tried
+from conformance.cli.run import required, sandboxed, startable, tried
 from conformance.cli.run_options import Seconds, sandbox_read
-from conformance.cli.specification import frozen_vectors, specification
+from conformance.cli.suite import frozen_vectors, specification
 from conformance.contract.library import Library
-from conformance.report.certificate.artifact import Artifact, NoArtifact, artifact_of, files_of, path_of
-from conformance.report.certificate.bundle import CERTIFICATE, pack
+from conformance.report.certificate.artifact import (
+    Artifact,
+    NoArtifact,
+    Started,
+    artifact_of,
+    files_of,
+    path_of,
+    started_by,
+)
 from conformance.report.certificate.certification import index_of, refusals, statement_of
-from conformance.report.certificate.envelope import encode_envelope, signed
-from conformance.report.certificate.fault import Unreadable
+from conformance.report.certificate.evidence import CERTIFICATE, encode_envelope, pack, signed
 from conformance.report.certificate.keys import SigningKey, read_signing
-from conformance.report.certificate.started import Started, started_by
 from conformance.report.certificate.statement import INDEX, OBSERVATIONS, RECORD, moment
 from conformance.report.record import Record, encode_record, observations_of, read_record, record_of
+from conformance.report.untrusted import Unreadable
 from conformance.report.verdict import status_of
 from conformance.report.writer import observations_text
 from conformance.trial.check import RunResult

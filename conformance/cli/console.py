@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from conformance.contract.suggest import nearest as nearest
-from conformance.report.printable import one_line, printable
+from conformance.report.untrusted import one_line, printable
 
 
 def say(text: str, err: bool = False, nl: bool = True) -> None:

@@ -15,7 +15,7 @@ from conformance.backend.resolve import BackendNotFound
 from conformance.cli.console import Complaint, nearest, say, tell, writing
 from conformance.cli.progress import shown_progress
 from conformance.cli.run_options import Seconds
-from conformance.cli.specification import specification
+from conformance.cli.suite import specification
 from conformance.codec.codebook import Codebook, codebook_of
 from conformance.trial.crash.reconstruction import Untraceable
 from conformance.trial.crash.recording import BrokenWorkload

@@ -12,7 +12,7 @@ import click
 
 from conformance.cli.console import Complaint, parted
 from conformance.cli.outputs import STDOUT, write_page
-from conformance.cli.suite_option import current_suite
+from conformance.cli.suite import current_suite
 from conformance.contract.revision import NoRevision, copy_revision
 from conformance.contract.source import MalformedContract, Problem
 from conformance.contract.suite import FILE, Suite
@@ -87,7 +87,7 @@ def _inside(prefix: str, file: str) -> str:
 
 def _released(suite: Suite, text: str) -> Edition | None:
     """The release in the lock of a suite, where it has this tag; raises Complaint where the lock cannot be read."""
-    from conformance.cli.specification import read_locked
+    from conformance.cli.suite import read_locked
     from conformance.report.suite_difference import Edition
 
     released = read_locked(suite).released
@@ -100,9 +100,9 @@ def _statements(places: Sequence[Path]) -> list[tuple[str, Statement]]:
     """Every certificate in some files and folders; raises Complaint."""
     from conformance.cli.certify import unreadable
     from conformance.contract.finder import schema_folder
-    from conformance.report.certificate.fault import Unreadable
+    from conformance.report.certificate.evidence import read_evidence
     from conformance.report.certificate.statement import SCHEMA, read_statement
-    from conformance.report.certificate.verification import read_evidence
+    from conformance.report.untrusted import Unreadable
 
     found = []
     for place in places:

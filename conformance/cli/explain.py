@@ -11,17 +11,18 @@ from typing import IO, Any
 
 import click
 
-from conformance.cli.answer import Question, Wish, answered
-from conformance.cli.console import Complaint, nearest, say
-from conformance.cli.interview import Interview
-from conformance.cli.pair import Pair, pair_of
-from conformance.cli.replay import replayed
-from conformance.cli.rules import (
+from conformance.cli.answer import (
+    Question,
+    Wish,
+    answered,
     case_facts,
     check_facts,
     contract_facts,
     workload_facts,
 )
+from conformance.cli.console import Complaint, nearest, say
+from conformance.cli.interview import Interview, Pair, pair_of
+from conformance.cli.replay import replayed
 from conformance.cli.run_options import Seconds
 from conformance.cli.sequence import (
     Located,
@@ -32,7 +33,7 @@ from conformance.cli.sequence import (
     searched,
     told,
 )
-from conformance.cli.specification import contract_named, frozen_vectors, specification
+from conformance.cli.suite import contract_named, frozen_vectors, specification
 from conformance.codec.codebook import codebook_of
 from conformance.codec.scalar import IllTyped
 from conformance.contract.library import Library

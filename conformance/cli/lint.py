@@ -11,7 +11,7 @@ import click
 from conformance.cli.console import Complaint, say, writing
 from conformance.cli.lint_outcome import Outcome, outcome_of
 from conformance.cli.progress import shown_progress
-from conformance.cli.specification import frozen_vectors, read_locked, specification
+from conformance.cli.suite import frozen_vectors, read_locked, specification
 from conformance.contract.family import Coverage
 from conformance.contract.library import Library
 from conformance.contract.source import MalformedContract

@@ -5,23 +5,77 @@ from __future__ import annotations
 import errno
 import gc
 import os
+import re
 import signal
 import sys
 import threading
 import time
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
+from functools import lru_cache, partial
 from importlib import import_module
+from pathlib import Path
 from typing import Any, Final
 
 import click
 
 from conformance import __version__
 from conformance.cli.console import Complaint, nearest, opened_outlets, say, tell
-from conformance.cli.guests import guest, guests
-from conformance.cli.help import prepared
 from conformance.cli.progress import Interrupted
-from conformance.cli.suite_option import with_suite
+from conformance.cli.suite import with_suite
+
+_PACKAGE: Final = Path(__file__).resolve().parents[1]
+_PLACES: Final = (_PACKAGE.parent, _PACKAGE / "_data")  # a checkout wins over packaged data, as for the suite itself
+
+
+@lru_cache(1)
+def guests() -> Mapping[str, tuple[str, str]]:
+    """The module of each command and what it does; the suites of users add none, so that no folder adds a command."""
+    import tomllib  # 10 ms
+
+    for place in _PLACES:
+        if (place / "spec" / "contracts.lock").is_file():
+            listed = tomllib.loads((place / "tally.toml").read_text("utf-8")).get("commands", {})
+            return {name: (told.partition(": ")[0], told.partition(": ")[2]) for name, told in listed.items()}
+    return {}
+
+
+def guest(name: str) -> click.Command:
+    """The command of a name, imported now."""
+    command: click.Command = import_module(guests()[name][0]).command
+    return command
+
+
+_EXAMPLES: Final = re.compile(r"\n*[\b]?\n?\s*Examples:\n(?:.+\n?)+\s*\Z")
+
+
+class Name(click.Choice):  # type: ignore[type-arg] # it takes no arguments before click 8.2
+    """One of some names; the message for another one says which was meant."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The name; fails as click's own choices do."""
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter as error:
+            if hint := nearest(str(value), [str(one) for one in self.choices]):
+                self.fail(f"{error.message.rstrip('.')}; {hint}", param, ctx)
+            raise
+
+
+def prepared(command: click.Command, inner: bool = True) -> click.Command:
+    """The command with the examples of its docstring at the end and hints for its choices; `inner`: those below too."""
+    if isinstance(command, click.Group) and inner:
+        for name in command.list_commands(click.Context(command)):
+            if (one := command.get_command(click.Context(command), name)) is not None:
+                prepared(one)
+    if command.help and (found := _EXAMPLES.search(command.help)):
+        command.help = command.help[: found.start()].rstrip()
+        _, *lines = found[0].strip("\b\n ").splitlines()
+        command.epilog = "\n".join(["\b", "Examples:", *(f"  {line.strip()}" for line in lines)])
+    for parameter in command.params:
+        if type(parameter.type) is click.Choice:
+            parameter.type = Name(parameter.type.choices, parameter.type.case_sensitive)
+    return command
+
 
 FINE: Final = 0
 NO_JUDGEMENT: Final = 2

@@ -11,7 +11,7 @@ import click
 
 from conformance.cli.console import Complaint, nearest, parted, say
 from conformance.cli.progress import shown_progress
-from conformance.cli.specification import frozen_vectors, specification
+from conformance.cli.suite import frozen_vectors, specification
 from conformance.codec.codebook import codebook_of
 from conformance.contract.library import Library
 from conformance.trial.committed_reports import DISTORTIONS_FILE, FLOOR_FILE, MATRIX_FILE, UnreadableReport

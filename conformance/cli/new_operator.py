@@ -129,7 +129,7 @@ def command(name: str) -> int:
       tally new-operator Text.Trim_v1
       tally new-operator Queue.Push --suite contracts
     """
-    from conformance.cli.specification import specification
+    from conformance.cli.suite import specification
     from conformance.vectors.jsontext import write_whole
 
     if not _NAME.match(name):

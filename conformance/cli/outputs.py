@@ -13,7 +13,7 @@ from typing import Final
 import click
 
 from conformance.cli.console import pour, say, writing
-from conformance.cli.suite_option import current_suite
+from conformance.cli.suite import current_suite
 from conformance.report.record import Record
 from conformance.report.writer import FILES, FORMATS, OBSERVATIONS, Observations, observations_text, page
 from conformance.vectors.jsontext import write_whole

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from conformance.cli.console import Complaint, writing
-from conformance.cli.specification import read_locked
+from conformance.cli.suite import read_locked
 from conformance.contract.library import Library
 from conformance.report.suite_difference import Edition, SuiteDifference, difference_of, edition_of
 from conformance.report.suite_difference_text import as_entry

@@ -9,7 +9,7 @@ from typing import Any, Final
 from conformance.backend.driver import Call, Talk
 from conformance.backend.outcome import Lost, Observed, ProtocolError
 from conformance.cli.console import Complaint
-from conformance.cli.pair import Pair, expected_of
+from conformance.cli.interview import Pair, expected_of
 from conformance.contract.sequence import SequenceDeclaration
 from conformance.vectors.case import CallStep, Case, FileStep, Step, label
 from conformance.vectors.difference import Difference, difference

@@ -3,36 +3,103 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from fnmatch import fnmatchcase
+from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Any, Final
 
 import click
 
-from conformance.cli.console import Complaint, nearest, say, writing
-from conformance.cli.expected_failures import dump_expected_failures, load_expected_failures, updated
-from conformance.cli.last_failed import known_failures, remember
+from conformance.backend.resolve import BackendNotFound, resolve
+from conformance.backend.sandbox import NoSandbox
+from conformance.cli.console import Complaint, nearest, say, tell, writing
+from conformance.cli.known_failures import (
+    dump_expected_failures,
+    failed_last,
+    load_expected_failures,
+    remember,
+    updated,
+)
 from conformance.cli.lint_outcome import require_clean_contracts
-from conformance.cli.on_trial import required, startable, tried
 from conformance.cli.outputs import Output, Outputs, outputs_of
-from conformance.cli.progress import QUIET, Interrupted
+from conformance.cli.progress import QUIET, Interrupted, shown_progress
 from conformance.cli.run_options import failures_allowed, run_options, verbosity
-from conformance.cli.specification import frozen_vectors, specification
-from conformance.cli.suite_option import current_suite
+from conformance.cli.suite import current_suite, frozen_vectors, specification
 from conformance.contract.finder import schema_folder
 from conformance.contract.library import Library
-from conformance.contract.suite import Suite
-from conformance.report.printable import one_line
+from conformance.contract.suite import MUTANT, Suite
 from conformance.report.record import Record, encode_record, observations_of, read_record, record_of
-from conformance.report.verdict import CONFORMANT, NO_JUDGEMENT, counted, exit_status, status_of
+from conformance.report.untrusted import one_line
+from conformance.report.verdict import CONFORMANT, NO_JUDGEMENT, NOT_CONFORMANT, counted, exit_status, status_of
 from conformance.report.writer import Observations
-from conformance.trial.check import ExpectedFailure, RunResult, Verdict
-from conformance.trial.options import RunOptions, Silence, is_red
-from conformance.trial.run import selected_checks
+from conformance.trial.check import Verdict
+from conformance.trial.failure_limit import is_red
+from conformance.trial.options import RunOptions, Silence
+from conformance.trial.run import UnfitBackend, run_trial, selected_checks
+from conformance.trial.run_result import ExpectedFailure, RunResult
 from conformance.vectors.corpus import Corpus
 from conformance.vectors.jsontext import write_whole
+
+
+def startable(backend: str, wire: str, library: Library) -> None:
+    """Refuse a backend that names nothing that could be started; raises Complaint."""
+    if (mutant := backend.removeprefix(MUTANT)) != backend:
+        known = list(library.mutants)
+        if mutant not in known:
+            hint = nearest(mutant, known, "`tally mutants` names them all")
+            raise Complaint(f"--backend {backend!r}", "T001", f"there is no mutant {mutant!r}", hint)
+    package = backend.removeprefix("python:").partition(":")[0].partition(".")[0]
+    if backend.startswith("python:") and PathFinder.find_spec(package, [*sys.path, str(Path.cwd())]) is None:
+        message = f"there is no module {package!r} on PYTHONPATH, in this environment or in this folder"
+        raise Complaint(f"--backend {backend!r}", "T001", message, "name the module, not its file")
+    try:
+        resolve(backend, library.suite, wire)
+    except BackendNotFound as error:
+        hint = "tally run --help lists the forms of a backend; `tally new-backend` writes one"
+        raise Complaint(f"--backend {backend!r}", "T001", str(error), hint) from None
+
+
+def required(names: Sequence[str], library: Library) -> tuple[str, ...]:
+    """The operators and machines that must be declared; raises Complaint for a name that no hello can declare."""
+    known = library.declarable
+    if "all" in names:
+        return known
+    for name in names:
+        if name not in known:
+            hint = nearest(name, list(known), "name an operator or a machine of the contracts, or `all`")
+            raise Complaint(f"--require {name!r}", "T003", "no operator or machine has this name", hint)
+    return tuple(sorted(set(names)))
+
+
+@contextmanager
+def sandboxed() -> Iterator[None]:
+    """A block that needs bubblewrap; raises Complaint where it cannot start."""
+    try:
+        yield
+    except NoSandbox as error:
+        hint = "install bubblewrap, or run without --sandbox; a container may forbid user namespaces"
+        raise Complaint("--sandbox bwrap", "T014", f"no judgement: {error}", hint) from None
+
+
+def tried(library: Library, corpus: Corpus, options: RunOptions) -> RunResult | str:
+    """The run, or the verdict on a backend that gave no valid hello; raises Complaint where there is no sandbox."""
+    try:
+        with sandboxed(), shown_progress(options.backend) as progress:
+            return run_trial(library, corpus, options, progress)
+    except UnfitBackend as error:
+        verdict = NOT_CONFORMANT if error.begun else NO_JUDGEMENT
+        hint = "answer tally.hello on stdout and nothing else there; `tally new-backend` writes a backend that does"
+        if not error.begun:
+            hint = "the backend ended before it read anything: is the command right? run it by hand"
+        place, said = f"--backend {options.backend!r}", error.stderr_tail.strip()
+        extra = f"its stderr ended with:\n{said}" if said else "it wrote nothing on stderr"
+        message = error.reason if error.reason.startswith("the backend") else f"no valid hello: {error.reason}"
+        tell(Complaint(place, "T002", message, hint, status_of(verdict), extra))
+        return verdict
 
 
 def _reference(suite: Suite) -> str:
@@ -75,7 +142,7 @@ def _record(run: RunResult, library: Library) -> Record:
 
 def _of_backend(options: RunOptions, backend: str, suite: Suite, last_failed: bool) -> RunOptions:
     """The options of one backend's run, with the checks of it that failed last where they are asked for."""
-    failed = known_failures(suite, backend) if last_failed else frozenset()
+    failed = failed_last(suite, backend) if last_failed else frozenset()
     if last_failed and not failed:
         say(f"{one_line(backend)}: --last-failed: no check is known to have failed, so all are selected", err=True)
     return replace(options, backend=backend, last_failed=failed)

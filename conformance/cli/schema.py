@@ -31,7 +31,7 @@ def command(operator: str | None, folder: Path | None) -> int:
     """
     if folder is not None:
         return _write_files(folder)
-    from conformance.cli.specification import contract_named, specification
+    from conformance.cli.suite import contract_named, specification
     from conformance.contract.jsonschema import machine_schema, schema_of
 
     library = specification()
@@ -52,7 +52,7 @@ def command(operator: str | None, folder: Path | None) -> int:
 def _write_files(folder: Path) -> int:
     """Write the schema of each kind of file; docs/language.md says how an editor finds them."""
     from conformance.cli.console import writing
-    from conformance.cli.suite_option import current_suite
+    from conformance.cli.suite import current_suite
     from conformance.contract.finder import schema_folder
     from conformance.contract.published import published_schemas
     from conformance.vectors.jsontext import write_whole

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from conformance.backend.outcome import Observed, ObservedResult
 from conformance.cli.console import Complaint, nearest
-from conformance.cli.pair import Pair
+from conformance.cli.interview import Pair
 from conformance.cli.replay import BEFORE, Parted
 from conformance.codec.form import array_of
 from conformance.contract.library import Library

@@ -13,7 +13,7 @@ from conformance.backend.outcome import LostBackend, describe
 from conformance.backend.resolve import BackendNotFound
 from conformance.cli.console import Complaint, nearest, parted, say
 from conformance.cli.progress import shown_progress
-from conformance.cli.specification import contract_named, frozen_vectors, specification
+from conformance.cli.suite import contract_named, frozen_vectors, specification
 from conformance.codec.codebook import codebook_of
 from conformance.contract.source import Problem
 from conformance.lint.call import agreement

@@ -12,20 +12,20 @@ from conformance.cli.certify import a_time, artifact_named, unreadable
 from conformance.cli.console import say
 from conformance.cli.run_options import sandbox_read
 from conformance.report.certificate.artifact import Artifact
-from conformance.report.certificate.fault import Unreadable
+from conformance.report.certificate.evidence import Evidence, read_evidence
 from conformance.report.certificate.keys import PublicKey, read_public
-from conformance.report.certificate.policy import SCHEMA as POLICY_SCHEMA
-from conformance.report.certificate.policy import Policy, read_policy
 from conformance.report.certificate.statement import SCHEMA, Statement, read_statement
+from conformance.report.certificate.verification import SCHEMA as POLICY_SCHEMA
 from conformance.report.certificate.verification import (
-    Evidence,
+    Policy,
     all_faults,
     installed,
     lapsed,
-    read_evidence,
+    read_policy,
     require_record,
     trusted_signer,
 )
+from conformance.report.untrusted import Unreadable
 from conformance.trial.options import DEFAULT_TIMEOUT, RunOptions
 
 VALID, NOT_VALID = 0, 1
@@ -84,7 +84,7 @@ def command(
         raise click.UsageError("--sandbox-read is for --replay")
     if replay and (backend is None or artifact_text is None):
         raise click.UsageError("--replay needs --backend TEXT and --artifact PATH")
-    from conformance.cli.suite_option import current_suite
+    from conformance.cli.suite import current_suite
     from conformance.contract.finder import schema_folder
 
     schemas = schema_folder(current_suite())
@@ -103,7 +103,7 @@ def command(
         raise unreadable(error) from None
     artifact = None if artifact_text is None else artifact_named(artifact_text)
     faults = all_faults(evidence, statement, signer, policy, artifact, now or datetime.now(UTC))
-    from conformance.cli.specification import specification
+    from conformance.cli.suite import specification
 
     gone = lapsed(statement, installed(specification()))
     if replay and not faults and not gone:
@@ -136,7 +136,7 @@ def _again(
 def _replayed(statement: Statement, options: RunOptions, artifact: Artifact, text: str) -> list[str]:
     """What is wrong with a second run from the same nonce."""
     from conformance.cli.certify import challenged, started_of
-    from conformance.cli.specification import specification
+    from conformance.cli.suite import specification
     from conformance.report.certificate.certification import harness_digest, judged_digest, refusals
     from conformance.report.certificate.statement import HARNESS, JUDGED, VECTORS
     from conformance.report.record import encode_record, read_record, record_of
@@ -193,7 +193,7 @@ def _print(
 
 
 def _line(text: str) -> str:
-    from conformance.report.printable import one_line
+    from conformance.report.untrusted import one_line
 
     return one_line(text)
 

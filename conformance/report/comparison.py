@@ -10,10 +10,9 @@ from typing import Any, Final
 
 from conformance.report.failure import cut
 from conformance.report.markdown import code, table
-from conformance.report.printable import one_line
 from conformance.report.record import Record
-from conformance.report.run_trace import RunTrace, partings
-from conformance.report.stored import Manifest
+from conformance.report.stored import Manifest, RunTrace, partings
+from conformance.report.untrusted import one_line
 from conformance.report.verdict import NOT_TRIED, counted
 from conformance.vectors.jsontext import digest_of, document_text
 

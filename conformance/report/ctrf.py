@@ -9,8 +9,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from conformance.report.failure import excuse_of, facts_of, headline, plain, seconds_in, stderr_in, tried_in
-from conformance.report.printable import printable
 from conformance.report.record import Record, digest_of_record
+from conformance.report.untrusted import printable
 from conformance.report.verdict import troubles
 from conformance.report.writer import Observations
 from conformance.vectors.jsontext import document_text

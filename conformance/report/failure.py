@@ -12,8 +12,8 @@ from fnmatch import fnmatchcase
 from typing import Any, Final
 
 from conformance.backend.outcome import UNREGISTERED
-from conformance.report.printable import one_line, printable
 from conformance.report.record import Entry, Prose, Record, called, cited_by_guards
+from conformance.report.untrusted import one_line, printable
 from conformance.vectors.compact import is_marker
 
 _NUMBER = re.compile(r"[0-9]+")

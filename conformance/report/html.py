@@ -1,4 +1,4 @@
-"""The report as one HTML file: no network, no framework, and nothing that a backend says can act in it."""
+"""The report as one HTML file, and the page of a folder of reports; nothing that a backend says can act in them."""
 
 from __future__ import annotations
 
@@ -6,35 +6,40 @@ import base64
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from conformance.contract.suite import Suite
 from conformance.report.failure import cut, excuse_of, failures_of, group_alike
-from conformance.report.html_checks import checks_json
 from conformance.report.html_failures import LONGEST, FailureView, failure_view
-from conformance.report.html_overview import (
+from conformance.report.html_tables import (
     LEVELS,
     CrashRow,
     PartingRow,
+    Proof,
     TimeRow,
+    checks_json,
     crash_rows,
     expected_failures,
     matrix_of,
     parting_rows,
+    proof_of,
     sound,
     time_rows,
     unasked_operators,
     undeclared,
 )
-from conformance.report.html_proof import Proof
-from conformance.report.printable import printable
-from conformance.report.record import Record
+from conformance.report.record import Record, digest_of_record
 from conformance.report.summary import banner, remarks
+from conformance.report.untrusted import printable
 from conformance.report.verdict import CONFORMANT, PASSED, crash_words
 from conformance.report.writer import Observations
+
+if TYPE_CHECKING:
+    from conformance.report.certificate.keys import PublicKey
+    from conformance.report.certificate.statement import Statement
 
 MOST_GROUPS: Final = 200  # distinct failures that are shown in full; the list of checks has all of them
 
@@ -114,7 +119,6 @@ def html_file(records: Sequence[Record], observed: Sequence[Observations], suite
     """
     from conformance.contract.finder import bundled_suite
     from conformance.contract.library import load_library
-    from conformance.report.html_proof import proof_of
     from conformance.vectors.lock import contract_digests
 
     for candidate in dict.fromkeys([suite or bundled_suite(), bundled_suite()]):
@@ -211,3 +215,90 @@ def source_of(templates: Environment, name: str) -> Markup:
     """A file of the page as it is; it is ours."""
     assert templates.loader is not None
     return Markup(templates.loader.get_source(templates, name)[0])  # noqa: S704
+
+
+Rows = Sequence[tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Reported:
+    """One backend of the folder: its record, links to its files by what they are, and its certificate."""
+
+    name: str
+    record: Record
+    files: Rows
+    certificate: tuple[Statement, PublicKey] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """What the page says of one backend."""
+
+    name: str
+    tone: str
+    verdict: str
+    sentence: str
+    facts: Rows
+    files: Rows
+    certified: Rows
+    is_test: bool
+
+
+def index_page(
+    title: str, reported: Sequence[Reported], steps: Rows, proof: Proof | None, together: str
+) -> str:
+    """The page; `steps` are the commands that verify the reports, each with its purpose, `together` a link.
+
+    The same records, certificates, steps and proof give the same bytes.
+    """
+    templates = environment()
+    style = source_of(templates, "page.css")
+    return templates.get_template("index.html").render(
+        title=title,
+        cards=[_card(one) for one in reported],
+        steps=steps,
+        proof=proof,
+        together=together,
+        harness=reported[0].record["harness"],
+        style=style,
+        policy=policy(style),
+    )
+
+
+def _card(one: Reported) -> Card:
+    record, certificate = one.record, one.certificate
+    return Card(
+        name=one.name,
+        tone=tone_of(record),
+        verdict=record.verdict,
+        sentence=verdict_sentence(record),
+        facts=list(_facts(record)),
+        files=one.files,
+        certified=list(_certified(*certificate)) if certificate is not None else (),
+        is_test=certificate is not None and certificate[1].is_test,
+    )
+
+
+def _facts(record: Record) -> Iterator[tuple[str, str]]:
+    backend, verdicts = record["backend"], record["verdicts"]
+    yield "backend", f"{backend['name']} {backend['version']}, {backend['language']}, wire {backend['wire']}"
+    yield "operators", f"{len(record['scope']['operators'])} of {record['scope']['of']} declared and tried"
+    yield "checks", f"{verdicts['pass']:,} of {record['counts']['run']:,} passed"
+    yield "vectors", _short(record["vectors"])
+    yield "record", _short(digest_of_record(record))
+
+
+def _certified(statement: Statement, key: PublicKey) -> Iterator[tuple[str, str]]:
+    subject = statement.subject
+    yield "about", f"{subject.kind} {subject.name}, {subject.algorithm} {_short(subject.digest)}"
+    yield "started", str(statement.started)
+    yield "checks", f"{statement.scope['checks']:,}, with those that only the nonce decides"
+    yield "nonce", _short(statement.nonce)
+    yield "sandbox", statement.sandbox
+    yield "issued", f"{statement.issued:%Y-%m-%d}, as the certifier says"
+    yield "key", f"{_short(key.id)}{', the test key' if key.is_test else ''}"
+
+
+def _short(digest: str) -> str:
+    """The beginning of a digest, which is enough to recognize it; the files have all of it."""
+    return f"{digest[:16]}..."

@@ -7,8 +7,8 @@ from io import BytesIO
 from xml.etree import ElementTree as ET
 
 from conformance.report.failure import excuse_of, facts_of, headline, plain, seconds_in, stderr_in, tried_in
-from conformance.report.printable import printable
 from conformance.report.record import Entry, Record, by_operator
+from conformance.report.untrusted import printable
 from conformance.report.verdict import crash_words, troubles
 from conformance.report.writer import Observations
 

@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 
 from conformance.report.failure import facts_of, failures_of, group_alike, plain, stderr_in, tried_in
 from conformance.report.mistake_shapes import looks_like
-from conformance.report.printable import one_line
 from conformance.report.record import Record, by_operator
 from conformance.report.summary import (
     KINDS,
@@ -23,6 +22,7 @@ from conformance.report.summary import (
     undeclared,
     undeclared_line,
 )
+from conformance.report.untrusted import one_line
 from conformance.report.writer import Observations
 
 _TICKS = re.compile("`+")

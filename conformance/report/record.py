@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
+from conformance.contract.library import Library
 from conformance.report.verdict import NOT_TRIED, sentence_of, verdict_of
 from conformance.trial.check import Difference, FailedCall, Result, RunResult, Verdict
 from conformance.vectors.jsontext import strict_json
@@ -20,6 +21,7 @@ from conformance.vectors.jsontext import strict_json
 if TYPE_CHECKING:
     from conformance.contract.library import Library
     from conformance.contract.model import Clause, Guard
+    from conformance.vectors.call_sequence import CallSequence
 
 
 Entry = Mapping[str, Any]
@@ -124,6 +126,41 @@ def _clause(operator: str, id_: str, library: Library) -> dict[str, Any]:
         if clause.id == id_:
             return {"text": clause.expression.text, "place": str(clause.position)}
     return {}
+
+
+def with_places(entries: Iterable[Entry], library: Library) -> Iterator[Entry]:
+    """The entries; one whose answer differs in a value of a sequence gets the detail `sequence`.
+
+    That is the unit, the position of the first value of the call, that of the value that differs, and the length.
+    """
+    known: dict[str, CallSequence] = {}
+    for entry in entries:
+        place = _place(entry, library, known) if "difference" in entry and "call" in entry else None
+        yield entry if place is None else {**entry, "details": {**entry.get("details", {}), "sequence": place}}
+
+
+def _place(entry: Entry, library: Library, known: dict[str, CallSequence]) -> dict[str, Any] | None:
+    from conformance.codec.form import form_of  # these compile expressions, which a reader of records does not need
+    from conformance.vectors.call_sequence import call_sequence
+
+    operator, inputs = entry["call"]["operator"], entry["call"]["inputs"]
+    declaration = library.sequences.get(operator)
+    if declaration is None or declaration.replay is not None:
+        return None
+    found = re.fullmatch(rf"{re.escape(declaration.values)}\[([0-9]+)\]", entry["difference"]["path"])
+    if found is None:
+        return None
+    if operator not in known:
+        known[operator] = call_sequence(declaration, library)
+    native = form_of(library.contracts[operator].inputs).to_native(inputs)
+    extent = known[operator].extent(inputs, native)
+    if extent is None:
+        return None
+    begins = known[operator].first(native, extent.start)
+    position = begins + int(found[1])
+    if position >= extent.length:
+        return None
+    return {"unit": declaration.unit, "begins": begins, "position": position, "length": extent.length}
 
 
 FORMAT: Final = 1
@@ -258,8 +295,6 @@ def _shown(value: Any) -> str:
 
 def record_of(run: RunResult, library: Library) -> Record:
     """The record of a run; a function of what was judged alone, its observations left out."""
-    from conformance.report.sequence_place import with_places  # it compiles expressions; who reads a record does not
-
     excused = run.excused
     entries = list(with_places((entry_of(result, result.check.id in excused) for result in run.results), library))
     entries.sort(key=lambda entry: str(entry["id"]))

@@ -8,8 +8,8 @@ from typing import Any, Final
 
 from conformance.lint.sarif import location_of, log_of, result_of, rule_of, run_of
 from conformance.report.failure import excuse_of, headline, tried_in
-from conformance.report.printable import printable
 from conformance.report.record import Entry, Record, called, clauses_of
+from conformance.report.untrusted import printable
 from conformance.report.verdict import NO_JUDGEMENT, troubles
 from conformance.report.writer import Observations
 

@@ -7,8 +7,8 @@ from textwrap import wrap
 from typing import Any, Final
 
 from conformance.report.markdown import code, table
-from conformance.report.printable import one_line
 from conformance.report.suite_difference import ADDED, CertificateLapse, RequirementChange, SuiteDifference
+from conformance.report.untrusted import one_line
 from conformance.report.verdict import counted
 from conformance.vectors.governance import ContractChange, Level
 from conformance.vectors.jsontext import document_text

@@ -15,7 +15,6 @@ from rich.text import Text
 
 from conformance.report.failure import LABEL, Fact, facts_of, failures_of, group_alike, lines_of, stderr_in, tried_in
 from conformance.report.mistake_shapes import looks_like
-from conformance.report.printable import one_line
 from conformance.report.record import Record, by_operator
 from conformance.report.summary import (
     KINDS,
@@ -29,6 +28,7 @@ from conformance.report.summary import (
     undeclared,
     undeclared_line,
 )
+from conformance.report.untrusted import one_line
 from conformance.report.verdict import CONFORMANT, PASSED, counted
 from conformance.report.writer import Observations
 

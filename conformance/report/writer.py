@@ -10,6 +10,8 @@ from typing import Any, Final
 
 from conformance.contract.suite import Suite
 from conformance.report.record import Record, encode_record, read_record
+from conformance.report.verdict import CONFORMANT, NO_JUDGEMENT, NOT_CONFORMANT
+from conformance.vectors.jsontext import document_text
 
 Observations = Mapping[str, Any]
 # Makes the text of a file from finished records and, for each, what was observed (empty where that is unknown). It
@@ -29,7 +31,7 @@ class Format:
 
 # A writer is imported only when it is asked for.
 FORMATS: Final[Mapping[str, Format]] = {
-    "badge": Format("badge.json", "conformance.report.badge:badge"),
+    "badge": Format("badge.json", "conformance.report.writer:badge"),
     "ctrf": Format("ctrf.json", "conformance.report.ctrf:ctrf"),
     "html": Format("report.html", "conformance.report.html:html_file", several=True, of_suite=True),
     "json": Format("record.json", "conformance.report.writer:canonical"),
@@ -67,3 +69,33 @@ def canonical(records: Sequence[Record], observed: Sequence[Observations]) -> by
 def observations_text(observations: Observations) -> str:
     """The file beside a record with everything that depends on the clock or the host."""
     return json.dumps(observations, indent=2, sort_keys=True, default=str) + "\n"
+
+
+_COLOURS: Final = {CONFORMANT: "brightgreen", NOT_CONFORMANT: "red", NO_JUDGEMENT: "lightgrey"}
+_EXCUSED: Final = "yellow"
+
+
+def badge(records: Sequence[Record], observed: Sequence[Observations]) -> str:
+    """The badge of one record: the verdict, and how much was tried.
+
+    A badge has room for a few words. It names the profile, and says "part" where only selected checks ran.
+    """
+    (record,) = records
+    members: dict[str, Any] = {
+        "schemaVersion": 1,
+        "label": "tallystick",
+        "message": _message(record),
+        "color": _COLOURS.get(record.verdict, _EXCUSED),
+    }
+    if record.verdict in (NOT_CONFORMANT, NO_JUDGEMENT):
+        members["isError"] = True  # the page that shows the badge cannot choose another colour
+    return document_text(members)
+
+
+def _message(record: Record) -> str:
+    verdict = record.verdict.lower()
+    if record.verdict == NO_JUDGEMENT:
+        return verdict
+    scope = record["scope"]
+    part = "part of " if record["selection"] else ""
+    return f"{verdict}: {part}{len(scope['operators'])}/{scope['of']} operators, {record['profile']}"

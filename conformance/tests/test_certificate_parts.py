@@ -16,12 +16,22 @@ from types import ModuleType
 import pytest
 
 from conformance.report.certificate.artifact import NoArtifact, artifact_of
-from conformance.report.certificate.bundle import CERTIFICATE, FILES, SUMS, pack, unpack
-from conformance.report.certificate.envelope import Envelope, encode_envelope, read_envelope, signed
-from conformance.report.certificate.fault import Unreadable
+from conformance.report.certificate.evidence import (
+    CERTIFICATE,
+    FILES,
+    SUMS,
+    Envelope,
+    encode_envelope,
+    pack,
+    read_envelope,
+    read_evidence,
+    signed,
+    unpack,
+)
 from conformance.report.certificate.keys import new_pair, public_from, read_public, read_signing
 from conformance.report.certificate.statement import SCHEMA, canonical, digest_of_json, read_statement
-from conformance.report.certificate.verification import bundle_faults, read_evidence, trusted_signer
+from conformance.report.certificate.verification import bundle_faults, trusted_signer
+from conformance.report.untrusted import Unreadable
 from conformance.tests.certificates import Certifier
 from conformance.tests.small_spec import SHIPPED
 

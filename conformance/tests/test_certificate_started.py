@@ -8,7 +8,7 @@ import pytest
 
 from conformance.backend.resolve import BackendCommand
 from conformance.backend.sandbox import WORKER
-from conformance.report.certificate.started import Started, started_by
+from conformance.report.certificate.artifact import Started, started_by
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.cli.expected_failures import dump_expected_failures, load_expected_failures, updated
+from conformance.cli.known_failures import dump_expected_failures, load_expected_failures, updated
 from conformance.contract.source import MalformedContract
 from conformance.trial.check import ExpectedFailure
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from conformance.cli import last_failed
-from conformance.cli.last_failed import known_failures, remember
+from conformance.cli import known_failures
+from conformance.cli.known_failures import failed_last, remember
 from conformance.cli.main import status_of
 from conformance.contract.cache import Cache
 from conformance.report.record import read_record
@@ -107,11 +107,11 @@ def test_a_part_that_passes_never_looks_like_the_whole(built_once: Path, tmp_pat
 def test_failures_belong_to_a_backend_and_a_suite(built_once: Path, tmp_path: Path) -> None:
     here = suite_at(built_once)
     remember(here, BAD, {"a": True, "b": False})
-    assert known_failures(here, BAD) == {"a"}
-    assert known_failures(here, "reference") == known_failures(here, "node other.js") == frozenset()
-    assert known_failures(suite_at(tmp_path), BAD) == frozenset()
+    assert failed_last(here, BAD) == {"a"}
+    assert failed_last(here, "reference") == failed_last(here, "node other.js") == frozenset()
+    assert failed_last(suite_at(tmp_path), BAD) == frozenset()
     remember(here, BAD, {"b": True})
-    assert known_failures(here, BAD) == {"a", "b"}
+    assert failed_last(here, BAD) == {"a", "b"}
 
 
 @pytest.mark.parametrize("poison", [["no-such-check"], "text", [1, None], {"a": 1}])
@@ -122,7 +122,7 @@ def test_a_false_entry_selects_nothing_and_changes_no_verdict(
         def get(self, kind: str, key: str) -> object:
             return poison
 
-    monkeypatch.setattr(last_failed, "_store", lambda: Poisoned(None, ""))
+    monkeypatch.setattr(known_failures, "_store", lambda: Poisoned(None, ""))
     assert run("--last-failed", "-q", few=False) == 0
     assert verdict(capsys).startswith("CONFORMANT: ")
 

@@ -14,7 +14,7 @@ import pytest
 from conformance.cli.main import status_of
 from conformance.contract.library import Library
 from conformance.report.html_failures import parting_of
-from conformance.report.sequence_place import with_places
+from conformance.report.record import with_places
 from conformance.tests.processes import ROOT, fake_command
 from conformance.tests.shipped import shipped_library
 from conformance.trial.divergence import bisected, swept

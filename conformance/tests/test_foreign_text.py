@@ -12,8 +12,8 @@ import pytest
 from conformance.backend.outcome import Crash, describe
 from conformance.cli.console import Complaint
 from conformance.cli.main import status_of
-from conformance.report.printable import one_line, printable
 from conformance.report.terminal import text_page
+from conformance.report.untrusted import one_line, printable
 from conformance.tests.runs import record
 
 HOUSE = Path(__file__).parents[1]

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.cli.guests import guests
-from conformance.cli.main import COMMANDS, status_of
+from conformance.cli.main import COMMANDS, guests, status_of
 from conformance.contract.source import MalformedContract
 from conformance.contract.suite_file import read_suite
 

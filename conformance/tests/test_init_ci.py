@@ -17,7 +17,7 @@ import jsonschema
 import pytest
 import yaml
 
-from conformance.cli.ci_files import PROVIDERS
+from conformance.cli.init import PROVIDERS
 from conformance.cli.main import status_of
 from conformance.tests.processes import ROOT, environment
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from conformance.report.certificate.artifact import artifact_of
-from conformance.report.certificate.bundle import CERTIFICATE
+from conformance.report.certificate.evidence import CERTIFICATE
 from conformance.report.certificate.keys import new_pair, read_signing
 from conformance.report.record import encode_record
 from conformance.tests.certificates import evidence

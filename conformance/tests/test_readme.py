@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.cli.guests import guests
-from conformance.cli.main import COMMANDS, status_of
+from conformance.cli.main import COMMANDS, guests, status_of
 from conformance.tests.processes import ROOT
 from conformance.tests.shipped import shipped_library
 from conformance.vectors.corpus import load_corpus

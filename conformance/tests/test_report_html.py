@@ -17,19 +17,20 @@ import pytest
 from conformance.contract.library import load_library
 from conformance.report.failure import group_alike
 from conformance.report.html import MOST_GROUPS, html_file, html_page
-from conformance.report.html_checks import checks_json, inert
 from conformance.report.html_failures import failure_view, marked, parting_of
-from conformance.report.html_overview import (
+from conformance.report.html_tables import (
+    checks_json,
     crash_rows,
     expected_failures,
+    inert,
     matrix_of,
     parting_rows,
+    proof_of,
     sound,
     time_rows,
     unasked_operators,
     undeclared,
 )
-from conformance.report.html_proof import proof_of
 from conformance.report.record import Entry
 from conformance.tests.runs import BATCH, EXCUSE, MAP, ORDER, check, failed, lost, passed, record
 from conformance.tests.shipped import shipped_library

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from conformance.report.html import html_page
-from conformance.report.html_proof import Proof, Untested
+from conformance.report.html_tables import Proof, Untested
 from conformance.report.record import Record
 from conformance.tests.browser import Opened, opened
 from conformance.tests.runs import BATCH, EXCUSE, MAP, ORDER, check, failed, lost, passed, record

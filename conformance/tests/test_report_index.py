@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from conformance.report.certificate.envelope import read_envelope
+from conformance.report.certificate.evidence import read_envelope
 from conformance.report.certificate.keys import new_pair, read_signing
 from conformance.report.certificate.statement import SCHEMA, read_statement
-from conformance.report.html_index import Reported, index_page
+from conformance.report.html import Reported, index_page
 from conformance.tests.browser import opened
 from conformance.tests.certificates import Certifier, evidence
 from conformance.tests.runs import BATCH, MAP, failed, passed, record

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from conformance.cli.rest_time import RestTime
+from conformance.cli.progress import RestTime
 
 CASES, FUZZING = "cases, laws and behaviour", "differential fuzzing"
 

@@ -11,12 +11,11 @@ import pytest
 
 from conformance.cli.main import status_of
 from conformance.report.certificate.artifact import artifact_of
-from conformance.report.certificate.bundle import CERTIFICATE, pack
-from conformance.report.certificate.fault import Unreadable
+from conformance.report.certificate.evidence import CERTIFICATE, pack, read_evidence
 from conformance.report.certificate.keys import new_pair, read_signing
-from conformance.report.certificate.policy import SCHEMA, read_policy
 from conformance.report.certificate.statement import read_statement
-from conformance.report.certificate.verification import Installed, lapsed, read_evidence
+from conformance.report.certificate.verification import SCHEMA, Installed, lapsed, read_policy
+from conformance.report.untrusted import Unreadable
 from conformance.tests.certificates import NOW, Certifier, evidence, policy
 from conformance.tests.runs import MAP
 from conformance.tests.shipped import shipped_library

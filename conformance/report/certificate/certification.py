@@ -13,8 +13,7 @@ from typing import Any, Final
 from conformance import __version__
 from conformance.contract.cache import source_files
 from conformance.contract.suite import Suite
-from conformance.report.certificate.artifact import Artifact
-from conformance.report.certificate.started import Started
+from conformance.report.certificate.artifact import Artifact, Started
 from conformance.report.certificate.statement import (
     CONTRACTS,
     CRASH_LEVELS,

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from conformance.report.certificate.fault import Unreadable, read_bounded
+from conformance.report.untrusted import Unreadable, read_bounded
 
 _MOST: Final = 1 << 14  # bytes of a key file; an Ed25519 key in PEM has 119
 _FORM: Final = "an Ed25519 key in PEM, as `tally keys new PREFIX` writes it"

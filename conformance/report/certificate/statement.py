@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from conformance.codec.framing import DIALECTS
-from conformance.report.certificate.artifact import Artifact
-from conformance.report.certificate.fault import Unreadable, plain_json
-from conformance.report.certificate.started import STARTED, Started, started_from
+from conformance.report.certificate.artifact import STARTED, Artifact, Started, started_from
+from conformance.report.untrusted import Unreadable, plain_json
 from conformance.trial.options import PROFILES
 
 STATEMENT: Final = "https://in-toto.io/Statement/v1"

@@ -1,17 +1,24 @@
-"""What the HTML page shows in tables and bars: the matrix, crash levels, time, wrong sequences, what is missing."""
+"""What the HTML page shows in tables and bars: the matrix, all checks, crash levels, time, the proof of the suite."""
 
 from __future__ import annotations
 
+import json
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final
 
-from conformance.report.failure import failures_of
+from conformance.contract.family import Requirements
+from conformance.report.failure import cut, failures_of, headline
 from conformance.report.html_failures import parting_of
-from conformance.report.record import Record, by_operator
+from conformance.report.record import Entry, Record, by_operator
 from conformance.report.summary import KINDS, Score, score_of
+from conformance.report.untrusted import printable
 from conformance.report.writer import Observations
+from conformance.trial.committed_reports import FLOOR_FILE, MATRIX_FILE, read_report
+from conformance.trial.floor import ALL, LIMIT, PassRate, read_floor
+from conformance.trial.kill_matrix import FORMAT
 
 LEVELS: Final = ("kill", "ext4", "posix")
 BINS: Final = 20  # of a histogram; each is 5 % of a sequence
@@ -174,3 +181,125 @@ def expected_failures(record: Record) -> Sequence[Mapping[str, Any]]:
     return [
         {**one, "linked": str(one["issue"]).startswith(("https://", "http://"))} for one in record["expected_failures"]
     ]
+
+
+_LETTERS: Final = {"pass": "p", "fail": "f", "error": "e", "not_applicable": "n"}
+_EXCUSED: Final = "x"
+_ABSENT: Final = "-"  # the record has no such check
+_LONGEST: Final = 300  # characters of a text in the list
+
+
+def checks_json(records: Sequence[Record], anchors: Sequence[Mapping[str, str]]) -> str:
+    """Every check of the records in JSON that can be part of a page; `anchors` maps failing ids to their place in it.
+
+    A check is [id, operator, kind, reason, what it cites, a letter for the verdict on each backend, notes], a note is
+    [backend, headline, anchor]; operators, kinds and reasons are numbers of the lists beside them.
+    """
+    operators, kinds, whys = _Numbered(), _Numbered(), _Numbered()
+    by_record = [{entry["id"]: entry for entry in record.entries} for record in records]
+    checks = []
+    for id_ in sorted({id_ for entries in by_record for id_ in entries}):
+        found = [entries.get(id_) for entries in by_record]
+        first = next(entry for entry in found if entry is not None)
+        notes = [
+            [number, _shown(headline(entry)), anchors[number].get(id_, "")]
+            for number, entry in enumerate(found)
+            if entry is not None and entry["verdict"] in ("fail", "error")
+        ]
+        cites = " ".join([*first["requirements"], *first["rulings"]])
+        names = operators[_shown(first["operator"])], kinds[_shown(first["kind"])], whys[_shown(first["why"])]
+        row = [_shown(id_), *names, _shown(cites), "".join(map(_letter, found))]
+        checks.append([*row, notes] if notes else row)
+    members = {"operators": operators.names, "kinds": kinds.names, "whys": whys.names, "checks": checks}
+    return inert(json.dumps(members, separators=(",", ":"), sort_keys=True))
+
+
+def inert(text: str) -> str:
+    """JSON text that cannot end the element of a page that it is in."""
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+class _Numbered:
+    """Texts by number, each once."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+
+    def __getitem__(self, text: str) -> int:
+        return self._numbers.setdefault(text, len(self._numbers))
+
+    @property
+    def names(self) -> Iterable[Any]:
+        """The texts in the order of their numbers."""
+        return list(self._numbers)
+
+
+def _letter(entry: Entry | None) -> str:
+    if entry is None:
+        return _ABSENT
+    return _EXCUSED if entry.get("excused", False) else _LETTERS[entry["verdict"]]
+
+
+def _shown(text: str) -> str:
+    return printable(cut(text, _LONGEST))
+
+
+_KILLERS: Final = {
+    "frozen vectors": ("killed_by_vectors", "mutants"),
+    "laws or fuzzing, where both were tried": ("killed_by_laws_or_fuzzing", "tried_on_laws_and_fuzzing"),
+    "fuzzing against the reference": ("killed_by_fuzzing", "mutants"),
+    "laws": ("killed_by_laws", "mutants"),
+    "crash workloads": ("killed_by_crashes", "mutants"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Untested:
+    """A requirement that no check of any backend tests, and the reason."""
+
+    id: str
+    text: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """What the suite has shown about its own power; a property of the suite, not of the backend on trial."""
+
+    kills: Mapping[str, PassRate]  # kind of check -> mutants that it notices, of those that it was tried on
+    floor: Mapping[str, PassRate]  # trivial backend -> cases that it passes
+    limit: float  # the share of cases that a trivial backend must not reach
+    single_clauses: tuple[str, ...]  # check strings that rest on a single case
+    single_mutants: int  # mutants that a single case kills, and no fuzzing
+    reference_only: tuple[Untested, ...]  # tests of the suite's reference check these, and no check of a backend
+    excluded: tuple[Untested, ...]
+
+
+def proof_of(folder: Path, requirements: Mapping[str, Requirements]) -> Proof | None:
+    """The proof that a suite commits in its folder of reports, None where it commits none; requirements by family.
+
+    Raises UnreadableReport where a report is there and cannot be read.
+    """
+    if not (folder / MATRIX_FILE).is_file() or not (folder / FLOOR_FILE).is_file():
+        return None
+    summary: Mapping[str, Any] = read_report(folder / MATRIX_FILE, FORMAT, _summary, "tally mutants --write")
+    floor = read_floor(folder / FLOOR_FILE)
+    rows = {row.id: row for _, family in sorted(requirements.items()) for row in family.requirements}
+    alone = [rows[id_] for id_ in summary["requirements_of_the_reference_only"] if id_ in rows]
+    return Proof(
+        kills={name: PassRate(summary[count], summary[of]) for name, (count, of) in _KILLERS.items()},
+        floor={name: scores[ALL] for name, scores in sorted(floor.scores.items())},
+        limit=float(LIMIT),
+        single_clauses=tuple(summary["clauses_on_a_single_case"]),
+        single_mutants=len(summary["mutants_on_a_single_case"]),
+        reference_only=tuple(Untested(row.id, row.text, row.reference_only) for row in alone),
+        excluded=tuple(Untested(row.id, row.text, row.excluded) for row in rows.values() if row.excluded),
+    )
+
+
+def _summary(report: Mapping[str, Any]) -> Mapping[str, Any]:
+    summary = report["summary"]
+    for members in _KILLERS.values():
+        for member in members:
+            int(summary[member])
+    return {**summary, "requirements_of_the_reference_only": list(summary["requirements_of_the_reference_only"])}

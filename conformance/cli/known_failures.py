@@ -1,14 +1,17 @@
-"""The expected-failures file: which checks are known to fail, why, and where that is being worked on."""
+"""Which checks are known to fail: those of an expected-failures file, and those of the last run for `--last-failed`."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import Final
 
+from conformance.contract.cache import Cache, cache_folder, digest_of_texts
 from conformance.contract.source import MalformedContract, Position, Problem, Source, read
-from conformance.trial.check import ExpectedFailure
+from conformance.contract.suite import Suite
+from conformance.trial.run_result import ExpectedFailure
 
 _HEAD = """\
 # Checks that are known to fail. A listed check that passes, and an entry that matches no check, fail the run.
@@ -74,3 +77,30 @@ def dump_expected_failures(entries: Iterable[ExpectedFailure]) -> str:
 def _quoted(text: str) -> str:
     # A JSON string is a YAML string; ids contain '#' and ': ', which plain YAML would misread.
     return json.dumps(text, ensure_ascii=False)
+
+
+_KIND: Final = "last-failed"
+
+
+def failed_last(suite: Suite, backend: str) -> frozenset[str]:
+    """The ids of the checks of a backend that failed when they were made last."""
+    found = _store().get(_KIND, _key(suite, backend))
+    return frozenset(one for one in found if isinstance(one, str)) if isinstance(found, list) else frozenset()
+
+
+def remember(suite: Suite, backend: str, red: Mapping[str, bool]) -> None:
+    """Keep which checks are red, by id; checks that were not made stay as they were."""
+    before = failed_last(suite, backend)
+    after = {one for one in before if one not in red} | {one for one, is_red in red.items() if is_red}
+    if after != before:
+        _store().put(_KIND, _key(suite, backend), sorted(after))
+
+
+def _store() -> Cache:
+    return Cache(cache_folder(), _KIND)
+
+
+def _key(suite: Suite, backend: str) -> str:
+    # A command line means another program in another folder; a name of the suite does not.
+    place = "" if backend in suite.backends else str(Path.cwd())
+    return digest_of_texts([str(suite.root), backend, place])

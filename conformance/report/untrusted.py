@@ -1,4 +1,4 @@
-"""Reads a file from an untrusted source, and names what can be wrong with it."""
+"""What others wrote: text made safe to print, files read within bounds."""
 
 from __future__ import annotations
 
@@ -8,6 +8,21 @@ import stat
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+
+
+def printable(text: str) -> str:
+    """The text with every character but line ends escaped that a terminal does not show as itself.
+
+    Control characters, marks that turn the direction of text round, line separators and half surrogates are escaped.
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text)
+
+
+def one_line(text: str) -> str:
+    """The text made printable with its line ends escaped too."""
+    return printable(text).replace("\n", "\\n")
 
 
 class Unreadable(Exception):

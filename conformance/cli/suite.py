@@ -1,0 +1,164 @@
+"""The suite that a command works on: `--suite`, its contracts, vectors and lock, and its defaults for `tally run`."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from conformance.cli.console import Complaint, nearest, parted
+
+if TYPE_CHECKING:
+    from conformance.contract.library import Library
+    from conformance.contract.model import Contract
+    from conformance.contract.source import Path as Keys
+    from conformance.contract.suite import Suite
+    from conformance.vectors.corpus import Corpus
+    from conformance.vectors.lock import Lock
+
+
+_NAMED: Final = "tally.suite.named"  # keys of what a context and those inside it know
+_FOUND: Final = "tally.suite.found"
+_HELP: Final = "The folder of the suite; the default is TALLY_SUITE, a tally.toml here or above, or the bundled suite."
+_LEFT_ALONE: Final = ("init",)  # it makes a suite, so there is none yet
+
+
+def with_suite(command: click.Command) -> click.Command:
+    """The command, and the commands below it, with the option --suite."""
+    if isinstance(command, click.Group):
+        for name in command.list_commands(click.Context(command)):
+            if (inner := command.get_command(click.Context(command), name)) is not None:
+                with_suite(inner)
+    elif command.name not in _LEFT_ALONE and all("--suite" not in one.opts for one in command.params):
+        command.params.append(
+            click.Option(
+                ["--suite"], metavar="DIR", help=_HELP, expose_value=False, is_eager=True, callback=_remembered
+            )
+        )
+    return command
+
+
+def _remembered(context: click.Context, _: click.Parameter, value: str | None) -> None:
+    context.meta[_NAMED] = value or ""
+    if context.command.name == "run":
+        context.default_map = _defaults(context, current_suite(context))
+
+
+def current_suite(context: click.Context | None = None) -> Suite:
+    """The suite that the command works on; raises MalformedContract."""
+    from conformance.contract.finder import find_suite
+
+    context = context or click.get_current_context(silent=True)
+    if context is not None and _FOUND in context.meta:
+        known: Suite = context.meta[_FOUND]
+        return known
+    named = "" if context is None else context.meta.get(_NAMED, "")
+    found = find_suite(named or os.environ.get("TALLY_SUITE", ""), Path.cwd())
+    if context is not None:
+        context.meta[_FOUND] = found
+    return found
+
+
+def work_on(suite: Suite) -> None:
+    """Let the rest of the command work on this suite."""
+    click.get_current_context().meta[_FOUND] = suite
+
+
+def _defaults(context: click.Context, suite: Suite) -> dict[str, object]:
+    """The values of [run] by the names of the parameters; raises Complaint for one that the option refuses."""
+    by_option = {option: one for one in context.command.params for option in one.opts}
+    found: dict[str, object] = {}
+    for key, setting in suite.run.items():
+        parameter = by_option[f"--{key}"]
+        try:
+            parameter.type_cast_value(context, setting.value)
+        except click.BadParameter as error:
+            hint = f"`tally run --help` tells what --{key} takes"
+            raise Complaint(str(setting.position), "C018", f"{key}: {error.message}", hint) from None
+        assert parameter.name is not None
+        found[parameter.name] = setting.value
+    return found
+
+
+def specification() -> Library:
+    """Every contract, type, error, requirement and ruling; raises MalformedContract, Complaint."""
+    from conformance.contract.cache import digest_of_texts, open_cache
+    from conformance.contract.lazy import files_digest
+    from conformance.contract.library import load_library
+
+    suite = current_suite()
+    if not suite.spec.is_dir():
+        hint = "in a checkout it is beside conformance/, in a wheel inside it: install tallystick again"
+        raise Complaint(str(suite.spec), "T009", "the specification is missing", hint)
+    library = load_library(suite)
+    digest = files_digest(library.contracts)
+    checked = digest_of_texts([digest, *suite.backends]) if digest else ""
+    if open_cache().get("usable", checked) is not True:
+        _require_usable(library)
+        open_cache().put("usable", checked, True)
+    return library
+
+
+def _require_usable(library: Library) -> None:
+    """Raise MalformedContract where errors.yaml lacks a code of a contract, or no case can be made of its words.
+
+    Codes are looked at here and not where contracts are loaded, so that lint can check copies with faulty codes (L102).
+    """
+    from conformance.contract.source import MalformedContract, Problem
+    from conformance.vectors.preflight import preflight
+
+    problems = []
+    for _, contract in sorted(library.contracts.items()):
+        guards = enumerate(contract.source.value["requires"])
+        refused: list[tuple[Keys, str]] = [(("requires", k, "else"), guard["else"]) for k, guard in guards]
+        refused += [(("refuses", k, "code"), one.code) for k, one in enumerate(contract.refuses)]
+        for path, code in refused:
+            if code not in library.errors:
+                position = contract.source.at(path)
+                hint = nearest(code, sorted(library.errors), "the codes are in spec/errors.yaml")
+                problems.append(Problem(position, "C003", f"unknown failure code {code!r}", hint))
+    if found := problems or preflight(library):
+        raise MalformedContract(found)
+
+
+def contract_named(library: Library, operator: str) -> Contract:
+    """The contract of an operator by its name or the end of it; raises Complaint."""
+    names = sorted(library.contracts)
+    found = [name for name in names if name == operator] or [name for name in names if name.endswith(f".{operator}")]
+    if len(found) == 1:
+        return library.contracts[found[0]]
+    hint = nearest(operator, names, "`tally schema` without an operator lists them")
+    raise Complaint(f"operator {operator!r}", "T003", "no contract has this name", hint)
+
+
+def frozen_vectors(library: Library, least: int = 0) -> Corpus:
+    """The corpus, every digest verified; raises Complaint where it is not what was frozen, or below `least` cases."""
+    from conformance.vectors.corpus import CorruptedCorpus, load_corpus
+
+    try:
+        corpus = load_corpus(library.suite)
+    except CorruptedCorpus as error:
+        place, said, hint = parted(str(error))
+        raise Complaint(place, "T004", said, hint) from None
+    place = library.suite.shown(library.suite.vectors)
+    if least and (orphans := sorted(corpus.cases.keys() - library.contracts.keys())):
+        hint = "restore the contract, or run `tally vectors build`"
+        raise Complaint(place, "T004", f"there are cases of {orphans[0]}, but no contract", hint)
+    if len(corpus) < least:
+        raise Complaint(
+            place, "T004", "there are no vectors here, so nothing can be judged", "run `tally vectors build`"
+        )
+    return corpus
+
+
+def read_locked(suite: Suite) -> Lock:
+    """What contracts.lock of a suite says; raises Complaint where it cannot be read."""
+    from conformance.vectors.lock import LOCK_FILE, BadLock, read_lock
+
+    try:
+        return read_lock(suite)
+    except BadLock as error:
+        place, message, hint = parted(str(error))
+        raise Complaint(place, "T004", message, hint) from None
