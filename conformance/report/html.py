@@ -13,13 +13,10 @@ from markupsafe import Markup, escape
 
 from conformance.contract.suite import Suite
 from conformance.report.failure import cut, excuse_of, failures_of, group_alike
-from conformance.report.html_failures import LONGEST, FailureView, failure_view
+from conformance.report.html_failures import LONGEST, failure_view
 from conformance.report.html_tables import (
     LEVELS,
-    CrashRow,
-    PartingRow,
     Proof,
-    TimeRow,
     checks_json,
     crash_rows,
     expected_failures,
@@ -44,36 +41,6 @@ if TYPE_CHECKING:
 MOST_GROUPS: Final = 200  # distinct failures that are shown in full; the list of checks has all of them
 
 
-@dataclass(frozen=True, slots=True)
-class BackendView:
-    """One backend of the page."""
-
-    number: int
-    record: Record
-    tone: str  # good, fair or bad
-    scope: Sequence[tuple[str, str]]
-    remarks: Sequence[tuple[str, str]]
-    failures: Sequence[FailureView]
-    hidden: int  # distinct failures that are not told in full
-    excused: Sequence[tuple[str, str]]  # id and reason
-    crash: Sequence[CrashRow]
-    times: Sequence[TimeRow]
-    partings: Sequence[PartingRow]
-    undeclared: Sequence[tuple[str, int]]
-    unasked: Sequence[str]
-    expected: Sequence[Mapping[str, Any]]
-
-    @property
-    def name(self) -> str:
-        """The backend as the user named it."""
-        return str(self.record["backend"]["text"])
-
-    @property
-    def sentence(self) -> str:
-        """The verdict's sentence without the verdict, which is its headline."""
-        return verdict_sentence(self.record)
-
-
 def verdict_sentence(record: Record) -> str:
     """The sentence of a verdict without the verdict."""
     said = record.sentence.removeprefix(record.verdict).removeprefix(":").strip()
@@ -92,19 +59,15 @@ def html_page(records: Sequence[Record], observations: Sequence[Observations | N
     The same records, observations and proof give the same bytes.
     """
     templates = environment()
-    views: list[BackendView] = []
-    anchors: list[Mapping[str, str]] = []
-    for number, (record, observed) in enumerate(zip(records, observations, strict=True)):
-        view, places = _view(number, record, sound(observed or {}))
-        views.append(view)
-        anchors.append(places)
+    seen = [sound(observed or {}) for observed in observations]
+    views = [_view(number, *one) for number, one in enumerate(zip(records, seen, strict=True))]
     style, script = (source_of(templates, f"page.{kind}") for kind in ("css", "js"))
     return templates.get_template("page.html").render(
-        backends=views,
+        backends=[view for view, _ in views],
         matrix=matrix_of(records),
         levels=LEVELS,
         proof=proof,
-        checks=Markup(checks_json(records, anchors)),  # noqa: S704 (checks_json escapes what could end the element)
+        checks=Markup(checks_json(records, [anchors for _, anchors in views])),  # noqa: S704 (checks_json escapes what could end the element)
         style=style,
         script=script,
         policy=policy(style, script),
@@ -141,31 +104,33 @@ def policy(style: str, script: str = "") -> str:
     )
 
 
-def _view(number: int, record: Record, observations: Observations) -> tuple[BackendView, Mapping[str, str]]:
-    """A backend's part of the page, and the anchors of its failing checks."""
+def _view(number: int, record: Record, observations: Observations) -> tuple[Mapping[str, Any], Mapping[str, str]]:
+    """A backend's part of the page, as its template reads it, and the anchors of its failing checks."""
     groups = group_alike(failures_of(record.entries), record["prose"])
-    failures: list[FailureView] = []
+    failures: list[Mapping[str, Any]] = []
     anchors: dict[str, str] = {}
     for place, alike in enumerate(groups[:MOST_GROUPS], 1):
         anchor = f"failure-{number + 1}-{place}"
         failures.append(failure_view(alike, anchor, record, observations))
         anchors |= {entry["id"]: anchor for entry in (alike.first, *alike.others)}
-    view = BackendView(
-        number=number,
-        record=record,
-        tone=tone_of(record),
-        scope=list(_scope(record, observations)),
-        remarks=list(remarks(record)),
-        failures=failures,
-        hidden=len(groups) - len(failures),
-        excused=[(entry["id"], excuse_of(record, entry)) for entry in failures_of(record.entries, excused=True)],
-        crash=crash_rows(record, observations),
-        times=time_rows(record, observations),
-        partings=parting_rows(record),
-        undeclared=undeclared(record),
-        unasked=unasked_operators(record),
-        expected=expected_failures(record),
-    )
+    view = {
+        "number": number,
+        "record": record,
+        "name": str(record["backend"]["text"]),
+        "tone": tone_of(record),
+        "sentence": verdict_sentence(record),
+        "scope": list(_scope(record, observations)),
+        "remarks": list(remarks(record)),
+        "failures": failures,
+        "hidden": len(groups) - len(failures),
+        "excused": [(entry["id"], excuse_of(record, entry)) for entry in failures_of(record.entries, excused=True)],
+        "crash": crash_rows(record, observations),
+        "times": time_rows(record, observations),
+        "partings": parting_rows(record),
+        "undeclared": undeclared(record),
+        "unasked": unasked_operators(record),
+        "expected": expected_failures(record),
+    }
     return view, anchors
 
 
@@ -230,23 +195,7 @@ class Reported:
     certificate: tuple[Statement, PublicKey] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Card:
-    """What the page says of one backend."""
-
-    name: str
-    tone: str
-    verdict: str
-    sentence: str
-    facts: Rows
-    files: Rows
-    certified: Rows
-    is_test: bool
-
-
-def index_page(
-    title: str, reported: Sequence[Reported], steps: Rows, proof: Proof | None, together: str
-) -> str:
+def index_page(title: str, reported: Sequence[Reported], steps: Rows, proof: Proof | None, together: str) -> str:
     """The page; `steps` are the commands that verify the reports, each with its purpose, `together` a link.
 
     The same records, certificates, steps and proof give the same bytes.
@@ -265,18 +214,19 @@ def index_page(
     )
 
 
-def _card(one: Reported) -> Card:
+def _card(one: Reported) -> Mapping[str, Any]:
+    """What the page says of one backend."""
     record, certificate = one.record, one.certificate
-    return Card(
-        name=one.name,
-        tone=tone_of(record),
-        verdict=record.verdict,
-        sentence=verdict_sentence(record),
-        facts=list(_facts(record)),
-        files=one.files,
-        certified=list(_certified(*certificate)) if certificate is not None else (),
-        is_test=certificate is not None and certificate[1].is_test,
-    )
+    return {
+        "name": one.name,
+        "tone": tone_of(record),
+        "verdict": record.verdict,
+        "sentence": verdict_sentence(record),
+        "facts": list(_facts(record)),
+        "files": one.files,
+        "certified": list(_certified(*certificate)) if certificate is not None else (),
+        "is_test": certificate is not None and certificate[1].is_test,
+    }
 
 
 def _facts(record: Record) -> Iterator[tuple[str, str]]:

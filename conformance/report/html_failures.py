@@ -44,15 +44,6 @@ class Marked:
 
 
 @dataclass(frozen=True, slots=True)
-class Apart:
-    """Where an answer differs from the expected one, with a window of both around the first difference."""
-
-    place: str
-    expected: Marked
-    actual: Marked
-
-
-@dataclass(frozen=True, slots=True)
 class Parting:
     """Where two sequences part: the elements from `begins` to `agreed` are equal, one of those up to `until` is not.
 
@@ -80,27 +71,8 @@ class Parting:
         return self.agreed / self.count
 
 
-@dataclass(frozen=True, slots=True)
-class FailureView:
-    """A group of failures alike, told through its first."""
-
-    anchor: str
-    entry: Entry
-    headline: str
-    size: int
-    facts: Sequence[tuple[str, Sequence[str], bool]]  # label, texts, whether they are verbatim
-    apart: Apart | None
-    parting: Parting | None
-    call: str
-    answer: str
-    stderr: str
-    commands: Mapping[str, str]
-    others: Sequence[tuple[str, str]]  # id and headline
-    more: int  # others that are not named
-
-
-def failure_view(alike: Alike, anchor: str, record: Record, observations: Mapping[str, Any]) -> FailureView:
-    """The view of one group of failures of a record."""
+def failure_view(alike: Alike, anchor: str, record: Record, observations: Mapping[str, Any]) -> dict[str, Any]:
+    """A group of failures alike, told through its first, as the template reads it."""
     entry = alike.first
     facts = facts_of(entry, record["prose"], tried_in(record))
     told = [fact for fact in facts if fact.label not in _DRAWN]
@@ -109,21 +81,21 @@ def failure_view(alike: Alike, anchor: str, record: Record, observations: Mappin
     if hint := looks_like([entry, *alike.others]):
         told.append(Fact("looks like", hint))
     call = entry.get("call")
-    return FailureView(
-        anchor=anchor,
-        entry=entry,
-        headline=headline(entry),
-        size=alike.size,
-        facts=_joined(told),
-        apart=_apart(entry),
-        parting=parting_of(entry),
-        call=_pretty(call["inputs"]) if call is not None else "",
-        answer=_pretty(call["answer"]) if call is not None and "answer" in call else "",
-        stderr=stderr_in(observations, entry).rstrip()[-LONGEST:],
-        commands={fact.label: fact.text for fact in facts if fact.label in ("repeat", "explain")},
-        others=[(other["id"], headline(other)) for other in alike.others[:MOST_OTHERS]],
-        more=max(len(alike.others) - MOST_OTHERS, 0),
-    )
+    return {
+        "anchor": anchor,
+        "entry": entry,
+        "headline": headline(entry),
+        "size": alike.size,
+        "facts": _joined(told),
+        "apart": _apart(entry),
+        "parting": parting_of(entry),
+        "call": _pretty(call["inputs"]) if call is not None else "",
+        "answer": _pretty(call["answer"]) if call is not None and "answer" in call else "",
+        "stderr": stderr_in(observations, entry).rstrip()[-LONGEST:],
+        "commands": {fact.label: fact.text for fact in facts if fact.label in ("repeat", "explain")},
+        "others": [(other["id"], headline(other)) for other in alike.others[:MOST_OTHERS]],
+        "more": max(len(alike.others) - MOST_OTHERS, 0),
+    }
 
 
 def _joined(facts: Sequence[Fact]) -> Sequence[tuple[str, Sequence[str], bool]]:
@@ -137,7 +109,8 @@ def _joined(facts: Sequence[Fact]) -> Sequence[tuple[str, Sequence[str], bool]]:
     return joined
 
 
-def _apart(entry: Entry) -> Apart | None:
+def _apart(entry: Entry) -> dict[str, Any] | None:
+    """Where an answer differs from the expected one, with a window of both around the first difference."""
     difference = entry.get("difference")
     if difference is None:
         return None
@@ -145,7 +118,7 @@ def _apart(entry: Entry) -> Apart | None:
     expected, actual = (shown_value(difference[side], path, note) for side in ("expected", "actual"))
     at = first_difference(expected, actual)
     place = f"{path or 'outcome'}" + (f" ({note})" if note else "")
-    return Apart(place, marked(expected, at), marked(actual, at))
+    return {"place": place, "expected": marked(expected, at), "actual": marked(actual, at)}
 
 
 def marked(text: str, at: int) -> Marked:

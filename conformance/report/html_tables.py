@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -13,7 +13,7 @@ from conformance.contract.family import Requirements
 from conformance.report.failure import cut, failures_of, headline
 from conformance.report.html_failures import parting_of
 from conformance.report.record import Entry, Record, by_operator
-from conformance.report.summary import KINDS, Score, score_of
+from conformance.report.summary import KINDS, score_of
 from conformance.report.untrusted import printable
 from conformance.report.writer import Observations
 from conformance.trial.committed_reports import FLOOR_FILE, MATRIX_FILE, read_report
@@ -49,16 +49,12 @@ def _is_counted(value: Any) -> bool:
     return _is_map(value, _is_number) and all(name in value for name in _COUNTS)
 
 
-@dataclass(frozen=True, slots=True)
-class Matrix:
-    """Operators by kinds of checks; a row has a tuple of scores for each backend, one for each kind."""
+def matrix_of(records: Sequence[Record]) -> Mapping[str, Any]:
+    """Operators by kinds of checks, of one backend or several.
 
-    kinds: Sequence[tuple[str, str]]  # name and title
-    rows: Sequence[tuple[str, str, Sequence[Sequence[Score]], Sequence[Score]]]  # operator, version, scores, totals
-
-
-def matrix_of(records: Sequence[Record]) -> Matrix:
-    """The matrix of one backend or several."""
+    `kinds` are names and titles. A row has the operator, its version, a list of scores for each backend with one for
+    each kind, and a total for each backend.
+    """
     tables = [by_operator(record.entries) for record in records]
     used = {entry["kind"] for record in records for entry in record.entries}
     kinds = [(kind, title) for kind, title in KINDS.items() if kind in used]
@@ -68,64 +64,44 @@ def matrix_of(records: Sequence[Record]) -> Matrix:
         found = [table.get(operator, []) for table in tables]
         scores = [[score_of(e for e in entries if e["kind"] == kind) for kind, _ in kinds] for entries in found]
         rows.append((operator, version, scores, [score_of(entries) for entries in found]))
-    return Matrix(kinds, rows)
+    return {"kinds": kinds, "rows": rows}
 
 
-@dataclass(frozen=True, slots=True)
-class CrashRow:
-    """One workload of one backend: its levels, and how many states each model has, where that was observed."""
+def crash_rows(record: Record, observations: Observations) -> Sequence[Mapping[str, Any]]:
+    """The workloads of a record by name: the levels asked for and reached, and how many states each model has.
 
-    workload: str
-    asked: str
-    reached: str  # none, kill, ext4 or posix; empty where it could not be tried
-    sampled: bool
-    states: Sequence[tuple[str, int, int, int]]  # model, all states, tried, bad
-
-    @property
-    def level(self) -> int:
-        """How many of the models it withstands."""
-        return LEVELS.index(self.reached) + 1 if self.reached in LEVELS else 0
-
-    @property
-    def wanted(self) -> int:
-        """How many of the models it has to withstand."""
-        return LEVELS.index(self.asked) + 1 if self.asked in LEVELS else 0
-
-
-def crash_rows(record: Record, observations: Observations) -> Sequence[CrashRow]:
-    """The workloads of a record by name; empty where crashes were not tried."""
+    Empty where crashes were not tried. `reached` is none, a level, or empty where it could not be tried; `level` and
+    `wanted` are how many of the models a backend survives and has to survive; the states are those observed.
+    """
     crash = record["crash"]
     if isinstance(crash, str):
         return ()
     seen: Mapping[str, Mapping[str, Mapping[str, int]]] = observations.get("crash_states", {})
     return [
-        CrashRow(
-            name,
-            found["asked"],
-            found["reached"],
-            found["sampled"],
-            [
-                (model, one["total"], one["tried"], one["bad"])
+        {
+            "workload": name,
+            **{member: found[member] for member in ("asked", "reached", "sampled")},
+            "level": _models(found["reached"]),
+            "wanted": _models(found["asked"]),
+            "states": [
+                (model, *(one[count] for count in _COUNTS))
                 for model in LEVELS
                 if (one := seen.get(name, {}).get(model)) is not None
             ],
-        )
+        }
         for name, found in sorted(crash.items())
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class TimeRow:
-    """The seconds that the checks of one operator took."""
-
-    operator: str
-    checks: int
-    seconds: float
-    share: float  # of the slowest operator
+def _models(level: str) -> int:
+    return LEVELS.index(level) + 1 if level in LEVELS else 0
 
 
-def time_rows(record: Record, observations: Observations) -> Sequence[TimeRow]:
-    """The operators of a record, the slowest first; empty where no time was observed."""
+def time_rows(record: Record, observations: Observations) -> Sequence[Mapping[str, Any]]:
+    """The operators of a record with the seconds of their checks, the slowest first; empty where none were observed.
+
+    `share` is that of the slowest operator.
+    """
     durations: Mapping[str, float] = observations.get("durations", {})
     spent: dict[str, float] = {}
     checks: Counter[str] = Counter()
@@ -135,31 +111,21 @@ def time_rows(record: Record, observations: Observations) -> Sequence[TimeRow]:
             spent[entry["operator"]] = spent.get(entry["operator"], 0) + durations[entry["id"]]
     most = max(spent.values(), default=0) or 1
     order = sorted(spent, key=lambda operator: (-spent[operator], operator))
-    return [TimeRow(name, checks[name], spent[name], spent[name] / most) for name in order]
+    return [
+        {"operator": name, "checks": checks[name], "seconds": spent[name], "share": spent[name] / most}
+        for name in order
+    ]
 
 
-@dataclass(frozen=True, slots=True)
-class PartingRow:
-    """Where the wrong sequences of one operator part, as a histogram over their length."""
-
-    operator: str
-    sequences: int
-    bins: Sequence[int]
-
-    @property
-    def highest(self) -> int:
-        """The fullest bin."""
-        return max(self.bins)
-
-
-def parting_rows(record: Record) -> Sequence[PartingRow]:
-    """The operators of a record that answered wrong sequences, by name."""
+def parting_rows(record: Record) -> Sequence[Mapping[str, Any]]:
+    """The operators of a record that answered wrong sequences, by name, with a histogram of where these part."""
     rows = []
     for operator, entries in by_operator(failures_of(record.entries)).items():
         found = [parting for entry in entries if (parting := parting_of(entry)) is not None]
         if found:
             counts = Counter(min(int(parting.share * BINS), BINS - 1) for parting in found)
-            rows.append(PartingRow(operator, len(found), [counts[k] for k in range(BINS)]))
+            bins = [counts[k] for k in range(BINS)]
+            rows.append({"operator": operator, "sequences": len(found), "bins": bins, "highest": max(bins)})
     return rows
 
 
@@ -210,7 +176,7 @@ def checks_json(records: Sequence[Record], anchors: Sequence[Mapping[str, str]])
         names = operators[_shown(first["operator"])], kinds[_shown(first["kind"])], whys[_shown(first["why"])]
         row = [_shown(id_), *names, _shown(cites), "".join(map(_letter, found))]
         checks.append([*row, notes] if notes else row)
-    members = {"operators": operators.names, "kinds": kinds.names, "whys": whys.names, "checks": checks}
+    members = {"operators": list(operators), "kinds": list(kinds), "whys": list(whys), "checks": checks}
     return inert(json.dumps(members, separators=(",", ":"), sort_keys=True))
 
 
@@ -219,19 +185,12 @@ def inert(text: str) -> str:
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
-class _Numbered:
-    """Texts by number, each once."""
+class _Numbered(dict[str, int]):
+    """Texts with their numbers, each once, in the order of the numbers."""
 
-    def __init__(self) -> None:
-        self._numbers: dict[str, int] = {}
-
-    def __getitem__(self, text: str) -> int:
-        return self._numbers.setdefault(text, len(self._numbers))
-
-    @property
-    def names(self) -> Iterable[Any]:
-        """The texts in the order of their numbers."""
-        return list(self._numbers)
+    def __missing__(self, text: str) -> int:
+        self[text] = number = len(self)
+        return number
 
 
 def _letter(entry: Entry | None) -> str:

@@ -184,16 +184,16 @@ def test_a_failure_has_its_facts_its_call_its_commands_and_those_alike() -> None
     (alike,) = group_alike(judged.entries, judged["prose"])
     stderr = {"stderr": {f"{BATCH}::tail-blocks::case-00": "early\n" + "late\n" * 900}}
     view = failure_view(alike, "failure-1-1", judged, stderr)
-    facts = {label: texts for label, texts, _ in view.facts}
+    facts = {label: texts for label, texts, _ in view["facts"]}
     assert facts["why"] == ["A short final block has its own modulus."]
     assert facts["requirement"] == ["N12 (§ 5,6.8): only full blocks are permuted, the short tail stays last"]
     assert facts["ruling"] == ["NA18: min(block_size, cardinality - block_start)"]
-    assert json.loads(view.call) == {"block_id": "3", "local_pos": "5"}
-    assert json.loads(view.answer) == {"result": {"original_index": "244"}}
-    assert view.stderr.endswith("late\nlate")
-    assert len(view.stderr) <= 4000
-    assert set(view.commands) == {"repeat", "explain"}
-    assert (view.size, len(view.others), view.more) == (30, 20, 9)
+    assert json.loads(view["call"]) == {"block_id": "3", "local_pos": "5"}
+    assert json.loads(view["answer"]) == {"result": {"original_index": "244"}}
+    assert view["stderr"].endswith("late\nlate")
+    assert len(view["stderr"]) <= 4000
+    assert set(view["commands"]) == {"repeat", "explain"}
+    assert (view["size"], len(view["others"]), view["more"]) == (30, 20, 9)
 
 
 # -- tables
@@ -203,14 +203,14 @@ def test_the_matrix_has_every_operator_and_kind_of_any_backend() -> None:
     one = record(failed(BATCH, "a"), passed(BATCH, "b"), passed(MAP, "law", Kind.LAW))
     other = record(passed(ORDER, "c"), Result(check(MAP, "d"), Verdict.NOT_APPLICABLE))
     matrix = matrix_of([one, other])
-    assert matrix.kinds == [("vector", "vectors"), ("law", "laws")]
-    table = {operator: [[one.word for one in scores] for scores in both] for operator, _, both, _ in matrix.rows}
+    assert matrix["kinds"] == [("vector", "vectors"), ("law", "laws")]
+    table = {operator: [[one.word for one in scores] for scores in both] for operator, _, both, _ in matrix["rows"]}
     assert table == {
         BATCH: [["FAIL", "not run"], ["not run", "not run"]],
         ORDER: [["not run", "not run"], ["pass", "not run"]],
         MAP: [["not run", "pass"], ["n/a", "not run"]],
     }
-    assert [version for _, version, _, _ in matrix.rows] == ["2.0.0", "", "1.0.0"]
+    assert [version for _, version, _, _ in matrix["rows"]] == ["2.0.0", "", "1.0.0"]
 
 
 def test_crash_levels_are_rungs_and_states_are_those_observed() -> None:
@@ -221,8 +221,8 @@ def test_crash_levels_are_rungs_and_states_are_those_observed() -> None:
     counts = {"posix": {"total": 9, "tried": 7, "bad": 2}, "kill": {"total": 3, "tried": 3, "bad": 0}}
     seen = {"crash_states": {"W%a": counts}}
     first, second = crash_rows(record(passed(MAP, "a"), crash=levels), seen)
-    assert (first.level, first.wanted, first.states) == (1, 3, [("kill", 3, 3, 0), ("posix", 9, 7, 2)])
-    assert (second.level, second.wanted, second.states) == (0, 2, [])
+    assert (first["level"], first["wanted"], first["states"]) == (1, 3, [("kill", 3, 3, 0), ("posix", 9, 7, 2)])
+    assert (second["level"], second["wanted"], second["states"]) == (0, 2, [])
     assert crash_rows(record(passed(MAP, "a")), seen) == ()
 
 
@@ -230,8 +230,8 @@ def test_the_time_of_an_operator_is_that_of_its_checks() -> None:
     spent = {f"{MAP}::tail-blocks::a": 0.5, f"{MAP}::tail-blocks::b": 1.0, f"{BATCH}::tail-blocks::a": 3.0, "gone": 9.0}
     judged = record(passed(MAP, "a"), passed(MAP, "b"), passed(BATCH, "a"))
     slow, fast = time_rows(judged, {"durations": spent})
-    assert (slow.operator, slow.checks, slow.seconds, slow.share) == (BATCH, 1, 3.0, 1.0)
-    assert (fast.operator, fast.checks, fast.seconds, fast.share) == (MAP, 2, 1.5, 0.5)
+    assert (slow["operator"], slow["checks"], slow["seconds"], slow["share"]) == (BATCH, 1, 3.0, 1.0)
+    assert (fast["operator"], fast["checks"], fast["seconds"], fast["share"]) == (MAP, 2, 1.5, 0.5)
     assert time_rows(record(passed(MAP, "a")), {}) == []
 
 
@@ -255,8 +255,8 @@ def test_observations_of_another_form_are_left_out(odd: dict[str, Any]) -> None:
 
 def test_the_histogram_counts_where_sequences_part() -> None:
     (row,) = parting_rows(record(sequence(39, 40), summed(0, 1, 64), failed(MAP, "number", call=None)))
-    assert (row.operator, row.sequences) == (BATCH, 2)
-    assert [k for k, count in enumerate(row.bins) if count] == [0, 19]
+    assert (row["operator"], row["sequences"]) == (BATCH, 2)
+    assert [k for k, count in enumerate(row["bins"]) if count] == [0, 19]
 
 
 def test_what_was_not_tried_is_named() -> None:
