@@ -156,8 +156,7 @@ def command(old: str, new: str, certificates: Sequence[Path], cases: bool, forma
       tally diff v1.0.0 .
       tally diff HEAD~3 HEAD --certificate certificates/ --format markdown
     """
-    from conformance.report.suite_difference import SuiteDifference, difference_of
-    from conformance.report.suite_difference_text import as_json, as_markdown, as_text
+    from conformance.report.suite_difference import SuiteDifference, as_json, as_markdown, as_text, difference_of
 
     statements = _statements(certificates)
     difference = difference_of(named_edition(old), named_edition(new), statements)

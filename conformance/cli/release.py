@@ -12,8 +12,7 @@ from typing import Final
 from conformance.cli.console import Complaint, writing
 from conformance.cli.suite import read_locked
 from conformance.contract.library import Library
-from conformance.report.suite_difference import Edition, SuiteDifference, difference_of, edition_of
-from conformance.report.suite_difference_text import as_entry
+from conformance.report.suite_difference import Edition, SuiteDifference, as_entry, difference_of, edition_of
 from conformance.report.verdict import counted
 from conformance.vectors.corpus import Corpus
 from conformance.vectors.governance import Level, numbers, raised, refusal

@@ -8,17 +8,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from conformance.report.failure import facts_of, failures_of, group_alike, plain, stderr_in, tried_in
-from conformance.report.mistake_shapes import looks_like
-from conformance.report.record import Record, by_operator
+from conformance.report.failure import plain
+from conformance.report.record import Record
 from conformance.report.summary import (
-    KINDS,
     MOST_FAILURES,
     banner,
-    group_title,
-    others_of,
     remarks,
-    score_of,
+    scores_by_backend,
+    scores_by_kind,
+    told_failures,
     undeclared,
     undeclared_line,
 )
@@ -32,7 +30,8 @@ def markdown(records: Sequence[Record], observed: Sequence[Observations]) -> str
     """The page of one record, or of several side by side."""
     blocks: list[str] = []
     if len(records) > 1:
-        blocks += ["## Tallystick", _verdicts(records), _by_backend(records)]
+        verdicts = [[code(one["backend"]["text"]), code(one.sentence)] for one in records]
+        blocks += ["## Tallystick", table(["backend", "verdict"], verdicts), _by_backend(records)]
     for record, observations in zip(records, observed, strict=True):
         blocks += _account(record, observations, alone=len(records) == 1)
     return "\n\n".join(blocks) + "\n"
@@ -49,44 +48,32 @@ def _account(record: Record, observations: Observations, alone: bool) -> Iterato
     yield from _failures(record, observations)
 
 
-def _verdicts(records: Sequence[Record]) -> str:
-    return table(["backend", "verdict"], [[code(one["backend"]["text"]), code(one.sentence)] for one in records])
-
-
 def _by_kind(record: Record) -> str:
-    kinds = [kind for kind in KINDS if any(entry["kind"] == kind for entry in record.entries)]
+    titles, rows = scores_by_kind(record)
+    cells = [[code(operator), *(one.text for one in scores), word] for operator, scores, word in rows]
+    shown = table(["operator", *titles, "verdict"], cells)
     folded = undeclared([record])
-    rows = []
-    for operator, entries in by_operator(record.entries).items():
-        if operator not in folded:
-            cells = [score_of(entry for entry in entries if entry["kind"] == kind).text for kind in kinds]
-            rows.append([code(operator), *cells, score_of(entries).word])
-    shown = table(["operator", *(KINDS[kind] for kind in kinds), "verdict"], rows)
     return f"{shown}\n\n{code(undeclared_line(folded))}" if folded else shown
 
 
 def _by_backend(records: Sequence[Record]) -> str:
-    columns = [{name: score_of(some) for name, some in by_operator(record.entries).items()} for record in records]
-    rows = []
-    for operator in sorted({operator for column in columns for operator in column}):
-        scores = [column.get(operator) for column in columns]
-        rows.append([code(operator), *("" if one is None else f"{one.text} {one.word}".strip() for one in scores)])
+    rows = [
+        [code(operator), *("" if one is None else one.named for one in scores)]
+        for operator, scores in scores_by_backend(records)
+    ]
     return table(["operator", *(code(record["backend"]["text"]) for record in records)], rows)
 
 
 def _failures(record: Record, observations: Observations) -> Iterator[str]:
-    groups = group_alike(failures_of(record.entries), record["prose"])
-    for number, alike in enumerate(groups[:MOST_FAILURES], 1):
-        title, _, id_ = group_title(alike, number, len(groups)).partition(": ")
-        facts = [*facts_of(alike.first, record["prose"], tried_in(record), stderr_in(observations, alike.first))]
-        facts += [others_of(alike)] if alike.others else []
-        yield f"#### {title}: {code(id_)}"
+    told, left = told_failures(record, observations, MOST_FAILURES)
+    for title, facts, hint in told:
+        head, _, id_ = title.partition(": ")
+        yield f"#### {head}: {code(id_)}"
         yield block(plain(facts))
-        if hint := looks_like([alike.first, *alike.others]):
+        if hint:
             yield f"looks like: {code(hint)}"
-    if len(groups) > MOST_FAILURES:
-        hidden = sum(alike.size for alike in groups[MOST_FAILURES:])
-        yield f"and {len(groups) - MOST_FAILURES} more distinct failures ({hidden} checks); the record has them all"
+    if left:
+        yield f"{left}; the record has them all"
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -7,9 +7,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from conformance.report.failure import LABEL, Alike, Fact, failures_of
+from conformance.report.failure import LABEL, Alike, Fact, facts_of, failures_of, group_alike, stderr_in, tried_in
+from conformance.report.mistake_shapes import looks_like
 from conformance.report.record import Entry, Record, by_operator
-from conformance.report.verdict import counted
+from conformance.report.verdict import counted, some_of
 
 # The kinds of checks in the order of the columns, with their titles.
 KINDS: Final = {"vector": "vectors", "law": "laws", "behaviour": "behaviour", "fuzz": "fuzz", "crash": "crash"}
@@ -39,6 +40,11 @@ class Score:
         return f"{self.passed}/{self.ran}" if self.ran else ""
 
     @property
+    def named(self) -> str:
+        """The cell with the verdict."""
+        return f"{self.text} {self.word}".strip()
+
+    @property
     def word(self) -> str:
         """The verdict in one word."""
         if self.bad:
@@ -57,10 +63,40 @@ def score_of(entries: Iterable[Entry]) -> Score:
 _COUNTED: Final = {"pass": "passed", "fail": "bad", "error": "bad", "not_applicable": "undeclared"}
 
 
-def group_title(alike: Alike, number: int, groups: int) -> str:
-    """The line above a group of failures."""
-    size = counted(alike.size, "check")
-    return f"{_GROUP[alike.first['verdict']]} {number} of {groups} ({size}): {alike.first['id']}"
+def scores_by_kind(record: Record) -> tuple[list[str], list[tuple[str, list[Score], str]]]:
+    """The titles of the kinds of a run, and for each declared operator its scores by kind and its verdict in a word."""
+    kinds = [kind for kind in KINDS if any(entry["kind"] == kind for entry in record.entries)]
+    folded = undeclared([record])
+    rows = [
+        (operator, [score_of(one for one in entries if one["kind"] == kind) for kind in kinds], score_of(entries).word)
+        for operator, entries in by_operator(record.entries).items()
+        if operator not in folded
+    ]
+    return [KINDS[kind] for kind in kinds], rows
+
+
+def scores_by_backend(records: Sequence[Record]) -> list[tuple[str, list[Score | None]]]:
+    """Every operator with its score on each backend; None where a record has no check of it."""
+    columns = [{name: score_of(some) for name, some in by_operator(record.entries).items()} for record in records]
+    operators = sorted({operator for column in columns for operator in column})
+    return [(operator, [column.get(operator) for column in columns]) for operator in operators]
+
+
+def told_failures(
+    record: Record, observations: Mapping[str, Any], most: int
+) -> tuple[list[tuple[str, list[Fact], str]], str]:
+    """Title, facts and hint (empty where there is none) of `most` distinct failures, and how many are left out."""
+    groups = group_alike(failures_of(record.entries), record["prose"])
+    told = []
+    for number, alike in enumerate(groups[:most], 1):
+        first = alike.first
+        title = f"{_GROUP[first['verdict']]} {number} of {len(groups)} ({counted(alike.size, 'check')}): {first['id']}"
+        facts = [*facts_of(first, record["prose"], tried_in(record), stderr_in(observations, first))]
+        facts += [others_of(alike)] if alike.others else []
+        told.append((title, facts, looks_like([first, *alike.others])))
+    hidden = sum(alike.size for alike in groups[most:])
+    left = f"and {len(groups) - most} more distinct failures ({hidden} checks)" if len(groups) > most else ""
+    return told, left
 
 
 def banner(record: Record) -> Iterator[tuple[str, str]]:
@@ -91,8 +127,7 @@ def undeclared(records: Iterable[Record]) -> list[str]:
 
 def undeclared_line(names: Sequence[str], most: int = 3) -> str:
     """One line about the operators that are not declared, with so many of their names."""
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return f"not declared: {counted(len(names), 'operator')} ({', '.join(names[:most])}{more})"
+    return f"not declared: {counted(len(names), 'operator')} ({some_of(names, most)})"
 
 
 def others_of(alike: Alike) -> Fact:
@@ -107,8 +142,7 @@ def others_of(alike: Alike) -> Fact:
 def remarks(record: Record) -> Iterator[tuple[str, str]]:
     """What is said about a run as a whole, as (text, style) lines."""
     if unknown := sorted({*record["backend"]["operators"]} - {*record["contracts"]}):
-        more = f" and {len(unknown) - 3} more" if len(unknown) > 3 else ""
-        yield f"declared, but no contract has this name: {', '.join(unknown[:3])}{more}", "yellow"
+        yield f"declared, but no contract has this name: {some_of(unknown)}", "yellow"
     for loss, times in Counter(record["unattributed"]).items():
         often = f" {times} times" if times > 1 else ""
         yield f"unattributed: the backend was lost{often}, and no check repeats it alone: {loss}", "red"

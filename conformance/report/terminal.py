@@ -13,18 +13,16 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from conformance.report.failure import LABEL, Fact, facts_of, failures_of, group_alike, lines_of, stderr_in, tried_in
-from conformance.report.mistake_shapes import looks_like
-from conformance.report.record import Record, by_operator
+from conformance.report.failure import LABEL, Fact, lines_of
+from conformance.report.record import Record
 from conformance.report.summary import (
-    KINDS,
     MOST_FAILURES,
-    Score,
     banner,
-    group_title,
-    others_of,
     remarks,
     score_of,
+    scores_by_backend,
+    scores_by_kind,
+    told_failures,
     undeclared,
     undeclared_line,
 )
@@ -43,38 +41,22 @@ def verdict_table(records: Sequence[Record]) -> Table:
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=0, header_style="bold")
     table.add_column("operator", overflow="fold")
     if len(records) == 1:
-        _by_kind(table, records[0])
-    else:
-        _by_backend(table, records)
-    return table
-
-
-def _by_kind(table: Table, record: Record) -> None:
-    kinds = [kind for kind in KINDS if any(entry["kind"] == kind for entry in record.entries)]
-    for kind in kinds:
-        table.add_column(KINDS[kind], justify="right")
-    table.add_column("verdict")
-    folded = undeclared([record])
-    for operator, entries in by_operator(record.entries).items():
-        if operator in folded:
-            continue
-        cells = [_cell(score_of(entry for entry in entries if entry["kind"] == kind)) for kind in kinds]
-        word = score_of(entries).word
-        table.add_row(Text(one_line(operator)), *cells, Text(word, style=_STYLES[word]))
-
-
-def _by_backend(table: Table, records: Sequence[Record]) -> None:
-    columns = [{name: score_of(some) for name, some in by_operator(record.entries).items()} for record in records]
+        titles, rows = scores_by_kind(records[0])
+        for title in titles:
+            table.add_column(title, justify="right")
+        table.add_column("verdict")
+        for operator, scores, word in rows:
+            cells = [Text(one.text, style=_STYLES[one.word]) for one in scores]
+            table.add_row(Text(one_line(operator)), *cells, Text(word, style=_STYLES[word]))
+        return table
     for record in records:
         table.add_column(Text(one_line(record["backend"]["text"])), overflow="fold", justify="right")
-    for operator in sorted({operator for column in columns for operator in column} - {*undeclared(records)}):
-        cells = [_cell(column[operator], named=True) if operator in column else Text() for column in columns]
-        table.add_row(Text(one_line(operator)), *cells)
-
-
-def _cell(score: Score, named: bool = False) -> Text:
-    text = f"{score.text} {score.word}".strip() if named else score.text
-    return Text(text, style=_STYLES[score.word])
+    folded = undeclared(records)
+    for operator, found in scores_by_backend(records):
+        if operator not in folded:
+            cells = [Text() if one is None else Text(one.named, style=_STYLES[one.word]) for one in found]
+            table.add_row(Text(one_line(operator)), *cells)
+    return table
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,20 +152,15 @@ def _style(verdict: str) -> str:
 
 
 def _failures(record: Record, observations: Observations, console: Console, line: Any, most: int) -> None:
-    groups = group_alike(failures_of(record.entries), record["prose"])
-    for number, alike in enumerate(groups[:most], 1):
-        entry = alike.first
-        line(group_title(alike, number, len(groups)), "bold red")
-        facts = facts_of(entry, record["prose"], tried_in(record), stderr_in(observations, entry))
-        others = [others_of(alike)] if alike.others else []
-        if hint := looks_like([alike.first, *alike.others]):
-            others.append(Fact("looks like", hint))
-        for label, text in lines_of([*facts, *others], min(console.width, _WIDEST)):
+    told, left = told_failures(record, observations, most)
+    for title, facts, hint in told:
+        line(title, "bold red")
+        facts += [Fact("looks like", hint)] if hint else []
+        for label, text in lines_of(facts, min(console.width, _WIDEST)):
             line(text if label else f"{' ' * LABEL}{text}", label=label)
         line()
-    if len(groups) > most:
-        hidden = sum(alike.size for alike in groups[most:])
-        line(f"and {len(groups) - most} more distinct failures ({hidden} checks); -k PATTERN or --show N shows them")
+    if left:
+        line(f"{left}; -k PATTERN or --show N shows them")
         line()
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -104,8 +104,7 @@ def _red(members: Mapping[str, Any]) -> Iterator[str]:
         why = f": {_short(said.pop())}" if len(said) == 1 and "" not in said else ""
         yield f"{len(errors)} of {counted(ran, 'check')} errored{why}"
     if missing := members["missing"]:
-        more = f" and {len(missing) - _SHOWN} more" if len(missing) > _SHOWN else ""
-        yield f"required, but not declared: {', '.join(missing[:_SHOWN])}{more}"
+        yield f"required, but not declared: {some_of(missing)}"
     if passing := members["unexpected_passes"]:
         yield f"{counted(len(passing), 'expected failure')} now pass; remove them with --update-expected"
     if unmatched := members["unmatched_expectations"]:
@@ -143,6 +142,12 @@ def _short(text: str) -> str:
     """A text on one line, cut where it is long."""
     line = " ".join(text.split())
     return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}..."
+
+
+def some_of(names: Sequence[str], most: int = _SHOWN) -> str:
+    """The first of some names, and how many more there are."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return f"{', '.join(names[:most])}{more}"
 
 
 def counted(number: int, word: str) -> str:

@@ -34,7 +34,7 @@ from conformance.report.certificate.statement import (
     sha256,
 )
 from conformance.report.record import Record
-from conformance.report.verdict import CONFORMANT
+from conformance.report.verdict import CONFORMANT, some_of
 from conformance.trial.challenge import unforeseen
 from conformance.trial.check import RunResult, Verdict
 from conformance.trial.committed_reports import MATRIX_FILE
@@ -42,7 +42,6 @@ from conformance.trial.options import RunOptions
 from conformance.vectors.vector_file import INDEX_FILE
 
 _PACKAGE: Final = Path(__file__).resolve().parents[2]
-_SHOWN: Final = 3  # names in one sentence
 _NONCE_BYTES: Final = 32
 
 
@@ -65,19 +64,14 @@ def refusals(run: RunResult, record: Record, options: RunOptions, before: Artifa
     declared = set(run.backend.operators)
     untried = [one.check.id for one in run.results if _is_untried(one.verdict, one.check.operator, declared)]
     if untried:
-        yield f"not every applicable check was tried and passed: {_some(untried)}"
+        yield f"not every applicable check was tried and passed: {some_of(untried)}"
     counted = unforeseen(run.fuzz)
     if unchallenged := sorted(name for name in run.tried if not counted.get(name)):
-        yield f"nothing that was asked could not be foreseen: {_some(unchallenged)}"
+        yield f"nothing that was asked could not be foreseen: {some_of(unchallenged)}"
 
 
 def _is_untried(verdict: Verdict, operator: str, declared: set[str]) -> bool:
     return verdict is not Verdict.PASS and not (verdict is Verdict.NOT_APPLICABLE and operator not in declared)
-
-
-def _some(names: list[str]) -> str:
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return ", ".join(names[:_SHOWN]) + more
 
 
 def statement_of(
