@@ -33,7 +33,6 @@ from conformance.contract.finder import schema_folder  # noqa: E402 (the checkou
 from conformance.contract.library import Library, load_library  # noqa: E402
 from conformance.contract.suite_file import read_suite  # noqa: E402
 from conformance.report.certificate.artifact import artifact_of  # noqa: E402
-from conformance.report.certificate.certification import harness_digest, mutants_digest  # noqa: E402
 from conformance.report.certificate.evidence import read_evidence  # noqa: E402
 from conformance.report.certificate.keys import PublicKey, new_pair, read_public  # noqa: E402
 from conformance.report.certificate.statement import (  # noqa: E402
@@ -43,6 +42,8 @@ from conformance.report.certificate.statement import (  # noqa: E402
     SCHEMA,
     VECTORS,
     Statement,
+    harness_digest,
+    mutants_digest,
     read_statement,
     sha256,
 )

@@ -28,10 +28,17 @@ from conformance.report.certificate.artifact import (
     path_of,
     started_by,
 )
-from conformance.report.certificate.certification import index_of, refusals, statement_of
 from conformance.report.certificate.evidence import CERTIFICATE, encode_envelope, pack, signed
 from conformance.report.certificate.keys import SigningKey, read_signing
-from conformance.report.certificate.statement import INDEX, OBSERVATIONS, RECORD, moment
+from conformance.report.certificate.statement import (
+    INDEX,
+    OBSERVATIONS,
+    RECORD,
+    index_of,
+    moment,
+    refusals,
+    statement_of,
+)
 from conformance.report.record import Record, encode_record, observations_of, read_record, record_of
 from conformance.report.untrusted import Unreadable
 from conformance.report.verdict import status_of

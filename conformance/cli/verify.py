@@ -137,8 +137,14 @@ def _replayed(statement: Statement, options: RunOptions, artifact: Artifact, tex
     """What is wrong with a second run from the same nonce."""
     from conformance.cli.certify import challenged, started_of
     from conformance.cli.suite import specification
-    from conformance.report.certificate.certification import harness_digest, judged_digest, refusals
-    from conformance.report.certificate.statement import HARNESS, JUDGED, VECTORS
+    from conformance.report.certificate.statement import (
+        HARNESS,
+        JUDGED,
+        VECTORS,
+        harness_digest,
+        judged_digest,
+        refusals,
+    )
     from conformance.report.record import encode_record, read_record, record_of
 
     library = specification()

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 import stat
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+
+from conformance.vectors.jsontext import strict_json
 
 
 def printable(text: str) -> str:
@@ -52,19 +52,6 @@ def read_bounded(file: Path, most: int) -> bytes:
 def plain_json(data: bytes, place: str) -> Any:
     """The value of strict JSON text: UTF-8, no key twice, no number that JSON does not have. Raises Unreadable."""
     try:
-        return json.loads(data.decode("utf-8"), object_pairs_hook=_without_twins, parse_constant=_no_number)
-    except (ValueError, RecursionError) as error:
+        return strict_json(data.decode("utf-8"))
+    except ValueError as error:
         raise Unreadable(place, f"this is not strict JSON: {str(error)[:200]}") from None
-
-
-def _without_twins(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"the key {twice[:60]!r} is there twice")
-    return found
-
-
-def _no_number(text: str) -> Any:
-    raise ValueError(f"{text} is no number of JSON")

@@ -11,10 +11,9 @@ from typing import Any
 from conformance.contract.finder import bundled_suite
 from conformance.contract.suite import Suite
 from conformance.report.certificate.artifact import Artifact, artifact_of
-from conformance.report.certificate.certification import statement_of
 from conformance.report.certificate.evidence import CERTIFICATE, encode_envelope, pack, signed
 from conformance.report.certificate.keys import PublicKey, SigningKey, new_pair, read_public, read_signing
-from conformance.report.certificate.statement import INDEX, OBSERVATIONS, RECORD
+from conformance.report.certificate.statement import INDEX, OBSERVATIONS, RECORD, statement_of
 from conformance.report.record import encode_record
 from conformance.tests.runs import MAP, passed, record
 from conformance.vectors.lock import contract_digests

@@ -17,7 +17,7 @@ from conformance.backend.sandbox import NoSandbox, require_bwrap
 from conformance.cli.main import status_of
 from conformance.contract.library import load_library
 from conformance.report.certificate.artifact import artifact_of
-from conformance.report.certificate.certification import crash_level, refusals
+from conformance.report.certificate.statement import crash_level, refusals
 from conformance.report.record import read_record, record_of
 from conformance.tests.certificates import NONCE
 from conformance.tests.processes import ROOT, python

@@ -49,7 +49,7 @@ def write_whole(file: Path, content: str | bytes) -> None:
         raise
 
 
-def strict_json(data: bytes) -> Any:
+def strict_json(data: bytes | str) -> Any:
     """The JSON value in `data`; raises ValueError for two equal keys, for NaN and for what nests too deep."""
     try:
         return json.loads(data, object_pairs_hook=_unique, parse_constant=_no_number)
