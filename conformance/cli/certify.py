@@ -15,8 +15,9 @@ from conformance.backend.resolve import resolve
 from conformance.backend.sandbox import Sandbox
 from conformance.cli.console import Complaint, say, tell, writing
 from conformance.cli.lint_outcome import require_clean_contracts
+from conformance.cli.outputs import print_report
 from conformance.cli.run import required, sandboxed, startable, tried
-from conformance.cli.run_options import Seconds, sandbox_read
+from conformance.cli.run_options import jobs_option, sandbox_read, timeout_option, wire_option
 from conformance.cli.suite import frozen_vectors, specification
 from conformance.contract.library import Library
 from conformance.report.certificate.artifact import (
@@ -43,8 +44,8 @@ from conformance.report.record import Record, encode_record, observations_of, re
 from conformance.report.untrusted import Unreadable
 from conformance.report.verdict import status_of
 from conformance.report.writer import observations_text
-from conformance.trial.check import RunResult
-from conformance.trial.options import DEFAULT_TIMEOUT, RunOptions
+from conformance.trial.options import RunOptions
+from conformance.trial.run_result import RunResult
 from conformance.vectors.jsontext import write_whole
 from conformance.vectors.temp_roots import run_folder
 
@@ -126,11 +127,7 @@ def challenged(library: Library, options: RunOptions) -> RunResult:
 
 
 def _refused(reasons: Sequence[str], run: RunResult, record: Record, options: RunOptions) -> int:
-    from rich.console import Console
-
-    from conformance.report.terminal import show
-
-    show([record], Console(highlight=False), _MOST_FAILURES, [run.observations])
+    print_report([record], [run.observations], _MOST_FAILURES)
     again = f"tally run --backend {options.backend!r} --seed {options.seed} explains the failures of fuzzing"
     for reason in reasons:
         tell(Complaint("not certified", "T022", reason, again if reason is reasons[-1] else "", status=1))
@@ -170,9 +167,9 @@ def _refused(reasons: Sequence[str], run: RunResult, record: Record, options: Ru
 @click.option("--profile", type=click.Choice(_PROFILES), default="standard", show_default=True, help="Which checks.")
 @click.option("--crash", is_flag=True, help="Also crash the backend in the workloads; needs --sandbox none.")
 @click.option("--require", multiple=True, metavar="OPERATOR", help="Refuse if it is not declared; repeatable, or all.")
-@click.option("--wire", type=click.Choice(["json", "cbor"]), default="json", show_default=True)
-@click.option("--jobs", type=click.IntRange(1, 64), default=1, show_default=True, help="Backend processes at a time.")
-@click.option("--timeout", type=Seconds(0.01), default=DEFAULT_TIMEOUT, show_default=True, help="As for tally run.")
+@wire_option
+@jobs_option
+@timeout_option
 @click.option("--time", "now", callback=a_time, metavar="TIME", help="The time of issue; without it, the clock's.")
 @click.option(
     "--reproducible",

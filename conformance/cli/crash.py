@@ -14,7 +14,7 @@ import click
 from conformance.backend.resolve import BackendNotFound
 from conformance.cli.console import Complaint, nearest, say, tell, writing
 from conformance.cli.progress import shown_progress
-from conformance.cli.run_options import Seconds
+from conformance.cli.run_options import timeout_option, wire_option
 from conformance.cli.suite import specification
 from conformance.codec.codebook import Codebook, codebook_of
 from conformance.trial.crash.reconstruction import Untraceable
@@ -24,7 +24,6 @@ from conformance.trial.crash.states import Model
 from conformance.trial.crash.strace import NotRun
 from conformance.trial.crash.trial import SOME_STATES, CrashOptions, operators_of, try_workload
 from conformance.trial.crash.workload import CrashWorkload, crash_workloads
-from conformance.trial.options import DEFAULT_TIMEOUT
 from conformance.vectors.draft import Unusable
 from conformance.vectors.jsontext import write_whole
 
@@ -179,17 +178,8 @@ _BACKEND = "A name of the suite, python:module[:object], or a command line; repe
     help="order: check that files are durable before they are renamed or answered. kill: kill the backend at "
     "every call. error: make every fsync, write and unlink fail, one in each run. Repeatable.",
 )
-@click.option(
-    "--wire", type=click.Choice(["json", "cbor"]), default="json", show_default=True, help="The encoding of messages."
-)
-@click.option(
-    "--timeout",
-    type=Seconds(0.01),
-    default=DEFAULT_TIMEOUT,
-    show_default=True,
-    metavar="SECONDS",
-    help="Seconds without an answer before a backend counts as hung.",
-)
+@wire_option
+@timeout_option
 @click.option(
     "--output", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Also write the results as JSON."
 )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from conformance.cli.console import Complaint, parted
-from conformance.cli.outputs import STDOUT, write_page
+from conformance.cli.outputs import output_option, write_page
 from conformance.cli.suite import current_suite
 from conformance.contract.revision import NoRevision, copy_revision
 from conformance.contract.source import MalformedContract, Problem
@@ -136,13 +136,7 @@ def _statements(places: Sequence[Path]) -> list[tuple[str, Statement]]:
 @click.option(
     "--format", "format_", type=click.Choice(_FORMATS), default="text", show_default=True, help="What to write."
 )
-@click.option(
-    "--output",
-    type=click.Path(path_type=Path, allow_dash=True),
-    default=STDOUT,
-    metavar="PATH",
-    help="Where to write it; without this option to stdout.",
-)
+@output_option
 def command(old: str, new: str, certificates: Sequence[Path], cases: bool, format_: str, output: Path) -> int:
     """Compare two states of a suite: vectors, requirements, the certificates that lapse, and the versions.
 

@@ -23,7 +23,7 @@ from conformance.cli.answer import (
 from conformance.cli.console import Complaint, nearest, say
 from conformance.cli.interview import Interview, Pair, pair_of
 from conformance.cli.replay import replayed
-from conformance.cli.run_options import Seconds
+from conformance.cli.run_options import timeout_option
 from conformance.cli.sequence import (
     Located,
     beginning,
@@ -41,7 +41,6 @@ from conformance.contract.model import Contract
 from conformance.contract.sequence import SequenceDeclaration
 from conformance.report.failure import Fact, plain
 from conformance.report.record import BrokenRecord, read_record
-from conformance.trial.options import DEFAULT_TIMEOUT
 from conformance.vectors.case import Case
 from conformance.vectors.corpus import Corpus
 
@@ -245,13 +244,7 @@ def _replayed(
     default=None,
     help="A record.json: explain the call that failed CHECK in that run.",
 )
-@click.option(
-    "--timeout",
-    type=Seconds(0.01),
-    default=DEFAULT_TIMEOUT,
-    show_default=True,
-    help="Seconds without an answer before a backend counts as hung.",
-)
+@timeout_option
 def command(
     target: str,
     backend: str | None,

@@ -15,6 +15,7 @@ import click
 from conformance.cli.console import pour, say, writing
 from conformance.cli.suite import current_suite
 from conformance.report.record import Record
+from conformance.report.summary import MOST_FAILURES
 from conformance.report.writer import FILES, FORMATS, OBSERVATIONS, Observations, observations_text, page
 from conformance.vectors.jsontext import write_whole
 
@@ -22,6 +23,14 @@ LAST: Final = Path("reports/last")  # where a format without a path goes unless 
 STDOUT: Final = Path("-")
 _ELSEWHERE: Final = "name a writable folder"
 _FILE: Final = "name a writable file"
+
+output_option = click.option(
+    "--output",
+    type=click.Path(path_type=Path, allow_dash=True),
+    default=STDOUT,
+    metavar="PATH",
+    help="Where to write it; without this option to stdout.",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +116,21 @@ def write_page(content: bytes, path: Path, place: str) -> None:
     with writing(place, _FILE):
         write_whole(path, content)
     say(f"wrote {path}", err=True)
+
+
+def print_report(
+    records: Sequence[Record],
+    observed: Sequence[Observations],
+    most: int = MOST_FAILURES,
+    detail: tuple[int, int | None] = (0, None),
+    stderr: bool = False,
+) -> None:
+    """Print the report that people read; `detail` is how verbose it is and how many of the slowest checks it names."""
+    from rich.console import Console
+
+    from conformance.report.terminal import Detail, show
+
+    show(records, Console(highlight=False, stderr=stderr), most, observed, Detail(*detail))
 
 
 def outputs_of(folder: Path | None, wanted: Sequence[Output], backends: Sequence[str]) -> Outputs:

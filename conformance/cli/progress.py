@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
@@ -108,52 +108,12 @@ class Interrupted(KeyboardInterrupt):
         self.stage, self.verdicts, self.checks = stage, verdicts, checks
 
 
-class Lines:
-    """A line per stage, for logs, and one every ten seconds; quiet, notes alone."""
+class _Shown:
+    """What is known of a command that runs: the stage, the verdicts so far, and the time that is left of all."""
 
-    def __init__(self, title: str, quiet: bool = False) -> None:
-        self._title, self._quiet = title, quiet
+    def __init__(self, title: str) -> None:
+        self.title = title
         self.name, self.checks, self.verdicts = "", 0, dict[str, str]()
-        self._total = self._done = 0
-        self._rest, self._said = RestTime(), time.monotonic()
-
-    def plan(self, checks: int, stages: Mapping[str, int]) -> None:
-        """Remember what is to come."""
-        self.checks = checks
-        self._rest.plan(stages)
-
-    def judged(self, check_id: str, verdict: str) -> None:
-        """Remember the verdict."""
-        self.verdicts[check_id] = verdict
-
-    def stage(self, name: str, total: int) -> None:
-        """Say that a stage begins."""
-        self.name, self._total, self._done, self._said = name, total, 0, time.monotonic()
-        self._rest.stage(name, total, self._said)
-        if not self._quiet:
-            say(f"{self._title}: {name} ({total})", err=True)
-
-    def step(self, count: int = 1) -> None:
-        """Say how far the stage is, now and then."""
-        self._done += count
-        now = time.monotonic()
-        self._rest.step(count, now)
-        if now - self._said >= _PAUSE and not self._quiet:
-            self._said = now
-            say(f"{self._title}: {self.name}, {self._done} of {self._total}{rest_words(self._rest, now)}", err=True)
-
-    def note(self, text: str) -> None:
-        """Say it."""
-        say(f"{self._title}: {text}", err=True)
-
-
-class Watched:
-    """A bar per stage, for a terminal, with the time that is left of all."""
-
-    def __init__(self, title: str, bars: Bars) -> None:
-        self._title, self._bars = title if len(title) <= _WIDEST else f"...{title[-_WIDEST:]}", bars
-        self.name, self.checks, self.verdicts = "", 0, dict[str, str]()
-        self._task: TaskID | None = None
         self.rest = RestTime()
 
     def plan(self, checks: int, stages: Mapping[str, int]) -> None:
@@ -166,18 +126,65 @@ class Watched:
         self.verdicts[check_id] = verdict
 
     def stage(self, name: str, total: int) -> None:
+        """A stage begins."""
+        self.name = name
+        self.rest.stage(name, total, time.monotonic())
+
+    def step(self, count: int = 1) -> None:
+        """Steps of the stage are done."""
+        self.rest.step(count, time.monotonic())
+
+
+class Lines(_Shown):
+    """A line per stage, for logs, and one every ten seconds; quiet, notes alone."""
+
+    def __init__(self, title: str, quiet: bool = False) -> None:
+        super().__init__(title)
+        self._quiet = quiet
+        self._total = self._done = 0
+        self._said = time.monotonic()
+
+    def stage(self, name: str, total: int) -> None:
+        """Say that a stage begins."""
+        super().stage(name, total)
+        self._total, self._done, self._said = total, 0, time.monotonic()
+        if not self._quiet:
+            say(f"{self.title}: {name} ({total})", err=True)
+
+    def step(self, count: int = 1) -> None:
+        """Say how far the stage is, now and then."""
+        super().step(count)
+        self._done += count
+        now = time.monotonic()
+        if now - self._said >= _PAUSE and not self._quiet:
+            self._said = now
+            say(f"{self.title}: {self.name}, {self._done} of {self._total}{rest_words(self.rest, now)}", err=True)
+
+    def note(self, text: str) -> None:
+        """Say it."""
+        say(f"{self.title}: {text}", err=True)
+
+
+class Watched(_Shown):
+    """A bar per stage, for a terminal."""
+
+    def __init__(self, title: str, bars: Bars) -> None:
+        super().__init__(title if len(title) <= _WIDEST else f"...{title[-_WIDEST:]}")
+        self._bars = bars
+        self._task: TaskID | None = None
+
+    def stage(self, name: str, total: int) -> None:
         """A new bar; the one before keeps what it shows."""
         from rich.markup import escape
 
-        self.name = name
-        self.rest.stage(name, total, time.monotonic())
+        super().stage(name, total)
         if self._task is not None:
             self._bars.stop_task(self._task)
-        self._task = self._bars.add_task(escape(f"{self._title}: {name}"), total=total)
+        self._task = self._bars.add_task(escape(f"{self.title}: {name}"), total=total)
 
     def step(self, count: int = 1) -> None:
         """Move the bar."""
-        self.rest.step(count, time.monotonic())
+        super().step(count)
         if self._task is not None:
             self._bars.advance(self._task, count)
 
@@ -200,11 +207,16 @@ def shown_progress(title: str) -> Iterator[Progress]:
     """Progress for as long as the block runs; bars vanish with it. Raises Interrupted on Ctrl-C."""
     context = click.get_current_context(silent=True)
     quiet = context is not None and context.meta.get(QUIET, False)
-    if quiet or not sys.stderr.isatty():
-        lines = Lines(one_line(title), quiet)
-        with _interruptible(lines):
-            yield lines
-        return
+    is_watched = sys.stderr.isatty() and not quiet
+    with _bars(one_line(title)) if is_watched else nullcontext(Lines(one_line(title), quiet)) as shown:
+        try:
+            yield shown
+        except KeyboardInterrupt:
+            raise Interrupted(shown.name, shown.verdicts, shown.checks) from None
+
+
+@contextmanager
+def _bars(title: str) -> Iterator[Watched]:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, ProgressColumn, Task, TextColumn
     from rich.progress import Progress as Shown
@@ -225,14 +237,5 @@ def shown_progress(title: str) -> Iterator[Progress]:
     said = TextColumn("{task.description}", table_column=Column(no_wrap=True, overflow="ellipsis"))
     columns = (said, BarColumn(8), MofNCompleteColumn(table_column=whole), Left(table_column=whole))
     with Shown(*columns, console=Console(stderr=True), transient=True) as bars:
-        watched = Watched(one_line(title), bars)
-        with _interruptible(watched):
-            yield watched
-
-
-@contextmanager
-def _interruptible(shown: Lines | Watched) -> Iterator[None]:
-    try:
-        yield
-    except KeyboardInterrupt:
-        raise Interrupted(shown.name, shown.verdicts, shown.checks) from None
+        watched = Watched(title, bars)
+        yield watched

@@ -9,7 +9,7 @@ from typing import Any, Final, TypeVar
 import click
 
 from conformance.cli.console import Complaint, say
-from conformance.cli.outputs import STDOUT, write_page
+from conformance.cli.outputs import STDOUT, output_option, print_report, write_page
 from conformance.cli.suite import current_suite
 from conformance.contract.finder import schema_folder
 from conformance.report.comparison import Comparison, as_json, as_markdown, as_text, compare_manifests, compare_records
@@ -44,13 +44,6 @@ def command() -> None:
 _files = click.argument(
     "files", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="RECORD.json..."
 )
-_output = click.option(
-    "--output",
-    type=click.Path(path_type=Path, allow_dash=True),
-    default=STDOUT,
-    metavar="PATH",
-    help="Where to write it; without this option to stdout.",
-)
 
 
 def _format(names: Sequence[str], default: str) -> Callable[[F], F]:
@@ -61,7 +54,7 @@ def _format(names: Sequence[str], default: str) -> Callable[[F], F]:
 @command.command("show")
 @_files
 @_format(list(FORMATS), "text")
-@_output
+@output_option
 def show(files: Sequence[Path], format_: str, output: Path) -> int:
     """Show records, several side by side. What was observed is read from observations.json beside each record.
 
@@ -74,7 +67,7 @@ def show(files: Sequence[Path], format_: str, output: Path) -> int:
     if len(records) > 1 and not FORMATS[format_].several:
         raise click.UsageError(f"--format {format_} shows one record; give one, or merge them first")
     if format_ == "text" and output == STDOUT:
-        _print(records)
+        _guarded(lambda: print_report([one.record for one in records], [one.observations for one in records]))
         return FINE
     _write(lambda: _page(format_, records), output)
     return FINE
@@ -83,7 +76,7 @@ def show(files: Sequence[Path], format_: str, output: Path) -> int:
 @command.command("compare")
 @_files
 @_format([name for name in (*_COMPARED, "html") if name in FORMATS], "text")
-@_output
+@output_option
 def compare(files: Sequence[Path], format_: str, output: Path) -> int:
     """Say whether records, run manifests or run traces are comparable, and in what they differ (docs/reports.md).
 
@@ -110,7 +103,7 @@ def compare(files: Sequence[Path], format_: str, output: Path) -> int:
 @command.command("merge")
 @_files
 @_format([*FORMATS], "json")
-@_output
+@output_option
 def merge(files: Sequence[Path], format_: str, output: Path) -> int:
     """Join the records of parts of one run: the same backend and suite, other operators or checks.
 
@@ -158,15 +151,6 @@ def _records(files: Sequence[Path]) -> list[Stored]:
 
 def _page(format_: str, records: Sequence[Stored]) -> bytes:
     return page(format_, [one.record for one in records], [one.observations for one in records], current_suite())
-
-
-def _print(records: Sequence[Stored]) -> None:
-    from rich.console import Console
-
-    from conformance.report.terminal import show
-
-    observed: list[Any] = [one.observations for one in records]
-    _guarded(lambda: show([one.record for one in records], Console(highlight=False), observed=observed))
 
 
 def _comparison(records: Sequence[Stored], manifests: Sequence[Manifest]) -> Comparison:

@@ -25,17 +25,16 @@ from conformance.cli.known_failures import (
     updated,
 )
 from conformance.cli.lint_outcome import require_clean_contracts
-from conformance.cli.outputs import Output, Outputs, outputs_of
+from conformance.cli.outputs import Output, outputs_of, print_report
 from conformance.cli.progress import QUIET, Interrupted, shown_progress
 from conformance.cli.run_options import failures_allowed, run_options, verbosity
 from conformance.cli.suite import current_suite, frozen_vectors, specification
 from conformance.contract.finder import schema_folder
 from conformance.contract.library import Library
 from conformance.contract.suite import MUTANT, Suite
-from conformance.report.record import Record, encode_record, observations_of, read_record, record_of
+from conformance.report.record import Record, observations_of, read_back
 from conformance.report.untrusted import one_line
 from conformance.report.verdict import CONFORMANT, NO_JUDGEMENT, NOT_CONFORMANT, counted, exit_status, status_of
-from conformance.report.writer import Observations
 from conformance.trial.check import Verdict
 from conformance.trial.failure_limit import is_red
 from conformance.trial.options import RunOptions, Silence
@@ -43,6 +42,10 @@ from conformance.trial.run import UnfitBackend, run_trial, selected_checks
 from conformance.trial.run_result import ExpectedFailure, RunResult
 from conformance.vectors.corpus import Corpus
 from conformance.vectors.jsontext import write_whole
+
+_SHOWN: Final = 3  # failures of an interrupted run
+# What the command line has under the same name as the options of a run.
+_AS_GIVEN: Final = tuple("wire profile jobs timeout examples seed same_process shuffle crash sandbox".split())
 
 
 def startable(backend: str, wire: str, library: Library) -> None:
@@ -135,11 +138,6 @@ def _rewritten(run: RunResult, file: Path, reason: str, issue: str) -> RunResult
     return replace(run, expected_failures=entries, unexpected_passes=(), unmatched_expectations=(), counts=counts)
 
 
-def _record(run: RunResult, library: Library) -> Record:
-    # Writers see what a reader of the file would see, and nothing more.
-    return read_record(encode_record(record_of(run, library)))
-
-
 def _of_backend(options: RunOptions, backend: str, suite: Suite, last_failed: bool) -> RunOptions:
     """The options of one backend's run, with the checks of it that failed last where they are asked for."""
     failed = failed_last(suite, backend) if last_failed else frozenset()
@@ -178,23 +176,6 @@ def _tell_interrupted(ended: Interrupted, options: RunOptions, suite: Suite) -> 
         say(f"    failed: {one_line(id_)}", err=True)
 
 
-_SHOWN: Final = 3  # failures of an interrupted run
-
-
-def _print(
-    records: Sequence[Record],
-    observed: Sequence[Observations],
-    most: int,
-    outputs: Outputs,
-    level: int,
-    durations: int | None,
-) -> None:
-    from rich.console import Console
-
-    from conformance.report.terminal import Detail, show
-
-    detail = Detail(level, durations)
-    show(records, Console(highlight=False, stderr=outputs.on_stdout), most, observed, detail)
 
 
 @click.command("run")
@@ -205,30 +186,20 @@ def command(
     /,
     *,
     backends: Sequence[str],
-    wire: str,
-    profile: str,
     select: Sequence[str],
     last_failed: bool,
     listed: bool,
-    jobs: int,
-    timeout: float,
     expected: Path | None,
     update_expected: bool,
     reason: str,
     issue: str,
-    fuzz_examples: int | None,
-    seed: str,
-    shuffle: str,
-    same_process: bool,
     require: Sequence[str],
-    crash: bool,
-    sandbox: str,
     readable: Sequence[Path],
     output: Path | None,
     formats: Sequence[Output],
     show: int,
     durations: int | None,
-    **_: Any,
+    **given: Any,
 ) -> int:
     """Test a backend against the contracts and print the verdict.
 
@@ -244,44 +215,42 @@ def command(
     context.meta[QUIET] = level < 0
     reference = _reference(current_suite())
     backends = list(dict.fromkeys(backends)) or [reference]
-    if update_expected and (expected is None or len(backends) > 1):
-        raise click.UsageError("--update-expected needs --expected-failures FILE, and one backend")
-    if same_process and any(not backend.startswith("python:") for backend in backends):
-        raise click.UsageError("--same-process is for python:module backends only")
-    if readable and sandbox == "none":
-        raise click.UsageError("--sandbox-read needs --sandbox bwrap")
-    if crash and sandbox != "none":
-        raise click.UsageError("--crash has no sandbox: it traces system calls; use it in a run without --sandbox")
-    if same_process and sandbox != "none":
-        raise click.UsageError("--same-process has no sandbox: the backend runs in this process")
-    if any(not pattern.strip() for pattern in select):
-        raise click.UsageError("-k needs a pattern: an empty one selects everything")
-    if listed and (output or formats):
-        raise click.UsageError("--list runs nothing, so there is no report to write")
+    same_process, sandboxed = given["same_process"], given["sandbox"] != "none"
+    for wrong, said in (
+        (
+            update_expected and (expected is None or len(backends) > 1),
+            "--update-expected needs --expected-failures FILE, and one backend",
+        ),
+        (
+            same_process and any(not backend.startswith("python:") for backend in backends),
+            "--same-process is for python:module backends only",
+        ),
+        (readable and not sandboxed, "--sandbox-read needs --sandbox bwrap"),
+        (
+            given["crash"] and sandboxed,
+            "--crash has no sandbox: it traces system calls; use it in a run without --sandbox",
+        ),
+        (same_process and sandboxed, "--same-process has no sandbox: the backend runs in this process"),
+        (any(not pattern.strip() for pattern in select), "-k needs a pattern: an empty one selects everything"),
+        (listed and (output or formats), "--list runs nothing, so there is no report to write"),
+    ):
+        if wrong:
+            raise click.UsageError(said)
     outputs = outputs_of(output, formats, backends)
     if not listed:
         outputs.clear()
     library = specification()
     corpus = frozen_vectors(library, least=1)
     for backend in backends:
-        startable(backend, wire, library)
-    if profile != "quick" and not (select or last_failed or listed):
+        startable(backend, given["wire"], library)
+    if given["profile"] != "quick" and not (select or last_failed or listed):
         require_clean_contracts(library, corpus)
     options = RunOptions(
-        wire=wire,
-        profile=profile,
-        jobs=jobs,
-        timeout=timeout,
+        **{name: given[name] for name in _AS_GIVEN},
         select=tuple(select),
         most_failures=failures_allowed(context),
-        seed=seed,
-        examples=fuzz_examples,
         expected_failures=_listed(expected, library, update_expected),
-        same_process=same_process,
-        shuffle=shuffle,
         require=required(require, library),
-        crash=crash,
-        sandbox=sandbox,
         readable=tuple(readable),
     )
     suite = library.suite
@@ -289,7 +258,6 @@ def command(
     if listed:
         return _print_checks(library, corpus, runs)
     outputs.require_writable()
-    interrupted = False
     records: list[Record] = []
     observed = []
     unfit = []
@@ -298,7 +266,7 @@ def command(
             run = tried(library, corpus, options)
         except Interrupted as ended:
             _tell_interrupted(ended, options, suite)
-            interrupted = True
+            unfit.append(NO_JUDGEMENT)
             break
         if isinstance(run, str):
             unfit.append(run)
@@ -307,20 +275,16 @@ def command(
             say(f"-k {' -k '.join(select)}: no check has this in its id; {hint}", err=True)
         if update_expected and expected is not None:
             run = _rewritten(run, expected, reason, issue)
-        records.append(record := _record(run, library))
+        record = read_back(run, library)
+        records.append(record)
         observed.append(observations_of(run.observations, record))
         outputs.keep(options.backend, record, observed[-1])
         if not run.empty:
             judged = replace(options, expected_failures=run.expected_failures)
-            remember(
-                suite,
-                options.backend,
-                {one.check.id: is_red(one.verdict, one.check.id, judged) for one in run.results},
-            )
-    if interrupted:
-        unfit.append(NO_JUDGEMENT)
+            red = {one.check.id: is_red(one.verdict, one.check.id, judged) for one in run.results}
+            remember(suite, options.backend, red)
     status = exit_status([*unfit, *(record.verdict for record in records)])
     if records:
-        _print(records, observed, show, outputs, level, durations)
+        print_report(records, observed, show, (level, durations), stderr=outputs.on_stdout)
     outputs.finish(records, observed)
     return status

@@ -55,6 +55,7 @@ class Report(click.ParamType):  # type: ignore[type-arg] # it takes no arguments
         return [CompletionItem(name) for name in sorted(FORMATS) if name.startswith(incomplete)]
 
 
+# Options that other commands have too.
 sandbox_read = click.option(
     "--sandbox-read",
     "readable",
@@ -62,6 +63,19 @@ sandbox_read = click.option(
     type=click.Path(path_type=Path, exists=True, resolve_path=True),
     metavar="PATH",
     help="Another file or folder that the sandboxed backend may read; repeatable.",
+)
+wire_option = click.option(
+    "--wire", type=click.Choice(["json", "cbor"]), default="json", show_default=True, help="The encoding of messages."
+)
+jobs_option = click.option(
+    "--jobs", type=click.IntRange(1, 64), default=1, show_default=True, help="Number of backend processes at a time."
+)
+timeout_option = click.option(
+    "--timeout",
+    type=Seconds(0.01),
+    default=DEFAULT_TIMEOUT,
+    show_default=True,
+    help="Seconds without an answer before a backend counts as hung.",
 )
 
 
@@ -88,16 +102,8 @@ _FORMAT: Final = (
 
 
 _OPTIONS: Final = (
-    click.option(
-        "--backend", "backends", multiple=True, metavar="TEXT", help=_BACKEND, shell_complete=_backends
-    ),
-    click.option(
-        "--wire",
-        type=click.Choice(["json", "cbor"]),
-        default="json",
-        show_default=True,
-        help="The encoding of messages.",
-    ),
+    click.option("--backend", "backends", multiple=True, metavar="TEXT", help=_BACKEND, shell_complete=_backends),
+    wire_option,
     click.option(
         "--profile",
         type=click.Choice(PROFILES),
@@ -124,20 +130,8 @@ _OPTIONS: Final = (
     click.option("--list", "listed", is_flag=True, help="Print the ids of the selected checks, and run nothing."),
     click.option("--sandbox", type=click.Choice(["none", "bwrap"]), default="none", show_default=True, help=_SANDBOX),
     sandbox_read,
-    click.option(
-        "--jobs",
-        type=click.IntRange(1, 64),
-        default=1,
-        show_default=True,
-        help="Number of backend processes at a time.",
-    ),
-    click.option(
-        "--timeout",
-        type=Seconds(0.01),
-        default=DEFAULT_TIMEOUT,
-        show_default=True,
-        help="Seconds without an answer before a backend counts as hung.",
-    ),
+    jobs_option,
+    timeout_option,
     click.option(
         "--expected-failures",
         "expected",
@@ -149,7 +143,9 @@ _OPTIONS: Final = (
     click.option("--update-expected", is_flag=True, help="Rewrite FILE so that it lists the checks that fail now."),
     click.option("--reason", default="", help="The reason for the checks that --update-expected adds."),
     click.option("--issue", default="", metavar="URL", help="The issue of the checks that --update-expected adds."),
-    click.option("--fuzz-examples", type=click.IntRange(1), metavar="N", help="Number of fuzzed calls per operator."),
+    click.option(
+        "--fuzz-examples", "examples", type=click.IntRange(1), metavar="N", help="Number of fuzzed calls per operator."
+    ),
     click.option(
         "--seed", default="", metavar="TEXT", help="Fuzz with this seed; without it the calls are always the same."
     ),
@@ -168,14 +164,7 @@ _OPTIONS: Final = (
         metavar="DIR",
         help="Write record.json and observations.json there.",
     ),
-    click.option(
-        "--format",
-        "formats",
-        multiple=True,
-        type=Report(),
-        metavar="NAME[=PATH]",
-        help=_FORMAT,
-    ),
+    click.option("--format", "formats", multiple=True, type=Report(), metavar="NAME[=PATH]", help=_FORMAT),
     click.option(
         "--show", type=click.IntRange(0), default=8, show_default=True, help="Number of distinct failures to print."
     ),

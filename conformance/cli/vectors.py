@@ -13,6 +13,7 @@ from conformance.backend.outcome import LostBackend, describe
 from conformance.backend.resolve import BackendNotFound
 from conformance.cli.console import Complaint, nearest, parted, say
 from conformance.cli.progress import shown_progress
+from conformance.cli.run_options import jobs_option
 from conformance.cli.suite import contract_named, frozen_vectors, specification
 from conformance.codec.codebook import codebook_of
 from conformance.contract.source import Problem
@@ -88,14 +89,11 @@ def command() -> None:
 
 def _shared(function: Callable[..., Any]) -> Callable[..., Any]:
     """The options of all of them."""
-    jobs = click.option(
-        "--jobs", type=click.IntRange(1, 64), default=1, show_default=True, help="Number of processes at a time."
-    )
     text = "golden: also derive N = 10^9 and up again; standard keeps the frozen golden cases."
     profile = click.option(
         "--profile", type=click.Choice(["standard", _FULL]), default="standard", show_default=True, help=text
     )
-    return jobs(profile(function))
+    return jobs_option(profile(function))
 
 
 @command.command("build")

@@ -10,7 +10,7 @@ import click
 
 from conformance.cli.certify import a_time, artifact_named, unreadable
 from conformance.cli.console import say
-from conformance.cli.run_options import sandbox_read
+from conformance.cli.run_options import jobs_option, sandbox_read
 from conformance.report.certificate.artifact import Artifact
 from conformance.report.certificate.evidence import Evidence, read_evidence
 from conformance.report.certificate.keys import PublicKey, read_public
@@ -54,7 +54,7 @@ VALID, NOT_VALID = 0, 1
     "--sandbox", type=click.Choice(["bwrap", "none"]), help="For --replay; without it, as in the certificate."
 )
 @sandbox_read
-@click.option("--jobs", type=click.IntRange(1, 64), default=1, show_default=True, help="Processes of a replay.")
+@jobs_option
 @click.option("--time", "now", callback=a_time, metavar="TIME", help="Judge as at this time; without it, the clock's.")
 def command(
     *,
@@ -145,12 +145,12 @@ def _replayed(statement: Statement, options: RunOptions, artifact: Artifact, tex
         judged_digest,
         refusals,
     )
-    from conformance.report.record import encode_record, read_record, record_of
+    from conformance.report.record import read_back
 
     library = specification()
     started_of(library, options, text)
     run = challenged(library, options)
-    record = read_record(encode_record(record_of(run, library)))
+    record = read_back(run, library)
     faults = [f"replay: {one}" for one in refusals(run, record, options, artifact, artifact_named(text))]
     same = {HARNESS: harness_digest(), VECTORS: record["vectors"]}
     alike = all(statement.digests[name] == digest for name, digest in same.items())

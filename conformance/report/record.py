@@ -327,6 +327,11 @@ def record_of(run: RunResult, library: Library) -> Record:
     return judged({**members, "stopped": run.stopped} if run.stopped else members)
 
 
+def read_back(run: RunResult, library: Library) -> Record:
+    """The record of a run as a reader of its file sees it: writers and verifiers get nothing more."""
+    return read_record(encode_record(record_of(run, library)))
+
+
 def _scope_of(run: RunResult) -> dict[str, Any]:
     counts = zip(("unconfirmed", "determined"), run.unconfirmed, strict=True)
     return {"operators": list(run.tried), "of": run.declarable, **{name: count for name, count in counts if count}}
