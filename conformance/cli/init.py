@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -18,13 +18,43 @@ from conformance.contract.finder import bundled_suite, find_suite, is_own
 from conformance.contract.suite import Suite
 from conformance.contract.suite_file import read_suite
 
-_FOLDER: Final = Path(__file__).with_name("skeletons") / "ci"
+SKELETONS: Final = Path(__file__).with_name("skeletons")
+_REFERENCES: Final[Mapping[str, str]] = {  # how the reference of each language starts
+    "python": "python:reference.operators:backend",
+    "javascript": "node reference/backend.js",
+}
+_ENDING: Final = ".txt"
+CI: Final = "ci"
 PROVIDERS: Final[Mapping[str, str]] = {  # where each looks for its file
     "github": ".github/workflows/tally.yml",
     "gitlab": ".gitlab-ci.yml",
     "pre-commit": ".pre-commit-config.yaml",
 }
 _SAFE: Final = re.compile(r"[A-Za-z0-9_.][A-Za-z0-9_. +-]*(/[A-Za-z0-9_.][A-Za-z0-9_. +-]*)*\Z")
+
+
+def filled(name: str, values: Mapping[str, str]) -> str:
+    """The text of a skeleton with the words that it leaves open as @WORD@."""
+    text = (SKELETONS / f"{name}{_ENDING}").read_text("utf-8")
+    return re.sub("@([A-Z]+)@", lambda match: values[match[1]], text)
+
+
+def require_new(files: Iterable[Path], hint: str = "name a new folder") -> None:
+    """Refuse files that are there already; raises Complaint."""
+    for file in files:
+        if os.path.lexists(file):
+            raise Complaint(str(file), "T005", "this file exists already", f"nothing was written; {hint}")
+
+
+def write_files(texts: Mapping[Path, str], root: Path | None = None) -> None:
+    """Write files whole, with their folders, and say so, with their paths below `root`; raises Complaint."""
+    from conformance.vectors.jsontext import write_whole
+
+    for file, text in texts.items():
+        with writing(str(file), "make the folder writable, or name another"):
+            file.parent.mkdir(parents=True, exist_ok=True)
+            write_whole(file, text)
+        say(f"wrote {file if root is None else file.relative_to(root)}")
 
 
 def repository_of(suite: Path) -> Path:
@@ -54,27 +84,18 @@ def ci_files(provider: str, repository: Path, suite: Path) -> dict[Path, str]:
         "PATTERN": "" if place == "." else f"^{re.escape(place)}/",
     }
     file = repository / PROVIDERS[provider]
-    text = (_FOLDER / f"{file.name.lstrip('.') if provider != 'github' else 'github.yml'}.txt").read_text("utf-8")
-    return {file: re.sub("@([A-Z]+)@", lambda match: words[match[1]], text)}
-
-
-_SKELETONS: Final = Path(__file__).with_name("skeletons")
-_REFERENCES: Final[Mapping[str, str]] = {  # how the reference of each language starts
-    "python": "python:reference.operators:backend",
-    "javascript": "node reference/backend.js",
-}
-_ENDING: Final = ".txt"
-CI: Final = "ci"
+    name = file.name.lstrip(".") if provider != "github" else "github.yml"
+    return {file: filled(f"ci/{name}", words)}
 
 
 def suite_files(name: str, language: str) -> Mapping[str, str]:
     """The text of every file of a new suite with a reference in some language, by its path."""
-    texts = _below(_SKELETONS / "suite")
+    texts = _below(SKELETONS / "suite")
     if language != "python":
         texts = {path: text for path, text in texts.items() if not path.startswith("reference/")}
         texts["tally.toml"] = texts["tally.toml"].replace(_REFERENCES["python"], _REFERENCES[language])
-        texts["reference/backend.js"] = (_SKELETONS / language / f"backend.js{_ENDING}").read_text(encoding="utf-8")
-        texts |= _below(_SKELETONS / f"suite-{language}")
+        texts["reference/backend.js"] = (SKELETONS / language / f"backend.js{_ENDING}").read_text(encoding="utf-8")
+        texts |= _below(SKELETONS / f"suite-{language}")
     return {path: text.replace("@NAME@", name) for path, text in sorted(texts.items())}
 
 
@@ -125,22 +146,10 @@ def _ci(provider: str, suite: Suite, force: bool) -> int:
         hint = "name one with --suite DIR; `tally init DIR` makes one"
         raise Complaint("tally init ci", "T003", "there is no suite of your own here", hint)
     files = ci_files(provider, repository_of(suite.root), suite.root)
-    for file in files if not force else ():
-        if os.path.lexists(file):
-            hint = "nothing was written; --force overwrites it, or move your file away and merge the two"
-            raise Complaint(str(file), "T005", "this file exists already", hint)
-    for file, text in files.items():
-        _write(file, text)
+    if not force:
+        require_new(files, "--force overwrites it, or move your file away and merge the two")
+    write_files(files)
     return 0
-
-
-def _write(file: Path, text: str) -> None:
-    from conformance.vectors.jsontext import write_whole
-
-    with writing(str(file), "make the folder writable, or name another"):
-        file.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(file, text)
-    say(f"wrote {file}")
 
 
 def _suite(folder: Path, language: str) -> int:
@@ -149,15 +158,12 @@ def _suite(folder: Path, language: str) -> int:
     from conformance.vectors.build import build
 
     files = suite_files(re.sub(r"[^\w.-]", "-", folder.resolve().name) or "suite", language)
-    if in_the_way := [name for name in files if (folder / name).exists()]:
-        hint = "nothing was written; name a new folder"
-        raise Complaint(str(folder / in_the_way[0]), "T005", "this file exists already", hint)
+    require_new([folder / name for name in files])
     program = _REFERENCES[language].partition(" ")
     if program[1] and shutil.which(program[0]) is None:
         hint = f"nothing was written; install {program[0]}, or leave out --language"
         raise Complaint(f"--language {language}", "T001", f"there is no program {program[0]!r}", hint)
-    for name, text in files.items():
-        _write(folder / name, text)
+    write_files({folder / name: text for name, text in files.items()})
     suite = read_suite(folder)
     built, touched = build(load_library(suite))
     assert not built.problems, built.problems
@@ -183,4 +189,4 @@ def _ci_files_of(suite: Suite) -> None:
             if os.path.lexists(file):
                 say(f"left as it is: {file}; see `tally init ci --help`")
             else:
-                _write(file, text)
+                write_files({file: text})

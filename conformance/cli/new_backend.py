@@ -12,7 +12,8 @@ from typing import Any, Final
 
 import click
 
-from conformance.cli.console import say
+from conformance.cli.console import Complaint, say
+from conformance.cli.init import filled, require_new, write_files
 from conformance.contract.library import Library
 from conformance.contract.machine_file import OPEN_HANDLE
 from conformance.contract.model import Contract
@@ -92,7 +93,6 @@ def _is_short(step: CallStep) -> bool:
     return whole and len(canonical(step.inputs)) + len(canonical(answer)) <= _LONGEST_LINE
 
 
-_FOLDER: Final = Path(__file__).with_name("skeletons")
 _FILES: Final = {"python": ("backend.py", "operators.py"), "javascript": ("backend.js", "operators.js")}
 _PROGRAM: Final = {"python": "python", "javascript": "node"}
 _NAMES: Final = {"python": "Python", "javascript": "JavaScript"}
@@ -118,7 +118,7 @@ def skeleton(language: str, name: str, folder: str, contract: Contract, library:
     begun = begun_with(contract, library)
     functions = {one.operator: _function_name(language, one) for one in begun}
     machine = contract.machine
-    filled = {
+    words = {
         "NAME": re.sub(r"[^\w.-]", "-", name),
         "OPERATOR": contract.operator if machine is None else machine.name,
         "DECLARED": "one operator" if machine is None else f"the {len(begun)} methods of the machine {machine.name}",
@@ -128,8 +128,8 @@ def skeleton(language: str, name: str, folder: str, contract: Contract, library:
         "WORKPLACE": operators,
         "RUN": run_line(language, folder, contract),
     }
-    texts = {file: _filled(_FOLDER / language / f"{file}.txt", filled) for file in (backend, operators)}
-    return {**texts, "README.md": _filled(_FOLDER / "README.md.txt", filled)}
+    texts = {file: filled(f"{language}/{file}", words) for file in (backend, operators)}
+    return {**texts, "README.md": filled("README.md", words)}
 
 
 def begun_with(contract: Contract, library: Library) -> list[Contract]:
@@ -147,17 +147,8 @@ def _function_name(language: str, contract: Contract) -> str:
 
 def _function(language: str, contract: Contract, name: str, errors: Mapping[str, ErrorCode]) -> str:
     signature = "\n".join(_signature(contract, errors, _COMMENT[language]))
-    filled = {"PURPOSE": contract.purpose, "FUNCTION": name, "SIGNATURE": signature}
-    return _filled(_FOLDER / language / "function.txt", filled)
-
-
-def _filled(source: Path, values: Mapping[str, str]) -> str:
-    return re.sub("@([A-Z]+)@", lambda match: values[match[1]], source.read_text(encoding="utf-8"))
-
-
-def workplace(language: str) -> str:
-    """The file that the user fills in."""
-    return _FILES[language][1]
+    words = {"PURPOSE": contract.purpose, "FUNCTION": name, "SIGNATURE": signature}
+    return filled(f"{language}/function", words)
 
 
 def run_line(language: str, folder: str, contract: Contract) -> str:
@@ -224,7 +215,7 @@ def neutral_files(name: str, folder: str, contract: Contract, library: Library, 
     from conformance.contract.jsonschema import schema_of
 
     requests, answers = transcript(contract, library, corpus)
-    filled = {
+    words = {
         "NAME": re.sub(r"[^\w.-]", "-", name),
         "OPERATOR": contract.operator,
         "CALLS": str(answers.count("\n")),
@@ -235,12 +226,11 @@ def neutral_files(name: str, folder: str, contract: Contract, library: Library, 
         "requests.jsonl": requests,
         "answers.jsonl": answers,
         "schema.json": f"{schema}\n",
-        "README.md": _filled(_FOLDER / "any" / "README.md.txt", filled),
+        "README.md": filled("any/README.md", words),
     }
 
 
 def _neutral(folder: Path, contract: Contract, library: Library) -> dict[str, str]:
-    from conformance.cli.console import Complaint
     from conformance.cli.suite import frozen_vectors
 
     if not can_be_transcribed(contract):
@@ -269,9 +259,7 @@ def command(folder: Path, language: str, operator: str | None) -> int:
       tally new-backend --language python my-backend
       tally new-backend --language any --operator Bounds.Clamp_v1 my-backend
     """
-    from conformance.cli.console import Complaint, writing
     from conformance.cli.suite import contract_named, specification
-    from conformance.vectors.jsontext import write_whole
 
     library = specification()
     contract = contract_named(library, operator) if operator else smallest(library)
@@ -279,19 +267,12 @@ def command(folder: Path, language: str, operator: str | None) -> int:
         files = _neutral(folder, contract, library)
     else:
         files = skeleton(language, folder.resolve().name, str(folder), contract, library)
-    in_the_way = [name for name in files if (folder / name).exists()]
-    if in_the_way:
-        hint = "nothing was written; name a new folder"
-        raise Complaint(str(folder / in_the_way[0]), "T005", "this file exists already", hint)
-    for name, text in files.items():
-        with writing(str(folder), "name a new folder"):
-            folder.mkdir(parents=True, exist_ok=True)
-            write_whole(folder / name, text)
-        say(f"wrote {folder / name}")
+    require_new([folder / name for name in files])
+    write_files({folder / name: text for name, text in files.items()})
     if language == ANY:
         say(f"\nnext: read {folder / 'README.md'}")
         return 0
     say(
-        f"\nnext: {run_line(language, str(folder), contract)}\nthen: edit {folder / workplace(language)}; see README.md"
+        f"\nnext: {run_line(language, str(folder), contract)}\nthen: edit {folder / _FILES[language][1]}; see README.md"
     )
     return 0

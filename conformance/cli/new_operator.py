@@ -5,17 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import click
 
-from conformance.cli.console import Complaint, say, writing
+from conformance.cli.console import Complaint, say
+from conformance.cli.init import filled, write_files
 
 if TYPE_CHECKING:
     from conformance.contract.library import Library
 
-_FOLDER: Final = Path(__file__).with_name("skeletons") / "operator"
 _NAME: Final = re.compile(r"[A-Z]\w*(\.[A-Z]\w*)+\Z", re.ASCII)
 _TABLE: Final = "OPERATORS = {\n"  # where a reference made by `tally init` lists its functions
 
@@ -37,18 +36,18 @@ def draft(operator: str, library: Library) -> Draft:
     if operator in library.contracts or contract.exists():
         raise Complaint(f"operator {operator!r}", "T005", "the suite has this operator already", "choose another name")
     values = _values(operator, family, library)
-    texts = {suite.shown(contract): _filled("contract.yaml", values)}
+    texts = {suite.shown(contract): filled("operator/contract.yaml", values)}
     left: list[str] = []
     for name, head in (("requirements", f"seed: {values['SEED']}\nrequirements:\n"), ("mutants", "mutants:\n")):
         file = folder / f"{name}.yaml"
         before = file.read_text("utf-8") if file.exists() else head
-        texts[suite.shown(file)] = _appended(before, _filled(f"{name}.yaml", values))
+        texts[suite.shown(file)] = _appended(before, filled(f"operator/{name}.yaml", values))
     texts |= _source(family, values, library, left)
     reference = suite.root / suite.mutants.folder / "operators.py"
     before = reference.read_text("utf-8") if suite.mutants.folder and reference.is_file() else ""
     if before.count(_TABLE) == 1:
         entry = f'{_TABLE}    "{operator}": {values["FUNCTION"]},\n'
-        texts[suite.shown(reference)] = before.replace(_TABLE, _filled("function.py", values) + entry)
+        texts[suite.shown(reference)] = before.replace(_TABLE, filled("operator/function.py", values) + entry)
     else:
         left.append(f"add {operator} to the reference, and let the patches of its mutants name its files")
     return Draft(texts, tuple(left))
@@ -91,7 +90,7 @@ def _source(family: str, values: Mapping[str, str], library: Library, left: list
         return {}
     before = document.read_text("utf-8") if document.is_file() else ""
     first = before.count("\n") + 1
-    text = before + _filled("source.md", values)
+    text = before + filled("operator/source.md", values)
     file = suite.spec / family / "coverage.yaml"
     rows = f"- {{lines: [{first}, {first + 1}], requirements: [{values['REFUSED']}]}}\n"
     rows += f"- {{lines: [{first + 2}, {first + 2}], requirements: [{values['ANSWERED']}]}}\n"
@@ -111,11 +110,6 @@ def _appended(before: str, rows: str) -> str:
     return before.rstrip("\n") + "\n" + "\n".join(lines) + "\n"
 
 
-def _filled(name: str, values: Mapping[str, str]) -> str:
-    text = (_FOLDER / f"{name}.txt").read_text(encoding="utf-8")
-    return re.sub("@([A-Z]+)@", lambda match: values[match[1]], text)
-
-
 @click.command("new-operator")
 @click.argument("name")
 def command(name: str) -> int:
@@ -130,19 +124,14 @@ def command(name: str) -> int:
       tally new-operator Queue.Push --suite contracts
     """
     from conformance.cli.suite import specification
-    from conformance.vectors.jsontext import write_whole
 
     if not _NAME.match(name):
         hint = "write words with a capital, with a point between them: Text.Trim_v1"
         raise Complaint(f"operator {name!r}", "T003", "this cannot name an operator", hint)
     library = specification()
     made = draft(name, library)
-    for path, text in made.texts.items():
-        file = library.suite.root / path
-        with writing(str(file), "make the suite writable"):
-            file.parent.mkdir(parents=True, exist_ok=True)
-            write_whole(file, text)
-        say(f"wrote {path}")
+    root = library.suite.root
+    write_files({root / path: text for path, text in made.texts.items()}, root)
     for what in made.left:
         say(f"left to you: {what}")
     say("\nnext: `tally vectors build`, then `tally lint`")

@@ -45,7 +45,10 @@ from conformance.vectors.jsontext import write_whole
 
 _SHOWN: Final = 3  # failures of an interrupted run
 # What the command line has under the same name as the options of a run.
-_AS_GIVEN: Final = tuple("wire profile jobs timeout examples seed same_process shuffle crash sandbox".split())
+_AS_GIVEN: Final = (
+    *("wire", "profile", "jobs", "timeout", "examples", "seed"),
+    *("same_process", "shuffle", "crash", "sandbox"),
+)
 
 
 def startable(backend: str, wire: str, library: Library) -> None:
