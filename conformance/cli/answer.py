@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import nullcontext, suppress
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
 from conformance.backend.hello import BadHello
 from conformance.backend.outcome import Lost, LostBackend, Observed, ObservedResult, describe
 from conformance.cli.console import Complaint, say
-from conformance.cli.interview import Interview, Pair, expected_of, pair_of
-from conformance.cli.sequence import Answers, side_by_side, steps_behind
+from conformance.cli.interview import Pair, Question
+from conformance.cli.sequence import side_by_side, steps_behind
 from conformance.contract.library import Library
 from conformance.contract.model import Contract, Workload
 from conformance.report.failure import Fact, cut, json_text, plain, shown_value
 from conformance.vectors.case import CallStep, Case, ExpectedFailure, FileStep, RestartStep, TreeStep, label
 from conformance.vectors.contradiction import Contradiction, contradiction
-from conformance.vectors.difference import Difference, difference
+from conformance.vectors.difference import Difference
 
 
 def case_facts(case: Case, library: Library) -> list[Fact]:
@@ -172,74 +172,55 @@ class Wish:
         return self.position is not None or self.search
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
-    """One call that is to be explained."""
-
-    operator: str
-    inputs: Mapping[str, Any]
-    note: str = ""
-    reference: Observed | None = None  # what was answered already, inside a trace
-    theirs: Observed | None = None
-    native: Mapping[str, Any] | None = None  # of a trace, with the state of the machine that the call finds
-
-
-def answered(
-    question: Question, wish: Wish, library: Library, interview: Interview, pair: Pair | None = None, at: int = 0
-) -> int:
+def answered(question: Question, wish: Wish, library: Library, pair: Pair, at: int = 0) -> int:
     """Print what the reference and the backend make of one call; `at` is the value that a derivation is about."""
-    contract = library.contracts[question.operator]
-    facts = [Fact("asked", cut(f"{question.operator} {json_text(question.inputs)}", 600))]
+    operator, inputs = question.operator, question.inputs
+    contract = library.contracts[operator]
+    facts = [Fact("asked", cut(f"{operator} {json_text(inputs)}", 600))]
     if question.note:
         facts.append(Fact("where", question.note))
-    if contract.method is None or question.native is not None:
-        facts += decision_facts(contract, question.native or interview.native(question.operator, question.inputs))
-    reference, theirs = question.reference, question.theirs
-    if reference is None:
-        reference = interview.ask(interview.reference, question.operator, question.inputs)
-        if wish.backend is not None:
-            theirs = interview.ask(wish.backend, question.operator, question.inputs)
-    parted: Difference | None = None
-    expected = expected_of(interview.reference, reference)
+    foreseen = contract.method is None or question.native is not None
+    if foreseen:
+        facts += decision_facts(contract, question.native or pair.native(operator, inputs))
+    if question.mine is None:
+        mine = pair.reference.answer(operator, inputs)
+        theirs = None if pair.backend is None else pair.backend.answer(operator, inputs)
+        question = replace(question, mine=mine, theirs=theirs)
+    assert question.mine is not None
+    expected = pair.expected(question.mine)
     if isinstance(expected, ExpectedFailure):
         facts.append(Fact("reference", f"refuses with {expected.code}"))
-    if theirs is not None:
-        parted = difference(expected, theirs, contract.outputs, contract.failure)
-        facts += _compared(wish.backend or "", parted, theirs)
-        if parted is not None and (contract.method is None or question.native is not None):
-            situation = interview.situation(question.operator, question.inputs, theirs, question.native)
-            facts += contradicted_facts(contradiction(situation, interview.codebook))
-    path, index = _place(wish, parted, reference)
-    if isinstance(reference, ObservedResult) and path:
-        value = _element(reference.fields, path, index)
+    parted: Difference | None = None
+    if question.theirs is not None:
+        parted = pair.difference(operator, question.mine, question.theirs)
+        facts += _compared(wish.backend or "", parted, question.theirs)
+        if parted is not None and foreseen:
+            situation = pair.situation(operator, inputs, question.theirs, question.native)
+            facts += contradicted_facts(contradiction(situation, pair.codebook))
+    path, index = _place(wish, parted, question.mine)
+    if isinstance(question.mine, ObservedResult) and path:
+        value = _element(question.mine.fields, path, index)
         shown = path if index is None else f"{path}[{index}]"
         facts.append(Fact("reference", cut(f"{shown} = {json_text(value)}", 600)))
-    pure = contract.purity == "pure"  # an answer that depends on state cannot be asked for again
     say(plain(facts))
-    if not pure or not path:
-        return 1 if parted is not None else 0
-    answers = Answers(question.operator, question.inputs, reference, theirs)
-    started = pair_of(interview.codebook, wish.backend, interview.timeout) if pair is None else nullcontext(pair)
-    with started as both:
-        steps = steps_behind(answers, library, both, index if index is not None else at)
-        written = [*steps, *_in_words(answers, both, path, index)]
-    if not written:
-        written = [f"    the reference derives no output of {question.operator}; read its contract"]
-    say("derivation")
-    say("\n".join(written))
+    if contract.purity == "pure" and path:  # an answer that depends on state cannot be asked for again
+        steps = steps_behind(question, library, pair, index if index is not None else at)
+        written = [*steps, *_in_words(question, pair, path, index)]
+        say("derivation")
+        say("\n".join(written or [f"    the reference derives no output of {operator}; read its contract"]))
     return 1 if parted is not None else 0
 
 
-def _in_words(answers: Answers, pair: Pair, path: str, index: int | None) -> list[str]:
+def _in_words(question: Question, pair: Pair, path: str, index: int | None) -> list[str]:
     """How the reference derives a value in its own words, and the backend where it explains itself and differs."""
-    asked = answers.operator, answers.inputs, path, index
+    asked = question.operator, question.inputs, path, index
     try:
         mine = pair.reference.derivation(*asked)
     except (BadHello, LostBackend) as error:
         said = describe(error.reason) if isinstance(error, LostBackend) else str(error)
         raise Complaint(pair.reference.name, "T007", f"lost during the derivation: {said}") from None
     theirs: list[str] = []
-    if pair.backend is not None and answers.theirs is not None and not isinstance(answers.theirs, Lost):
+    if pair.backend is not None and question.theirs is not None and not isinstance(question.theirs, Lost):
         with suppress(BadHello, LostBackend):
             theirs = pair.backend.derivation(*asked)
     return list(side_by_side(mine, theirs))

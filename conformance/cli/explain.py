@@ -12,7 +12,6 @@ from typing import IO, Any
 import click
 
 from conformance.cli.answer import (
-    Question,
     Wish,
     answered,
     case_facts,
@@ -21,7 +20,7 @@ from conformance.cli.answer import (
     workload_facts,
 )
 from conformance.cli.console import Complaint, nearest, say
-from conformance.cli.interview import Interview, Pair, pair_of
+from conformance.cli.interview import Pair, Question, pair_of
 from conformance.cli.replay import replayed
 from conformance.cli.run_options import timeout_option
 from conformance.cli.sequence import (
@@ -34,7 +33,7 @@ from conformance.cli.sequence import (
     told,
 )
 from conformance.cli.suite import contract_named, frozen_vectors, specification
-from conformance.codec.codebook import codebook_of
+from conformance.codec.codebook import Codebook, codebook_of
 from conformance.codec.scalar import IllTyped
 from conformance.contract.library import Library
 from conformance.contract.model import Contract
@@ -52,7 +51,6 @@ def explain(target: str, wish: Wish) -> int:
     """Print everything that is known; 1 where a backend that was named answers otherwise than the reference."""
     library = specification()
     corpus = frozen_vectors(library)
-    interview = Interview(codebook_of(library), wish.timeout)
     operator = re.split(f"::|{_MARKS}", target, maxsplit=1)[0]
     contract = contract_named(library, operator)
     case = _case(corpus, target)
@@ -71,14 +69,20 @@ def explain(target: str, wish: Wish) -> int:
         facts = check_facts(target, contract, library)
     if wish.in_sequence and library.sequences.get(contract.operator) is None and case is not None:
         wish = _without_sequence(wish, case)
-    if wish.in_sequence:
-        given = None if wish.inputs is None else _wire_inputs(wish.inputs, interview, library, operator)
-        return _in_sequence(contract, case, given, wish, library, corpus, interview)
-    say(plain(facts))
-    question = _question(target, case, wish, library, interview)
-    if question is None:
-        return 0
-    return answered(question, wish, library, interview)
+    if not wish.in_sequence:
+        say(plain(facts))
+        if case is None and wish.inputs is None and wish.record is None:
+            return 0
+    elif wish.search and wish.backend is None:
+        raise Complaint("--first-difference", "T006", "it lacks its companion", "name a backend: --backend TEXT")
+    elif wish.every and not wish.search:
+        raise Complaint("--every", "T006", "it lacks its companion", "add --first-difference")
+    codebook = codebook_of(library)
+    given = None if wish.inputs is None else _wire_inputs(wish.inputs, codebook, contract, operator)
+    with pair_of(codebook, wish.backend, wish.timeout) as pair:
+        if wish.in_sequence:
+            return _in_sequence(contract, case, given, wish, library, corpus, pair)
+        return answered(_question(target, contract, case, given, wish, pair), wish, library, pair)
 
 
 def _without_sequence(wish: Wish, case: Case) -> Wish:
@@ -111,32 +115,23 @@ def _case(corpus: Corpus, id_: str) -> Case | None:
         return None
 
 
-def _question(target: str, case: Case | None, wish: Wish, library: Library, interview: Interview) -> Question | None:
-    operator = re.split(f"::|{_MARKS}", target, maxsplit=1)[0]
-    if wish.inputs is not None:
-        return Question(
-            contract_named(library, operator).operator, _wire_inputs(wish.inputs, interview, library, operator)
-        )
+def _question(
+    target: str, contract: Contract, case: Case | None, given: Mapping[str, Any] | None, wish: Wish, pair: Pair
+) -> Question:
+    if given is not None:
+        return Question(contract.operator, given)
     if wish.record is not None:
         return _recorded(target, wish.record)
-    if case is None:
-        return None
+    assert case is not None
     if case.accumulation is not None:
-        found = interview.first_divergence(case.accumulation, wish.backend, wish.call)
-        note = f"call {found.number} of {case.accumulation.count}"
-        return Question(case.accumulation.operator, found.inputs, f"{note}; {found.asked}" if found.asked else note)
-    situation, theirs = interview.trace(case.steps, wish.backend, wish.step)
-    mine = situation.exchange
-    note = f"step {mine.step}" if case.kind == "trace" else ""
-    return Question(
-        mine.operator, mine.inputs, note, mine.observed, theirs.observed if theirs else None, situation.inputs
-    )
+        return pair.first_divergence(case.accumulation, wish.call)
+    found = pair.trace(case.steps, wish.step)
+    return found if case.kind == "trace" else replace(found, note="")
 
 
-def _wire_inputs(text: bytes, interview: Interview, library: Library, operator: str) -> Mapping[str, Any]:
-    form = interview.codebook[contract_named(library, operator).operator].inputs
+def _wire_inputs(text: bytes, codebook: Codebook, contract: Contract, operator: str) -> Mapping[str, Any]:
     try:
-        checked: Mapping[str, Any] = form.check(json.loads(text))
+        checked: Mapping[str, Any] = codebook[contract.operator].inputs.check(json.loads(text))
     except ValueError as error:
         raise Complaint("--inputs", "T006", f"not JSON: {error}", "write the params of one request") from None
     except IllTyped as error:
@@ -164,38 +159,31 @@ def _in_sequence(
     wish: Wish,
     library: Library,
     corpus: Corpus,
-    interview: Interview,
+    pair: Pair,
 ) -> int:
     """Explain one position of a sequence, or the first where the backend parts."""
-    if wish.search and wish.backend is None:
-        raise Complaint("--first-difference", "T006", "it lacks its companion", "name a backend: --backend TEXT")
-    if wish.every and not wish.search:
-        raise Complaint("--every", "T006", "it lacks its companion", "add --first-difference")
-    with pair_of(interview.codebook, wish.backend, interview.timeout) as pair:
-        declaration = declared_sequence(library, contract.operator)
-        begins = case or (case_of(declaration, corpus) if given is None else None)
-        if declaration.replay is not None:
-            return _replayed(declaration, case or case_of(declaration, corpus), wish, library, interview, pair)
-        base = beginning(begins) if given is None and begins is not None else given or {}
-        sequence = searched(library, contract.operator, base, pair)
-        found = sequence.first_difference(wish.every) if wish.position is None else sequence.at(wish.position)
-        heading = [Fact("sequence", f"{contract.operator}, {sequence.told}")]
-        if begins is not None:
-            heading.append(Fact("begins as", begins.id))
-        if not isinstance(found, Located):
-            say(plain([*heading, *found]))
-            return 0
-        say(plain([*heading, *found.facts]))
-        mine = pair.reference.ask(contract.operator, found.inputs)
-        theirs = None if pair.backend is None else pair.backend.ask(contract.operator, found.inputs)
-        question = Question(contract.operator, found.inputs, "", mine, theirs)
-        values = "" if found.parted else sequence.path(found.index)
-        return answered(question, replace(wish, path=values), library, interview, pair, found.index)
+    declaration = declared_sequence(library, contract.operator)
+    begins = case or (case_of(declaration, corpus) if given is None else None)
+    if declaration.replay is not None:
+        return _replayed(declaration, case or case_of(declaration, corpus), wish, library, pair)
+    base = beginning(begins) if given is None and begins is not None else given or {}
+    sequence = searched(library, contract.operator, base, pair)
+    found = sequence.first_difference(wish.every) if wish.position is None else sequence.at(wish.position)
+    heading = [Fact("sequence", f"{contract.operator}, {sequence.told}")]
+    if begins is not None:
+        heading.append(Fact("begins as", begins.id))
+    if not isinstance(found, Located):
+        say(plain([*heading, *found]))
+        return 0
+    say(plain([*heading, *found.facts]))
+    mine = pair.reference.ask(contract.operator, found.inputs)
+    theirs = None if pair.backend is None else pair.backend.ask(contract.operator, found.inputs)
+    question = Question(contract.operator, found.inputs, "", mine, theirs)
+    values = "" if found.parted else sequence.path(found.index)
+    return answered(question, replace(wish, path=values), library, pair, found.index)
 
 
-def _replayed(
-    declaration: SequenceDeclaration, case: Case, wish: Wish, library: Library, interview: Interview, pair: Pair
-) -> int:
+def _replayed(declaration: SequenceDeclaration, case: Case, wish: Wish, library: Library, pair: Pair) -> int:
     pair.required(declaration.operator)
     found = replayed(declaration, case, pair, wish.position)
     facts = [Fact("sequence", f"{declaration.operator}, {told(declaration)}"), Fact("begins as", case.id)]
@@ -203,10 +191,9 @@ def _replayed(
         say(plain([*facts, Fact("found", "the backend answers every call as the reference does")]))
         return 0
     say(plain([*facts, *replay_facts(found, declaration, pair)]))
-    question = Question(
-        found.mine.operator, found.mine.inputs, f"step {found.mine.step}", found.mine.observed, found.theirs
-    )
-    return answered(question, replace(wish, path=""), library, interview, pair)
+    mine = found.mine
+    question = Question(mine.operator, mine.inputs, f"step {mine.step}", mine.observed, found.theirs)
+    return answered(question, replace(wish, path=""), library, pair)
 
 
 @click.command("explain")

@@ -9,10 +9,10 @@ from typing import Any, Final
 from conformance.backend.driver import Call, Talk
 from conformance.backend.outcome import Lost, Observed, ProtocolError
 from conformance.cli.console import Complaint
-from conformance.cli.interview import Pair, expected_of
+from conformance.cli.interview import Pair
 from conformance.contract.sequence import SequenceDeclaration
 from conformance.vectors.case import CallStep, Case, FileStep, Step, label
-from conformance.vectors.difference import Difference, difference
+from conformance.vectors.difference import Difference
 from conformance.vectors.exchange import Exchange, Stage
 from conformance.vectors.temp_roots import StepRefused
 
@@ -78,10 +78,7 @@ def replayed(declaration: SequenceDeclaration, case: Case, pair: Pair, only: int
         parted: Difference | None = None
         if pair.backend is not None:
             theirs = heard.answers[place][1].observed if place < len(heard.answers) else _end(lost)
-            contract = pair.codebook[one.operator].contract
-            parted = difference(
-                expected_of(pair.reference.name, one.observed), theirs, contract.outputs, contract.failure
-            )
+            parted = pair.difference(one.operator, one.observed, theirs)
         if only is not None and number < only:
             return False
         if answers and answers[0][0] != number:
@@ -100,7 +97,7 @@ def replayed(declaration: SequenceDeclaration, case: Case, pair: Pair, only: int
 
     gone = pair.reference.asker.hold(again)
     if isinstance(gone, Lost):
-        expected_of(pair.reference.name, gone)
+        pair.expected(gone)
     return found[0] if found else None
 
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from conformance.backend.outcome import Observed, ObservedResult
 from conformance.cli.console import Complaint, nearest
-from conformance.cli.interview import Pair
+from conformance.cli.interview import Pair, Question
 from conformance.cli.replay import BEFORE, Parted
 from conformance.codec.form import array_of
 from conformance.contract.library import Library
@@ -77,11 +77,6 @@ class Searched:
     extent: Extent
     pair: Pair
 
-    def native(self, inputs: Inputs) -> Inputs:
-        """Wire inputs as expressions read them."""
-        found: Inputs = self.pair.codebook[self.sequence.contract.operator].inputs.to_native(inputs)
-        return found
-
     def call(self, number: int) -> tuple[int, Inputs]:
         """Where a call begins, and its inputs."""
         position = self.extent.start + number * self.extent.stride
@@ -112,7 +107,7 @@ class Searched:
             raise Complaint(place, "T003", f"there is no {unit} {position}", hint or "the sequence is empty")
         number = extent.call_of(position)
         begin, inputs = self.call(number)
-        first = self.sequence.first(self.native(inputs), begin)
+        first = self.sequence.first(self.pair.native(self.sequence.contract.operator, inputs), begin)
         note = f"call {number + 1} of {extent.calls}, which begins at {begin}; its first {unit} is {first}"
         index = position - first
         if index < 0:
@@ -141,7 +136,7 @@ class Searched:
             said = f"all {len(boundary.asked)} calls that were asked agree"
             return [*facts, Fact("found", said), *_unasked(boundary)]
         begin, inputs = self.call(boundary.differs)
-        first = self.sequence.first(self.native(inputs), begin)
+        first = self.sequence.first(self.pair.native(self.sequence.contract.operator, inputs), begin)
         index = self.index_of(parted[boundary.differs])
         position = begin if index is None else first + index
         unit = self.sequence.declaration.unit
@@ -180,7 +175,7 @@ def searched(library: Library, operator: str, base: Inputs, pair: Pair) -> Searc
     """The sequence of an operator over some inputs; raises Complaint, MalformedContract."""
     sequence = call_sequence(declared_sequence(library, operator), library)
     pair.required(operator)
-    native = pair.codebook[operator].inputs.to_native(base)
+    native = pair.native(operator, base)
     extent = sequence.extent(base, native)
     refused = sequence.contract.refusal(native)
     if extent is None or refused is not None:
@@ -189,34 +184,27 @@ def searched(library: Library, operator: str, base: Inputs, pair: Pair) -> Searc
     return Searched(sequence, base, extent, pair)
 
 
-@dataclass(frozen=True, slots=True)
-class Answers:
-    """One call, and what the reference and the backend made of it."""
-
-    operator: str
-    inputs: Inputs
-    mine: Observed
-    theirs: Observed | None
-
-
-def steps_behind(answers: Answers, library: Library, pair: Pair, index: int) -> list[str]:
+def steps_behind(question: Question, library: Library, pair: Pair, index: int) -> list[str]:
     """The lines of the derivation of one value of a call; none where its operator declares no steps."""
-    declaration = library.sequences.get(answers.operator)
+    declaration = library.sequences.get(question.operator)
     if declaration is None or not declaration.steps:
         return []
     sequence = call_sequence(declaration, library)
-    native = pair.codebook[answers.operator].inputs.to_native(answers.inputs)
-    extent = sequence.extent(answers.inputs, native)
+    native = pair.native(question.operator, question.inputs)
+    extent = sequence.extent(question.inputs, native)
     if extent is None:
         return []
     first = sequence.first(native, extent.start)
-    mine = Party(answers.mine, pair.reference.ask)
+    assert question.mine is not None
+    mine = Side(question.mine, pair.reference.ask)
     other = pair.backend
-    theirs = None if other is None or answers.theirs is None else Party(answers.theirs, other.ask, other.declared)
-    steps = derive(sequence, native, answers.inputs, (first + index, index), mine, theirs)
+    theirs = None
+    if other is not None and question.theirs is not None:
+        theirs = Side(question.theirs, other.ask, other.hello().operators)
+    steps = derive(sequence, native, question.inputs, (first + index, index), mine, theirs)
     name = None if other is None else other.name
     lines = [f"    of {declaration.unit} {first + index}, which is value {index} of the answer", *table(steps, name)]
-    for side, answer in (("reference", answers.mine), ("backend", answers.theirs)):
+    for side, answer in (("reference", question.mine), ("backend", question.theirs)):
         near = around(answer, declaration.values, index, first)
         lines += [f"    {side:<9}  {near}"] if near else []
     return [*lines, ""]

@@ -10,7 +10,7 @@ from checks.laws.checkpoint import READ
 from conformance.backend.driver import Call
 from conformance.backend.outcome import ObservedResult
 from conformance.cli.console import Complaint
-from conformance.cli.interview import Interview
+from conformance.cli.interview import pair_of
 from conformance.codec.codebook import codebook_of
 from conformance.tests.shipped import shipped_library
 from conformance.trial import law
@@ -43,15 +43,17 @@ def test_a_relation_may_break_without_a_call() -> None:
 
 
 def test_a_recorded_call_is_asked_in_a_fresh_root() -> None:
-    interview = Interview(codebook_of(shipped_library()), timeout=30.0)
-    observed = interview.ask("reference", RECOVER, {"root": {"root": "a"}, "public_key": "00" * 32})
+    with pair_of(codebook_of(shipped_library()), None, 30.0) as pair:
+        observed = pair.reference.answer(RECOVER, {"root": {"root": "a"}, "public_key": "00" * 32})
     assert observed == ObservedResult({"state": "empty"})
 
 
 def test_a_recorded_call_that_hangs_on_another_is_not_asked_alone() -> None:
-    interview = Interview(codebook_of(shipped_library()), timeout=30.0)
-    with pytest.raises(Complaint, match="needs the answer of the step 'open'"):
-        interview.ask("reference", "Stream.Position", {"handle": {"from": "open.handle"}})
+    with (
+        pair_of(codebook_of(shipped_library()), None, 30.0) as pair,
+        pytest.raises(Complaint, match="needs the answer of the step 'open'"),
+    ):
+        pair.reference.answer("Stream.Position", {"handle": {"from": "open.handle"}})
 
 
 def test_every_law_that_needs_directories_takes_them_from_one_place() -> None:
