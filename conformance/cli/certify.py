@@ -44,8 +44,8 @@ from conformance.report.record import Record, encode_record, observations_of, re
 from conformance.report.untrusted import Unreadable
 from conformance.report.verdict import status_of
 from conformance.report.writer import observations_text
+from conformance.trial.check import RunResult
 from conformance.trial.options import RunOptions
-from conformance.trial.run_result import RunResult
 from conformance.vectors.jsontext import write_whole
 from conformance.vectors.temp_roots import run_folder
 

@@ -11,7 +11,7 @@ from typing import Final
 from conformance.contract.cache import Cache, cache_folder, digest_of_texts
 from conformance.contract.source import MalformedContract, Position, Problem, Source, read
 from conformance.contract.suite import Suite
-from conformance.trial.run_result import ExpectedFailure
+from conformance.trial.check import ExpectedFailure
 
 _HEAD = """\
 # Checks that are known to fail. A listed check that passes, and an entry that matches no check, fail the run.

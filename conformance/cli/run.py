@@ -35,11 +35,9 @@ from conformance.contract.suite import MUTANT, Suite
 from conformance.report.record import Record, observations_of, read_back
 from conformance.report.untrusted import one_line
 from conformance.report.verdict import CONFORMANT, NO_JUDGEMENT, NOT_CONFORMANT, counted, exit_status, status_of
-from conformance.trial.check import Verdict
-from conformance.trial.failure_limit import is_red
-from conformance.trial.options import RunOptions, Silence
+from conformance.trial.check import ExpectedFailure, RunResult, Verdict
+from conformance.trial.options import RunOptions, Silence, is_red
 from conformance.trial.run import UnfitBackend, run_trial, selected_checks
-from conformance.trial.run_result import ExpectedFailure, RunResult
 from conformance.vectors.corpus import Corpus
 from conformance.vectors.jsontext import write_whole
 

@@ -196,11 +196,11 @@ def steps_behind(question: Question, library: Library, pair: Pair, index: int) -
         return []
     first = sequence.first(native, extent.start)
     assert question.mine is not None
-    mine = Side(question.mine, pair.reference.ask)
+    mine = Party(question.mine, pair.reference.ask)
     other = pair.backend
     theirs = None
     if other is not None and question.theirs is not None:
-        theirs = Side(question.theirs, other.ask, other.hello().operators)
+        theirs = Party(question.theirs, other.ask, other.hello().operators)
     steps = derive(sequence, native, question.inputs, (first + index, index), mine, theirs)
     name = None if other is None else other.name
     lines = [f"    of {declaration.unit} {first + index}, which is value {index} of the answer", *table(steps, name)]

@@ -107,7 +107,7 @@ def _require_usable(library: Library) -> None:
     Codes are looked at here and not where contracts are loaded, so that lint can check copies with faulty codes (L102).
     """
     from conformance.contract.source import MalformedContract, Problem
-    from conformance.vectors.preflight import preflight
+    from conformance.vectors.expand import preflight
 
     problems = []
     for _, contract in sorted(library.contracts.items()):
@@ -155,7 +155,7 @@ def frozen_vectors(library: Library, least: int = 0) -> Corpus:
 
 def read_locked(suite: Suite) -> Lock:
     """What contracts.lock of a suite says; raises Complaint where it cannot be read."""
-    from conformance.vectors.lock import LOCK_FILE, BadLock, read_lock
+    from conformance.vectors.lock import BadLock, read_lock
 
     try:
         return read_lock(suite)

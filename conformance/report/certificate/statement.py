@@ -22,10 +22,9 @@ from conformance.report.record import Record
 from conformance.report.untrusted import Unreadable, plain_json
 from conformance.report.verdict import CONFORMANT, some_of
 from conformance.trial.challenge import unforeseen
-from conformance.trial.check import Verdict
+from conformance.trial.check import RunResult, Verdict
 from conformance.trial.committed_reports import MATRIX_FILE
 from conformance.trial.options import PROFILES, RunOptions
-from conformance.trial.run_result import RunResult
 from conformance.vectors.vector_file import INDEX_FILE
 
 STATEMENT: Final = "https://in-toto.io/Statement/v1"
