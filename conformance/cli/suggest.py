@@ -21,12 +21,12 @@ from conformance.trial.generator import Native
 from conformance.trial.suggestion import Suggestion, machine_suggestions, suggestions
 from conformance.trial.wanted import Wanted
 from conformance.vectors.case import Asked, Case, ExpectedFailure, HarnessStep, Question
-from conformance.vectors.derived import given_steps, kebab
-from conformance.vectors.draft import Draft, Place, Unusable
+from conformance.vectors.draft import Draft, Unusable, YamlPlace
 from conformance.vectors.expand import expand
 from conformance.vectors.filedraft import roots_of
 from conformance.vectors.freeze import freeze
 from conformance.vectors.group import Expansion
+from conformance.vectors.machine_trace import given_steps, kebab
 from conformance.vectors.notable import axes_of
 from conformance.vectors.place import empty
 
@@ -134,7 +134,7 @@ def _places(roots: Mapping[str, str]) -> dict[str, Any]:
 
 def _base(contract: Contract, name: str) -> Mapping[str, Any] | None:
     """The complete inputs that a base is; None where it is complete only with what its groups set."""
-    draft, place = Draft(contract), Place(contract.source, ("bases", name))
+    draft, place = Draft(contract), YamlPlace(contract.source, ("bases", name))
     try:
         draft.base(name, place)
         return draft.wire(place)

@@ -165,14 +165,14 @@ class Unusable(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """A value in a YAML source."""
+class YamlPlace:
+    """The place of a value in a YAML source."""
 
     source: Source
     path: Path
 
-    def __truediv__(self, step: str | int) -> Place:
-        return Place(self.source, (*self.path, step))
+    def __truediv__(self, step: str | int) -> YamlPlace:
+        return YamlPlace(self.source, (*self.path, step))
 
     @property
     def position(self) -> Position:
@@ -201,18 +201,18 @@ class Draft:
     def __init__(self, contract: Contract) -> None:
         self.contract = contract
         self._tree: dict[str, Any] = {}
-        self._origins: list[tuple[tuple[str, ...], Place]] = []
+        self._origins: list[tuple[tuple[str, ...], YamlPlace]] = []
 
-    def base(self, name: str, named_at: Place) -> None:
+    def base(self, name: str, named_at: YamlPlace) -> None:
         """Start from a named base of the contract."""
         if name not in self.contract.bases:
             known = sorted(self.contract.bases)
             hint = nearest(name, known, f"bases of {self.contract.operator}: {', '.join(known) or 'none'}")
             raise named_at.problem("C007", f"unknown base {name!r}", hint)
         self._tree = copy.deepcopy(dict(self.contract.bases[name]))
-        self._origins = [((), Place(self.contract.source, ("bases", name)))]
+        self._origins = [((), YamlPlace(self.contract.source, ("bases", name)))]
 
-    def set(self, path: str, value: Any, place: Place) -> None:
+    def set(self, path: str, value: Any, place: YamlPlace) -> None:
         """Put a value at a dotted path, making the structs and maps above it where they are absent."""
         steps = self._steps(path, place)
         holder: Any = self._tree
@@ -230,7 +230,7 @@ class Draft:
             holder[steps[-1]] = value
         self._origins.append((steps, place))
 
-    def unset(self, path: str, place: Place) -> None:
+    def unset(self, path: str, place: YamlPlace) -> None:
         """Remove the value at a dotted path."""
         steps = self._steps(path, place)
         holder: Any = self._tree
@@ -240,7 +240,7 @@ class Draft:
             raise place.problem("C008", f"nothing is set at {path!r}", "remove the line, or name what is set")
         del holder[steps[-1]]
 
-    def apply(self, body: Mapping[str, Any], place: Place) -> None:
+    def apply(self, body: Mapping[str, Any], place: YamlPlace) -> None:
         """Apply the `set` and `unset` of a group, case or step."""
         for path, value in body.get("set", {}).items():
             self.set(path, value, place / "set" / path)
@@ -248,19 +248,19 @@ class Draft:
         for k, path in enumerate(unset):
             self.unset(path, place / "unset" / k)
 
-    def wire(self, place: Place) -> dict[str, Any]:
+    def wire(self, place: YamlPlace) -> dict[str, Any]:
         """The inputs in JSON wire form, checked against the contract's types; `place` answers for what is missing."""
         try:
             return dict(to_wire(self.contract.inputs, self._tree))
         except IllTyped as error:
             raise self._ill_typed(error, place) from None
 
-    def _steps(self, path: str, place: Place) -> tuple[str, ...]:
+    def _steps(self, path: str, place: YamlPlace) -> tuple[str, ...]:
         message = f"unknown path {path!r} among the inputs of {self.contract.operator}"
         place.typed(self.contract.inputs, path, message, key=True)
         return tuple(path.split("."))
 
-    def _index(self, holder: list[Any], step: str, place: Place) -> int:
+    def _index(self, holder: list[Any], step: str, place: YamlPlace) -> int:
         if int(step) >= len(holder):
             raise place.key_problem("C008", f"index {step} of a list of {len(holder)}", "set the list as a whole")
         return int(step)
@@ -276,11 +276,11 @@ class Draft:
         low, high = INTEGER_RANGES[type_.name]
         return f"{type_}, a whole number from {low} to {high}"
 
-    def _ill_typed(self, error: IllTyped, place: Place) -> Unusable:
+    def _ill_typed(self, error: IllTyped, place: YamlPlace) -> Unusable:
         steps = tuple(map(str, error.path))
         for origin, origin_place in reversed(self._origins):
             if steps[: len(origin)] == origin:
-                place = Place(origin_place.source, (*origin_place.path, *error.path[len(origin) :]))
+                place = YamlPlace(origin_place.source, (*origin_place.path, *error.path[len(origin) :]))
                 break
         hint = "write it as the contract's `inputs` declare it"
         limits, wanted = self._limits(steps), error.expected
@@ -299,7 +299,7 @@ class Draft:
 MARKER_KEYS: Final = frozenset({"count", "sha256", "head", "tail"})
 
 
-def pin_of(body: Mapping[str, Any], place: Place, contract: Contract) -> Pin:
+def pin_of(body: Mapping[str, Any], place: YamlPlace, contract: Contract) -> Pin:
     """The pin in `body`; raises Unusable."""
     if "failure" in body:
         code = body["failure"]

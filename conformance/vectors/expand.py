@@ -18,9 +18,9 @@ from conformance.contract.suggest import nearest
 from conformance.vectors.axis import along_axis, beside_limit
 from conformance.vectors.case import Asked, Question
 from conformance.vectors.compact import MARK
-from conformance.vectors.derived import derived
 from conformance.vectors.draft import Unusable
 from conformance.vectors.group import Combination, Expansion, substituted
+from conformance.vectors.machine_trace import derived
 from conformance.vectors.trace import accumulations, chains, traces
 
 

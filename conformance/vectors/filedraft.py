@@ -10,7 +10,7 @@ from typing import Any, Final
 from conformance.codec.scalar import IllTyped
 from conformance.contract.types import FIXED_BYTES, Scalar, Struct, Tensor, Value, members_of
 from conformance.vectors.case import Asked, FileStep, TreeStep
-from conformance.vectors.draft import ROOT_NAME, Place, inside, to_wire
+from conformance.vectors.draft import ROOT_NAME, YamlPlace, inside, to_wire
 from conformance.vectors.exchange import ACTIONS, ANSWERED, codec_of
 from conformance.vectors.filecodec import Unencodable, encode_file
 from conformance.vectors.group import Expansion
@@ -42,7 +42,7 @@ class FileDraft:
     """One file step under construction; `roots` are those of the whole trace, `earlier` the calls before the step."""
 
     expansion: Expansion
-    place: Place
+    place: YamlPlace
     roots: tuple[str, ...]
     earlier: Mapping[str, Asked]
 
@@ -103,7 +103,7 @@ class FileDraft:
         """The `path` of a step that may be about the root itself."""
         return "." if body.get("path", ".") == "." else self.path(body, "path")
 
-    def _answered(self, step: str, output: str, place: Place) -> None:
+    def _answered(self, step: str, output: str, place: YamlPlace) -> None:
         if step not in self.earlier:
             known = ", ".join(self.earlier) or "none"
             raise place.problem("C010", f"{step!r} is no earlier step", f"steps so far: {known}")
@@ -157,7 +157,7 @@ class FileDraft:
         return value
 
 
-def refuse_unknown_damage(expansion: Expansion, name: str, edit: str, place: Place) -> None:
+def refuse_unknown_damage(expansion: Expansion, name: str, edit: str, place: YamlPlace) -> None:
     """Refuse a format that is not declared, and a damage that it does not declare."""
     form = expansion.codebook.formats.get(name)
     if form is None:
@@ -168,7 +168,7 @@ def refuse_unknown_damage(expansion: Expansion, name: str, edit: str, place: Pla
         raise (place / "edit").problem("C015", f"{edit!r} is no damage of the format {name}", hint)
 
 
-def refuse_unstable(steps: Sequence[object], place: Place) -> None:
+def refuse_unstable(steps: Sequence[object], place: YamlPlace) -> None:
     """Refuse a tree that would freeze the bytes of a database: they depend on the SQLite that wrote them."""
     databases: dict[str, set[str]] = {}
     for k, step in enumerate(steps):

@@ -16,7 +16,7 @@ from conformance.contract.model import Contract, Group
 from conformance.contract.parse import names
 from conformance.contract.source import Problem
 from conformance.vectors.case import Asked, HarnessStep, Pin, Question, slug
-from conformance.vectors.draft import Draft, Place, Unusable, pin_of
+from conformance.vectors.draft import Draft, Unusable, YamlPlace, pin_of
 
 _SUM: Final = re.compile(r"@[a-z0-9_]+(?:[-+*](?:@[a-z0-9_]+|[0-9]+))+")
 _PART: Final = re.compile(r"([-+*]?)(@[a-z0-9_]+|[0-9]+)")
@@ -29,7 +29,7 @@ class Choice:
     path: str
     label: str
     value: Any
-    place: Place
+    place: YamlPlace
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class Combination:
             draft.set(choice.path, choice.value, choice.place)
 
 
-def combinations(axes: Mapping[str, Sequence[Any]], place: Place) -> Iterator[Combination]:
+def combinations(axes: Mapping[str, Sequence[Any]], place: YamlPlace) -> Iterator[Combination]:
     """The product of the axes, the last one fastest; one empty combination where there is none."""
     lasts = [path.rsplit(".", 1)[-1].removeprefix("@") for path in axes]
     rows = []
@@ -62,7 +62,7 @@ def combinations(axes: Mapping[str, Sequence[Any]], place: Place) -> Iterator[Co
     return (Combination(choices) for choices in itertools.product(*rows))
 
 
-def each_once(axes: Mapping[str, Sequence[Any]], place: Place) -> Iterator[Combination]:
+def each_once(axes: Mapping[str, Sequence[Any]], place: YamlPlace) -> Iterator[Combination]:
     """Combinations in which every value of every axis comes up, as few as there are values on the longest axis."""
     longest = max(map(len, axes.values()), default=0)
     columns = [list(combinations({path: values}, place)) for path, values in axes.items()]
@@ -72,7 +72,7 @@ def each_once(axes: Mapping[str, Sequence[Any]], place: Place) -> Iterator[Combi
         yield Combination()
 
 
-def _choice(path: str, name: str, value: Any, place: Place) -> Choice:
+def _choice(path: str, name: str, value: Any, place: YamlPlace) -> Choice:
     if isinstance(value, dict) and value.keys() == {"name", "value"}:
         return Choice(path, f"{name}={slug(value['name'])}", value["value"], place / "value")
     return Choice(path, f"{name}={slug(value)}", value, place)
@@ -118,9 +118,9 @@ class Expansion:
     each_once: bool = False  # every value of an axis in one combination, not in all
 
     @property
-    def place(self) -> Place:
+    def place(self) -> YamlPlace:
         """The group in its YAML source."""
-        return Place(self.contract.source, self.group.path)
+        return YamlPlace(self.contract.source, self.group.path)
 
     @property
     def body(self) -> Mapping[str, Any]:
@@ -133,7 +133,7 @@ class Expansion:
         axes = {path: self._values(values, place / path) for path, values in self.body.get("matrix", {}).items()}
         return each_once(axes, place) if self.each_once else combinations(axes, place)
 
-    def _values(self, values: Any, place: Place) -> Any:
+    def _values(self, values: Any, place: YamlPlace) -> Any:
         """The values of an axis; `{damages: FORMAT}` means every damage that the format declares."""
         if not isinstance(values, Mapping):
             return values
@@ -169,7 +169,7 @@ class Expansion:
         for combination in self.combinations():
             yield from self.attempt(partial(make, combination))
 
-    def draft(self, body: Mapping[str, Any] | None = None, place: Place | None = None) -> Draft:
+    def draft(self, body: Mapping[str, Any] | None = None, place: YamlPlace | None = None) -> Draft:
         """The group's base (or the one that `body` names), with the group's own `set` and `unset` applied."""
         draft = Draft(self.contract)
         if body is not None and place is not None and "base" in body:
@@ -183,21 +183,21 @@ class Expansion:
         """Whether the group's `where` keeps these inputs."""
         return self.keeps(draft, self.group.where, self.place / "where")
 
-    def keeps(self, draft: Draft, where: Expression | None, place: Place) -> bool:
+    def keeps(self, draft: Draft, where: Expression | None, place: YamlPlace) -> bool:
         """Whether a condition over the inputs, where there is one, is true of them."""
         if where is None:
             return True
         native = self.codebook[self.contract.operator].inputs.to_native(draft.wire(place))
         return where.holds(self.contract.environment.bind(native))
 
-    def expression(self, text: str, place: Place) -> Expression:
+    def expression(self, text: str, place: YamlPlace) -> Expression:
         """A CEL condition of the group over the inputs."""
         try:
             return self.contract.environment.compile(text)
         except BadExpression as error:
             raise place.problem("C004", f"{error.message} in {text!r}", error.hint) from None
 
-    def pin(self, body: Mapping[str, Any], place: Place, operator: str) -> Pin | None:
+    def pin(self, body: Mapping[str, Any], place: YamlPlace, operator: str) -> Pin | None:
         """The pin of a case or step."""
         return pin_of(body["pin"], place / "pin", self.codebook[operator].contract) if "pin" in body else None
 
@@ -205,7 +205,7 @@ class Expansion:
         self,
         slug: str,
         steps: tuple[Asked | HarnessStep, ...],
-        place: Place,
+        place: YamlPlace,
         body: Mapping[str, Any] | None = None,
         **more: Any,
     ) -> Question:

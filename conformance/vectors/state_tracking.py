@@ -14,7 +14,7 @@ from conformance.contract.machine import Method, State, known
 from conformance.contract.model import Clause, Contract, Guard
 from conformance.contract.syntax import Comparison, comparisons
 from conformance.vectors.case import Asked, CallStep, RestartStep
-from conformance.vectors.draft import Draft, Place
+from conformance.vectors.draft import Draft, YamlPlace
 from conformance.vectors.exchange import AnyStep, Exchange
 
 UNKNOWN_HANDLE: Final = "nobody"  # a text that no backend gives as a handle
@@ -213,7 +213,7 @@ def _boundaries(contract: Contract) -> Iterator[_Boundary]:
 
 def _moves(contract: Contract, forms: OperatorForms) -> Iterator[Move]:
     """Calls with an operation's examples: the first of every path, each other value beside those, then all together."""
-    place = Place(contract.source, ("examples",))
+    place = YamlPlace(contract.source, ("examples",))
     examples: Mapping[str, Sequence[Any]] = contract.source.value.get("examples", {})
     takes = contract.method.takes if contract.method is not None else ""
     sizes = [range(len(values)) for values in examples.values()]

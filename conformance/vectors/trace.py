@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from conformance.contract.types import HANDLE, INTEGER_RANGES, ListOf, Scalar, Struct, Type, is_place
 from conformance.vectors.case import Accumulation, Asked, HarnessStep, Pin, Question, RestartStep
-from conformance.vectors.draft import Draft, Place, Reference, pin_of
+from conformance.vectors.draft import Draft, Reference, YamlPlace, pin_of
 from conformance.vectors.filedraft import (
     FileDraft,
     action_of,
@@ -71,7 +71,7 @@ def _trace(expansion: Expansion, combination: Combination) -> Question | None:
 
 
 def _step_draft(
-    expansion: Expansion, combination: Combination, body: Mapping[str, Any], place: Place
+    expansion: Expansion, combination: Combination, body: Mapping[str, Any], place: YamlPlace
 ) -> tuple[Draft, str]:
     """The inputs of one step without what it uses of others: a step's own values win over the group's and the axes'."""
     operator, machine = body.get("call", expansion.contract.operator), expansion.contract.machine
@@ -107,7 +107,9 @@ def used(expansion: Expansion, operator: str, body: Mapping[str, Any], earlier: 
     return use
 
 
-def refer(expansion: Expansion, draft: Draft, path: str, use: Use, earlier: Mapping[str, str], place: Place) -> None:
+def refer(
+    expansion: Expansion, draft: Draft, path: str, use: Use, earlier: Mapping[str, str], place: YamlPlace
+) -> None:
     """Let the input at `path` be what an earlier step answered, `step.output.path`, or the same with a damaged field,
     `{from: step.output.path, format, edit}`; raises Unusable."""
     text = use if isinstance(use, str) else use["from"]
@@ -164,7 +166,7 @@ class _Chain:
         self._refuse_unused(pins, place)
         return expansion.question(self.combination.slug or "chain", tuple(self.steps), expansion.place)
 
-    def _draft(self, number: int, each: Combination, place: Place) -> Draft:
+    def _draft(self, number: int, each: Combination, place: YamlPlace) -> Draft:
         draft = self.expansion.draft()
         self.combination.apply(draft)
         body = self.expansion.body["chain"]
@@ -175,20 +177,20 @@ class _Chain:
         each.apply(draft)
         return draft
 
-    def _ask(self, name: str, draft: Draft, feeder: str, pin: Pin | None, place: Place) -> None:
+    def _ask(self, name: str, draft: Draft, feeder: str, pin: Pin | None, place: YamlPlace) -> None:
         if feeder:
             for path, output in self.expansion.body["chain"]["feed"].items():
                 refer(self.expansion, draft, path, f"{feeder}.{output}", self.earlier, place / "feed" / path)
         self.steps.append(Asked(name, draft.contract.operator, draft.wire(place), pin))
         self.earlier[name] = draft.contract.operator
 
-    def _pin(self, number: int, each: Combination, pins: Mapping[str, Any], place: Place) -> Pin | None:
+    def _pin(self, number: int, each: Combination, pins: Mapping[str, Any], place: YamlPlace) -> Pin | None:
         for key in (f"{number}.{each.slug}", str(number)):
             if key in pins:
                 return pin_of(pins[key], place / "pins" / key, self.expansion.contract)
         return None
 
-    def _refuse_unused(self, pins: Mapping[str, Any], place: Place) -> None:
+    def _refuse_unused(self, pins: Mapping[str, Any], place: YamlPlace) -> None:
         body = self.expansion.body["chain"]
         asked = {step.name for step in self.steps if isinstance(step, Asked)}
         for key in pins:
@@ -254,7 +256,7 @@ def _accumulation(expansion: Expansion, combination: Combination) -> Question | 
     )
 
 
-def _parameters(expansion: Expansion, draft: Draft, body: Mapping[str, Any], place: Place) -> dict[str, Any]:
+def _parameters(expansion: Expansion, draft: Draft, body: Mapping[str, Any], place: YamlPlace) -> dict[str, Any]:
     generator = body["generator"]
     if generator == "chain":
         return {path: _fed(expansion, path, output, place / path) for path, output in body["feed"].items()}
@@ -275,7 +277,7 @@ def _parameters(expansion: Expansion, draft: Draft, body: Mapping[str, Any], pla
     return made
 
 
-def _fed(expansion: Expansion, path: str, output: str, place: Place) -> str:
+def _fed(expansion: Expansion, path: str, output: str, place: YamlPlace) -> str:
     wanted = _input_type(expansion, path, place)
     given = _output_type(expansion, output, place)
     if not same_type(wanted, given):
@@ -283,21 +285,21 @@ def _fed(expansion: Expansion, path: str, output: str, place: Place) -> str:
     return output
 
 
-def _input_type(expansion: Expansion, path: str, place: Place) -> Type:
+def _input_type(expansion: Expansion, path: str, place: YamlPlace) -> Type:
     return place.typed(expansion.contract.inputs, path, f"unknown path {path!r} among the inputs", key=True)
 
 
-def _output_type(expansion: Expansion, path: str, place: Place) -> Type:
+def _output_type(expansion: Expansion, path: str, place: YamlPlace) -> Type:
     return place.typed(expansion.contract.outputs, path, f"unknown path {path!r} among the outputs")
 
 
-def _range(type_: Type, place: Place) -> tuple[int, int]:
+def _range(type_: Type, place: YamlPlace) -> tuple[int, int]:
     if not isinstance(type_, Scalar) or type_.name not in INTEGER_RANGES:
         raise place.key_problem("C013", f"an input of type {type_} cannot be counted through", "name a sized integer")
     return INTEGER_RANGES[type_.name]
 
 
-def _hashable(expansion: Expansion, output: str, place: Place) -> None:
+def _hashable(expansion: Expansion, output: str, place: YamlPlace) -> None:
     type_ = _output_type(expansion, output, place)
     if not isinstance(type_, Struct) and type_ not in (Scalar("uint64"), ListOf(Scalar("uint64"))):
         hint = "name a uint64, a list<uint64> or a struct"

@@ -20,7 +20,7 @@ from conformance.trial.crash.operation import snapshot
 from conformance.trial.crash.reconstruction import Untraceable
 from conformance.trial.crash.states import Model
 from conformance.trial.crash.strace import Event
-from conformance.vectors.draft import Draft, Place, Reference
+from conformance.vectors.draft import Draft, Reference, YamlPlace
 from conformance.vectors.leaf import UnknownPath, type_at, value_at
 from conformance.vectors.temp_roots import fault_of
 
@@ -111,7 +111,7 @@ def crash_workloads(library: Library, codebook: Codebook) -> Iterator[CrashWorkl
 
 def workload_of(contract: Contract, workload: Workload, codebook: Codebook) -> CrashWorkload:
     """One workload made ready; raises Unusable."""
-    builder = _Builder(contract, codebook, Place(contract.source, workload.path), workload.body)
+    builder = _Builder(contract, codebook, YamlPlace(contract.source, workload.path), workload.body)
     return CrashWorkload(
         id=f"{contract.operator}%{workload.name}",
         why=workload.why,
@@ -129,7 +129,7 @@ def workload_of(contract: Contract, workload: Workload, codebook: Codebook) -> C
 class _Builder:
     contract: Contract
     codebook: Codebook
-    place: Place
+    place: YamlPlace
     body: Mapping[str, Any]
 
     def steps(self, key: str) -> Iterator[Step | Look | Put]:
@@ -158,7 +158,7 @@ class _Builder:
         """The calls under a key."""
         return tuple(step for step in self.steps(key) if isinstance(step, Step))
 
-    def step(self, body: Mapping[str, Any], place: Place, earlier: Mapping[str, str]) -> Step:
+    def step(self, body: Mapping[str, Any], place: YamlPlace, earlier: Mapping[str, str]) -> Step:
         operator = body.get("call", self.contract.operator)
         if operator not in self.codebook:
             raise (place / "call").problem("C014", f"unknown operator {operator!r}", "name a contract of this library")
@@ -176,7 +176,7 @@ class _Builder:
             body["step"], operator, inputs, roots, body.get("acknowledged", True), tuple(body.get("absent", ()))
         )
 
-    def require_answer(self, text: str, earlier: Mapping[str, str], place: Place) -> None:
+    def require_answer(self, text: str, earlier: Mapping[str, str], place: YamlPlace) -> None:
         """Refuse a use of what no earlier step of the same list answers."""
         step, _, output = text.partition(".")
         if not earlier.get(step) or not output:
@@ -188,7 +188,7 @@ class _Builder:
             raise place.problem("C010", f"{earlier[step]} has no output {output!r}", error.hint) from None
 
 
-def _put_of(body: Mapping[str, Any], place: Place) -> Put:
+def _put_of(body: Mapping[str, Any], place: YamlPlace) -> Put:
     path = body["path"]
     if fault_of(path):
         hint = "write a relative path without `.` and `..`"

@@ -29,10 +29,10 @@ from conformance.trial.fuzz.program_draw import Urn, degenerate, opening, progra
 from conformance.trial.fuzz.shrink import in_steps, smallest
 from conformance.vectors.case import Asked, Case, HarnessStep, RestartStep
 from conformance.vectors.contradiction import contradiction
-from conformance.vectors.derived import given_steps
 from conformance.vectors.exchange import Transcript
 from conformance.vectors.filedraft import roots_of
 from conformance.vectors.group import Expansion
+from conformance.vectors.machine_trace import given_steps
 from conformance.vectors.state_tracking import Situation, situations
 
 FOUND: Final = "the shortest sequence of calls found on which the backend and the reference differ"

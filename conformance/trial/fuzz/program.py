@@ -13,9 +13,9 @@ from conformance.contract.types import ListOf, MapOf, Scalar, Struct, Type, is_i
 from conformance.trial.fuzz.shrink import Choices, fixed, kept, one_of, simpler, together
 from conformance.vectors.case import Asked, CallStep, Case, ExpectedFailure, FileStep, RestartStep
 from conformance.vectors.compact import holds_recipe
-from conformance.vectors.derived import kebab, own_roots
 from conformance.vectors.exchange import AnyStep
 from conformance.vectors.leaf import is_damaged, is_reference
+from conformance.vectors.machine_trace import kebab, own_roots
 from conformance.vectors.place import ABSENT
 from conformance.vectors.state_tracking import UNKNOWN_HANDLE
 

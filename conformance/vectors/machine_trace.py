@@ -12,7 +12,7 @@ from typing import Any, Final
 from conformance.contract.machine import State
 from conformance.contract.model import Contract
 from conformance.vectors.case import Asked, HarnessStep, Question, RestartStep
-from conformance.vectors.draft import Place, Unusable
+from conformance.vectors.draft import Unusable, YamlPlace
 from conformance.vectors.filedraft import FileDraft, roots_of
 from conformance.vectors.group import Expansion
 from conformance.vectors.leaf import is_root
@@ -51,7 +51,7 @@ class TraceDraft:
 
 def given_steps(expansion: Expansion, roots: tuple[str, ...]) -> tuple[HarnessStep, ...]:
     """The file steps that a machine is given before every trace that the harness makes up, in every root of it."""
-    machine, place = expansion.contract.machine, Place(expansion.contract.source, ("given",))
+    machine, place = expansion.contract.machine, YamlPlace(expansion.contract.source, ("given",))
     found: list[HarnessStep] = []
     for k, body in enumerate(machine.given if machine is not None else ()):
         ((action, own),) = body.items()
