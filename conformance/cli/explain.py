@@ -35,9 +35,9 @@ from conformance.cli.sequence import (
 from conformance.cli.suite import contract_named, frozen_vectors, specification
 from conformance.codec.codebook import Codebook, codebook_of
 from conformance.codec.scalar import IllTyped
+from conformance.contract.family import SequenceDeclaration
 from conformance.contract.library import Library
 from conformance.contract.model import Contract
-from conformance.contract.sequence import SequenceDeclaration
 from conformance.report.failure import Fact, plain
 from conformance.report.record import BrokenRecord, read_record
 from conformance.vectors.case import Case

@@ -14,10 +14,10 @@ import click
 
 from conformance.cli.console import Complaint, say
 from conformance.cli.init import filled, require_new, write_files
+from conformance.contract.family import ErrorCode
 from conformance.contract.library import Library
 from conformance.contract.machine_file import OPEN_HANDLE
 from conformance.contract.model import Contract
-from conformance.contract.registry import ErrorCode
 from conformance.contract.types import Field, Scalar, Struct, walk
 from conformance.vectors.case import CallStep, Case, ExpectedFailure
 from conformance.vectors.compact import is_marker, is_recipe

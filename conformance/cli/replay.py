@@ -10,7 +10,7 @@ from conformance.backend.driver import Call, Talk
 from conformance.backend.outcome import Lost, Observed, ProtocolError
 from conformance.cli.console import Complaint
 from conformance.cli.interview import Pair
-from conformance.contract.sequence import SequenceDeclaration
+from conformance.contract.family import SequenceDeclaration
 from conformance.vectors.case import CallStep, Case, FileStep, Step, label
 from conformance.vectors.difference import Difference
 from conformance.vectors.exchange import Exchange, Stage

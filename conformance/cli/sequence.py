@@ -12,8 +12,8 @@ from conformance.cli.console import Complaint, nearest
 from conformance.cli.interview import Pair, Question
 from conformance.cli.replay import BEFORE, Parted
 from conformance.codec.form import array_of
+from conformance.contract.family import SequenceDeclaration
 from conformance.contract.library import Library
-from conformance.contract.sequence import SequenceDeclaration
 from conformance.contract.types import ListOf
 from conformance.report.failure import Fact, cut, first_difference, json_text
 from conformance.trial.divergence import Agreement, Boundary, Derived, Party, bisected, derive, swept

@@ -1,4 +1,4 @@
-"""The files beside the contracts of a family: requirements, rulings, coverage, mutants, file formats."""
+"""The error codes of a suite, and the files of a family beside its contracts: requirements, rulings, and so on."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from conformance.contract.parse import names
-from conformance.contract.source import Position, Source
+from conformance.contract.source import Path, Position, Source, names, row
 from conformance.contract.suite import MUTANT
 
 
@@ -50,27 +49,15 @@ class Requirements:
 def requirements_from(source: Source, family: str) -> Requirements:
     """The requirement file of a schema-valid source."""
     rows = tuple(
-        Requirement(
-            body["id"],
-            body["kind"],
-            str(body["section"]),
-            body["text"],
-            names(body, "checks"),
-            body.get("excluded", ""),
-            source.at(("requirements", k)),
-            body.get("reference_only", ""),
-        )
-        for k, body in enumerate(source.value["requirements"])
+        row(Requirement, body, section=str(body["section"]), position=place)
+        for body, place in source.rows("requirements")
     )
-    return Requirements(family, source.value["seed"], rows, source, names(source.value, "forbidden_names"))
+    return row(Requirements, source.value, family=family, requirements=rows, source=source)
 
 
 def rulings_from(source: Source) -> tuple[Ruling, ...]:
     """The rulings of a schema-valid source."""
-    return tuple(
-        Ruling(body["id"], body["question"], body["ruling"], names(body, "requirement"), source.at(("rulings", k)))
-        for k, body in enumerate(source.value["rulings"])
-    )
+    return tuple(row(Ruling, body, position=place) for body, place in source.rows("rulings"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,21 +100,11 @@ class Coverage:
 
 def coverage_from(source: Source, family: str) -> Coverage:
     """The coverage file of a schema-valid source."""
-    body = source.value
     passages = tuple(
-        Passage(
-            one["lines"][0],
-            one["lines"][1],
-            one.get("begins", ""),
-            one.get("digest", ""),
-            names(one, "requirements"),
-            names(one, "rulings"),
-            one.get("excluded", ""),
-            source.at(("passages", k)),
-        )
-        for k, one in enumerate(body["passages"])
+        row(Passage, body, first=body["lines"][0], last=body["lines"][1], position=place)
+        for body, place in source.rows("passages")
     )
-    return Coverage(family, body["document"], body.get("lines", 0), body.get("sha256", ""), passages, source)
+    return row(Coverage, source.value, family=family, passages=passages, source=source)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,24 +144,14 @@ class Mutant:
 def mutants_from(source: Source, family: str) -> tuple[Mutant, ...]:
     """The mutants of a schema-valid mutants.yaml."""
     return tuple(
-        Mutant(
-            body["id"],
-            family,
-            body["sentence"],
-            names(body, "requirement"),
-            names(body, "ruling"),
-            body.get("control", False),
-            body.get("equivalent_to", ""),
-            source.at(("mutants", k)),
-            body.get("solo", ""),
-            names(body, "breaks"),
-            tuple(
-                Patch(one["file"], one["find"], one["replace"])
-                for one in body.get("patches", [body["patch"]] if "patch" in body else [])
-            ),
-        )
-        for k, body in enumerate(source.value["mutants"])
+        row(Mutant, body, family=family, position=place, patches=tuple(row(Patch, one) for one in _patches(body)))
+        for body, place in source.rows("mutants")
     )
+
+
+def _patches(body: Mapping[str, Any]) -> list[dict[str, str]]:
+    found: list[dict[str, str]] = body.get("patches", [body["patch"]] if "patch" in body else [])
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,16 +167,7 @@ class LawDeclaration:
 
 def laws_from(source: Source) -> tuple[LawDeclaration, ...]:
     """The laws of a schema-valid laws.yaml."""
-    return tuple(
-        LawDeclaration(
-            body["law"],
-            body["sentence"],
-            tuple(body.get("calls", ())),
-            tuple(body.get("parameters", ())),
-            source.at(("laws", k)),
-        )
-        for k, body in enumerate(source.value["laws"])
-    )
+    return tuple(row(LawDeclaration, body, name=body["law"], position=place) for body, place in source.rows("laws"))
 
 
 KINDS: Final = ("changed", "absent", "null")  # how a field is damaged unless its format says otherwise
@@ -258,24 +216,125 @@ class FileFormat:
 
 def formats_from(source: Source) -> dict[str, FileFormat]:
     """The formats of a schema-valid formats.yaml."""
-    return {body["format"]: _format(body, source.at(("formats", k))) for k, body in enumerate(source.value["formats"])}
+    return {body["format"]: _format(body, place) for body, place in source.rows("formats")}
 
 
 def _format(body: Mapping[str, Any], position: Position) -> FileFormat:
     fields: dict[str, tuple[str, ...]] = {}
-    for at, kinds in (found for row in body["fields"] for found in _row(row)):
+    for at, kinds in (found for one in body["fields"] for found in _damages(one)):
         fields[at] = (*fields.get(at, ()), *kinds)
-    return FileFormat(
-        body["format"],
-        body.get("anchor", ""),
-        {name: FormedFile(file["path"], file["form"]) for name, file in body["files"].items()},
-        fields,
-        tuple(Seal(seal["at"], seal["to"]) for seal in body["seals"]),
-        bytes.fromhex(body.get("key", "")),
-        position,
+    return row(
+        FileFormat,
+        body,
+        name=body["format"],
+        files={name: row(FormedFile, file) for name, file in body["files"].items()},
+        fields=fields,
+        seals=tuple(row(Seal, seal) for seal in body["seals"]),
+        key=bytes.fromhex(body.get("key", "")),
+        position=position,
     )
 
 
-def _row(row: Mapping[str, Any]) -> Iterator[tuple[str, tuple[str, ...]]]:
-    kinds = names(row, "by") or KINDS
-    return ((f"{row['of']}.{name}" if name != "." else row["of"], kinds) for name in names(row, "at"))
+def _damages(body: Mapping[str, Any]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    kinds = names(body, "by") or KINDS
+    return ((f"{body['of']}.{name}" if name != "." else body["of"], kinds) for name in names(body, "at"))
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorCode:
+    """One registered failure code."""
+
+    code: str
+    number: int
+    subsystem: str
+    severity: str
+    message: str
+    diagnostics: Mapping[str, str]
+    position: Position
+
+
+def errors_from(source: Source) -> dict[str, ErrorCode]:
+    """The registry of a schema-valid errors.yaml, by code."""
+    return {body["code"]: row(ErrorCode, body, position=place) for body, place in source.rows("errors")}
+
+
+@dataclass(frozen=True, slots=True)
+class DerivationStep:
+    """One step on the way to a value: exactly one of `value`, `told` and `call` is there.
+
+    `value` is an expression over the inputs, `told` a path in the operator's own answer, `call` a helper operator.
+    """
+
+    name: str
+    value: str
+    told: str
+    call: str
+    inputs: Mapping[str, str]  # of the call: input -> expression
+    uses: Mapping[str, str]  # of the call: input -> an input of the operator, or STEP.output of an earlier call
+    path: str  # the output of the call that is looked at
+    element: str  # an expression: which element of the list at the path; empty for the whole
+    when: str  # an expression; the step is taken where it is true, and always where there is none
+    otherwise: str  # an expression: the value of a step that is not taken
+    path_in_file: Path = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """A sequence without random access: the steps `before` are taken once, those of `round` again and again."""
+
+    before: tuple[str, ...]
+    round: tuple[str, ...]
+    times: int
+
+
+@dataclass(frozen=True, slots=True)
+class SequenceDeclaration:
+    """One sequence of an operator or machine, as its file words it; expressions are texts.
+
+    The inputs or steps are those of the frozen case `case`. `position` is the input that says where a call begins,
+    `length` how many positions there are, `stride` how many one call is about, `values` the output that has them and
+    `first` the position of its first value. A `replay` has none of these.
+    """
+
+    operator: str
+    case: str
+    unit: str
+    at: str
+    length: str
+    stride: str
+    values: str
+    first: str
+    replay: Replay | None
+    steps: tuple[DerivationStep, ...]
+    position: Position
+    source: Source = field(repr=False)
+    path: Path = ()
+
+    @property
+    def name(self) -> str:
+        """The operator: it has one sequence at most."""
+        return self.operator
+
+
+def sequences_from(source: Source) -> tuple[SequenceDeclaration, ...]:
+    """The sequences of a schema-valid sequences.yaml."""
+    return tuple(_sequence(source, body, ("sequences", k)) for k, body in enumerate(source.value["sequences"]))
+
+
+def _sequence(source: Source, body: Mapping[str, Any], path: Path) -> SequenceDeclaration:
+    replay = body.get("replay")
+    return row(
+        SequenceDeclaration,
+        {"stride": "1u", "first": "position", **body},
+        at=body.get("position", ""),
+        replay=replay and row(Replay, replay),
+        steps=tuple(_step(one, (*path, "derivation", k)) for k, one in enumerate(body.get("derivation", ()))),
+        position=source.at(path),
+        source=source,
+        path=path,
+    )
+
+
+def _step(body: Mapping[str, Any], path: Path) -> DerivationStep:
+    inputs, uses = body.get("with", {}), body.get("use", {})
+    return row(DerivationStep, body, name=body["step"], inputs=inputs, uses=uses, path_in_file=path)

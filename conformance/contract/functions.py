@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 import math
 import struct
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
+import cbor2
 from cel_expr_python import cel
 
 from conformance.contract.canonical import (
@@ -29,6 +30,8 @@ from conformance.contract.canonical import (
     text_map,
     with_member,
 )
+from conformance.contract.family import ErrorCode
+from conformance.contract.types import INTEGER_RANGES
 
 if TYPE_CHECKING:
     import numpy as np
@@ -246,3 +249,38 @@ FUNCTIONS: Final[tuple[Function, ...]] = (
     Function("all_finite", [[_NUMBERS]], _T.BOOL, all_finite),
     Function("scores", [[_NUMBERS, _T.DOUBLE, _T.DOUBLE]], _NUMBERS, scores),
 )
+
+
+def registry_functions(errors: Mapping[str, ErrorCode]) -> Sequence[Function]:
+    """The named functions over the registry: whether a code is in it, and what its entry says."""
+
+    def registered(code: str) -> bool:
+        return code in errors
+
+    def diagnostics_match(code: str, item: bytes) -> bool:
+        declared = errors[code].diagnostics
+        given = cbor2.loads(bytes(item))
+        if not isinstance(given, dict) or given.keys() != declared.keys():
+            return False
+        # A repeated key is lost in decoding, so the item would become shorter.
+        whole = len(encode_item(given)) == len(item)
+        return whole and all(_is_of(given[name], kind) for name, kind in declared.items())
+
+    return (
+        Function("registered", [[_T.STRING]], _T.BOOL, registered),
+        Function("error_number", [[_T.STRING]], _T.UINT, lambda code: errors[code].number),
+        Function("error_severity", [[_T.STRING]], _T.STRING, lambda code: errors[code].severity),
+        Function("error_subsystem", [[_T.STRING]], _T.STRING, lambda code: errors[code].subsystem),
+        Function("error_message", [[_T.STRING]], _T.STRING, lambda code: errors[code].message),
+        Function("diagnostics_match", [[_T.STRING, _T.BYTES]], _T.BOOL, diagnostics_match),
+    )
+
+
+_PYTHON_TYPES: Final[Mapping[str, type]] = {"string": str, "bytes": bytes, "bool": bool}
+
+
+def _is_of(value: Any, kind: str) -> bool:
+    if kind in INTEGER_RANGES:
+        low, high = INTEGER_RANGES[kind]
+        return type(value) is int and low <= value <= high
+    return type(value) is _PYTHON_TYPES[kind]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from conformance.contract.family import ErrorCode
 from conformance.contract.model import Contract
-from conformance.contract.registry import ErrorCode
 from conformance.contract.types import (
     FIXED_BYTES,
     FLOAT_BYTES,

@@ -11,28 +11,30 @@ from typing import TypeVar
 from conformance.contract.cache import MISSING, open_cache
 from conformance.contract.family import (
     Coverage,
+    ErrorCode,
     FileFormat,
     LawDeclaration,
     Mutant,
     Requirement,
     Requirements,
     Ruling,
+    SequenceDeclaration,
     coverage_from,
+    errors_from,
     formats_from,
     laws_from,
     mutants_from,
     requirements_from,
     rulings_from,
+    sequences_from,
 )
 from conformance.contract.finder import Snapshot
-from conformance.contract.functions import FUNCTIONS, Function
+from conformance.contract.functions import FUNCTIONS, Function, registry_functions
 from conformance.contract.lazy import DeferredMapping, LazyMapping
 from conformance.contract.machine_file import parts_of
 from conformance.contract.model import Contract
 from conformance.contract.parse import contract_from
 from conformance.contract.reader import Reader
-from conformance.contract.registry import ErrorCode, errors_from, registry_functions
-from conformance.contract.sequence import SequenceDeclaration, sequences_from
 from conformance.contract.shorthand import ENDING, SHARED
 from conformance.contract.source import MalformedContract, Position, Problem, Source
 from conformance.contract.suite import Suite

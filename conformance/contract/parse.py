@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from conformance.contract.expression import BadExpression, BadLet, Environment, Expression, environment
 from conformance.contract.functions import Function
@@ -21,10 +21,11 @@ from conformance.contract.model import (
     Rng,
     Workload,
 )
-from conformance.contract.source import MalformedContract, Path, Position, Problem, Source
+from conformance.contract.source import MalformedContract, Path, Position, Problem, Source, names, row
 from conformance.contract.types import ROOT, Field, NamedTypes, Scalar, Struct, is_place, struct_at, walk
 
 DEFAULT_FAILURE = "default_failure"
+_Row = TypeVar("_Row")
 
 
 def contract_from(
@@ -39,12 +40,6 @@ def contract_from(
     `machine` is the one whose method the source words; a source with `methods` words a machine as a whole.
     """
     return _Parser(source, family, named, functions, machine).contract()
-
-
-def names(body: Mapping[str, Any], key: str) -> tuple[str, ...]:
-    """The one or many names under `key`."""
-    value = body.get(key, ())
-    return (value,) if isinstance(value, str) else tuple(value)
 
 
 @dataclass
@@ -102,10 +97,10 @@ class _Parser:
             result_environment=after,
             domain=tuple(self.expression(("domain", k), before) for k in range(len(body.get("domain", ())))),
             requires=requires,
-            refuses=tuple(self.refusal(k) for k in range(len(body.get("refuses", ())))),
+            refuses=self.rows(Refusal, "refuses"),
             ensures=ensures,
             ordering=dict(body["ordering"]),
-            laws=tuple(self.law(k) for k in range(len(body.get("laws", ())))),
+            laws=self.rows(LawUse, "laws", profile="standard"),
             fuzz_limits=tuple(
                 self.expression(("fuzz", "limits", k), before)
                 for k in range(len(body.get("fuzz", {}).get("limits", ())))
@@ -115,7 +110,10 @@ class _Parser:
             edge_cases=edge_cases,
             bases=body.get("bases", {}),
             groups=tuple(self.group(k, before) for k in range(len(body["vectors"]))),
-            workloads=tuple(self.workload(k) for k in range(len(body.get("workloads", ())))),
+            workloads=tuple(
+                row(Workload, {"level": "posix", **one}, body=one, path=("workloads", k), position=place)
+                for k, (one, place) in enumerate(self.source.rows("workloads"))
+            ),
             source=self.source,
             fuzz_loose=body.get("fuzz", {}).get("loose", {}),
             fuzz_decode=body.get("fuzz", {}).get("decode", {}),
@@ -231,12 +229,6 @@ class _Parser:
         needs = self.needs(expression, env)
         return Clause(body["id"], expression, requirements, rulings, place, implied_by, needs)
 
-    def refusal(self, index: int) -> Refusal:
-        path: Path = ("refuses", index)
-        body = self.at(path)
-        requirements, rulings = names(body, "requirement"), names(body, "ruling")
-        return Refusal(body["id"], body["code"], body["when"], requirements, rulings, self.source.at(path))
-
     def failure(self) -> Struct:
         name = self.body.get("failure", DEFAULT_FAILURE)
         found = self.named.get(name)
@@ -252,17 +244,6 @@ class _Parser:
         text = {key: str(body.get(key, "")) for key in ("family", "draws", "counter", "ordering")}
         return Rng(**text, through=tuple(body.get("through", ())))
 
-    def law(self, index: int) -> LawUse:
-        body = self.body["laws"][index]
-        return LawUse(
-            law=body["law"],
-            over=body.get("over", {}),
-            requirements=names(body, "requirement"),
-            rulings=names(body, "ruling"),
-            profile=body.get("profile", "standard"),
-            position=self.source.at(("laws", index)),
-        )
-
     def edge_case(self, index: int, env: Environment) -> EdgeCase:
         path = ("edge_cases", index)
         expression = self.expression((*path, "when"), env)
@@ -271,28 +252,10 @@ class _Parser:
     def group(self, index: int, env: Environment) -> Group:
         path: Path = ("vectors", index)
         body = self.body["vectors"][index]
-        return Group(
-            name=body["group"],
-            why=body["why"],
-            requirements=names(body, "requirement"),
-            rulings=names(body, "ruling"),
-            profile=body.get("profile", "quick"),
-            body=body,
-            where=self.expression((*path, "where"), env) if "where" in body else None,
-            path=path,
-            position=self.source.at(path),
-        )
+        where = self.expression((*path, "where"), env) if "where" in body else None
+        given = {"name": body["group"], "profile": body.get("profile", "quick"), "where": where}
+        return row(Group, body, body=body, path=path, position=self.source.at(path), **given)
 
-    def workload(self, index: int) -> Workload:
-        path: Path = ("workloads", index)
-        body = self.body["workloads"][index]
-        return Workload(
-            name=body["name"],
-            why=body["why"],
-            requirements=names(body, "requirement"),
-            rulings=names(body, "ruling"),
-            level=body.get("level", "posix"),
-            body=body,
-            path=path,
-            position=self.source.at(path),
-        )
+    def rows(self, kind: type[_Row], key: str, **otherwise: str) -> tuple[_Row, ...]:
+        """The rows of a list; `otherwise` is what one has that says nothing else."""
+        return tuple(row(kind, {**otherwise, **body}, position=place) for body, place in self.source.rows(key))

@@ -5,13 +5,11 @@ from __future__ import annotations
 import re
 import stat
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path as FilePath
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import yaml
-
-from conformance.contract.yaml_mistake import yaml_mistake
 
 Path = tuple[str | int, ...]
 
@@ -53,6 +51,31 @@ class MalformedContract(Exception):
         return MalformedContract, (self.problems,)
 
 
+def names(body: Mapping[str, Any], key: str) -> tuple[str, ...]:
+    """The one or many names under `key`."""
+    value = body.get(key, ())
+    return (value,) if isinstance(value, str) else tuple(value)
+
+
+_Row = TypeVar("_Row")
+_KEYS: Final = {"requirements": "requirement", "rulings": "ruling"}  # where a row has one or many
+_EMPTY: Final[Mapping[str, Any]] = {"str": "", "bool": False, "int": 0}
+
+
+def row(kind: type[_Row], body: Mapping[str, Any], /, **given: Any) -> _Row:
+    """A row of a schema-valid file as a value: each field is under its own name, and empty where the row lacks it."""
+    found = dict(given)
+    for one in fields(kind):  # type: ignore[arg-type]
+        key = one.name if one.name in body else _KEYS.get(one.name, one.name)
+        if one.name in given or (key not in body and (one.default, one.default_factory) != (MISSING, MISSING)):
+            continue
+        if one.type == "tuple[str, ...]":
+            found[one.name] = names(body, key)
+        else:
+            found[one.name] = body.get(key, _EMPTY.get(str(one.type), {}))
+    return kind(**found)
+
+
 MAX_NESTING: Final = 256  # lists and maps in one another; the deepest case has 98
 MAX_VALUES: Final = 200_000  # in one file; 100,000 take 8 s, the largest contract has 16,000
 MAX_DIGITS: Final = 100  # of an integer; the widest type has 20
@@ -80,6 +103,10 @@ class Source:
     def key_at(self, path: Path) -> Position:
         """The position of the key that leads to `path`, falling back to the value's own."""
         return self.keys.get(path) or self.at(path)
+
+    def rows(self, key: str) -> Iterator[tuple[Any, Position]]:
+        """Each entry of the list under `key`, with its position."""
+        return ((body, self.at((key, k))) for k, body in enumerate(self.value.get(key, ())))
 
     def problem(self, path: Path, code: str, message: str, hint: str = "") -> Problem:
         """A problem at the value at `path`."""
@@ -110,7 +137,7 @@ def parse(text: str, name: str) -> Source:
         value = builder.document(events)
     except yaml.MarkedYAMLError as error:
         marks = [(mark.line, mark.column) if mark else (0, 0) for mark in (error.problem_mark, error.context_mark)]
-        (line, column), message, hint = yaml_mistake(text, error.problem or "", error.context or "", *marks)
+        (line, column), message, hint = _mistake(text, error.problem or "", error.context or "", *marks)
         raise _malformed(Position(name, line + 1, column + 1), f"bad YAML: {message}", hint) from error
     except yaml.reader.ReaderError as error:
         line = text[: error.position].count("\n") + 1
@@ -201,3 +228,72 @@ class _Builder:
             self.keys[(*path, key)] = position
             items[key] = self.node(next(events), events, (*path, key))
         return items
+
+
+# -- what the errors of the YAML parser mean: the mistake is often above the reported place
+
+_Mark = tuple[int, int]  # line and column from 0
+_QUOTE: Final = "put text with ': ', '#', ',', '{' or '[' in it in quotes"
+
+
+def _mistake(text: str, problem: str, context: str, at: _Mark, began: _Mark) -> tuple[_Mark, str, str]:
+    """The place, the message and the hint for an error at `at` in what began at `began`."""
+    lines = text.splitlines()
+    row = _row(lines, at[0])
+    if tab := _tab(lines, at):
+        return tab, "a tab, and YAML is indented with spaces", "replace the tab by spaces"
+    if "quoted scalar" in context:
+        quote = _row(lines, began[0])[began[1] : began[1] + 1]
+        return began, "this quote is never closed", f"add {quote} behind the text"
+    if "':'" in problem:
+        return _without_colon(lines, at, began)
+    if mark := re.search(r": (!)", row[: at[1]]):
+        return (at[0], mark.start(1)), "text cannot begin with '!' here", 'put the text in quotes: "..."'
+    if "cannot start any token" in problem:
+        letter = row[at[1] : at[1] + 1]
+        return at, f"text cannot begin with {letter!r} here", 'put the text in quotes: "..."'
+    if "flow" in context:
+        begins = f"in what begins at line {began[0] + 1}, column {began[1] + 1}"
+        message = f"{problem.replace('did not find expected', 'expected')} {begins}"
+        return at, message, f"close the bracket or the quote, or {_QUOTE}"
+    if "mapping values are not allowed" in problem:
+        if row[: at[1]].count(": ") or re.match(r"\s*(- )?[\w-]+: ", row[: at[1]]):
+            return at, "a second ': ' in one line", 'put the text in quotes: "..."'
+        return at, "a key where the value of the line above goes on", "indent it like the key above"
+    if "expected key" in problem or "block end" in problem or "'-' indicator" in problem:
+        return _indented(lines, at, began)
+    if "tag" in context and "tag" not in problem:
+        return began, "text cannot begin with '!' here", 'put the text in quotes: "..."'
+    return at, problem or "the text is not YAML", f"{_QUOTE}; indent with spaces"
+
+
+def _row(lines: list[str], number: int) -> str:
+    return lines[number] if 0 <= number < len(lines) else ""
+
+
+def _tab(lines: list[str], at: _Mark) -> _Mark | None:
+    """The first tab in the indentation of the reported line or of the one above."""
+    for number in (at[0], at[0] - 1):
+        row = _row(lines, number)
+        if "\t" in row[: len(row) - len(row.lstrip())]:
+            return number, row.index("\t")
+    return None
+
+
+def _without_colon(lines: list[str], at: _Mark, began: _Mark) -> tuple[_Mark, str, str]:
+    """A line that has a key and no `: `."""
+    row = _row(lines, began[0])[began[1] :]
+    key = re.match(r"([\w-]+):?\s*(.*)", row)
+    if key is None:
+        return at, "no ': ' behind a key", "write `key: value`"
+    message = "no blank behind the ':'" if row.startswith(f"{key[1]}:") else f"no ': ' behind {key[1]!r}"
+    return began, message, f"write `{key[1]}: {key[2]}`".replace(": `", ":`")
+
+
+def _indented(lines: list[str], at: _Mark, began: _Mark) -> tuple[_Mark, str, str]:
+    """A line that begins neither where the keys of its map begin nor where those of a map around it do."""
+    row = _row(lines, at[0])
+    if re.match(r"\s*[\"']", row[: at[1]][-2:]) or (row[: at[1]].strip() and not row[: at[1]].strip().endswith("-")):
+        return at, f"{row[at[1] :].strip()!r:.40} follows a value that has ended", 'put the whole text in quotes: "..."'
+    message = f"this line begins in column {at[1] + 1}, and its map at line {began[0] + 1} in column {began[1] + 1}"
+    return at, message, f"indent it with {began[1]} spaces, like the lines that it belongs to"

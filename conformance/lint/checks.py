@@ -13,8 +13,7 @@ from conformance.contract.family import Requirement
 from conformance.contract.library import Library
 from conformance.contract.machine_file import OPEN_HANDLE
 from conformance.contract.model import Contract
-from conformance.contract.parse import names
-from conformance.contract.source import Path, Position
+from conformance.contract.source import Path, Position, names
 from conformance.contract.suggest import close_to
 from conformance.lint.rule import Found, Rule, rule
 from conformance.lint.subject import Subject

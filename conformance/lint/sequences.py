@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from conformance.contract.sequence import SequenceDeclaration
+from conformance.contract.family import SequenceDeclaration
 from conformance.contract.source import Path
 from conformance.lint.rule import Found, rule
 from conformance.lint.subject import Subject

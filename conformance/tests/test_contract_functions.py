@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from conformance.contract.expression import environment
-from conformance.contract.functions import FUNCTIONS
-from conformance.contract.registry import ErrorCode, registry_functions
+from conformance.contract.family import ErrorCode
+from conformance.contract.functions import FUNCTIONS, registry_functions
 from conformance.contract.source import Position
 from conformance.contract.types import Field, ListOf, MapOf, Scalar, Struct, Value
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from conformance.backend.outcome import BadAnswer, Observed, ObservedFailure, ObservedResult, describe
 from conformance.codec.form import form_of
-from conformance.contract.sequence import DerivationStep
+from conformance.contract.family import DerivationStep
 from conformance.contract.types import ListOf
 from conformance.vectors.call_sequence import CallSequence, Inputs
 from conformance.vectors.leaf import type_at, value_at

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from conformance.contract.model import Contract, Guard
-from conformance.contract.parse import names
+from conformance.contract.source import names
 from conformance.contract.syntax import Comparison, comparisons
 from conformance.lint.call import Evaluator, FrozenCall
 from conformance.lint.guards import FALSE, TRUE, WORDS, sides

@@ -8,12 +8,11 @@ from typing import Any, Final
 
 from conformance.codec.form import form_of
 from conformance.contract.expression import BadExpression, BadLet, Environment, Expression, environment
-from conformance.contract.functions import FUNCTIONS
+from conformance.contract.family import DerivationStep, SequenceDeclaration
+from conformance.contract.functions import FUNCTIONS, registry_functions
 from conformance.contract.library import Library
 from conformance.contract.machine import native
 from conformance.contract.model import Contract
-from conformance.contract.registry import registry_functions
-from conformance.contract.sequence import DerivationStep, SequenceDeclaration
 from conformance.contract.source import MalformedContract, Path, Problem
 from conformance.contract.types import INTEGER_RANGES, Field, ListOf, Scalar, Struct, Type
 from conformance.vectors.leaf import UnknownPath, replaced, type_at, value_at

@@ -13,8 +13,7 @@ from typing import Any, Final
 from conformance.codec.codebook import Codebook
 from conformance.contract.expression import BadExpression, Expression
 from conformance.contract.model import Contract, Group
-from conformance.contract.parse import names
-from conformance.contract.source import Problem
+from conformance.contract.source import Problem, names
 from conformance.vectors.case import Asked, HarnessStep, Pin, Question, slug
 from conformance.vectors.draft import Draft, Unusable, YamlPlace, pin_of
 

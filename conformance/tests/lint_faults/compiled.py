@@ -14,8 +14,7 @@ from cel_expr_python import cel
 
 from conformance.contract import parse
 from conformance.contract.expression import Environment, Expression, environment
-from conformance.contract.functions import FUNCTIONS, Function
-from conformance.contract.registry import registry_functions
+from conformance.contract.functions import FUNCTIONS, Function, registry_functions
 
 _ENVIRONMENTS: dict[Any, Environment] = {}
 _EXPRESSIONS: dict[Any, tuple[Environment, Expression]] = {}  # with the environment, whose engine must live as long

@@ -8,11 +8,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from conformance.codec.codebook import codebook_of
-from conformance.contract.family import coverage_from, requirements_from
+from conformance.contract.family import SequenceDeclaration, coverage_from, requirements_from, sequences_from
 from conformance.contract.library import Library
 from conformance.contract.model import Contract
 from conformance.contract.parse import contract_from
-from conformance.contract.sequence import SequenceDeclaration, sequences_from
 from conformance.contract.source import Path
 from conformance.lint.call import memory_of
 from conformance.lint.subject import Subject

@@ -6,10 +6,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 
-from conformance.contract.family import Passage, Requirement
+from conformance.contract.family import Passage, Requirement, SequenceDeclaration
 from conformance.contract.machine_file import OPEN_HANDLE
 from conformance.contract.model import Contract
-from conformance.contract.sequence import SequenceDeclaration
 from conformance.lint.checks import check_of, check_text, claimable, mentions
 from conformance.lint.subject import Subject
 from conformance.tests.lint_faults.edits import (
