@@ -14,10 +14,9 @@ from typing import Any
 from cel_expr_python import cel
 
 from conformance.contract.advice import advice_on, comment_in
-from conformance.contract.checked_tree import variables_of
-from conformance.contract.engine_value import cel_type, conversion, held_text, little_endian, with_texts
+from conformance.contract.engine import cel_type, conversion, held_text, little_endian, variables_of, with_texts
 from conformance.contract.functions import FUNCTIONS, Function
-from conformance.contract.hoisting import hoisted
+from conformance.contract.syntax import hoisted
 from conformance.contract.types import (
     Field,
     ListOf,
@@ -151,7 +150,7 @@ class Environment:
             return None
         try:
             moved = hoisted(text, _NAMES)
-        except ValueError:  # a construct that the reader of `syntax.py` does not know
+        except ValueError:  # a construct that `syntax.py` does not know
             return None
         return None if moved == text else self.engine.compile(moved)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from conformance.contract.checked_tree import variables_of
+from conformance.contract.engine import variables_of
 from conformance.contract.expression import Environment, Expression
 from conformance.contract.source import Path, Position, Problem, Source
 from conformance.contract.types import (

@@ -14,12 +14,11 @@ from conformance.lint import (
     names,
     postconditions,
     requirements,
-    sequences,
 )
 from conformance.lint.rule import Finding, Rule
 from conformance.lint.subject import Subject
 
-_MODULES: Final = (checks, coverage, determinism, governance, guards, names, postconditions, requirements, sequences)
+_MODULES: Final = (checks, coverage, determinism, governance, guards, names, postconditions, requirements)
 _OTHERS: Final = [rule for module in _MODULES for rule in vars(module).values() if isinstance(rule, Rule)]
 # Requirements may rest on any rule, the one that resolves their checks among them.
 _CODES: Final = frozenset({"L106", *(rule.code for rule in _OTHERS)})

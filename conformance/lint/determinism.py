@@ -1,15 +1,18 @@
-"""L201 to L204: contracts declare order, state and random numbers, and use no forbidden name."""
+"""L201 to L205: what contracts declare of order, state, random numbers and sequences, and no forbidden name."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from typing import Any, Final
 
+from conformance.contract.family import SequenceDeclaration
 from conformance.contract.model import Contract, Rng
 from conformance.contract.source import Path
 from conformance.contract.types import Enum, ListOf, MapOf, Struct, Type
 from conformance.lint.rule import Found, FoundIn, contract_rule, rule
 from conformance.lint.subject import Subject
+from conformance.vectors.call_sequence import problems_of
+from conformance.vectors.case import CallStep, Case
 from conformance.vectors.contradiction import equations_of
 
 
@@ -244,3 +247,33 @@ def _inside(type_: Type) -> Iterator[str]:
         yield from _inside(type_.item)
     elif isinstance(type_, Enum):
         yield from type_.values
+
+
+@rule("L205", "sequences-derivable")
+def sequences_derivable(subject: Subject) -> Iterator[Found]:
+    """The operator, case, paths and helper calls of every sequence exist, and its expressions compile."""
+    for declaration in subject.library.sequences.values():
+        for problem in problems_of(declaration, subject.library):
+            yield problem.position, problem.message, declaration.operator, problem.hint
+        cases = (case for some in subject.cases.values() for case in some)
+        case = next((case for case in cases if case.id == declaration.case), None)
+        for path, message, hint in _of_case(declaration, case):
+            where = declaration.source.at((*declaration.path, *path))
+            yield where, message, declaration.operator, hint
+
+
+def _of_case(declaration: SequenceDeclaration, case: Case | None) -> Iterator[tuple[Path, str, str]]:
+    if case is None:
+        yield ("case",), f"no vector has the id {declaration.case!r}", "name a frozen case of the operator"
+        return
+    replay = declaration.replay
+    if replay is None:
+        if case.kind == "trace" or declaration.operator not in case.operators:
+            hint = f"name one that calls {declaration.operator} once, or a long run of it"
+            yield ("case",), f"{case.id} gives no inputs for the first call", hint
+        return
+    names = [step.name for step in case.steps if isinstance(step, CallStep)]
+    for key, wanted in (("before", replay.before), ("round", replay.round)):
+        for k, name in enumerate(wanted):
+            if name not in names:
+                yield ("replay", key, k), f"{case.id} has no step {name!r}", f"its steps are {', '.join(names)}"

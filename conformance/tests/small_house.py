@@ -12,7 +12,7 @@ from pathlib import Path
 import yaml
 
 from conformance.contract.library import load_library
-from conformance.contract.pages import written_page
+from conformance.contract.reader import written_page
 from conformance.contract.source import read
 from conformance.contract.suite_file import read_suite
 from conformance.report.record import encode_record, record_of

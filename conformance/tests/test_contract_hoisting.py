@@ -8,7 +8,7 @@ import pytest
 
 from conformance.contract.expression import environment
 from conformance.contract.functions import FUNCTIONS, Function
-from conformance.contract.hoisting import hoisted
+from conformance.contract.syntax import hoisted
 from conformance.contract.types import Field, ListOf, Scalar, Struct
 
 INPUTS = Struct((Field("rows", ListOf(Scalar("uint64"))), Field("others", ListOf(Scalar("uint64")))))

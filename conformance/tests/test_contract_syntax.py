@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from cel_expr_python import cel
 
-from conformance.contract.checked_tree import variables_of
+from conformance.contract.engine import variables_of
 from conformance.contract.expression import environment
 from conformance.contract.syntax import comparisons, conjuncts, dotted_names, equation, parse
 from conformance.contract.types import Field, Scalar, Struct

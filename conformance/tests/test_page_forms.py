@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from conformance.contract.pages import written_page
+from conformance.contract.reader import written_page
 from conformance.contract.source import MalformedContract, parse
 
 ROW = """

@@ -9,7 +9,7 @@ from random import Random
 from typing import Any, Final
 
 from conformance.codec.codebook import Codebook, OperatorForms
-from conformance.contract.engine_value import Unjudgeable
+from conformance.contract.engine import Unjudgeable
 from conformance.contract.machine import State
 from conformance.contract.machine_file import OPEN_HANDLE
 from conformance.contract.model import Contract

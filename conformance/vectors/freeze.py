@@ -13,7 +13,7 @@ from functools import partial
 from conformance.backend.hello import Hello
 from conformance.backend.scheduler import workers
 from conformance.codec.codebook import Codebook
-from conformance.contract.engine_value import Unjudgeable
+from conformance.contract.engine import Unjudgeable
 from conformance.contract.source import Problem
 from conformance.vectors.accumulate import Accumulated, gap
 from conformance.vectors.case import Case, Question

@@ -11,7 +11,7 @@ from typing import Any, Final
 import numpy as np
 
 from conformance.codec.codebook import OperatorForms
-from conformance.contract.engine_value import Unjudgeable
+from conformance.contract.engine import Unjudgeable
 from conformance.contract.expression import Environment
 from conformance.contract.model import Contract
 from conformance.trial.generator import Native
