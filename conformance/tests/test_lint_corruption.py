@@ -9,7 +9,7 @@ import pytest
 
 from conformance.codec.form import form_of
 from conformance.contract.types import Enum, Field, ListOf, MapOf, Scalar, Struct, Tensor, Type, Value
-from conformance.lint.corruption import corruptions
+from conformance.lint.corruption import alike, corruptions
 
 CURSOR = Struct((Field("epoch", Scalar("uint64")), Field("global_index", Scalar("uint64"))), "cursor")
 SAMPLES: list[tuple[Type, Any]] = [
@@ -85,3 +85,36 @@ def test_an_optional_field_can_be_missing_and_a_volatile_one_is_left_alone() -> 
     struct = Struct((Field("a", Scalar("bool"), optional=True), Field("b", Scalar("bool"), volatile=True)))
     assert wrong_values(struct, {"a": True, "b": True}) == [{"a": False, "b": True}, {"b": True}]
     assert wrong_values(struct, {"b": True}) == []
+
+
+# -- what is alike
+
+
+PAIR = np.array([1, 2], dtype=np.int32)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "expected"),
+    [
+        (PAIR, PAIR.copy(), True),
+        (PAIR, PAIR.astype(np.int64), False),
+        (PAIR, PAIR.reshape(2, 1), False),
+        (PAIR, PAIR + 1, False),
+        (PAIR, [1, 2], False),
+        (np.array([np.nan]), np.array([np.nan]), True),
+        ({"a": [PAIR]}, {"a": [PAIR.copy()]}, True),
+        ({"a": [PAIR]}, {"a": [PAIR + 1]}, False),
+        ({"a": [PAIR]}, {"b": [PAIR]}, False),
+        ([PAIR, PAIR], [PAIR], False),
+        (1, 1, True),
+        ("a", "b", False),
+    ],
+)
+def test_arrays_are_alike_in_dtype_shape_and_bytes(one: Any, other: Any, expected: bool) -> None:
+    assert alike(one, other) is expected
+
+
+def test_lists_of_structs_with_arrays_are_torn() -> None:
+    type_ = ListOf(Struct((Field("rows", Tensor("int32")),)))
+    wrongs = [wrong for _, wrong in corruptions(type_, [{"rows": PAIR}, {"rows": PAIR + 1}])]
+    assert any([row["rows"].tolist() for row in wrong] == [[2, 3], [1, 2]] for wrong in wrongs)

@@ -32,7 +32,7 @@ from conformance.trial.kill_matrix import (
     read_matrix,
     undeclared_classes,
 )
-from conformance.trial.mutants import measure_matrix, reach_of
+from conformance.trial.mutants import Footprints, Reach, footprints, measure_matrix, reach_of
 
 WRONG = "draw-before-increment"
 SMALL = ("control", WRONG)
@@ -301,3 +301,32 @@ def test_the_killing_set_is_small_and_breaks_ties_by_id() -> None:
 def test_cases_are_counted_by_the_mutants_they_kill() -> None:
     matrix = matrix_of(row("x", "a", "b"), row("y", "b"))
     assert dict(matrix.kills) == {"O::g::a": 1, "O::g::b": 2, "O::g::c": 0}
+
+
+# -- the cases that a mutant is asked
+
+
+def test_a_case_without_a_footprint_and_a_function_that_runs_once_count_as_run() -> None:
+    taken = Footprints({"a": frozenset({"f:1"})}, frozenset({"g:1"}))
+    assert taken.runs("a", frozenset({"f:1"}))
+    assert not taken.runs("a", frozenset({"h:1"}))
+    assert taken.runs("a", frozenset({"g:1"}))
+    assert taken.runs("b", frozenset({"h:1"}))
+
+
+def test_a_mutant_that_does_not_say_what_it_changes_is_asked_every_case_in_reach() -> None:
+    cases = cases_of(EMIT)
+    assert Reach(frozenset({EMIT}), functions=None).of(cases, Footprints({}, frozenset())) == list(cases)
+
+
+@pytest.mark.parametrize("id_", ["emit-boolean-as-number", "emit-negative-number"])
+def test_the_cases_that_are_left_out_are_answered_rightly(id_: str) -> None:
+    book, cases = codebook(), cases_of(EMIT)
+    reach = reach_of(shipped_library().mutants[id_].backend, book)
+    near = reach.of(cases)
+    asked = {case.id for case in reach.of(cases, footprints(cases, book))}
+    assert reach.functions
+    wrong = attempt(shipped_library().mutants[id_].backend, near, book).wrong
+    assert wrong
+    assert wrong <= asked
+    assert len(asked) < len(near) / 2

@@ -10,15 +10,21 @@ from typing import Any
 
 import pytest
 
-from conformance.backend.driver import Conversation, Driver
+from checks.laws.checkpoint import READ
+from conformance.backend.driver import Call, Conversation, Driver
 from conformance.backend.outcome import BadAnswer, ObservedResult, RawResult, observe
 from conformance.backend.resolve import BackendCommand
+from conformance.cli.console import Complaint
+from conformance.cli.interview import pair_of
 from conformance.codec.codebook import Codebook, codebook_of
 from conformance.codec.framing import DIALECTS
 from conformance.contract.jsonschema import schema_of
 from conformance.contract.library import Library
 from conformance.tests.keep_spec import ADD, FETCH, KEEP, KEEP_HEAD, OPEN, load
 from conformance.tests.processes import ROOT
+from conformance.tests.shipped import shipped_library
+from conformance.trial import law
+from conformance.trial.law import LawBroken, law_root
 from conformance.vectors.case import Asked, FileStep, RestartStep, TreeStep
 from conformance.vectors.exchange import Transcript, exchanges
 from conformance.vectors.lock import contract_digest
@@ -231,3 +237,51 @@ def test_rewording_a_refusal_is_no_change_of_the_contract(library: Library, tmp_
         for name, head in (("same", KEEP_HEAD), ("reworded", reworded), ("recoded", recoded))
     ]
     assert digests[0] == digests[1] != digests[2]
+
+
+# -- what a law or a record says of directories is the same in every run
+
+
+RECOVER = "UML_OS.Checkpoint.RecoverRun_v1"
+
+
+def a_broken_relation() -> None:
+    with law_root() as root:
+        path = str(root)
+        call = Call(READ, {"root": path, "name": "c", "stage": "eval", "expected": {"text": f"{path}/c"}})
+        raise LawBroken(f"nothing is below {path}", call)
+
+
+def test_a_relation_that_breaks_names_its_roots_and_no_path() -> None:
+    with pytest.raises(LawBroken) as broken:
+        a_broken_relation()
+    assert broken.value.message == "nothing is below {root:a}"
+    assert broken.value.call is not None
+    assert broken.value.call.inputs == {
+        "root": {"root": "a"}, "name": "c", "stage": "eval", "expected": {"text": "{root:a}/c"}
+    }  # fmt: skip
+
+
+def test_a_relation_may_break_without_a_call() -> None:
+    with pytest.raises(LawBroken, match="no relation") as broken, law_root():
+        raise LawBroken("no relation")
+    assert broken.value.call is None
+
+
+def test_a_recorded_call_is_asked_in_a_fresh_root() -> None:
+    with pair_of(codebook_of(shipped_library()), None, 30.0) as pair:
+        observed = pair.reference.answer(RECOVER, {"root": {"root": "a"}, "public_key": "00" * 32})
+    assert observed == ObservedResult({"state": "empty"})
+
+
+def test_a_recorded_call_that_hangs_on_another_is_not_asked_alone() -> None:
+    with (
+        pair_of(codebook_of(shipped_library()), None, 30.0) as pair,
+        pytest.raises(Complaint, match="needs the answer of the step 'open'"),
+    ):
+        pair.reference.answer("Stream.Position", {"handle": {"from": "open.handle"}})
+
+
+def test_every_law_that_needs_directories_takes_them_from_one_place() -> None:
+    places = (Path(law.__file__), *sorted((ROOT / "checks" / "laws").glob("*.py")))
+    assert [file.name for file in places if "Roots()" in file.read_text("utf-8")] == ["law.py"]
