@@ -14,6 +14,7 @@ import pytest
 from packaging.specifiers import SpecifierSet
 
 from conformance.tests.processes import ROOT
+from conformance.tests.sources import modules, tree
 
 LOWEST: dict[str, Any] = runpy.run_path(str(ROOT / ".ci" / "lowest.py"))
 declared: Callable[..., dict[str, str]] = LOWEST["declared"]
@@ -47,7 +48,7 @@ def test_the_lowest_versions_are_the_pinned_ones_but_for_what_is_declared() -> N
 def outside(file: Path) -> set[str]:
     """The modules that a file imports from outside the standard library and this repository, where it always does."""
     names = set()
-    for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+    for node in ast.walk(tree(file)):
         if isinstance(node, ast.Import):
             names |= {alias.name.split(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -56,8 +57,7 @@ def outside(file: Path) -> set[str]:
 
 
 def test_everything_that_is_imported_is_declared() -> None:
-    files = [file for room in ("conformance", "impl") for file in (ROOT / room).rglob("*.py")]
-    imported = {name for file in files if "tests" not in file.parts for name in outside(file)}
+    imported = {name for file in modules("conformance", "impl", skeletons=True) for name in outside(file)}
     known = {*declared("duckdb", "torch", "telemetry")}
     assert {normalized(PROJECTS.get(name, name)) for name in imported} <= known
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable, Iterator
-from functools import cache
 from pathlib import Path
 
 import pytest
 
 from conformance.contract.cache import ROOMS
 from conformance.tests.processes import ROOT
+from conformance.tests.sources import modules, shown, text_of, tree
 
 LAST = ("pytest_plugin", "pytest_bench")  # beside the command line, at the end of the row
 LONGEST = 400  # lines
@@ -25,25 +25,16 @@ PRIVATE = re.compile(
 MUTATORS = {"add", "append", "clear", "discard", "extend", "insert", "pop", "popitem", "remove", "setdefault", "update"}
 
 
-def modules(*folders: str) -> list[Path]:
-    """Every module below these folders that is no test and no text for a user's own files."""
-    found = (file for folder in folders for file in sorted((ROOT / folder).rglob("*.py")))
-    return [file for file in found if not {"tests", "skeletons", "__pycache__"} & set(file.parts)]
-
-
-def shown(file: Path) -> str:
-    return file.relative_to(ROOT).as_posix()
+@pytest.fixture(scope="module", autouse=True)
+def _forgotten() -> Iterator[None]:
+    """The trees take 200 MB, whose page table each process that is forked later would copy."""
+    yield
+    tree.cache_clear()
 
 
 HARNESS = modules("conformance")
 HOUSE = modules("conformance", "impl", "tallystick")
 RUNNER = [file for file in HARNESS if "laws" not in file.parts]
-
-
-@cache
-def tree(file: Path) -> ast.Module:
-    """A file is read and parsed once."""
-    return ast.parse(file.read_text("utf-8"))
 
 
 def imports(file: Path) -> Iterator[str]:
@@ -134,7 +125,7 @@ def test_the_runner_names_no_operator() -> None:
     short = {re.sub(r"_v\d+\Z", "", operator).rsplit(".", 1)[-1] for operator in operators()}
     # A name of one word is a word of English as well (`Emit`); with its namespace it is an operator.
     names = operators() | {name for name in short if re.fullmatch(r"([A-Z][a-z]+){2,}", name)}
-    texts_of = {file: file.read_text("utf-8") for file in RUNNER}
+    texts_of = {file: text_of(file) for file in RUNNER}
     assert [f"{shown(file)}: {name}" for file, text in texts_of.items() for name in sorted(names) if name in text] == []
 
 
@@ -194,7 +185,7 @@ def test_no_module_is_too_long() -> None:
     scripts = sorted((ROOT / "impl" / "javascript").rglob("*.js"))
     assert scripts
     files = (*HOUSE, *scripts, ROOT / "noxfile.py")
-    lengths = {shown(file): len(file.read_text("utf-8").splitlines()) for file in files}
+    lengths = {shown(file): len(text_of(file).splitlines()) for file in files}
     assert {name: length for name, length in lengths.items() if length > LONGEST} == {}
 
 
@@ -240,7 +231,7 @@ def plain_files() -> list[Path]:
 
 def test_pages_and_messages_use_plain_words() -> None:
     assert len(plain_files()) > 30
-    found = {shown(file): private_words(file.read_text("utf-8")) for file in plain_files()}
+    found = {shown(file): private_words(text_of(file)) for file in plain_files()}
     assert {file: words for file, words in found.items() if words} == {}
 
 

@@ -6,7 +6,7 @@ That the shipped specification passes every rule is what `tally lint` tells, whi
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -19,6 +19,7 @@ from conformance.lint.catalogue import RULES, lint, rule_with
 from conformance.lint.coverage import coverage_findings, coverage_lines
 from conformance.tests.contract_parts import parts
 from conformance.tests.lint_faults import faults, outcomes, spread
+from conformance.tests.lint_faults.compiled import forget
 from conformance.tests.lint_faults.edits import Fault, drop, with_contract, with_library
 from conformance.tests.processes import python
 from conformance.tests.shipped import shipped_library, shipped_subject
@@ -30,6 +31,15 @@ PER_RULE = 12  # of the faults of all contracts and pages; at least ten must be 
 @cache
 def shipped_faults() -> Mapping[str, tuple[Fault, ...]]:
     return faults(shipped_subject())
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _forgotten() -> Iterator[None]:
+    """What lint has evaluated, a gigabyte, is forgotten: each later fork would copy its page table."""
+    yield
+    shipped_faults.cache_clear()
+    shipped_subject.cache_clear()
+    forget()
 
 
 @pytest.mark.parametrize("code", CODES)

@@ -16,6 +16,7 @@ import pytest
 from conformance.tests.certificates import certifier
 from conformance.tests.processes import ROOT
 from conformance.tests.shipped import shipped_library
+from conformance.tests.sources import modules, text_of
 
 FEW = ("--profile", "quick", "-k", "SeededBlockPermute_v1::pinned-orders")
 OF_EVERY_FAMILY = tuple(
@@ -275,7 +276,5 @@ def test_the_sdist_holds_what_tests_and_chores_need(built: Path) -> None:
 
 def test_no_module_outside_the_tests_needs_them() -> None:
     """The wheel leaves them out."""
-    folders = ("conformance", "impl", "tallystick")
-    files = (file for folder in folders for file in (ROOT / folder).rglob("*.py"))
-    found = [file for file in files if "tests" not in file.parts and ".tests" in file.read_text("utf-8")]
-    assert found == []
+    files = modules("conformance", "impl", "tallystick", skeletons=True)
+    assert [file for file in files if ".tests" in text_of(file)] == []

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from conformance.tests.processes import ROOT
+from conformance.tests.sources import modules, tree
 
 WITH_PATHS = ("CONTRIBUTING.md", "docs/architecture.md", "docs/glossary.md")
 HARNESS = ROOT / "conformance"
@@ -63,7 +64,7 @@ def test_contributing_answers_where_each_kind_of_thing_is_added() -> None:
 def imported(file: Path) -> frozenset[str]:
     """Every name that a module imports, dotted."""
     names: set[str] = set()
-    for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+    for node in ast.walk(tree(file)):
         if isinstance(node, ast.ImportFrom):
             names |= {f"{node.module}.{alias.name}" for alias in node.names}
         elif isinstance(node, ast.Import):
@@ -107,8 +108,7 @@ def between(modules: Mapping[str, frozenset[str]], way: Mapping[str, object]) ->
 
 
 def harness() -> dict[str, frozenset[str]]:
-    files = [file for file in HARNESS.rglob("*.py") if not {"tests", "skeletons"} & set(file.parts)]
-    return {file.relative_to(HARNESS).as_posix(): imported(file) for file in files}
+    return {file.relative_to(HARNESS).as_posix(): imported(file) for file in modules("conformance")}
 
 
 def test_the_way_of_a_case_has_at_most_fifteen_files() -> None:
@@ -118,7 +118,7 @@ def test_the_way_of_a_case_has_at_most_fifteen_files() -> None:
 @pytest.mark.parametrize("file", sorted(WAY))
 def test_the_table_names_a_function_of_the_file_and_exactly_those_it_hands_over_to(file: str) -> None:
     function, next_ones = WAY[file]
-    whole = ast.parse((HARNESS / file).read_text("utf-8"))
+    whole = tree(HARNESS / file)
     assert function in {node.name for node in whole.body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
     assert set(next_ones) == handed_to(imported(HARNESS / file))
 

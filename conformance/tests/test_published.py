@@ -18,6 +18,7 @@ from conformance.contract.source import parse, read
 from conformance.lint.catalogue import RULES
 from conformance.tests.language_keys import FILES, PAGE, keys_in, schema_of, tables
 from conformance.tests.processes import ROOT
+from conformance.tests.sources import modules, text_of
 
 SPEC = ROOT / "spec"
 SCHEMAS = sorted((SPEC / "schema").glob("*.schema.json"))
@@ -110,8 +111,7 @@ def test_the_page_of_the_rules_has_a_paragraph_for_each() -> None:
 
 def test_the_page_of_the_language_has_every_code_of_a_file_that_cannot_be_read() -> None:
     code = re.compile(r"\"(C\d{3})\"")
-    sources = [file for file in (ROOT / "conformance").rglob("*.py") if "tests" not in file.parts]
-    used = {name for file in sources for name in code.findall(file.read_text("utf-8"))}
+    used = {name for file in modules("conformance") for name in code.findall(text_of(file))}
     told = set(re.findall(r"C\d{3}", PAGE.read_text("utf-8").split("## Reading a contract")[0]))
     assert used == told
 

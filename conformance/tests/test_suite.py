@@ -14,8 +14,8 @@ from conformance.contract.finder import bundled_suite, find_suite
 from conformance.contract.source import MalformedContract
 from conformance.contract.suite import Suite
 from conformance.contract.suite_file import read_suite
-from conformance.tests.processes import ROOT
 from conformance.tests.small_spec import SHIPPED
+from conformance.tests.sources import modules, shown, text_of
 
 Capture = pytest.CaptureFixture[str]
 WHOLE = """\
@@ -195,11 +195,10 @@ def test_the_harness_knows_no_backend_and_no_family_of_the_bundled_suite() -> No
     parts = f"(?:spec|laws|generators)[/.](?:{'|'.join(sorted(families))})"
     paths = [r"\bimpl\.|\bimpl/", r"^\s*(?:from|import) checks\b", rf"{parts}\b"]
     banned = re.compile("|".join([*(rf"\b{name}\b" for name in sorted(names)), *paths]))
-    harness = (file for file in (ROOT / "conformance").rglob("*.py") if "tests" not in file.parts)
     found = {
-        f"{file.relative_to(ROOT)}:{number}": line
-        for file in harness
-        for number, line in enumerate(file.read_text("utf-8").splitlines(), start=1)
+        f"{shown(file)}:{number}": line
+        for file in modules("conformance", skeletons=True)
+        for number, line in enumerate(text_of(file).splitlines(), start=1)
         if banned.search(line)
     }
     assert found == {}

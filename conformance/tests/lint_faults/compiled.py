@@ -29,6 +29,12 @@ def functions_of(errors: Mapping[str, Any]) -> tuple[Function, ...]:
     return _FUNCTIONS[id(errors)][1]
 
 
+def forget() -> None:
+    """Keep nothing of what was compiled."""
+    for known in (_ENVIRONMENTS, _EXPRESSIONS, _FUNCTIONS):
+        known.clear()
+
+
 @contextmanager
 def compiled_once() -> Iterator[None]:
     """While a contract is read, what was compiled in the same environment is not compiled again."""
