@@ -15,13 +15,6 @@ from conformance.trial.law import Asking, Law, LawTalk, Tools, law_root, must, m
 
 PROVIDER: Final = "Pipeline.Provider"
 CONSUMER: Final = "Pipeline.Consumer"
-METHODS: Final = (
-    f"{PROVIDER}.Open",
-    f"{PROVIDER}.Produce",
-    f"{CONSUMER}.Open",
-    f"{CONSUMER}.GetBatch",
-    f"{CONSUMER}.Stats",
-)
 FIELD: Final = "row"
 SEED: Final = 1337
 _MODULUS: Final = 127

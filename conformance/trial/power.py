@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
 
@@ -68,11 +68,8 @@ class Power:
         asked.sort(key=lambda one: (f"fuzz:{one.contract.operator}" not in named, one.contract.operator not in near))
         if not asked:
             return frozenset()
-        options = self._options(mutant)
-        command, start = resolve(mutant.backend, self.codebook.suite), options.start_timeout
-        driver = Driver(command, DIALECTS["json"], self.codebook, options.timeout, start)
         found: set[str] = set()
-        with Asker(driver) as backend, reference(options, self.codebook) as right:
+        with Asker(self._driver(mutant)) as backend, reference(self._plan.options, self.codebook) as right:
             for one in asked:
                 if found and f"fuzz:{one.contract.operator}" not in named:
                     break
@@ -122,10 +119,7 @@ class Power:
 
     def _broken(self, mutant: Mutant, trials: Sequence[Trial], *, every: bool) -> frozenset[str]:
         """The laws of these trials that the mutant breaks: all of them, or the first one found."""
-        options = self._options(mutant)
-        start = options.start_timeout
-        command = resolve(mutant.backend, self.codebook.suite)
-        driver = Driver(command, DIALECTS["json"], self.codebook, options.timeout, start, tolerant=True)
+        driver = self._driver(mutant, tolerant=True)
         by_key = {trial.conversation.key: trial for trial in trials}
         found: set[str] = set()
         for one in (finished := driver.hold([trial.conversation for trial in trials])):
@@ -163,8 +157,9 @@ class Power:
             self._calls[contract.operator] = calls_for(self.codebook[contract.operator], cases)
         return self._calls[contract.operator]
 
-    def _options(self, mutant: Mutant) -> RunOptions:
-        return replace(self._plan.options, backend=mutant.backend)
+    def _driver(self, mutant: Mutant, tolerant: bool = False) -> Driver:
+        options, command = self._plan.options, resolve(mutant.backend, self.codebook.suite)
+        return Driver(command, DIALECTS["json"], self.codebook, options.timeout, options.start_timeout, tolerant)
 
 
 def _text(trial: Trial) -> str:

@@ -16,7 +16,7 @@ from typing import Any, Final
 from conformance.contract.library import load_library
 from conformance.contract.model import Contract
 from conformance.contract.suite import Suite
-from conformance.contract.types import FIXED_BYTES, FLOAT_BYTES, Enum, Field, ListOf, MapOf, Scalar, Struct, Type
+from conformance.contract.types import FIXED_BYTES, FLOAT_BYTES, Enum, ListOf, MapOf, Scalar, Struct, Type
 
 REFUSAL: Final = "CONTRACT_VIOLATION"  # the code that most guards refuse with
 Answer = Callable[[Contract, Mapping[str, Any]], Mapping[str, Any]]
@@ -60,25 +60,9 @@ class Trivial:
         return dict(self.answer(self.contracts[method], params))
 
 
-def _nothing(contract: Contract, params: Mapping[str, Any]) -> Mapping[str, Any]:
-    return {}
-
-
-def _same(contract: Contract, params: Mapping[str, Any]) -> Mapping[str, Any]:
-    return params
-
-
 def _refuse(contract: Contract, params: Mapping[str, Any]) -> Mapping[str, Any]:
     known = {**params, "failure_code": REFUSAL, "failure_operator": contract.operator}
     raise Refused(REFUSAL, {one.name: known.get(one.name, filled(one.type, 0)) for one in contract.failure.fields})
-
-
-def _zeros(contract: Contract, params: Mapping[str, Any]) -> Mapping[str, Any]:
-    return _filled_struct(contract.outputs, 0)
-
-
-def _ones(contract: Contract, params: Mapping[str, Any]) -> Mapping[str, Any]:
-    return _filled_struct(contract.outputs, 1)
 
 
 def filled(type_: Type, unit: int) -> Any:
@@ -108,16 +92,12 @@ def filled(type_: Type, unit: int) -> Any:
 
 
 def _filled_struct(struct: Struct, unit: int) -> dict[str, Any]:
-    return {one.name: filled(one.type, unit) for one in struct.fields if _needed(one)}
+    return {one.name: filled(one.type, unit) for one in struct.fields if not one.optional}
 
 
-def _needed(member: Field) -> bool:
-    return not member.optional
-
-
-null: Final = Trivial("null", _nothing)
-echo: Final = Trivial("echo", _same)
-constant: Final = Trivial("constant", _ones)
-zero: Final = Trivial("zero", _zeros)
+null: Final = Trivial("null", lambda contract, params: {})
+echo: Final = Trivial("echo", lambda contract, params: params)
+constant: Final = Trivial("constant", lambda contract, params: _filled_struct(contract.outputs, 1))
+zero: Final = Trivial("zero", lambda contract, params: _filled_struct(contract.outputs, 0))
 always_fail: Final = Trivial("always_fail", _refuse)
 TRIVIAL: Final = (null, echo, constant, zero, always_fail)

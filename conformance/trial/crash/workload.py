@@ -21,6 +21,7 @@ from conformance.trial.crash.reconstruction import Untraceable
 from conformance.trial.crash.states import Model
 from conformance.trial.crash.strace import Event
 from conformance.vectors.draft import Draft, Reference, YamlPlace
+from conformance.vectors.exchange import resolve
 from conformance.vectors.leaf import UnknownPath, type_at, value_at
 from conformance.vectors.temp_roots import fault_of
 
@@ -262,8 +263,13 @@ class Questioner:
     def _called(self, step: Step, folder: Path, given: dict[str, Any]) -> Talk[Answer]:
         """The answer to one call; `given` collects the results by step."""
         roots = {name: str(folder / root) for name, root in step.roots.items()}
+
+        def answer(reference: Mapping[str, str]) -> Any:
+            earlier, _, path = reference["from"].partition(".")
+            return value_at(given[earlier], path)
+
         try:
-            call = Call(step.operator, {**_resolved(step.inputs, given), **roots})
+            call = Call(step.operator, {**resolve(step.inputs, answer, {}), **roots})
         except KeyError:
             return Answer(AnswerKind.UNASKED)
         (outcome,) = yield [call]
@@ -307,17 +313,6 @@ def _means(said: Answer, sign: str | Mapping[str, Any]) -> bool:
         return all(value_at(said.value, path) == value for path, value in sign.items())
     except KeyError:
         return False
-
-
-def _resolved(value: Any, given: Mapping[str, Any]) -> Any:
-    if isinstance(value, dict):
-        if value.keys() == {"from"} and isinstance(value["from"], str):
-            step, _, path = value["from"].partition(".")
-            return value_at(given[step], path)
-        return {key: _resolved(part, given) for key, part in value.items()}
-    if isinstance(value, list):
-        return [_resolved(part, given) for part in value]
-    return value
 
 
 _WRITES = ("write", "writev")
