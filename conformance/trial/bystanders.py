@@ -75,7 +75,7 @@ class Harvest:
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """The names that bystanders may have: neither the cases of the operator nor its contract take them."""
+    """The names that bystanders may have: those that neither the cases of the operator nor its contract use."""
 
     contract: Contract
     paths: Paths
@@ -105,7 +105,7 @@ class Crowd:
     _edits: int = 0  # of the harness, seen so far
 
     def before(self, stage: Stage, step: CallStep) -> None:
-        """Put bystanders beside all that is there or may come; what the harness did to some since is no harm."""
+        """Put bystanders beside every path that exists or may come; changes by the harness itself are no harm."""
         if self._edits != stage.edits:
             self._edits = stage.edits
             self._look_again(stage)
@@ -120,7 +120,7 @@ class Crowd:
                 self.harmed = (step.name, f"{root}/{path}", was, now)
 
     def _look_again(self, stage: Stage) -> list[tuple[str, str, str, str]]:
-        """The bystanders that changed, by root and path, and what they were and are; they are known as such now."""
+        """The bystanders that changed: root, path, what each was and is. The new state becomes the known one."""
         changed = []
         tops = {root: str(stage.roots.path(root)) for root in dict.fromkeys(root for root, _ in self.known)}
         # Every file is read: no time stamp shows a write through a mapping of a file in memory.
@@ -278,7 +278,7 @@ def _text(look: Look) -> str:
 
 
 def one_of_each_group(cases: Sequence[Case], most: int) -> list[Case]:
-    """Up to `most` cases of different groups, chosen by their digests: a rule that is one group's alone is met."""
+    """Up to `most` cases of different groups, chosen by their digests, so that rules of one group alone are tested."""
     first: dict[str, Case] = {}
     for case in sorted(cases, key=lambda case: case.digest):
         first.setdefault(case.group, case)
@@ -319,7 +319,7 @@ class AmongBystanders:
     contract: Contract
 
     def judge(self, check: Check, traces: Sequence[Sequence[Step]]) -> Talk[Result]:
-        """Where a walk among bystanders parts from the one alone, or harms one of them; a pass where none does."""
+        """A failure where a walk among bystanders differs from the one alone or harms one of them, else a pass."""
         alone: list[Transcript] = []
         walked: list[Paths] = []
         seen: dict[str, Counter[str]] = {}
@@ -365,7 +365,7 @@ class AmongBystanders:
         return None
 
     def _silent(self, held: Transcript) -> Transcript:
-        """A walk without the outputs that may tell of bystanders."""
+        """A walk without the outputs that may mention bystanders."""
         told = self.contract.bystanders.told
         return replace(held, exchanges=tuple(_without(exchange, told) for exchange in held.exchanges))
 

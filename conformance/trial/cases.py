@@ -118,7 +118,7 @@ def _named(guard: Guard) -> dict[str, Any]:
 
 
 def is_at_limit(contract: Contract, guard: Guard, activation: Any) -> bool:
-    """Whether a true guard refuses the call as soon as one of its limits is one stricter."""
+    """Whether a true guard would refuse the call if one of its limits were stricter by one."""
     return any(not passes for passes in _stricter(contract, guard, activation))
 
 
@@ -183,12 +183,12 @@ def blamed(checks: Sequence[Check], finished: Finished[Sequence[Result]], declar
 
 
 def forsaken(reason: Lost) -> str:
-    """Why there is no judgement where the stand-in was lost and no check repeats it alone."""
+    """Why nothing is judged: the stand-in was lost, and no check alone repeats the loss."""
     return f"{STAND_IN} is lost, and no check repeats it alone: {describe(reason)}"
 
 
 def lost(check: Check, reason: Lost) -> Result:
-    """The verdict on a check in which the backend was lost, alone."""
+    """The verdict on a check in which the backend was lost."""
     return Result(check, Verdict.ERROR, outcome_name(reason), message=describe(reason))
 
 

@@ -70,7 +70,7 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class FailedCall:
-    """The call behind a result that is no pass, in JSON wire form."""
+    """The call that a failure or error is about, in JSON wire form."""
 
     operator: str
     inputs: Any
@@ -86,7 +86,7 @@ def tree_apart(
 
 
 def faults_apart(check: Check, first: Transcript, second: Transcript, said: str) -> Result | None:
-    """A failure where not the same steps could be taken in two walks."""
+    """A failure where two walks could not take the same steps."""
     if first.fault == second.fault:
         return None
     where = Difference("steps", first.fault or "every step is taken", second.fault or "every step is taken")
@@ -226,7 +226,7 @@ class RunResult:
 
     @property
     def tried(self) -> tuple[str, ...]:
-        """The operators and machines of which any check was tried, sorted."""
+        """The operators and machines of which any check ran, sorted."""
         return tuple(sorted({r.check.operator for r in self.results if r.verdict is not Verdict.NOT_APPLICABLE}))
 
     @property

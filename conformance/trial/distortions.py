@@ -1,4 +1,4 @@
-"""The distortion score: for every leaf of every operator, does a frozen case notice a careless carrier?"""
+"""The distortion score: for every leaf of every operator, does a frozen case notice that it is distorted?"""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class WireScore:
 
 
 @dataclass(frozen=True, slots=True)
-class _Carrier:
+class _Affected:
     """A frozen call whose inputs a distortion changes."""
 
     case: Case
@@ -69,7 +69,7 @@ class _Survey:
 
     known: set[Distortion] = field(default_factory=set)
     noticed: set[Distortion] = field(default_factory=set)
-    carriers: dict[Distortion, list[_Carrier]] = field(default_factory=dict)
+    affected: dict[Distortion, list[_Affected]] = field(default_factory=dict)
     spots: dict[tuple[str, str], tuple[Mapping[str, Any], Spot]] = field(default_factory=dict)
     texts: dict[tuple[str, str, str], set[str]] = field(default_factory=dict)
 
@@ -140,29 +140,29 @@ def _note(
             for name, change in distortions(spot.type).items():
                 one = Distortion(step.operator, side, spot.place, name)
                 survey.known.add(one)
-                carriers = survey.carriers.setdefault(one, [])
-                if one in survey.noticed or len(carriers) >= TRIES:
+                affected = survey.affected.setdefault(one, [])
+                if one in survey.noticed or len(affected) >= TRIES:
                     continue
-                if carriers and carriers[-1].case is case and carriers[-1].place == k:
+                if affected and affected[-1].case is case and affected[-1].place == k:
                     continue
                 if change(spot.value) == spot.value:
                     continue
                 if side == INPUTS:
-                    carriers.append(_Carrier(case, k))
+                    affected.append(_Affected(case, k))
                 else:
                     survey.noticed.add(one)
 
 
 def _ask(survey: _Survey, codebook: Codebook, reference: str, progress: Progress) -> None:
-    """Ask the reference the distorted questions, one carrier of each distortion after the other."""
+    """Ask the reference the distorted questions, one affected call of each distortion after the other."""
     for turn in range(TRIES):
         asked: dict[str, Distortion] = {}
         cases: list[Case] = []
         for one in sorted(survey.known - survey.noticed):
-            carriers = survey.carriers[one]
-            if one.side != INPUTS or len(carriers) <= turn:
+            affected = survey.affected[one]
+            if one.side != INPUTS or len(affected) <= turn:
                 continue
-            case = _distorted(carriers[turn], one, codebook)
+            case = _distorted(affected[turn], one, codebook)
             if case is None:
                 survey.noticed.add(one)
                 continue
@@ -179,9 +179,9 @@ def _ask(survey: _Survey, codebook: Codebook, reference: str, progress: Progress
             progress.step(len(part))
 
 
-def _distorted(carrier: _Carrier, one: Distortion, codebook: Codebook) -> Case | None:
+def _distorted(frozen: _Affected, one: Distortion, codebook: Codebook) -> Case | None:
     """The case with one step's question distorted; None where no backend is asked such a thing, so that it shows."""
-    step = carrier.case.steps[carrier.place]
+    step = frozen.case.steps[frozen.place]
     assert isinstance(step, CallStep)
     contract = codebook[step.operator].contract
     wire = expanded(step.inputs)
@@ -191,18 +191,18 @@ def _distorted(carrier: _Carrier, one: Distortion, codebook: Codebook) -> Case |
     if refusal_of(contract, codebook[step.operator].inputs, changed) is None:
         return None
     asked = replace(step, inputs=changed)
-    pure = all(codebook[name].contract.purity == "pure" for name in carrier.case.operators)
+    pure = all(codebook[name].contract.purity == "pure" for name in frozen.case.operators)
     if pure and not anywhere(step.inputs, is_reference):
-        return replace(carrier.case, steps=(asked,))
-    steps = tuple(asked if k == carrier.place else other for k, other in enumerate(carrier.case.steps))
-    return replace(carrier.case, steps=steps)
+        return replace(frozen.case, steps=(asked,))
+    steps = tuple(asked if k == frozen.place else other for k, other in enumerate(frozen.case.steps))
+    return replace(frozen.case, steps=steps)
 
 
 def _reason(one: Distortion, survey: _Survey, codebook: Codebook) -> str:
     """Why nothing notices a distortion: computed from contract and corpus, or OPEN."""
     contract = codebook[one.operator].contract
     if one.side == INPUTS:
-        if survey.carriers.get(one):
+        if survey.affected.get(one):
             return SAME
         return _kept_out(one, survey, codebook)
     texts = survey.texts.get((one.operator, one.side, one.leaf))

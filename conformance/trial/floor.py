@@ -35,7 +35,7 @@ class PassRate:
 
     @property
     def share(self) -> Fraction:
-        """The part that passed; nothing passed of nothing is everything, so that an empty corpus is red."""
+        """The part that passed; 1 where there are no cases, so that an empty corpus is red."""
         return Fraction(self.passed, self.cases) if self.cases else Fraction(1)
 
     def __str__(self) -> str:

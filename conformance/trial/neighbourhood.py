@@ -102,7 +102,7 @@ class Leaf:
 
     @property
     def name(self) -> str:
-        """What it is called, whatever the question and the occurrence."""
+        """Its name, the same in every question and occurrence."""
         step = self.steps[self.at]
         if isinstance(step, FileStep):
             return self.spot.place
@@ -169,9 +169,9 @@ class Neighbourhood:
                         yield from (Leaf(steps, k, *one, holder=spot) for one in found)
 
     def rounds(self, steps: Steps, last: str, calls: Iterable[CallStep]) -> Iterator[Steps]:
-        """The question, and behind it the wrong call of a machine again and again: what it counts goes on.
+        """The question, then the wrong call of a machine many times, so that what the machine counts goes on.
 
-        Before each time comes another call on the same handle, in each line another one of `calls`.
+        In all lines but the first, one of `calls` comes before each repetition, on the same handle.
         """
         wrong = next((one for one in steps if isinstance(one, CallStep | Asked) and one.name == last), None)
         handle = None if wrong is None else self._handle(wrong)
@@ -198,7 +198,7 @@ class Neighbourhood:
         return step.inputs.get(self._taken(step))
 
     def changing(self, cases: Iterable[Case]) -> list[CallStep]:
-        """One call of every method that goes on with a handle and changes something; those that name a folder not."""
+        """One call of every method that takes a handle and changes state, without calls that name a folder."""
         found: dict[str, CallStep] = {}
         for step in (step for case in cases for step in case.steps if isinstance(step, CallStep)):
             taken = self._taken(step)
@@ -211,7 +211,7 @@ class Neighbourhood:
         return list(found.values())
 
     def near(self, leaf: Leaf) -> Iterator[Steps]:
-        """The questions in which this leaf alone is another; those that no backend is to be asked are left out."""
+        """The questions in which only this leaf has another value, without those that no backend is asked."""
         step = leaf.steps[leaf.at]
         told = {repr(leaf.spot.value)}
         operator = step.operator if isinstance(step, CallStep | Asked) else ""
@@ -222,7 +222,7 @@ class Neighbourhood:
                     yield question
 
     def coupled(self, leaves: Sequence[Leaf]) -> Iterator[Steps]:
-        """The questions in which two numbers of one call that are equal, or one apart, move together.
+        """The questions in which two numbers of one call that are equal, or differ by one, move together.
 
         Where a call lies at a limit that another of its numbers sets, it stays there.
         """
@@ -240,7 +240,7 @@ class Neighbourhood:
                         yield both
 
     def _values(self, operator: str, leaf: Leaf) -> Iterator[Any]:
-        """Values of every sort by turns, so that whoever takes a few takes some of each."""
+        """Values of every sort by turns, so that the first few contain some of each."""
         sorts: list[Iterable[Any]] = []
         if leaf.dial is not None:
             sorts.append(map(leaf.dial.value, leaf.dial.places()))
@@ -256,7 +256,7 @@ class Neighbourhood:
             yield from (value for value in row if value is not _NOTHING)
 
     def is_askable(self, steps: Steps, at: int) -> bool:
-        """Whether a call is inside the domain, and cheap: a mistake may lie in the guard that refuses a long one."""
+        """Whether a call is inside the domain and cheap, also for a backend whose guard against long calls is wrong."""
         step = steps[at]
         if isinstance(step, FileStep):
             return True

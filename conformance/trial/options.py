@@ -27,7 +27,7 @@ class RunOptions:
     jobs: int = 1
     timeout: float = DEFAULT_TIMEOUT
     select: tuple[str, ...] = ()
-    last_failed: frozenset[str] = frozenset()  # ids of checks; of those that there are, only these are run
+    last_failed: frozenset[str] = frozenset()  # ids of checks; only these are run
     most_failures: int = 0  # the run ends after so many; 0: after the last check
     seed: str = ""
     examples: int | None = None
@@ -67,9 +67,9 @@ class RunOptions:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which of the checks that there are a run makes: all, or those that a pattern or a part of the id names.
+    """Which checks a run makes: all, or those that a pattern or a part of the id names.
 
-    A pattern that is the id of a check names that check alone, though other ids may go on from it.
+    A pattern that is the id of a check names that check alone, although other ids may begin with it.
     """
 
     patterns: tuple[str, ...]
@@ -86,7 +86,7 @@ class Selection:
 
     @property
     def among_failed(self) -> bool:
-        """Whether only checks are made that failed last; not where none of those is known here."""
+        """Whether only the checks that failed last are made; false where none of them is known here."""
         return not self.known.isdisjoint(self.last_failed)
 
     def _names(self, pattern: str, check_id: str) -> bool:

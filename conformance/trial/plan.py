@@ -39,7 +39,7 @@ class CheckIds:
 
 
 def check_ids_of_all(library: Library, corpus: Corpus, codebook: Codebook, challenge: bool) -> Mapping[str, CheckIds]:
-    """Those of every contract by operator; made now, or by an earlier command over the same files.
+    """The check ids of every contract by operator, from the cache where the files have not changed.
 
     `challenge` adds the challenges of a certification.
     """
@@ -59,7 +59,7 @@ def check_ids_of_all(library: Library, corpus: Corpus, codebook: Codebook, chall
 
 
 def check_ids_of(contract: Contract, cases: Sequence[Case], codebook: Codebook, challenge: bool) -> CheckIds:
-    """Those of a contract that is read."""
+    """The check ids of one contract."""
     # A command that finds them in the cache does without these imports.
     from conformance.trial.behaviour import BehaviourRules, behaviour_check
     from conformance.trial.fuzz import fuzzings_of
@@ -132,7 +132,7 @@ class Plan:
         return tuple(id_ for some in outlines for id_, profile in some if self.options.includes(profile))
 
     def case_trials(self, ids: Collection[str]) -> Iterator[Trial]:
-        """The trials of these cases; an operator of which none is asked for is not read."""
+        """The trials of these cases; only their operators are read."""
         runner, wanted = CaseRunner(self.codebook, DIALECTS[self.options.wire]), frozenset(ids)
         for operator in self.corpus.cases:
             for case in self.corpus.some(operator, wanted):
@@ -204,7 +204,7 @@ class Plan:
         return replace(self, options=replace(self.options, profile=PROFILES[-1]))
 
     def _pure(self, operators: Iterable[str]) -> bool:
-        """Whether a conversation keeps no state: it may then restart its processes together with others."""
+        """Whether a conversation keeps no state, so that it may restart its processes together with others."""
         return all(name in self.codebook and self.codebook[name].contract.purity == "pure" for name in operators)
 
     @cached_property

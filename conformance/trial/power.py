@@ -100,7 +100,7 @@ class Power:
         return frozenset(found)
 
     def prepare(self) -> None:
-        """Draw what every mutant is asked, so that processes that are forked later need not."""
+        """Draw the calls for all mutants, so that processes that are forked later have them."""
         for one in self._plan.fuzzed:
             self._drawn(one)
 
@@ -187,7 +187,7 @@ class Foreseen:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Reads wrong answers; a memo of what the contracts say of every frozen call, and nothing else."""
+    """Reads wrong answers; remembers what the contracts say of every frozen call."""
 
     codebook: Codebook
     _known: dict[str, Mapping[str, Foreseen]] = field(default_factory=dict, repr=False)
@@ -262,7 +262,7 @@ class Evidence:
                 yield check_text(self.codebook[contract.machine.name].contract, "invariant", id_)
 
     def _too_strict(self, mutant: Mutant, result: Result) -> Iterator[str]:
-        """The guards and refusals of the code that a call got which must succeed, where the mutant is to break them."""
+        """The guards and refusals with the code of a call that must succeed, where the mutant is to break them."""
         assert result.call is not None
         assert result.difference is not None
         contract = self.codebook[result.call.operator].contract

@@ -48,7 +48,7 @@ class Suggestion:
 def suggestions(
     forms: OperatorForms, known: Sequence[FrozenCall], starts: Iterable[Native]
 ) -> tuple[tuple[Suggestion, ...], tuple[Wanted, ...], tuple[Native, ...]]:
-    """What `known` calls lack and calls for it; what no call was found for; and calls that no guard refuses.
+    """Calls for what the `known` ones lack; what no call was found for; and calls that no guard refuses.
 
     `starts` are complete inputs to begin with. No answer of a backend is needed: guards and edge cases depend on the
     inputs alone. Nothing of a suite runs: its generators are not used.
@@ -255,7 +255,7 @@ def machine_suggestions(
 ) -> tuple[tuple[Sequenced, ...], tuple[tuple[str, Wanted], ...]]:
     """What the `known` calls of some operations lack and the shortest sequences for it; and what was not found.
 
-    States are followed as the machine says; a state that depends on an answer is not known, and nothing is found there.
+    States follow from the machine; where a state depends on an answer it is unknown, and nothing is found.
     """
     search = _MachineSearch(urn_of(contract, cases, codebook), codebook)
     for operator, calls in known.items():
@@ -300,7 +300,7 @@ class _MachineSearch:
                 self.missing[call.operator].remove(one)
 
     def shown(self, call: FrozenCall) -> list[Wanted]:
-        """What is missing and this call is."""
+        """What this call shows of what is missing."""
         evaluator = self.evaluators[call.operator].forgetful()
         contract = self.codebook[call.operator].contract
         try:

@@ -56,7 +56,7 @@ class Trivial:
         }
 
     def call(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
-        """Answer without thought; raises Refused."""
+        """Answer from the types alone; raises Refused."""
         return dict(self.answer(self.contracts[method], params))
 
 

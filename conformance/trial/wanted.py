@@ -34,7 +34,7 @@ class Wanted:
 
 
 def wanted(contract: Contract, evaluator: Evaluator, calls: Sequence[FrozenCall]) -> tuple[Wanted, ...]:
-    """What no call of these is, in the order of the contract."""
+    """What none of these calls shows, in the order of the contract."""
     found: list[Wanted] = []
     for one, most in _all(contract, evaluator):
         missing = most - sum(one.meets(evaluator, call) for call in calls)

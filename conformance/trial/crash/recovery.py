@@ -79,7 +79,7 @@ MOST_INHERITED: Final = 400  # states of one recovery in which something done be
 
 
 def examine(setup: Setup, makers: Sequence[Maker], what: str) -> list[Reading]:
-    """The reading of every tree, in their order; a backend that is lost over a tree has not recovered it.
+    """The reading of every tree, in their order; a backend that is lost on a tree has not recovered it.
 
     A tree is made when its turn comes and removed when it has been read, so that only a few exist at a time.
     """
