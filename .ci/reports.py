@@ -29,9 +29,8 @@ from typing import Final
 ROOT: Final = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from conformance.contract.finder import schema_folder  # noqa: E402 (the checkout that this file is in)
 from conformance.contract.library import Library, load_library  # noqa: E402
-from conformance.contract.suite_file import read_suite  # noqa: E402
+from conformance.contract.suite_file import read_suite, schema_folder  # noqa: E402
 from conformance.report.certificate.artifact import artifact_of  # noqa: E402
 from conformance.report.certificate.evidence import read_evidence  # noqa: E402
 from conformance.report.certificate.keys import PublicKey, new_pair, read_public  # noqa: E402

@@ -155,7 +155,7 @@ def _in_use(config: pytest.Config, make: Callable[[pytest.Config], Any]) -> Any:
 
 
 def _suite(config: pytest.Config) -> Suite:
-    from conformance.contract.finder import find_suite
+    from conformance.contract.suite_file import find_suite
 
     return find_suite(_setting(config, _SUITE) or os.environ.get("TALLY_SUITE", ""), Path.cwd())
 
@@ -190,7 +190,7 @@ def _options(config: pytest.Config, suite: Suite) -> RunOptions:
 
 def _expected(file: str, config: pytest.Config, suite: Suite) -> tuple[ExpectedFailure, ...]:
     from conformance.cli.known_failures import load_expected_failures
-    from conformance.contract.finder import schema_folder
+    from conformance.contract.suite_file import schema_folder
 
     if not file:
         return ()

@@ -10,7 +10,7 @@ from typing import Final
 import click
 
 from conformance.cli.console import Complaint, say, writing
-from conformance.contract.finder import bundled_suite
+from conformance.contract.suite_file import bundled_suite
 
 _LEFT_OUT: Final = shutil.ignore_patterns("__pycache__", "*.pyc")
 

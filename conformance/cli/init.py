@@ -14,9 +14,8 @@ import click
 from conformance import __version__
 from conformance.cli.console import Complaint, say, writing
 from conformance.cli.suite import work_on
-from conformance.contract.finder import bundled_suite, find_suite, is_own
 from conformance.contract.suite import Suite
-from conformance.contract.suite_file import read_suite
+from conformance.contract.suite_file import bundled_suite, find_suite, is_own, read_suite
 
 SKELETONS: Final = Path(__file__).with_name("skeletons")
 _REFERENCES: Final[Mapping[str, str]] = {  # how the reference of each language starts

@@ -15,14 +15,12 @@ from conformance.cli.suite import frozen_vectors, read_locked, specification
 from conformance.contract.family import Coverage
 from conformance.contract.library import Library
 from conformance.contract.source import MalformedContract
-from conformance.lint.catalogue import RULES, lint
-from conformance.lint.causes import told_once
+from conformance.lint.catalogue import RULES, lint, told_once
 from conformance.lint.coverage import Text, coverage_findings, coverage_lines, drift, text_of, updated
 from conformance.lint.governance import lock_current
 from conformance.lint.output import as_json, as_sarif, as_text, findings_of
 from conformance.lint.requirements import read_documents
-from conformance.lint.rule import Finding
-from conformance.lint.subject import Subject, subject_of
+from conformance.lint.rule import Finding, Subject, subject_of
 from conformance.trial.committed_reports import MATRIX_FILE, UnreadableReport
 from conformance.trial.kill_matrix import evidence_of, read_matrix
 from conformance.vectors.corpus import Corpus

@@ -11,7 +11,7 @@ import click
 from conformance.cli.console import Complaint, say
 from conformance.cli.outputs import STDOUT, output_option, print_report, write_page
 from conformance.cli.suite import current_suite
-from conformance.contract.finder import schema_folder
+from conformance.contract.suite_file import schema_folder
 from conformance.report.comparison import Comparison, as_json, as_markdown, as_text, compare_manifests, compare_records
 from conformance.report.merge import Unmergeable, merged, merged_observations
 from conformance.report.record import BrokenRecord

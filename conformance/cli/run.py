@@ -29,9 +29,9 @@ from conformance.cli.outputs import Output, outputs_of, print_report
 from conformance.cli.progress import QUIET, Interrupted, shown_progress
 from conformance.cli.run_options import failures_allowed, run_options, verbosity
 from conformance.cli.suite import current_suite, frozen_vectors, specification
-from conformance.contract.finder import schema_folder
 from conformance.contract.library import Library
 from conformance.contract.suite import MUTANT, Suite
+from conformance.contract.suite_file import schema_folder
 from conformance.report.record import Record, observations_of, read_back
 from conformance.report.untrusted import one_line
 from conformance.report.verdict import CONFORMANT, NO_JUDGEMENT, NOT_CONFORMANT, counted, exit_status, status_of

@@ -48,7 +48,7 @@ def _remembered(context: click.Context, _: click.Parameter, value: str | None) -
 
 def current_suite(context: click.Context | None = None) -> Suite:
     """The suite that the command works on; raises MalformedContract."""
-    from conformance.contract.finder import find_suite
+    from conformance.contract.suite_file import find_suite
 
     context = context or click.get_current_context(silent=True)
     if context is not None and _FOUND in context.meta:

@@ -152,7 +152,7 @@ def suggest_command(operator: str) -> int:
       tally vectors suggest Queue --suite contracts
     """
     from conformance.cli.suggest import page_of, shown
-    from conformance.lint.subject import subject_of
+    from conformance.lint.rule import subject_of
 
     library = specification()
     contract = contract_named(library, operator)

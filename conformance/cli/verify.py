@@ -85,7 +85,7 @@ def command(
     if replay and (backend is None or artifact_text is None):
         raise click.UsageError("--replay needs --backend TEXT and --artifact PATH")
     from conformance.cli.suite import current_suite
-    from conformance.contract.finder import schema_folder
+    from conformance.contract.suite_file import schema_folder
 
     schemas = schema_folder(current_suite())
     try:

@@ -28,13 +28,12 @@ from conformance.contract.family import (
     rulings_from,
     sequences_from,
 )
-from conformance.contract.finder import Snapshot
 from conformance.contract.functions import FUNCTIONS, Function, registry_functions
 from conformance.contract.lazy import DeferredMapping, LazyMapping
 from conformance.contract.machine_file import parts_of
 from conformance.contract.model import Contract
 from conformance.contract.parse import contract_from
-from conformance.contract.reader import Reader
+from conformance.contract.reader import Reader, Snapshot
 from conformance.contract.shorthand import ENDING, SHARED
 from conformance.contract.source import MalformedContract, Position, Problem, Source
 from conformance.contract.suite import Suite

@@ -13,11 +13,11 @@ from pathlib import Path as FilePath
 from typing import Any, Final
 
 from conformance.contract.cache import MISSING, Cache, digest_of_files, digest_of_texts
-from conformance.contract.finder import Snapshot, schema_folder
 from conformance.contract.lazy import DeferredMapping
 from conformance.contract.shorthand import SHARED, companion_of, joined, with_shared, written_out
 from conformance.contract.source import MalformedContract, Path, Position, Problem, Source, parse, read
 from conformance.contract.suite import Suite
+from conformance.contract.suite_file import schema_folder
 
 _COLUMNS = 7  # of a row: its parent; file, line and column of the value; the same of the key; line 0 for none
 _Positions = dict[Path, Position]
@@ -74,6 +74,43 @@ def _positions(files: list[str], steps: list[str | int], table: bytes) -> tuple[
         if key_line:
             keys[path] = Position(files[key_file], key_line, key_column)
     return values, keys
+
+
+class Snapshot:
+    """The content of every file in a folder and in the folders in it, by path; empty where one cannot be read.
+
+    A command reads from here what was there when it began, even if a file changes meanwhile.
+    """
+
+    def __init__(self, folder: FilePath) -> None:
+        self.folder = folder
+        self.files: dict[str, bytes] = {}
+        try:
+            for file in sorted(_files(folder)):
+                if not file.is_file():  # reading a pipe would wait
+                    raise OSError("no regular file")
+                self.files[file.relative_to(folder).as_posix()] = file.read_bytes()
+        except OSError:
+            self.files = {}
+        self.digest = digest_of_files(self.files) if self.files else ""
+
+    def __getitem__(self, file: FilePath) -> bytes:
+        return self.files[file.relative_to(self.folder).as_posix()]
+
+    def __contains__(self, file: object) -> bool:
+        return isinstance(file, FilePath) and file.relative_to(self.folder).as_posix() in self.files
+
+    def below(self, name: str) -> dict[str, bytes]:
+        """The files in one folder."""
+        return {path: data for path, data in self.files.items() if path.startswith(f"{name}/")}
+
+
+def _files(folder: FilePath) -> Iterator[FilePath]:
+    for entry in folder.iterdir():
+        if entry.is_dir():
+            yield from (inner for inner in entry.iterdir() if not inner.is_dir())
+        else:
+            yield entry
 
 
 class Reader:

@@ -8,10 +8,10 @@ from dataclasses import replace
 from pathlib import Path as FilePath
 from typing import Any, Final
 
+from conformance.contract.canonical import value_item, wire_value
 from conformance.contract.source import MAX_VALUES, MalformedContract, Path, Position, Problem, Source
 from conformance.contract.steps import with_long_steps, with_named_steps
 from conformance.contract.types import INTEGER_RANGES
-from conformance.contract.value import value_item, wire_value
 
 ENDING: Final = ".cases.yaml"
 SHARED: Final = "values.yaml"  # the values that several contracts of a family use

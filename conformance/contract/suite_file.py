@@ -1,10 +1,11 @@
-"""Reads a `tally.toml`: every problem with its line and column, and no path that leaves the suite."""
+"""Which suite a command works on, and its `tally.toml`, read with positions; no path of it leaves the suite."""
 
 from __future__ import annotations
 
 import os
 import re
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -281,3 +282,50 @@ def _links_below(folder: Path) -> Iterator[Path]:
 def _hint(word: str, known: Mapping[str, Any]) -> str:
     close = close_to(word, list(known), 0.5, 1)
     return f"did you mean {close[0]}?" if close else f"known are {', '.join(known)}" if known else ""
+
+
+_PACKAGE: Final = Path(__file__).resolve().parents[1]
+_CHECKOUT: Final = _PACKAGE.parent
+
+
+@lru_cache(1)
+def bundled_suite() -> Suite:
+    """The suite that belongs to this installation: a checkout wins over packaged data (DESIGN 3)."""
+    if (_CHECKOUT / "spec" / "contracts.lock").is_file() and (_CHECKOUT / "conformance").is_dir():
+        return read_suite(_CHECKOUT)
+    return read_suite(_PACKAGE / "_data")
+
+
+def find_suite(named: str, here: Path) -> Suite:
+    """The suite that a command works on: the folder that is named, else the first above `here`, else the bundled one.
+
+    The search ends at the root of a repository, below the user's home, and below a folder of another owner, so that
+    no file of somebody else is obeyed unasked. Raises MalformedContract.
+    """
+    if named:
+        return read_suite(Path(named))
+    home = os.environ.get("HOME", "")
+    for folder in (here, *here.parents):
+        file = folder / FILE
+        if str(folder) == home or not is_own(folder):
+            break
+        if file.is_file() and is_own(file):
+            return read_suite(folder)
+        if os.path.lexists(folder / ".git"):
+            break
+    return bundled_suite()
+
+
+def is_own(place: Path) -> bool:
+    """Whether a place is there and the user's own; where the system has no owners (Windows) every place is."""
+    try:
+        owner = place.stat().st_uid
+    except OSError:
+        return False
+    return not hasattr(os, "getuid") or owner == os.getuid()
+
+
+def schema_folder(suite: Suite) -> Path:
+    """The JSON Schemas that the files of a suite are checked against: those of the harness, unless it has its own."""
+    own = suite.spec / "schema"
+    return own if own.is_dir() else bundled_suite().spec / "schema"

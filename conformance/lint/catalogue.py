@@ -1,10 +1,16 @@
-"""Every rule in the order of the codes, run over one subject; apart from the rules, because it imports them all."""
+"""Every rule in the order of the codes, run over one subject, and one finding for each cause.
+
+Apart from the rules, because it imports them all.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Final
 
+from conformance.contract.library import Library
+from conformance.contract.source import Position
 from conformance.lint import (
     checks,
     coverage,
@@ -15,8 +21,8 @@ from conformance.lint import (
     postconditions,
     requirements,
 )
-from conformance.lint.rule import Finding, Rule
-from conformance.lint.subject import Subject
+from conformance.lint.checks import check_of, claimable, meant, requirement_ids, rows, rows_to_paste, unresolved
+from conformance.lint.rule import Finding, Rule, Subject
 
 _MODULES: Final = (checks, coverage, determinism, governance, guards, names, postconditions, requirements)
 _OTHERS: Final = [rule for module in _MODULES for rule in vars(module).values() if isinstance(rule, Rule)]
@@ -36,3 +42,146 @@ def rule_with(code: str) -> Rule:
 def lint(subject: Subject, rules: Iterable[Rule] = RULES) -> tuple[Finding, ...]:
     """Every finding of every rule, once, by file, line, column and code."""
     return tuple(sorted({finding for rule in rules for finding in rule.check(subject)}))
+
+
+# -- what only follows from another finding is left out of the list that people read
+
+# What these rules say of a contract without cases is true and tells nothing: they judge the frozen cases.
+_JUDGE_CASES: Final = frozenset(
+    {"L108", "L301", "L302", "L303", "L304", "L305", "L306", "L307", "L308", "L309", "L411", "L412", "L502"}
+)
+# Of a contract with a group that is not built yet, these miss cases that the group may have.
+_MISS_CASES: Final = frozenset({"L108", "L301", "L302", "L303", "L307", "L309", "L412"})
+
+
+def told_once(subject: Subject, findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """The findings without those that follow from another: a contract that was never built, or was changed since it
+    was; a requirement without a row; a check, a law or a requirement whose name is misspelt.
+
+    The exit status of a command does not change: what is left out follows from a finding that is kept.
+    """
+    known = list(findings)
+    unbuilt, stale = _unbuilt(subject), {one.about for one in known if one.code == "L502"}
+    waiting = {one.about for one in known if one.code == "L108"} & stale
+    unmet = _unmet(subject)
+    misnamed, unknown_laws = _misnamed(subject.library), _unknown_laws(subject)
+    kept: list[Finding] = []
+    for one in known:
+        if one.about in unbuilt and one.code in _JUDGE_CASES:
+            continue
+        if one.about in waiting and one.code in _MISS_CASES:
+            continue
+        if one.code == "L401" and one.about in _untested_with(subject.library, unbuilt):
+            continue
+        if one.code == "L107" and one.position in (misnamed | unknown_laws.keys() | unmet.keys()):
+            continue
+        if one.code == "L106" and one.position in unknown_laws.values():
+            continue
+        kept.append(one)
+    never_built = {subject.library.contracts[name].position: name for name in unbuilt}
+    found = [_never_built(one, never_built) if one.code == "V010" else one for one in kept]
+    return tuple(sorted(_first_of_each(found, subject.library)))
+
+
+def _unbuilt(subject: Subject) -> frozenset[str]:
+    """The operators without a single frozen case, those of a machine's methods among them."""
+    found = set()
+    for name, contract in subject.library.contracts.items():
+        bearer = contract.machine.name if contract.machine is not None else name
+        if not subject.cases.get(bearer):
+            found.add(name)
+    return frozenset(found)
+
+
+def _never_built(one: Finding, unbuilt: Mapping[Position, str]) -> Finding:
+    """The finding that a contract has too few cases, with another hint where it has none because it is new."""
+    if one.position not in unbuilt or _NEW not in one.message:
+        return one
+    hint = "run `tally vectors build`; after that, lint looks at the cases too"
+    return replace(one, message=f"{unbuilt[one.position]} was never built: it has no frozen case", hint=hint)
+
+
+_NEW: Final = "at least 1"  # what the lock asks of a contract that it does not list
+
+
+def _untested_with(library: Library, unbuilt: frozenset[str]) -> frozenset[str]:
+    """The requirements with a check of a contract that was never built."""
+    return frozenset(row.id for row in rows(library) if any(check_of(text).operator in unbuilt for text in row.checks))
+
+
+def _unmet(subject: Subject) -> Mapping[Position, str]:
+    """Where a part of a contract names a requirement that has no row; L104 reports that."""
+    known = requirement_ids(subject.library)
+    return {
+        position: name
+        for contract in subject.contracts
+        for _, _, named, position in claimable(contract)
+        for name in named or ()
+        if name not in known
+    }
+
+
+def _misnamed(library: Library) -> frozenset[Position]:
+    """The parts of contracts that a requirement names under a name that does not exist; L106 reports that."""
+    found = set()
+    for check, id_ in unresolved(library):
+        contract = library.contracts[check.operator]
+        for kind, name, named, position in claimable(contract):
+            if kind == check.kind and (id_ in (named or ()) or name in meant(check, library)):
+                found.add(position)
+    return frozenset(found)
+
+
+def _unknown_laws(subject: Subject) -> Mapping[Position, Position | None]:
+    """Where a contract applies a law that is not known; the place of the requirement's check that means the same."""
+    found: dict[Position, Position | None] = {}
+    for contract in subject.contracts:
+        for use in contract.laws:
+            if use.law not in subject.known_laws:
+                found[use.position] = _check_of_law(subject.library, contract.operator, use.law, use.requirements)
+    return found
+
+
+def _check_of_law(library: Library, operator: str, law: str, requirements: tuple[str, ...]) -> Position | None:
+    for family in library.requirements.values():
+        for k, row in enumerate(family.requirements):
+            for n, check in enumerate(map(check_of, row.checks)):
+                if check.kind == "law" and check.operator == operator and check.name != law and row.id in requirements:
+                    return family.source.at(("requirements", k, "checks", n))
+    return None
+
+
+def _first_of_each(findings: list[Finding], library: Library) -> Iterator[Finding]:
+    """The findings, but one for all unknown requirements of a file, and one for each unknown ruling."""
+    requirements: dict[str, list[Finding]] = {}
+    rulings: dict[str, list[Finding]] = {}
+    for one in sorted(findings):
+        if one.code == "L104" and one.message.startswith(_UNKNOWN):
+            requirements.setdefault(one.position.file, []).append(one)
+        elif one.code == "L105" and one.message.startswith("unknown ruling "):
+            rulings.setdefault(one.message, []).append(one)
+        else:
+            yield one
+    for same in rulings.values():
+        more = f", named in {len(same)} places" if len(same) > 1 else ""
+        yield replace(same[0], message=f"{same[0].message}{more}")
+    for same in requirements.values():
+        yield _all_unknown(same, library)
+
+
+_UNKNOWN: Final = "unknown requirement "
+
+
+def _all_unknown(same: list[Finding], library: Library) -> Finding:
+    """One finding for the unknown requirements of a file, with their rows to paste."""
+    first, lines = same[0], dict[str, list[int]]()
+    for one in same:
+        lines.setdefault(one.message.removeprefix(_UNKNOWN), []).append(one.position.line)
+    if len(lines) == 1:
+        more = f", named in {len(same)} places" if len(same) > 1 else ""
+        return replace(first, message=f"{first.message}{more}")
+    names = ", ".join(f"{name} (line {numbers[0]})" for name, numbers in lines.items())
+    family = library.contracts[first.about].family
+    block = rows_to_paste(library, family, list(lines))
+    hint = f"correct the ids, or add their rows to {family}/requirements.yaml:\n{block}"
+    return replace(first, message=f"unknown requirements {names}", hint=hint)

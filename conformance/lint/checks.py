@@ -15,8 +15,7 @@ from conformance.contract.machine_file import OPEN_HANDLE
 from conformance.contract.model import Contract
 from conformance.contract.source import Path, Position, names
 from conformance.contract.suggest import close_to
-from conformance.lint.rule import Found, Rule, rule
-from conformance.lint.subject import Subject
+from conformance.lint.rule import Found, Rule, Subject, rule
 
 # Below these keys is data of cases and laws; a key `requirement` there is not the language's own.
 _DATA: Final = frozenset(

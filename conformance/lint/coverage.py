@@ -11,8 +11,7 @@ from typing import Final
 from conformance.contract.family import Coverage, Passage, Requirements
 from conformance.contract.library import Library
 from conformance.contract.source import Position
-from conformance.lint.rule import Finding, Found, rule
-from conformance.lint.subject import Subject
+from conformance.lint.rule import Finding, Found, Subject, rule
 
 CODE: Final = "L402"
 

@@ -9,8 +9,7 @@ from conformance.contract.family import SequenceDeclaration
 from conformance.contract.model import Contract, Rng
 from conformance.contract.source import Path
 from conformance.contract.types import Enum, ListOf, MapOf, Struct, Type
-from conformance.lint.rule import Found, FoundIn, contract_rule, rule
-from conformance.lint.subject import Subject
+from conformance.lint.rule import Found, FoundIn, Subject, contract_rule, rule
 from conformance.vectors.call_sequence import problems_of
 from conformance.vectors.case import CallStep, Case
 from conformance.vectors.contradiction import equations_of

@@ -7,8 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from conformance.contract.source import Position
-from conformance.lint.rule import Found, rule
-from conformance.lint.subject import Subject
+from conformance.lint.rule import Found, Subject, rule
 from conformance.vectors.corpus import Corpus
 from conformance.vectors.governance import governance
 from conformance.vectors.lock import LOCK_FILE, Lock, LockedContract, lock_of

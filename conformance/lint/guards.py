@@ -11,8 +11,7 @@ from conformance.contract.syntax import BYTES, CHARACTERS, ITEMS, Comparison, Si
 from conformance.contract.types import Struct, walk
 from conformance.lint.call import Evaluator, FrozenCall
 from conformance.lint.names import place
-from conformance.lint.rule import FoundIn, contract_rule
-from conformance.lint.subject import Subject
+from conformance.lint.rule import FoundIn, Subject, contract_rule
 from conformance.vectors.case import CallStep, Case, FileStep, TreeStep
 from conformance.vectors.leaf import is_root
 from conformance.vectors.notable import axes_of

@@ -14,8 +14,7 @@ from conformance.contract.suggest import nearest
 from conformance.contract.syntax import dotted_names
 from conformance.lint.call import FrozenCall
 from conformance.lint.checks import check_of, mentions, requirement_ids, rows, unknown_requirement_hint
-from conformance.lint.rule import Found, FoundIn, contract_rule, rule
-from conformance.lint.subject import Subject
+from conformance.lint.rule import Found, FoundIn, Subject, contract_rule, rule
 
 
 @contract_rule("L101", "operators-resolve")

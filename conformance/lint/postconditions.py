@@ -11,8 +11,7 @@ from conformance.lint.call import Evaluator, FrozenCall
 from conformance.lint.corruption import alike, corruptions
 from conformance.lint.determinism import invariant_calls
 from conformance.lint.names import place
-from conformance.lint.rule import FoundIn, contract_rule
-from conformance.lint.subject import Subject
+from conformance.lint.rule import FoundIn, Subject, contract_rule
 from conformance.vectors.contradiction import equations_of
 
 _STATES: Final = 40  # different states of a machine that are corrupted

@@ -12,8 +12,7 @@ from conformance.contract.model import Clause, Contract
 from conformance.contract.source import Position
 from conformance.lint.call import FrozenCall
 from conformance.lint.checks import check_of, check_text, claimable, guard_text, rows
-from conformance.lint.rule import Found, rule
-from conformance.lint.subject import Subject
+from conformance.lint.rule import Found, Subject, rule
 
 
 @rule("L401", "requirements-tested")

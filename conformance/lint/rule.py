@@ -1,13 +1,137 @@
-"""A lint rule, and its findings."""
+"""A lint rule, its findings, and what it judges."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
+from conformance.codec.codebook import Codebook, codebook_of
+from conformance.contract.library import Library
 from conformance.contract.model import Contract
 from conformance.contract.source import Position
-from conformance.lint.subject import Subject
+from conformance.lint.call import Evaluator, FrozenCall, UnreadableCase, calls_of
+from conformance.vectors.case import Case
+from conformance.vectors.lock import Lock
+
+
+class Cache:
+    """The evaluators and calls that similar subjects share."""
+
+    def __init__(self) -> None:
+        self._calls: dict[int, tuple[Case, Codebook, tuple[FrozenCall, ...] | UnreadableCase]] = {}  # by id(case)
+        self._callers: dict[int, tuple[tuple[Case, ...], Mapping[str, list[Case]]]] = {}  # by id(tuple)
+        self._evaluators: dict[str, list[Evaluator]] = {}
+
+    def evaluator(self, contract: Contract) -> Evaluator:
+        """An evaluator with the contract's variables."""
+        evaluators = self._evaluators.setdefault(contract.operator, [])
+        for evaluator in evaluators:
+            if evaluator.serves(contract):
+                return evaluator
+        evaluators.append(Evaluator(contract))
+        return evaluators[-1]
+
+    def calls(self, case: Case, codebook: Codebook) -> tuple[FrozenCall, ...]:
+        """The calls of a case; raises UnreadableCase."""
+        known = self._calls.get(id(case))
+        if known is None or known[1] is not codebook:
+            try:
+                found: tuple[FrozenCall, ...] | UnreadableCase = tuple(calls_of(case, codebook))
+            except UnreadableCase as error:
+                found = error
+            known = self._calls[id(case)] = (case, codebook, found)
+        if isinstance(known[2], UnreadableCase):
+            raise known[2]
+        return known[2]
+
+    def callers(self, cases: tuple[Case, ...], operator: str) -> Sequence[Case]:
+        """Those of some cases that call an operator."""
+        known = self._callers.get(id(cases))
+        if known is None:
+            found: dict[str, list[Case]] = {}
+            for case in cases:
+                for name in case.operators:
+                    found.setdefault(name, []).append(case)
+            known = self._callers[id(cases)] = (cases, found)
+        return known[1].get(operator, ())
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A library with its frozen cases, by operator.
+
+    The caller gives what lint cannot import: `known_laws`; `documents`, the text by path of the tests and benchmarks
+    that requirements name (None outside a checkout); and `evidence`, by mutant the check strings of what notices it
+    (None without a kill matrix). `only` limits the judgement to these contracts. `step` is called by the rules that
+    judge contract after contract, once for each.
+    """
+
+    library: Library
+    cases: Mapping[str, tuple[Case, ...]]
+    lock: Lock | None
+    known_laws: frozenset[str]
+    documents: Mapping[str, str] | None
+    codebook: Codebook = field(repr=False)
+    cache: Cache = field(repr=False)
+    only: frozenset[str] | None = None
+    evidence: Mapping[str, frozenset[str]] | None = None
+    step: Callable[[], None] = field(default=lambda: None, repr=False, compare=False)
+
+    @property
+    def contracts(self) -> tuple[Contract, ...]:
+        """The contracts to judge: all, or those that `only` names."""
+        contracts = self.library.contracts
+        return tuple(contracts[name] for name in sorted(contracts) if self.only is None or name in self.only)
+
+    def evaluator(self, contract: Contract) -> Evaluator:
+        """What evaluates the contract's expressions."""
+        return self.cache.evaluator(contract)
+
+    def calls(self, operator: str, unsure: bool = False) -> tuple[FrozenCall, ...]:
+        """Every readable frozen call of an operator, in the cases of all operators, in the order of the corpus.
+
+        Calls of a machine whose relevant state is not known are left out, unless `unsure`.
+        """
+        found: list[FrozenCall] = []
+        contract = self.library.contracts.get(operator)
+        for cases in self.cases.values():
+            for case in self.cache.callers(cases, operator):
+                try:
+                    found += (call for call in self.cache.calls(case, self.codebook) if call.operator == operator)
+                except UnreadableCase:
+                    continue  # L108 reports it
+        if unsure or contract is None or contract.method is None:
+            return tuple(found)
+        return tuple(call for call in found if contract.foresees(call.inputs))
+
+    def unreadable(self) -> tuple[UnreadableCase, ...]:
+        """The cases that do not fit the types of their operators."""
+        found: list[UnreadableCase] = []
+        for cases in self.cases.values():
+            for case in cases:
+                try:
+                    self.cache.calls(case, self.codebook)
+                except UnreadableCase as error:
+                    found.append(error)
+        return tuple(found)
+
+
+def subject_of(
+    library: Library,
+    cases: Iterable[Case],
+    lock: Lock | None = None,
+    known_laws: Iterable[str] = (),
+    documents: Mapping[str, str] | None = None,
+    evidence: Mapping[str, frozenset[str]] | None = None,
+) -> Subject:
+    """The subject made of a library and its frozen cases."""
+    by_operator: dict[str, list[Case]] = {}
+    for case in cases:
+        by_operator.setdefault(case.operator, []).append(case)
+    frozen = {operator: tuple(found) for operator, found in sorted(by_operator.items())}
+    book, laws = codebook_of(library), frozenset(known_laws)
+    return Subject(library, frozen, lock, laws, documents, book, Cache(), evidence=evidence)
+
 
 Found = tuple[Position, str, str, str]  # the place, the message, what it is about, the hint
 FoundIn = tuple[Position, str, str]  # of one contract: the place, the message, the hint

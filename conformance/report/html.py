@@ -80,8 +80,8 @@ def html_file(records: Sequence[Record], observed: Sequence[Observations], suite
     That is `suite` or the bundled one; the page of another suite shows no proof. Raises MalformedContract where the
     contracts of a suite cannot be read, UnreadableReport where its proof cannot.
     """
-    from conformance.contract.finder import bundled_suite
     from conformance.contract.library import load_library
+    from conformance.contract.suite_file import bundled_suite
     from conformance.vectors.lock import contract_digests
 
     for candidate in dict.fromkeys([suite or bundled_suite(), bundled_suite()]):

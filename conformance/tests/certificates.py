@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from conformance.contract.finder import bundled_suite
 from conformance.contract.suite import Suite
+from conformance.contract.suite_file import bundled_suite
 from conformance.report.certificate.artifact import Artifact, artifact_of
 from conformance.report.certificate.evidence import CERTIFICATE, encode_envelope, pack, signed
 from conformance.report.certificate.keys import PublicKey, SigningKey, new_pair, read_public, read_signing

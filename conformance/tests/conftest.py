@@ -92,7 +92,7 @@ def no_diagnosis(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def look_at(monkeypatch: pytest.MonkeyPatch) -> Callable[[Path], None]:
     """Let the command line look at another house."""
-    place = "conformance.contract.finder.find_suite"
+    place = "conformance.contract.suite_file.find_suite"
     return lambda root: monkeypatch.setattr(place, lambda named, here: suite_at(root))
 
 

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from conformance.lint.catalogue import lint, rule_with
-from conformance.lint.rule import Finding
-from conformance.lint.subject import Subject, subject_of
+from conformance.lint.rule import Finding, Subject, subject_of
 from conformance.tests.small_spec import CONTRACT, load
 from conformance.vectors.case import CallStep, Case, ExpectedFailure, ExpectedResult
 

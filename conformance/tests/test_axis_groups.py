@@ -11,7 +11,7 @@ import pytest
 from conformance.codec.codebook import codebook_of
 from conformance.contract.library import Library
 from conformance.lint.guards import axes_walked
-from conformance.lint.subject import subject_of
+from conformance.lint.rule import subject_of
 from conformance.tests.fakes.carrier import WEAKNESSES
 from conformance.tests.processes import fake_command
 from conformance.tests.small_spec import load, problems

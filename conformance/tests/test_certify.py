@@ -64,7 +64,7 @@ def desk(built_once: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     (made.folder / "sampler").mkdir()
     (made.folder / "sampler" / "main.py").write_text("print('sampler')\n")
     patch = pytest.MonkeyPatch()
-    patch.setattr("conformance.contract.finder.find_suite", lambda named, here: suite_at(house))
+    patch.setattr("conformance.contract.suite_file.find_suite", lambda named, here: suite_at(house))
     # The small house has no requirements, which lint asks for.
     patch.setattr(certify_module, "require_clean_contracts", lambda *_: None)
     real = certify_module.challenged

@@ -216,7 +216,7 @@ from pathlib import Path
 from conformance.cli import main
 from conformance.trial.options import Silence
 import conformance.cli.progress as progress
-import conformance.contract.finder as finder
+import conformance.contract.suite_file as finder
 finder.find_suite = lambda *_: finder.read_suite(Path({str(built_once)!r}))
 step = progress.Lines.step
 progress.Lines.step = lambda self, count=1: (step(self, count), print("step", flush=True))

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from conformance.cli.main import status_of
-from conformance.contract.finder import bundled_suite, schema_folder
+from conformance.contract.suite_file import bundled_suite, schema_folder
 from conformance.report import stored
 from conformance.report.merge import merged, merged_observations
 from conformance.report.record import Record, digest_of_record, encode_record, read_record

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from conformance.cli.main import status_of
 from conformance.codec.form import form_of
 from conformance.codec.scalar import IllTyped
-from conformance.contract.finder import bundled_suite
 from conformance.contract.jsonschema import decimals, schema_of
 from conformance.contract.library import Library, load_library
+from conformance.contract.suite_file import bundled_suite
 from conformance.contract.types import FIXED_BYTES, FLOAT_BYTES, INTEGER_RANGES, Scalar
 
 MAP = "UML_OS.Data.SeededIntraBlockMap_v1"

@@ -10,8 +10,8 @@ from collections.abc import Callable
 import pytest
 
 from conformance.codec.codebook import codebook_of
-from conformance.contract.finder import bundled_suite
 from conformance.contract.library import load_library
+from conformance.contract.suite_file import bundled_suite
 from conformance.trial.crash.trial import SOME_STATES, CrashOptions, operators_of, try_workload
 from conformance.trial.crash.workload import crash_workloads
 

@@ -10,7 +10,7 @@ import pytest
 
 from conformance.lint.catalogue import lint, rule_with
 from conformance.lint.checks import check_text, claimable
-from conformance.lint.subject import Subject
+from conformance.lint.rule import Subject
 from conformance.tests.mutant_results import DECODE, cases_of, codebook
 from conformance.tests.shipped import shipped_library, shipped_subject
 from conformance.trial.cases import check_of

@@ -16,7 +16,7 @@ from conformance.codec.codebook import codebook_of
 from conformance.contract.library import Library, load_library
 from conformance.contract.source import MalformedContract
 from conformance.lint.catalogue import lint, rule_with
-from conformance.lint.subject import Subject, subject_of
+from conformance.lint.rule import Subject, subject_of
 from conformance.tests.contract_parts import parts
 from conformance.tests.counter_spec import COUNTER, NAME, backend, load, write
 from conformance.tests.lint_faults import faults, outcomes

@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 
 from conformance.codec.codebook import codebook_of
-from conformance.contract.finder import bundled_suite
 from conformance.contract.lazy import LazyMapping
 from conformance.contract.library import Library, load_library
-from conformance.contract.suite_file import read_suite
+from conformance.contract.suite_file import bundled_suite, read_suite
 from conformance.tests import small_house
 from conformance.tests.test_cli_house import edit
 from conformance.trial.options import RunOptions

@@ -40,7 +40,7 @@ from pathlib import Path
 from conformance.backend.command import Process
 from conformance.backend.resolve import resolve
 from conformance.codec.framing import DIALECTS
-from conformance.contract.finder import find_suite
+from conformance.contract.suite_file import find_suite
 
 for name in ("reference", "python:mine"):
     command = resolve(name, find_suite("", Path.cwd()))
@@ -150,7 +150,7 @@ def foreign(tmp_path: Path) -> Path:
 
 def origins(home: Path, folder: Path) -> list[Path]:
     """Where the two packages and the specification of an environment come from."""
-    code = "import conformance, impl, conformance.contract.finder as f\n"
+    code = "import conformance, impl, conformance.contract.suite_file as f\n"
     code += "print(conformance.__file__, impl.__file__, f.bundled_suite().root, sep='\\n')"
     return [Path(line) for line in must([home / "bin" / "python", "-P", "-c", code], folder).splitlines()]
 

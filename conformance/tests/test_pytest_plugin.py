@@ -25,7 +25,7 @@ EIGHT = f"{OPERATOR}::pinned-orders::eight"
 SMALL = """\
 from pathlib import Path
 
-import conformance.contract.finder as finder
+import conformance.contract.suite_file as finder
 
 finder.find_suite = lambda named, here: finder.read_suite(Path({root!r}))  # the test around this one puts it back
 """

@@ -18,7 +18,7 @@ from conformance.backend.resolve import resolve, time_zone
 from conformance.backend.sandbox import NoSandbox, Sandbox, require_bwrap
 from conformance.cli.main import status_of
 from conformance.codec.framing import DIALECTS
-from conformance.contract.finder import bundled_suite
+from conformance.contract.suite_file import bundled_suite
 from conformance.report.record import read_record
 from conformance.tests.small_spec import SHIPPED
 from conformance.vectors.temp_roots import run_folder

@@ -10,10 +10,9 @@ from pathlib import Path
 import pytest
 
 from conformance.cli.main import status_of
-from conformance.contract.finder import bundled_suite, find_suite
 from conformance.contract.source import MalformedContract
 from conformance.contract.suite import Suite
-from conformance.contract.suite_file import read_suite
+from conformance.contract.suite_file import bundled_suite, find_suite, read_suite
 from conformance.tests.small_spec import SHIPPED
 from conformance.tests.sources import modules, shown, text_of
 

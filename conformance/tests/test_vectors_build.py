@@ -357,7 +357,7 @@ def test_a_library_without_vectors_cannot_be_released(library: Library) -> None:
 
 REGENERATE = """
 import sys
-from conformance.contract.finder import Suite
+from conformance.contract.suite import Suite
 from conformance.contract.library import load_library
 from conformance.vectors.build import regenerate
 from pathlib import Path

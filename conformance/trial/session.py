@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Final
 
 from conformance.codec.framing import DIALECTS
-from conformance.contract.finder import find_suite
 from conformance.contract.library import load_library
+from conformance.contract.suite_file import find_suite
 from conformance.trial import run
 from conformance.trial.check import RunResult
 from conformance.trial.options import DEFAULT_TIMEOUT, PROFILES, RunOptions

@@ -19,12 +19,12 @@ from typing import Any, Final
 from conformance.codec import selfdescribing
 from conformance.codec.form import Form, form_of
 from conformance.codec.scalar import WIDE, IllTyped, Path, show_path
+from conformance.contract.canonical import wire_value
 from conformance.contract.lazy import np
 from conformance.contract.model import Contract
 from conformance.contract.source import Position, Problem, Source
 from conformance.contract.suggest import nearest
 from conformance.contract.types import INTEGER_RANGES, TENSOR_DTYPES, ListOf, MapOf, Scalar, Struct, Tensor, Type, Value
-from conformance.contract.value import wire_value
 from conformance.vectors.case import Pin
 from conformance.vectors.compact import MARK, expanded, recipe
 from conformance.vectors.leaf import UnknownPath, reference, type_at

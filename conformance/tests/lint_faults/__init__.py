@@ -6,8 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from conformance.contract.source import MalformedContract
 from conformance.lint.catalogue import RULES, lint
-from conformance.lint.rule import Rule
-from conformance.lint.subject import Subject
+from conformance.lint.rule import Rule, Subject
 from conformance.tests.lint_faults.cases import case_faults
 from conformance.tests.lint_faults.clauses import clause_faults
 from conformance.tests.lint_faults.edits import Fault

@@ -10,7 +10,7 @@ from conformance.contract.model import Contract, EdgeCase, Guard
 from conformance.contract.syntax import Comparison
 from conformance.lint.call import FrozenCall
 from conformance.lint.guards import looks, sides
-from conformance.lint.subject import Subject
+from conformance.lint.rule import Subject
 from conformance.tests.lint_faults.edits import Fault, put, with_cases, with_contract, without_cases
 from conformance.vectors.case import Case
 from conformance.vectors.state_tracking import comparisons_of

@@ -11,7 +11,7 @@ from conformance.contract.source import Path
 from conformance.contract.syntax import size_limits
 from conformance.lint.checks import mentions
 from conformance.lint.determinism import carried_paths, list_paths
-from conformance.lint.subject import Subject
+from conformance.lint.rule import Subject
 from conformance.tests.lint_faults.edits import Edit, Fault, Tree, add, drop, put, with_contract
 from conformance.vectors.contradiction import equations_of
 from conformance.vectors.notable import AXES

@@ -14,7 +14,7 @@ from conformance.contract.model import Contract
 from conformance.contract.parse import contract_from
 from conformance.contract.source import Path
 from conformance.lint.call import memory_of
-from conformance.lint.subject import Subject
+from conformance.lint.rule import Subject
 from conformance.tests.lint_faults.compiled import compiled_once, functions_of
 from conformance.vectors.case import Case
 

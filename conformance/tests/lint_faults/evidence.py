@@ -8,7 +8,7 @@ from functools import partial
 
 from conformance.lint.checks import check_text, claimable
 from conformance.lint.requirements import KINDS
-from conformance.lint.subject import Subject
+from conformance.lint.rule import Subject
 from conformance.tests.lint_faults.edits import Fault, put, with_requirements
 
 _TEST = "test:conformance/tests/test_house.py::test_no_module_is_too_long"

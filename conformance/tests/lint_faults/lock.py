@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 
-from conformance.lint.subject import Subject
+from conformance.lint.rule import Subject
 from conformance.tests.lint_faults.edits import Fault, put, with_cases, with_contract
 from conformance.vectors.corpus import Corpus
 from conformance.vectors.lock import Lock, LockedContract, lock_of, release

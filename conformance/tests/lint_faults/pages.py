@@ -10,7 +10,7 @@ from conformance.contract.family import Passage, Requirement, SequenceDeclaratio
 from conformance.contract.machine_file import OPEN_HANDLE
 from conformance.contract.model import Contract
 from conformance.lint.checks import check_of, check_text, claimable, mentions
-from conformance.lint.subject import Subject
+from conformance.lint.rule import Subject
 from conformance.tests.lint_faults.edits import (
     Edit,
     Fault,
