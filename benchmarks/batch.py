@@ -21,11 +21,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from examples.batch.shop import DECLARATION, Size, write_shop
 from impl.library.batch import open_database
 from impl.vectorized.batch import Builder, Limits, flatten
-from impl.vectorized.batch.adjacency import edges_of
+from impl.vectorized.batch.adjacency import edges_of, orders
 from impl.vectorized.batch.builder import TrainingBatch
 from impl.vectorized.batch.collect import lay_end_to_end
 from impl.vectorized.batch.linearize import linearize
-from impl.vectorized.batch.orders import orders
 
 SIZE = Size(customers=100_000, products=10_000, orders=300_000, items=500_000, reviews=90_000)
 SEEDS, LENGTH, ROUNDS = 32, 1024, 15

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Final, Literal, SupportsIndex
+from time import monotonic
+from typing import Final, Literal, SupportsIndex, TextIO
 
 import numpy as np
 
 from impl.arguments import Judge, shown
 from impl.library.declaration import wishes_of
 from impl.library.kept_database import claimed_folder, keep_database, kept_from, open_kept_database, origin
-from impl.library.progress import lines_on_a_terminal
 from impl.vectorized.batch.arrays import Indices
 from impl.vectorized.batch.builder import Builder, Target, TrainingBatch
 from impl.vectorized.batch.collect import Limits
@@ -23,13 +24,39 @@ from impl.vectorized.batch.flat import Flat, flatten
 from impl.vectorized.batch.front.columns import Embedder, HashEmbedder
 from impl.vectorized.batch.front.describe import Description
 from impl.vectorized.batch.front.describe import describe as described
-from impl.vectorized.batch.front.limits import FileLimits
 from impl.vectorized.batch.front.open import Progress
 from impl.vectorized.batch.front.open import open_database as opened
+from impl.vectorized.batch.front.schema import FileLimits
 from impl.vectorized.batch.front.spool import Room, temporary_room
 from impl.vectorized.batch.front.types import TargetQuery
 from impl.vectorized.batch.model import MOST, Database, Refused, judge_database
 from impl.vectorized.batch.variants import seeded_children, split
+
+EVERY: Final = 2.0  # seconds before the first line, and between two of them
+
+
+class ProgressLines:
+    """Tell what is being read, how many rows of it are done and since when: a line every two seconds."""
+
+    def __init__(self, stream: TextIO, clock: Callable[[], float] = monotonic) -> None:
+        self._stream, self._clock = stream, clock
+        self._since = self._told = clock()
+
+    def __call__(self, what: str, rows: int) -> None:
+        """Write a line if it is time for one."""
+        now = self._clock()
+        if now - self._told < EVERY:
+            return
+        self._told = now
+        seen = "".join(letter if letter.isprintable() else "?" for letter in what)
+        print(f"loading {seen}: {rows:,} rows, {now - self._since:.0f} s", file=self._stream, flush=True)
+
+
+def lines_on_a_terminal() -> ProgressLines | None:
+    """Return lines on stderr where a person reads it."""
+    stream = sys.stderr
+    return ProgressLines(stream) if stream is not None and stream.isatty() else None
+
 
 _LOAD: Final = Judge("Batch.LoadDatabase")
 _BUILD: Final = Judge("Batch.Build")

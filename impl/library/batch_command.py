@@ -45,9 +45,8 @@ def describe(file: Path, output: Path | None, seconds: float, value_bytes: int) 
       tally batch describe shop.db
       tally batch describe shop.db --output shop.yaml
     """
-    from impl.library.batch import FileLimits, describe_database
+    from impl.library.batch import FileLimits, ProgressLines, describe_database
     from impl.library.declaration import declaration_text
-    from impl.library.progress import ProgressLines
 
     try:
         limits = FileLimits(value_bytes=value_bytes, seconds=seconds)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from impl.deferred import Entries, Machine
+from impl.backend import Entries, Machine
 
 OPERATORS: Final = Entries(
     "impl.reference",

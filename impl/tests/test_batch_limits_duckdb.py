@@ -14,7 +14,7 @@ from impl.failure import ContractFailure
 from impl.library.batch import FileLimits, TargetQuery, describe_database, open_database
 from impl.reference.batch.load import duckdb_source
 from impl.reference.batch.load.load_database import load_database
-from impl.vectorized.batch.front import limits as clock
+from impl.vectorized.batch.front import schema as clock
 
 # A small file whose rows are computed when they are read: some seconds of work.
 SLOW = """

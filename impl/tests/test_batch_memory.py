@@ -19,7 +19,7 @@ from click.testing import CliRunner
 
 from examples.batch.shop import DECLARATION, Size, write_shop
 from impl.failure import ContractFailure
-from impl.library import batch, progress
+from impl.library import batch
 from impl.library.batch import open_database
 from impl.library.batch_command import command
 from impl.tests.test_batch_kept import same
@@ -205,7 +205,7 @@ def test_a_refused_load_leaves_nothing(tmp_path: Path) -> None:
 def test_lines_tell_how_far_a_long_load_is() -> None:
     times = iter([0.0, 1.9, 2.1, 3.0, 4.2, 900.0])
     stream = io.StringIO()
-    lines = progress.ProgressLines(stream, lambda: next(times))
+    lines = batch.ProgressLines(stream, lambda: next(times))
     for rows, what in ((2_048, "a"), (4_096, "a"), (6_144, "a"), (8_192, "b\x1b[31m"), (1_000_000, "(texts)")):
         lines(what, rows)
     assert stream.getvalue().splitlines() == [
@@ -218,7 +218,7 @@ def test_lines_tell_how_far_a_long_load_is() -> None:
 def test_the_command_and_a_terminal_show_the_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "shop.db"
     write_shop(file)
-    monkeypatch.setattr(progress, "EVERY", 0.0)
+    monkeypatch.setattr(batch, "EVERY", 0.0)
     done = CliRunner().invoke(command, ["describe", str(file)])
     assert done.exit_code == 0
     assert "loading orders: 120 rows, 0 s" in done.stderr

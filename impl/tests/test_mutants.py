@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from impl.mutants import UnusableMutant
-from impl.mutants.catalogue import Mutant, Patch, find_mutant
-from impl.mutants.loader import REFERENCE, load_mutant, patched_sources
+from impl.mutants.loader import REFERENCE, Mutant, Patch, find_mutant, load_mutant, patched_sources
 from impl.reference import backend
 from impl.tests.wire_client import ask_json, request, run_server
 

@@ -87,7 +87,7 @@ class CborSequence:
             except Incomplete as unfinished:
                 self._needed = unfinished.needed
                 break
-            except ValueError as reason:
+            except (ValueError, RecursionError) as reason:
                 yield Unreadable(str(reason))
                 position = len(data)
                 break

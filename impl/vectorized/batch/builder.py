@@ -5,14 +5,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from impl.vectorized.batch.adjacency import edges_of
+from impl.vectorized.batch.adjacency import Orders, edges_of, orders
 from impl.vectorized.batch.arrays import AnyArray, Flags, Indices
 from impl.vectorized.batch.collect import Limits, lay_end_to_end, moments
 from impl.vectorized.batch.crowd import Crowd
 from impl.vectorized.batch.flat import Flat
 from impl.vectorized.batch.linearize import Sequences, linearize, remap, text_cells
 from impl.vectorized.batch.model import Refused
-from impl.vectorized.batch.orders import Orders, orders
 
 __all__ = ["Builder", "Limits", "TrainingBatch"]
 

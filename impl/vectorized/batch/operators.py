@@ -10,7 +10,7 @@ import numpy as np
 
 from impl.failure import default_failure
 from impl.types import Tensor, uint32, uint64
-from impl.vectorized.batch.adjacency import edges_in, edges_of, masks
+from impl.vectorized.batch.adjacency import edges_in, edges_of, masks, orders
 from impl.vectorized.batch.arrays import array_of, tensor_of
 from impl.vectorized.batch.builder import Builder
 from impl.vectorized.batch.collect import Limits, lay_end_to_end, moments
@@ -26,7 +26,6 @@ from impl.vectorized.batch.model import (
     judge_sequences,
     judge_shapes,
 )
-from impl.vectorized.batch.orders import orders
 from impl.vectorized.batch.records import (
     AdjacencyTensor,
     BatchTensors,

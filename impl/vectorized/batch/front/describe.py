@@ -12,9 +12,8 @@ import numpy as np
 from impl.failure import ContractFailure
 from impl.vectorized.batch.front.columns import Numbering, column_of, number_texts
 from impl.vectorized.batch.front.keys import NOWHERE, link_of, repeated, targets
-from impl.vectorized.batch.front.limits import FileLimits
 from impl.vectorized.batch.front.open import DEFAULT, Progress, gathered, source
-from impl.vectorized.batch.front.schema import File, Key, Link, Schema, same
+from impl.vectorized.batch.front.schema import File, FileLimits, Key, Link, Schema, same
 from impl.vectorized.batch.front.spool import Room
 from impl.vectorized.batch.front.stored import INTEGER, REAL, TEXT, Stored
 from impl.vectorized.batch.front.types import kind_and_unit, obvious

@@ -8,8 +8,21 @@ from pathlib import Path
 from typing import Any
 
 from impl.failure import ContractFailure
-from impl.vectorized.batch.front.limits import FileLimits, interrupting, too_much
-from impl.vectorized.batch.front.schema import Asked, Exact, Field, Key, Link, Schema, chunks, exact, quote, refuse
+from impl.vectorized.batch.front.schema import (
+    Asked,
+    Exact,
+    Field,
+    FileLimits,
+    Key,
+    Link,
+    Schema,
+    chunks,
+    exact,
+    interrupting,
+    quote,
+    refuse,
+    too_much,
+)
 from impl.vectorized.batch.front.target_query import bad_query
 
 # Type -> class and the SQL around the column.

@@ -15,8 +15,7 @@ from impl.vectorized.batch.arrays import Indices
 from impl.vectorized.batch.front import duck, sqlite
 from impl.vectorized.batch.front.columns import Embedder, HashEmbedder, Numbering, column_of, embedded, number_texts
 from impl.vectorized.batch.front.keys import NOWHERE, dropped, judge_policies, links, renumbered, repeated, targets
-from impl.vectorized.batch.front.limits import FileLimits
-from impl.vectorized.batch.front.schema import File, Link, Schema, refuse
+from impl.vectorized.batch.front.schema import File, FileLimits, Link, Schema, refuse
 from impl.vectorized.batch.front.spool import Room, release, slices
 from impl.vectorized.batch.front.stored import Gathered, Stored
 from impl.vectorized.batch.front.target_query import judge_nulls, judge_queries, link_of_targets, schema_of

@@ -10,11 +10,11 @@ from time import monotonic
 from typing import Any
 
 from impl.failure import ContractFailure
-from impl.vectorized.batch.front.limits import FileLimits, too_much
 from impl.vectorized.batch.front.schema import (
     Asked,
     Exact,
     Field,
+    FileLimits,
     Key,
     Link,
     Schema,
@@ -24,6 +24,7 @@ from impl.vectorized.batch.front.schema import (
     refuse,
     same,
     select,
+    too_much,
 )
 from impl.vectorized.batch.front.target_query import bad_query
 
