@@ -44,7 +44,7 @@ export function floatOf(bits) {
 }
 
 /** A tagged item. */
-export class Tagged {
+class Tagged {
   constructor(tag, item) {
     this.tag = tag;
     this.item = item;

@@ -7,10 +7,9 @@
  */
 import { attentionMasks, permutations } from "./batch/attention.js";
 import { build } from "./batch/build.js";
-import { linearizeCells } from "./batch/cells.js";
+import { linearizeCells, remapText } from "./batch/cells.js";
 import { collectRows } from "./batch/collect_rows.js";
 import { buildAdjacency, buildGraph } from "./batch/graph.js";
-import { remapText } from "./batch/remap_text.js";
 import { encodeCanonical, validateCanonical } from "./canonical.js";
 import { migrate, restore, serialize, validateSchema } from "./checkpoint/blob.js";
 import { readContainer } from "./checkpoint/read_container.js";

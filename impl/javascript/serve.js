@@ -2,8 +2,7 @@
 /** The backend's process: reads requests on stdin, answers on stdout, ends with tally.bye or the end of stdin. */
 import { once } from "node:events";
 import { handle, lostFrame } from "./dispatch.js";
-import { FramingError } from "./framing.js";
-import { wireFor } from "./wire.js";
+import { FramingError, wireFor } from "./wire.js";
 
 // Small answers to one chunk of requests leave together; a large one does not wait for the others.
 const FLUSH_BYTES = 1 << 16;

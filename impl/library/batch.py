@@ -20,7 +20,7 @@ from impl.library.kept_database import claimed_folder, keep_database, kept_from,
 from impl.vectorized.batch.arrays import Indices
 from impl.vectorized.batch.builder import Builder, Target, TrainingBatch
 from impl.vectorized.batch.collect import Limits
-from impl.vectorized.batch.flat import Flat, flatten
+from impl.vectorized.batch.flat import Flat, flatten, seeded_children, split
 from impl.vectorized.batch.front.columns import Embedder, HashEmbedder
 from impl.vectorized.batch.front.describe import Description
 from impl.vectorized.batch.front.describe import describe as described
@@ -30,7 +30,6 @@ from impl.vectorized.batch.front.schema import FileLimits
 from impl.vectorized.batch.front.spool import Room, temporary_room
 from impl.vectorized.batch.front.types import TargetQuery
 from impl.vectorized.batch.model import MOST, Database, Refused, judge_database
-from impl.vectorized.batch.variants import seeded_children, split
 
 EVERY: Final = 2.0  # seconds before the first line, and between two of them
 

@@ -16,8 +16,7 @@ from impl.reference.batch import child_order
 from impl.vectorized.batch.arrays import tensor_of
 from impl.vectorized.batch.collect import FOREVER, Limits, Walker
 from impl.vectorized.batch.crowd import Crowd
-from impl.vectorized.batch.flat import flatten
-from impl.vectorized.batch.variants import hashes, mixed, seeded_children
+from impl.vectorized.batch.flat import flatten, hashes, mixed, seeded_children
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ import { PLACED_CELLS, elements, tensorOf } from "./tensors.js";
 /** The reverse Cuthill-McKee order of rows that refer to each other (requirement B28; rulings BA24 to BA26). */
 
 /** The rows, ordered so that neighbours stand close together; a key counts in both directions, one to itself never. */
-export function rowOrder(rows, refers) {
+function rowOrder(rows, refers) {
   const neighbours = new Map(
     rows.map((row) => [row, rows.filter((other) => other !== row && (refers(row, other) || refers(other, row)))]),
   );

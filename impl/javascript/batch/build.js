@@ -2,11 +2,10 @@
 import { DEFAULT_FAILURE, defaultFailure } from "../errors.js";
 import { int64, list, optional, string, struct, tensor, uint64 } from "../wire.js";
 import { ordersOf } from "./attention.js";
-import { CELL_TENSORS, Cells } from "./cells.js";
+import { CELL_TENSORS, Cells, remap } from "./cells.js";
 import { childrenOf, orderChildren, walk } from "./collect_rows.js";
 import { MOST, configFault, databaseFault } from "./faults.js";
 import { adjacencyOf, graphRows, numberedTables } from "./graph.js";
-import { remap } from "./remap_text.js";
 import { CONFIG, DATABASE, tensorOf } from "./tensors.js";
 
 const NAME = "Batch.Build";

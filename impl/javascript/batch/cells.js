@@ -4,14 +4,14 @@ import { DEFAULT_FAILURE, defaultFailure } from "../errors.js";
 import { list, struct, tensor, uint32, uint64List } from "../wire.js";
 import { MOST, databaseFault, lengthFault, sequencesFault } from "./faults.js";
 import { numberedTables } from "./graph.js";
-import { DATABASE, isShapedLike, partsOf, tensorOf } from "./tensors.js";
+import { DATABASE, elements, isShapedLike, partsOf, tensorOf } from "./tensors.js";
 
 /** The z-score of a number in binary32, 0 where nothing deviates; each step before is one of binary64 (seed 004 §2). */
 export function score(value, mean, deviation) {
   return deviation === 0 ? 0 : Math.fround((value - mean) / deviation);
 }
 
-export const WIDTH = 15;
+const WIDTH = 15;
 const SECOND = 1_000_000n;
 const DAY = 86_400n;
 const ERA = 146_097; // days in 400 years
@@ -59,7 +59,7 @@ function fieldsOf(microseconds) {
 }
 
 /** The fifteen numbers of a time. */
-export function encodeTimestamp(microseconds, { mean, deviation }) {
+function encodeTimestamp(microseconds, { mean, deviation }) {
   const fields = fieldsOf(microseconds);
   const pairs = cyclicTables().flatMap(({ field, sin, cos }) => [sin[fields[field]], cos[fields[field]]]);
   return [...pairs, score(Number(microseconds), mean, deviation)];
@@ -186,4 +186,49 @@ export const linearizeCells = {
   outputs: struct(CELL_TENSORS),
   failure: DEFAULT_FAILURE,
   run: linearize,
+};
+
+const REMAP_TEXT = "Batch.RemapText";
+const TEXT = 5;
+
+/** The batch-local ids, and the embeddings that they index. */
+export function remap(inputs, operator) {
+  const { text_embed_ids: globalIds, semantic_types: types, is_null: nulls, is_padding: paddings } = inputs;
+  const embeddings = inputs.text_embeddings;
+  const isOneShape = [types, nulls, paddings].every((tensorOfCells) => isShapedLike(tensorOfCells, globalIds));
+  if (globalIds.shape.length !== 2 || !isOneShape || embeddings.shape.length !== 2) {
+    throw defaultFailure("CONTRACT_VIOLATION", operator);
+  }
+  const [codes, areNull, arePadding] = [types, nulls, paddings].map(elements);
+  const isText = (position) => codes[position] === TEXT && !areNull[position] && !arePadding[position];
+  const texts = elements(globalIds);
+  const isUnknown = (text, position) => isText(position) && text >= embeddings.shape[0];
+  if (texts.some(isUnknown)) throw defaultFailure("CONTRACT_VIOLATION", operator);
+  const localIds = new Map();
+  const local = texts.map((text, position) => {
+    if (!isText(position)) return 0;
+    if (!localIds.has(text)) localIds.set(text, localIds.size);
+    return localIds.get(text);
+  });
+  const rows = partsOf(embeddings);
+  const gathered = [...localIds.keys()].flatMap((text) => [...rows[text]]);
+  return {
+    text_embed_ids: tensorOf("uint32", globalIds.shape, local),
+    text_batch_embeddings: tensorOf("float16", [localIds.size, embeddings.shape[1]], gathered),
+  };
+}
+
+/** Batch.RemapText: the texts of a batch under dense ids, each embedding once (seed 004 §6; rulings BA20 to BA22). */
+export const remapText = {
+  name: REMAP_TEXT,
+  inputs: struct({
+    text_embed_ids: tensor,
+    semantic_types: tensor,
+    is_null: tensor,
+    is_padding: tensor,
+    text_embeddings: tensor,
+  }),
+  outputs: struct({ text_embed_ids: tensor, text_batch_embeddings: tensor }),
+  failure: DEFAULT_FAILURE,
+  run: (inputs) => remap(inputs, REMAP_TEXT),
 };

@@ -6,7 +6,7 @@ import { databaseFault, graphFault, sequencesFault } from "./faults.js";
 import { DATABASE, GRAPH_ROW, elements, tensorOf } from "./tensors.js";
 
 const NULL = -1;
-export const CODES = ["identifier", "numerical", "timestamp", "boolean", "categorical", "text", "ignored"];
+const CODES = ["identifier", "numerical", "timestamp", "boolean", "categorical", "text", "ignored"];
 
 /** The tables in order; each column has its `id`, its `code`, its values and its nulls at hand. */
 export function numberedTables({ tables }) {

@@ -44,8 +44,8 @@ export function restoreProfileId(stage, components) {
 export const MANIFEST = "checkpoint_manifest.cbor";
 export const HEADER = "checkpoint_header.cbor";
 export const LINK = "trace/link.cbor";
-export const CURSORS = "data/cursors.cbor";
-export const RNG = "rng/state.cbor";
+const CURSORS = "data/cursors.cbor";
+const RNG = "rng/state.cbor";
 const INDEX = "artifacts/artifact_index.cbor";
 
 // Nineteen digits always fit into 64 bits.

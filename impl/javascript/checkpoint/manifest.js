@@ -5,7 +5,7 @@ import { MANIFEST, shardPathFault } from "./container.js";
 import { parseVersion } from "./schema.js";
 import { IS_OF_TYPE, fieldOf, isNamedMap } from "./subject.js";
 
-export const MANIFEST_VERSION = "1.0.0";
+const MANIFEST_VERSION = "1.0.0";
 export const MAX_MANIFEST_BYTES = 2 ** 24;
 export const MAX_SHARDS = 2 ** 16;
 const MAX_SHARD_BYTES = 1n << 40n;

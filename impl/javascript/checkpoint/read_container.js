@@ -2,7 +2,6 @@
 import { join } from "node:path";
 import { sha256 } from "../digest.js";
 import { bool, bytes, list, mapOf, optional, string, struct, value } from "../wire.js";
-import { isSame, readCanonical } from "./subject.js";
 import {
   HEADER,
   MANIFEST,
@@ -18,11 +17,18 @@ import {
   shardPathFault,
 } from "./container.js";
 import { isFolder, kindAt, readRegularFile } from "./durable.js";
-import { MAX_HEADER_BYTES, NEWEST, judgeDigests, judgeExpected, judgeHeader, judgeIdentity } from "./schema.js";
 import {
-  MAX_MANIFEST_BYTES, MAX_SHARDS, judgeAccountant, judgePaths, judgePolicy, readManifest, repeatedOf,
+  MAX_MANIFEST_BYTES,
+  MAX_SHARDS,
+  judgeAccountant,
+  judgePaths,
+  judgePolicy,
+  readManifest,
+  repeatedOf,
 } from "./manifest.js";
 import { FAILURE, Findings, REPORT, reportOf } from "./reasons.js";
+import { MAX_HEADER_BYTES, NEWEST, judgeDigests, judgeExpected, judgeHeader, judgeIdentity } from "./schema.js";
+import { isSame, readCanonical } from "./subject.js";
 
 const NAME = "UML_OS.Checkpoint.ReadContainer_v1";
 

@@ -20,7 +20,7 @@ import { Findings } from "./reasons.js";
 import { IS_OF_TYPE, fieldOf, isSame, isSigned, signItem } from "./subject.js";
 import { FIRST_PREVIOUS_HASH, makeRecord } from "./wal.js";
 
-export const CERTIFICATE_DOMAIN = "run_certificate_v1";
+const CERTIFICATE_DOMAIN = "run_certificate_v1";
 export const COMMITTED = "COMMITTED";
 
 /** The record after those given; `added` are the fields of its type. */
@@ -36,7 +36,7 @@ export function nextRecord(owner, records, type, added) {
 }
 
 /** The four records of a commit; FINALIZE is known before the pointer that binds its hash (ruling CA28). */
-export function commitRecords(owner, { trace, checkpoint, lineage }, certificateHash) {
+function commitRecords(owner, { trace, checkpoint, lineage }, certificateHash) {
   const records = [];
   records.push(nextRecord(owner, records, "PREPARE", { t: owner.t, replay_token: owner.replay_token }));
   records.push(nextRecord(owner, records, "OBJECTS", { trace, checkpoint, lineage }));
@@ -90,7 +90,7 @@ const MAX_POINTER_BYTES = 2 ** 16;
 const RECORD_NAME = /^[0-9]{20}\.rec$/;
 const TEMPORARY_NAME = /^\.([0-9a-f]{64}|[0-9]{20}\.rec|COMMITTED)\.tmp$/;
 
-export const objectPath = (hash) => `objects/${Buffer.from(hash).toString("hex")}`;
+const objectPath = (hash) => `objects/${Buffer.from(hash).toString("hex")}`;
 export const recordPath = (sequence) => `wal/${String(sequence).padStart(20, "0")}.rec`;
 
 /** One run's directory. */

@@ -47,7 +47,7 @@ const field = (name, type, optional = false, since = undefined) => [name, { type
 const ADDED_IN_1_1 = parseVersion("1.1.0");
 
 /** Every field of the header, in the order of the seed. */
-export const HEADER_FIELDS = new Map([
+const HEADER_FIELDS = new Map([
   field("tenant_id", "string"),
   field("run_id", "string"),
   field("spec_version", "string"),

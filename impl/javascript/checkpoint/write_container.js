@@ -13,7 +13,6 @@ import {
   temporaryName,
 } from "./container.js";
 import { isFolder, kindAt, removeTree, syncDirectory, writeNewFile } from "./durable.js";
-import { NEWEST, headerBytesOf, judgeHeader } from "./schema.js";
 import {
   MAX_MANIFEST_BYTES,
   MAX_SHARDS,
@@ -25,6 +24,7 @@ import {
   sortedShards,
 } from "./manifest.js";
 import { FAILURE, Findings, TRACE_RECORD, recordOf } from "./reasons.js";
+import { NEWEST, headerBytesOf, judgeHeader } from "./schema.js";
 
 const NAME = "UML_OS.Checkpoint.WriteContainer_v1";
 

@@ -226,13 +226,13 @@ export function epochSeed(replayToken, manifestHash, datasetKey, epoch) {
 }
 
 /** This call's contribution to the replay token, made from the inputs as given (seed 000 §0.B; ruling NA28). */
-export function dataReplayToken(inputs) {
+function dataReplayToken(inputs) {
   const { kernel_replay_token: token, dataset_key: key, cursor_in: cursor, world_size: worldSize, rank } = inputs;
   return sha256OfCbor(["nextbatch_v2", token, key, cursor.epoch, cursor.global_index, worldSize, rank]);
 }
 
 /** The identity of the sampler's configuration, from the resolved values (seed 000 §6.9; ruling NA27). */
-export function samplerConfigHash(samplingMode, blockSize, dropLast) {
+function samplerConfigHash(samplingMode, blockSize, dropLast) {
   return sha256OfCbor([
     samplingMode,
     blockSize,

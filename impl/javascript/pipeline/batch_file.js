@@ -15,7 +15,7 @@ const NUMBER = /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?$/;
 const escaped = (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
 
 /** The JSON text of objects, arrays, texts and BigInts; keys stand in the order of the object. */
-export function writeJson(item) {
+function writeJson(item) {
   if (typeof item === "bigint") return String(item);
   if (typeof item === "string") return JSON.stringify(item).replace(/[^ -~]/g, escaped);
   if (Array.isArray(item)) return `[${item.map(writeJson).join()}]`;
@@ -48,7 +48,7 @@ function revive(key, held) {
  *
  * JSON.parse rounds integers, so every number is handed to it as a text, and texts are marked to be told from them.
  */
-export function readJson(text) {
+function readJson(text) {
   const mark = (token) => (token[0] === '"' ? `"t${token.slice(1)}` : `"n${token}"`);
   try {
     return JSON.parse(text.replace(TOKEN, mark), revive);
@@ -76,7 +76,7 @@ const SIDES = /^(?:|(?:0|[1-9][0-9]*),|(?:0|[1-9][0-9]*)(?:, (?:0|[1-9][0-9]*))+
 const MOST_HEADER_BYTES = 4096;
 
 /** The file of one tensor, its header padded so that the elements are aligned. */
-export function writeArray({ dtype, shape, data }) {
+function writeArray({ dtype, shape, data }) {
   const sides = shape.length === 1 ? `${shape[0]},` : shape.join(", ");
   const text = `{'descr': '${DESCRIPTIONS.get(dtype)}', 'fortran_order': False, 'shape': (${sides}), }`;
   const size = Math.ceil((HEAD_BYTES + text.length + 1) / ALIGNMENT) * ALIGNMENT - HEAD_BYTES;
@@ -99,7 +99,7 @@ function readHeader(text) {
 }
 
 /** The tensor that a file holds; raises Damaged for any other file. */
-export function readArray(content) {
+function readArray(content) {
   if (content.length < HEAD_BYTES || !content.subarray(0, MAGIC.length).equals(MAGIC)) throw new Damaged("no array");
   const start = HEAD_BYTES + content.readUInt16LE(MAGIC.length);
   if (start > Math.min(content.length, HEAD_BYTES + MOST_HEADER_BYTES)) throw new Damaged("the header is cut off");
@@ -159,7 +159,7 @@ function entryOf(common, name, offset) {
 }
 
 /** The archive of members `{name, content}`, in their order. */
-export function writeArchive(members) {
+function writeArchive(members) {
   const parts = [];
   const entries = [];
   let offset = 0;
@@ -237,7 +237,7 @@ function readMember(archive, { name, checksum, size, offset }, from, to) {
 }
 
 /** The members `{name, content}` in their order; raises Damaged for what is no archive of stored members. */
-export function readArchive(archive) {
+function readArchive(archive) {
   const directory = directoryOf(archive);
   const members = [];
   let at = directory.start;

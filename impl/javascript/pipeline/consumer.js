@@ -9,7 +9,7 @@ import { LegacySource, QueueSource } from "./sources.js";
 import { Refusal } from "./types.js";
 
 /** Where one split stands: the file in hand, its next row, and what was handed out (requirements Q29, Q31, Q39). */
-export class SplitReader {
+class SplitReader {
   #file;
   #row = 0;
   #batch = 0;

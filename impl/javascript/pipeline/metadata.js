@@ -106,7 +106,7 @@ export function isFieldName(item) {
 }
 
 /** Whether an item is an integer above zero. */
-export function isSize(item) {
+function isSize(item) {
   return IS_OF_TYPE.uint64(item) && item > 0n;
 }
 

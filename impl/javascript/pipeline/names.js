@@ -26,12 +26,12 @@ export function isSplit(text) {
   return SPLIT.test(text);
 }
 
-export function isTemporary(text) {
+function isTemporary(text) {
   return text.startsWith(TEMPORARY);
 }
 
 /** The numbers that a visible file's name holds; undefined for every other name. */
-export function visibleName(text) {
+function visibleName(text) {
   const found = VISIBLE.exec(text);
   if (found === null) return undefined;
   const [timestamp, seq, batches] = found.slice(1).map(BigInt);
@@ -44,7 +44,7 @@ function compareNumbers(left, right) {
 }
 
 /** Orders names by time, then seq, as numbers; equal ones by their bytes. */
-export function compareNames(left, right) {
+function compareNames(left, right) {
   return (
     compareNumbers(left.timestamp, right.timestamp) ||
     compareNumbers(left.seq, right.seq) ||

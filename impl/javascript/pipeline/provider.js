@@ -33,7 +33,7 @@ const PERIOD = 127;
 const crcOf = (text) => BigInt(crc32(Buffer.from(text)));
 
 /** The seed of one file. */
-export function fileSeed(seed, split, seq) {
+function fileSeed(seed, split, seq) {
   return BigInt.asUintN(64, (seed * MULTIPLIER) ^ crcOf(split) ^ seq);
 }
 
@@ -52,7 +52,7 @@ function cast(number, dtype) {
 }
 
 /** The tensor of one field over a whole file: element k in C order is (seed + crc32(name) + k) mod 127. */
-export function countedTensor({ name, dtype, shape }, rowCount, seed) {
+function countedTensor({ name, dtype, shape }, rowCount, seed) {
   const first = Number((seed + crcOf(name)) % BigInt(PERIOD));
   const period = Array.from({ length: PERIOD }, (_, k) => cast((first + k) % PERIOD, dtype));
   const sides = [rowCount, ...shape.map(Number)];

@@ -8,7 +8,7 @@ import { QueueFolder, codecOf, isLegacyName } from "./names.js";
 import { Damaged, Foreign, Refusal } from "./types.js";
 
 /** A batch file in memory, and the batches that are cut from it (requirements Q29, Q30; rulings QA07 to QA09). */
-export class LoadedFile {
+class LoadedFile {
   constructor(name, { batches, ignores, rowCount, tensors }, schema) {
     this.name = name;
     this.batches = batches;
@@ -50,7 +50,7 @@ function contentAt(path) {
  * Raises Damaged for what cannot be read, a folder or a link too, Foreign for what is not this queue's, and
  * SCHEMA_MISMATCH for a whole file of other fields.
  */
-export function loadFile(path, name, schema, isLegacy) {
+function loadFile(path, name, schema, isLegacy) {
   const content = contentAt(path);
   if (content === undefined) {
     if (kindAt(path) === undefined) return undefined;

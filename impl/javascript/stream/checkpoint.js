@@ -38,7 +38,7 @@ export function writeCheckpoint(root, name, model, cursor) {
 }
 
 /** The model, and the cursor's item if there is one, of a checkpoint; undefined for what is no checkpoint. */
-export function readCheckpoint(root, name) {
+function readCheckpoint(root, name) {
   const file = isUsable(root, name) ? readRegularFile(join(root, name), LARGEST_FILE) : undefined;
   if (file === undefined || violationOf(file) !== undefined) return undefined;
   const parts = decode(file);
@@ -56,7 +56,7 @@ export function readCheckpoint(root, name) {
 }
 
 /** The cursor that an item is; undefined where a field is missing, unknown or of another type. */
-export function cursorOf(item) {
+function cursorOf(item) {
   if (!(item instanceof Pairs)) return undefined;
   const cursor = Object.fromEntries(item.entries);
   const isKnown = Object.keys(cursor).every((name) => Object.hasOwn(CURSOR_FIELDS, name));

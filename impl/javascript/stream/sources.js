@@ -83,7 +83,7 @@ const least = (left, right) => (left < right ? left : right);
  *
  * A slice stops at the end of its part; the part then begins again, or, if it stops, has no more turns.
  */
-export class InterleavedSource extends SlicedSource {
+class InterleavedSource extends SlicedSource {
   constructor(parts, declaration) {
     const pattern = Array.from(declaration.pattern);
     const served = [...new Set(pattern)].map((index) => parts[index]);
@@ -144,7 +144,7 @@ function tokensIn(part, count) {
   return pass * part.length + from;
 }
 
-export class ShuffledSource extends SlicedSource {
+class ShuffledSource extends SlicedSource {
   constructor(part, declaration) {
     super(part.length, declaration);
     this.part = part;
@@ -220,7 +220,7 @@ class StoredSource {
 }
 
 /** Tokens in memory. */
-export class GivenTokens extends StoredSource {
+class GivenTokens extends StoredSource {
   constructor(declaration) {
     super(declaration.tokens.length, declaration);
     this.given = declaration.tokens;
@@ -232,7 +232,7 @@ export class GivenTokens extends StoredSource {
 }
 
 /** Tokens in an open file, see `token_file.js`. */
-export class FiledTokens extends StoredSource {
+class FiledTokens extends StoredSource {
   constructor(file, declaration) {
     super(file.count, declaration);
     this.file = file;

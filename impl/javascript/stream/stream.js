@@ -10,7 +10,7 @@ export function isSchedule(frequencies) {
 }
 
 /** Whether a chunk is so small that the first level does not fire in it. */
-export function isBelowFirst(chunkSize, frequencies) {
+function isBelowFirst(chunkSize, frequencies) {
   return chunkSize < 1n || chunkSize < frequencies[0];
 }
 

@@ -15,7 +15,7 @@ from impl.vectorized.batch.arrays import array_of, tensor_of
 from impl.vectorized.batch.builder import Builder
 from impl.vectorized.batch.collect import Limits, lay_end_to_end, moments
 from impl.vectorized.batch.crowd import Crowd
-from impl.vectorized.batch.flat import ALWAYS, Flat, Keys, flatten, graph_keys
+from impl.vectorized.batch.flat import ALWAYS, Flat, Keys, flatten, graph_keys, seeded_children
 from impl.vectorized.batch.front.open import load_database
 from impl.vectorized.batch.linearize import linearize, remap, text_cells
 from impl.vectorized.batch.model import (
@@ -42,7 +42,6 @@ from impl.vectorized.batch.records import (
     Task,
     TextTensors,
 )
-from impl.vectorized.batch.variants import seeded_children
 
 
 @contextmanager
