@@ -7,7 +7,7 @@ most MAX_DEPTH levels of nesting (seed 000 §0.B; seed 002 §II.F; requirements 
 
 import math
 import struct
-from itertools import pairwise
+from itertools import chain, pairwise
 
 UNSIGNED, NEGATIVE, BYTES, TEXT, ARRAY, MAP, TAG, SIMPLE = range(8)
 FALSE, TRUE, NULL, BINARY64 = 20, 21, 22, 27
@@ -45,37 +45,37 @@ def _encode(value: object, depth: int) -> bytes:
     if depth > MAX_DEPTH:
         raise NotCanonical("nested too deeply")
     match value:
-        case None:
-            return _head(SIMPLE, NULL)
+        case str():
+            return _encode_text(value)
         case bool():
             return _head(SIMPLE, TRUE if value else FALSE)
         case int():
             return _encode_integer(value)
-        case float():
-            return _encode_float(value)
         case bytes():
             return _head(BYTES, len(value)) + value
-        case str():
-            return _encode_text(value)
         case list():
             return _encode_array(value, depth)
         case dict():
             return _encode_map(list(value.items()), depth)
         case tuple():
             return _encode_map(list(value), depth)
+        case float():
+            return _encode_float(value)
+        case None:
+            return _head(SIMPLE, NULL)
     raise NotCanonical(f"{type(value).__name__} is not a value")
 
 
 def _head(major: int, argument: int) -> bytes:
     if argument < 24:
-        return bytes([major << 5 | argument])
+        return (major << 5 | argument).to_bytes()
     if argument < 2**8:
-        return bytes([major << 5 | 24]) + argument.to_bytes(1, "big")
+        return struct.pack(">BB", major << 5 | 24, argument)
     if argument < 2**16:
-        return bytes([major << 5 | 25]) + argument.to_bytes(2, "big")
+        return struct.pack(">BH", major << 5 | 25, argument)
     if argument < 2**32:
-        return bytes([major << 5 | 26]) + argument.to_bytes(4, "big")
-    return bytes([major << 5 | 27]) + argument.to_bytes(8, "big")
+        return struct.pack(">BI", major << 5 | 26, argument)
+    return struct.pack(">BQ", major << 5 | 27, argument)
 
 
 def _encode_integer(number: int) -> bytes:
@@ -117,7 +117,7 @@ def _encode_map(pairs: list[tuple[object, object]], depth: int) -> bytes:
     for earlier, later in pairwise(entries):
         if earlier[0] == later[0]:
             raise NotCanonical("map key twice")
-    return _head(MAP, len(entries)) + b"".join(key + item for key, item in entries)
+    return _head(MAP, len(entries)) + b"".join(chain.from_iterable(entries))
 
 
 def decode_canonical(data: bytes) -> object:
