@@ -141,7 +141,7 @@ class LostStandIn(LostBackend):
 
 @dataclass(frozen=True, slots=True)
 class StandIn:
-    """How to start the backend that answers what the one on trial does not declare, and how long to wait for it."""
+    """How to start the backend that answers what the tested one does not declare, and how long to wait for it."""
 
     command: BackendCommand
     timeout: float
@@ -167,7 +167,7 @@ class Accompanied:
 
     @property
     def stderr_tail(self) -> bytes:
-        """What the backend on trial wrote."""
+        """What the tested backend wrote."""
         return self._own.stderr_tail
 
     @property
@@ -176,7 +176,7 @@ class Accompanied:
         return sum(side.backlog for side in self._asked)
 
     def hello(self) -> Hello:
-        """The introduction of the backend on trial; raises BadHello."""
+        """The introduction of the tested backend; raises BadHello."""
         return self._own.hello()
 
     def submit(self, method: str, params: Any) -> int:

@@ -3,10 +3,10 @@
 One thread, one poll: reading, writing and waiting cannot deadlock, and nothing grows without bound. A process
 that ends, stalls or answers garbage is lost, and each waiting caller gets the reason (DESIGN 6).
 
-A timeout bounds the silence, not the single call: `wait` allows `timeout` seconds until the next answer, whichever
-request it answers, and the clock runs only while the harness waits. So a request that queues behind others is not
-blamed for them, and time that the harness spends elsewhere does not count. What is not an answer (stderr, half a
-message, a slow reader) does not postpone the end.
+A timeout limits the silence, not the single call: `wait` allows `timeout` seconds until the next answer to any
+request, and the clock runs only while the harness waits. So no request is blamed for others before it in the queue, and
+time that the harness spends elsewhere does not count. Only an answer starts the clock again: stderr, half a message or
+a slow reader do not.
 """
 
 from __future__ import annotations
@@ -71,16 +71,19 @@ class Process:
         assert self._child.stdin is not None
         assert self._child.stdout is not None
         assert self._child.stderr is not None
-        self._stdin, self._stdout, self._stderr = self._child.stdin, self._child.stdout, self._child.stderr
-        for stream in (self._stdin, self._stdout, self._stderr):
-            os.set_blocking(stream.fileno(), False)
-        self._sink, self._source, self._complaints = (one.fileno() for one in (self._stdin, self._stdout, self._stderr))
+        self._stdin = self._child.stdin
+        self._streams = (self._stdin, self._child.stdout, self._child.stderr)
+        self._sink, self._source, self._complaints = (stream.fileno() for stream in self._streams)
+        for descriptor in (self._sink, self._source, self._complaints):
+            os.set_blocking(descriptor, False)
         _widen(self._source)
         self._poll = select.poll()
         self._poll.register(self._source, select.POLLIN)
         self._poll.register(self._complaints, select.POLLIN)
         self._writing = False
         self._splitter = dialect.splitter()
+        # Filled again by every read: a bytes object of this size costs 8 µs, the rest of a read 1 µs.
+        self._room = memoryview(bytearray(_CHUNK))
         self._outgoing = bytearray()
         self._answers: list[tuple[int, Outcome]] = []
         self._open: set[int] = set()
@@ -169,8 +172,8 @@ class Process:
             self._child.wait(GRACE)
         # Once only: what fled from its session may go on writing.
         with contextlib.suppress(OSError, ValueError):
-            self._keep(os.read(self._stderr.fileno(), 1 << 20))
-        for stream in (self._stdin, self._stdout, self._stderr):
+            self._keep(os.read(self._complaints, 1 << 20))
+        for stream in self._streams:
             with contextlib.suppress(OSError):
                 stream.close()
 
@@ -222,14 +225,14 @@ class Process:
     def _read(self) -> bool:
         """Read what is on stdout; whether there was anything."""
         try:
-            data = os.read(self._source, _CHUNK)
+            count = os.readv(self._source, [self._room])
         except BlockingIOError:
             return False
-        if not data:
+        if not count:
             raise self._ended()
         self._begun = True
         try:
-            for message in self._splitter.feed(data):
+            for message in self._splitter.feed(bytes(self._room[:count])):
                 self._accept(message)
         except Garbage as garbage:
             raise self._lost(ProtocolError(f"{garbage.reason}: {garbage.sample!r}")) from None

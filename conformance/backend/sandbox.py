@@ -21,9 +21,8 @@ from pathlib import Path
 from typing import Final
 
 from conformance.backend.guardian import guardian
-from conformance.backend.module_search import module_places
 from conformance.backend.resolve import BackendCommand
-from conformance.backend.session import KnownSignatures, signatures_of
+from conformance.backend.session import KnownSignatures, module_places, signatures_of
 from conformance.codec.codebook import codebook_of
 from conformance.contract.cache import cache_folder
 from conformance.contract.library import load_library

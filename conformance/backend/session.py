@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import importlib
+import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
-from typing import Any, Final, Protocol
+from types import ModuleType
+from typing import Any, Final
 
 from conformance.backend.hello import PROTOCOL
-from conformance.backend.module_search import import_from
 from conformance.codec.codebook import Codebook, codebook_of
 from conformance.codec.native import NativeForm, NoWireForm, native_form
 from conformance.contract.lazy import LazyMapping
@@ -25,16 +28,6 @@ class Signature:
     inputs: Struct
     outputs: Struct
     failure: Struct
-
-
-class Signatures(Protocol):
-    """Where signatures are looked up."""
-
-    def __getitem__(self, operator: str) -> Signature:
-        """The signature of an operator; raises KeyError."""
-
-    def number(self, code: str) -> int:
-        """The number of a failure code, 0 for one that is not registered, which the harness refuses."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +102,7 @@ class SpecSignatures:
         return Signature(struct_at(source, ("inputs",), named), struct_at(source, ("outputs",), named), failure)
 
 
-_METHOD_NOT_FOUND: Final = -32601
+Signatures = KnownSignatures | SpecSignatures
 
 
 class MissingObject(Exception):
@@ -119,7 +112,7 @@ class MissingObject(Exception):
 def load_object(target: str) -> Any:
     """The object that `module[:object]` names, a class called without arguments; raises MissingObject.
 
-    An exception of the module during its import is raised as it is.
+    What the module raises while it is imported is raised as it is.
     """
     module_name, _, path = target.partition(":")
     try:
@@ -143,6 +136,58 @@ def load_object(target: str) -> Any:
         wanted = " and ".join(f"{name}()" for name in missing)
         raise MissingObject(f"{target!r} in {file} lacks {wanted}; a backend has hello() and call(method, params)")
     return found
+
+
+# The module is looked for in the folder in which its process starts, before all others. Only the module comes first:
+# what else is in the folder, such as a `json` of the user's, comes last, as ever.
+
+
+def module_places(module: str, others: Sequence[str], here: Path) -> list[str]:
+    """The folders in which the first package of a dotted name is looked for; nothing is imported.
+
+    `here` comes first if it has the whole module. Otherwise a package of the same name elsewhere has it.
+    """
+    return [str(here), *others] if _has(module, here) else [*others, str(here)]
+
+
+def _has(module: str, here: Path) -> bool:
+    places: Sequence[str] | None = [str(here)]
+    name = ""
+    for part in module.split("."):
+        name = f"{name}.{part}" if name else part
+        spec = PathFinder.find_spec(name, places) if places is not None and part else None
+        if spec is None:
+            return False
+        places = spec.submodule_search_locations
+    return True
+
+
+def import_from(module: str, here: Path) -> ModuleType:
+    """Import a module as `module_places` finds it; whatever it imports itself is looked for in `here` last."""
+    if str(here) not in sys.path:
+        sys.path.append(str(here))
+    finder = _Finder(module.partition(".")[0], module_places(module, sys.path, here))
+    sys.meta_path.insert(0, finder)
+    try:
+        return importlib.import_module(module)
+    finally:
+        sys.meta_path.remove(finder)
+
+
+@dataclass(frozen=True, slots=True)
+class _Finder:
+    """Finds one package, in its places, and nothing else."""
+
+    package: str
+    places: list[str]
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        return PathFinder.find_spec(fullname, self.places) if path is None and fullname == self.package else None
+
+
+_METHOD_NOT_FOUND: Final = -32601
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,9 +13,9 @@ from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Any, Final
 
-from conformance.backend.module_search import module_places
 from conformance.backend.resolve import BackendCommand
 from conformance.backend.sandbox import WORKER
+from conformance.backend.session import module_places
 
 _IMAGE: Final = re.compile(r"oci:sha256:([0-9a-f]{64})\Z")
 _CHUNK: Final = 1 << 20
