@@ -15,9 +15,11 @@ from typing import Any, Final
 
 import numpy as np
 
+from conformance.codec.form import form_of
 from conformance.codec.scalar import WIDE
-from conformance.contract.types import FIXED_BYTES, INTEGER_RANGES, ListOf, MapOf, Scalar, Struct, Tensor, Type, Value
+from conformance.contract.types import FIXED_BYTES, INTEGER_RANGES, Enum, ListOf, MapOf, Scalar, Struct, Tensor, Type
 from conformance.vectors.leaf import Optional
+from conformance.vectors.place import empty
 
 Change = Callable[[Any], Any]
 TABLES: Final = (8, 16, 64, 255, 256, 65_535)  # items that a table has room for
@@ -212,25 +214,11 @@ def _presence(name: str, inner: Type) -> Mapping[str, Change]:
 def empty_of(type_: Type) -> Any:
     """The wire value that a careless backend takes for an absent one; None where a type has no such value."""
     match type_:
-        case Scalar("bool"):
-            return False
-        case Scalar(name) if name in INTEGER_RANGES:
-            return "0" if name in WIDE else 0
-        case Scalar(name) if name in FIXED_BYTES:
-            return "00" * FIXED_BYTES[name]
-        case Scalar("string") | Scalar("bytes"):
-            return ""
-        case Scalar("float64"):
-            return "0" * 16
-        case ListOf():
-            return []
-        case MapOf():
-            return {}
-        case Struct() if all(member.optional for member in type_.fields):
-            return {}
-        case Value():
-            return {"map": []}
-    return None
+        case Enum() | Tensor() | Scalar("float16" | "float32" | "root" | "handle"):
+            return None
+        case Struct() if not all(member.optional for member in type_.fields):
+            return None
+    return form_of(type_).from_native(empty(type_))
 
 
 # Floats, as bits, and tensors.
