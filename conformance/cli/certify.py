@@ -7,7 +7,7 @@ import secrets
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import click
 
@@ -30,7 +30,7 @@ from conformance.report.certificate.artifact import (
     started_by,
 )
 from conformance.report.certificate.evidence import CERTIFICATE, encode_envelope, pack, signed
-from conformance.report.certificate.keys import SigningKey, read_signing
+from conformance.report.certificate.keys import read_signing
 from conformance.report.certificate.statement import (
     INDEX,
     OBSERVATIONS,
@@ -41,7 +41,6 @@ from conformance.report.certificate.statement import (
     statement_of,
 )
 from conformance.report.record import Record, encode_record, observations_of, read_record, record_of
-from conformance.report.untrusted import Unreadable
 from conformance.report.verdict import status_of
 from conformance.report.writer import observations_text
 from conformance.trial.check import RunResult
@@ -74,18 +73,6 @@ def artifact_named(text: str) -> Artifact:
         return artifact_of(text)
     except NoArtifact as error:
         raise Complaint(f"--artifact {text!r}", "T021", str(error), error.hint) from None
-
-
-def unreadable(error: Unreadable) -> Complaint:
-    """A file of a stranger that is not what it must be, as a command says it."""
-    return Complaint(error.place, "T020", error.message, error.hint)
-
-
-def _signing_key(file: Path) -> SigningKey:
-    try:
-        return read_signing(file)
-    except Unreadable as error:
-        raise unreadable(error) from None
 
 
 def _require_free(files: Sequence[Path | None]) -> None:
@@ -186,14 +173,11 @@ def command(
     nonce: str | None,
     sandbox: str,
     readable: Sequence[Path],
-    profile: str,
     crash: bool,
     require: Sequence[str],
-    wire: str,
-    jobs: int,
-    timeout: float,
     now: datetime | None,
     reproducible: bool,
+    **given: Any,  # profile, wire, jobs and timeout, as a run takes them
 ) -> int:
     """Test a backend, also with questions that its author could not know, and sign where all answers are right.
 
@@ -211,16 +195,13 @@ def command(
         raise click.UsageError("--sandbox-read needs --sandbox bwrap")
     if reproducible and (nonce is None or now is None or bundle is not None):
         raise click.UsageError("--reproducible needs --nonce and --time, and has no bundle: observations are in that")
-    key = _signing_key(key_file)
+    key = read_signing(key_file)
     _require_free([output, bundle])
     before = artifact_named(artifact_text)
     library = specification()
     options = RunOptions(
         backend=backend,
-        wire=wire,
-        profile=profile,
-        jobs=jobs,
-        timeout=timeout,
+        **given,
         seed=nonce or secrets.token_hex(32),
         sandbox=sandbox,
         readable=tuple(readable),

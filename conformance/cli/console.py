@@ -6,7 +6,7 @@ import errno
 import io
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -53,6 +53,12 @@ class Complaint(Exception):
         if self.hint:
             lines.append(one_line(f"    hint: {self.hint}"))
         return "\n".join([*lines, *(one_line(f"    | {line}") for line in self.extra.splitlines())])
+
+
+def require_known(place: str, name: str, known: Collection[str], message: str, otherwise: str = "") -> None:
+    """Refuse a name that is not among the known ones; raises Complaint, with those that are nearly the same."""
+    if name not in known:
+        raise Complaint(place, "T003", message, nearest(name, sorted(known), otherwise))
 
 
 @contextmanager

@@ -87,10 +87,10 @@ def _inside(prefix: str, file: str) -> str:
 
 def _released(suite: Suite, text: str) -> Edition | None:
     """The release in the lock of a suite, where it has this tag; raises Complaint where the lock cannot be read."""
-    from conformance.cli.suite import read_locked
     from conformance.report.suite_difference import Edition
+    from conformance.vectors.lock import read_lock
 
-    released = read_locked(suite).released
+    released = read_lock(suite).released
     if released is None or released.tag != text:
         return None
     return Edition(text, released, remark=f"{text} is known from the lock alone: it has no calls and no sentences")
@@ -98,11 +98,9 @@ def _released(suite: Suite, text: str) -> Edition | None:
 
 def _statements(places: Sequence[Path]) -> list[tuple[str, Statement]]:
     """Every certificate in some files and folders; raises Complaint."""
-    from conformance.cli.certify import unreadable
-    from conformance.contract.suite_file import schema_folder
+    from conformance.contract.finder import schema_folder
     from conformance.report.certificate.evidence import read_evidence
     from conformance.report.certificate.statement import SCHEMA, read_statement
-    from conformance.report.untrusted import Unreadable
 
     found = []
     for place in places:
@@ -113,11 +111,8 @@ def _statements(places: Sequence[Path]) -> list[tuple[str, Statement]]:
                 hint = f"name a certificate, or a folder with {' or '.join(_CERTIFICATES)}"
                 raise Complaint(str(place), "T020", "there is no certificate in it", hint)
         for file in files:
-            try:
-                payload = read_evidence(file).envelope.payload
-                found.append((str(file), read_statement(payload, str(file), schema_folder(current_suite()) / SCHEMA)))
-            except Unreadable as error:
-                raise unreadable(error) from None
+            payload = read_evidence(file).envelope.payload
+            found.append((str(file), read_statement(payload, str(file), schema_folder(current_suite()) / SCHEMA)))
     return found
 
 

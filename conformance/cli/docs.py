@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from conformance.cli.console import Complaint, nearest, say
-from conformance.contract.suite_file import bundled_suite
+from conformance.cli.console import require_known, say
+from conformance.contract.finder import bundled_suite
 
 
 def pages() -> dict[str, Path]:
@@ -39,8 +39,6 @@ def command(page: str | None, as_path: bool) -> int:
             say(f"{name:<20} {file if as_path else title}")
         return 0
     name = page.lower().removesuffix(".md").rpartition("/")[2]
-    if name not in known:
-        hint = nearest(name, list(known), "`tally docs` lists the pages")
-        raise Complaint(f"page {page!r}", "T003", "no page has this name", hint)
+    require_known(f"page {page!r}", name, known, "no page has this name", "`tally docs` lists the pages")
     say(str(known[name]) if as_path else known[name].read_text("utf-8").rstrip("\n"))
     return 0

@@ -19,7 +19,7 @@ from conformance.cli.answer import (
     contract_facts,
     workload_facts,
 )
-from conformance.cli.console import Complaint, nearest, say
+from conformance.cli.console import Complaint, nearest, require_known, say
 from conformance.cli.interview import Pair, Question, pair_of
 from conformance.cli.replay import replayed
 from conformance.cli.run_options import timeout_option
@@ -102,9 +102,8 @@ def _without_sequence(wish: Wish, case: Case) -> Wish:
 def _of_workload(target: str, contract: Contract, library: Library) -> Sequence[Fact]:
     name = target.split("%", 1)[1]
     known = {one.name: one for one in contract.workloads}
-    if name not in known:
-        hint = nearest(name, list(known), "`tally crash --help` tells how workloads are tried")
-        raise Complaint(f"check {target!r}", "T003", "no crash workload has this name", hint)
+    otherwise = "`tally crash --help` tells how workloads are tried"
+    require_known(f"check {target!r}", name, known, "no crash workload has this name", otherwise)
     return workload_facts(known[name], contract, library)
 
 

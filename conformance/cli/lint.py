@@ -11,7 +11,7 @@ import click
 from conformance.cli.console import Complaint, say, writing
 from conformance.cli.lint_outcome import Outcome, outcome_of
 from conformance.cli.progress import shown_progress
-from conformance.cli.suite import frozen_vectors, read_locked, specification
+from conformance.cli.suite import frozen_vectors, specification
 from conformance.contract.family import Coverage
 from conformance.contract.library import Library
 from conformance.contract.source import MalformedContract
@@ -26,6 +26,7 @@ from conformance.trial.kill_matrix import evidence_of, read_matrix
 from conformance.vectors.corpus import Corpus
 from conformance.vectors.governance import governance
 from conformance.vectors.jsontext import write_whole
+from conformance.vectors.lock import read_lock
 
 FINE, BAD, NO_JUDGEMENT = 0, 1, 2
 
@@ -96,7 +97,7 @@ def judged(library: Library, corpus: Corpus, with_evidence: bool) -> Outcome:
         progress.stage("contracts by rules", len(subject.contracts) * sum(rule.each_contract for rule in RULES))
         found = _found(replace(subject, step=progress.step), corpus)
         if with_evidence:  # `tally run` also accepts contracts that were edited and not built yet
-            current = lock_current.check(replace(subject, lock=read_locked(library.suite)))
+            current = lock_current.check(replace(subject, lock=read_lock(library.suite)))
             found = told_once(subject, {*found, *current})
     return Outcome(found, len(subject.contracts), sum(map(len, subject.cases.values())), evidence is not None)
 
@@ -119,7 +120,7 @@ def _evidence(library: Library) -> Mapping[str, frozenset[str]] | None:
 
 def _governed(library: Library, corpus: Corpus) -> tuple[Finding, ...]:
     """What the lock forbids: a corpus that shrank, a sequence that drifted, a version that says otherwise."""
-    return findings_of(governance(library, corpus, read_locked(library.suite)))
+    return findings_of(governance(library, corpus, read_lock(library.suite)))
 
 
 def _formatted(found: tuple[Finding, ...], format_: str) -> str:

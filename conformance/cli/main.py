@@ -19,7 +19,7 @@ from typing import Any, Final
 import click
 
 from conformance import __version__
-from conformance.cli.console import Complaint, nearest, opened_outlets, say, tell
+from conformance.cli.console import Complaint, nearest, opened_outlets, parted, say, tell
 from conformance.cli.progress import Interrupted
 from conformance.cli.suite import with_suite
 
@@ -80,6 +80,8 @@ def prepared(command: click.Command, inner: bool = True) -> click.Command:
 FINE: Final = 0
 NO_JUDGEMENT: Final = 2
 _PATIENCE: Final = 1.0  # seconds after the first Ctrl-C; the next one then ends this process at once
+# Errors of files that cannot be used, with their codes; by name, because to import them takes longer than --version.
+_CODES: Final = {"CorruptedCorpus": "T004", "BadLock": "T004", "UnreadableReport": "T004", "Unreadable": "T020"}
 SCARCE: Final = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN)
 # Imported on demand: the contract language alone costs 200 ms, `tally --version` may take 150.
 COMMANDS: Final = {
@@ -185,6 +187,11 @@ def _unforeseen(error: Exception) -> int:
 
     from conformance.contract.source import MalformedContract
 
+    if code := _CODES.get(type(error).__name__):
+        named = (getattr(error, name, None) for name in ("place", "message", "hint"))
+        place, message, hint = (one or other for one, other in zip(named, parted(str(error)), strict=True))
+        tell(Complaint(place, code, message, hint))
+        return NO_JUDGEMENT
     if isinstance(error, MalformedContract):
         say(str(error), err=True)
         count = len(error.problems)

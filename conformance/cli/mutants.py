@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from conformance.cli.console import Complaint, nearest, parted, say
+from conformance.cli.console import Complaint, require_known, say
 from conformance.cli.progress import shown_progress
 from conformance.cli.suite import frozen_vectors, specification
 from conformance.codec.codebook import codebook_of
@@ -43,7 +43,7 @@ def judge_mutants(ids: Sequence[str], kinds: Sequence[str], jobs: int, changed: 
     """Run, print, compare or write."""
     library, corpus = _specified(ids)
     folder = library.suite.reports
-    committed = _committed(folder) if changed or (ids and write) else None
+    committed = read_matrix(folder / MATRIX_FILE) if changed or (ids and write) else None
     effort = Effort(kinds, Power(library, corpus, codebook_of(library)), committed if changed else None)
     try:
         with shown_progress("mutants") as progress:
@@ -72,14 +72,6 @@ def judge_mutants(ids: Sequence[str], kinds: Sequence[str], jobs: int, changed: 
     return BAD if bad else FINE
 
 
-def _committed(folder: Path) -> KillMatrix:
-    try:
-        return read_matrix(folder / MATRIX_FILE)
-    except UnreadableReport as error:
-        place, said, hint = parted(str(error))
-        raise Complaint(place, "T004", said, hint) from None
-
-
 def judge_solos(ids: Sequence[str]) -> int:
     """Run with one operator declared at a time, and print."""
     library, corpus = _specified(ids)
@@ -106,8 +98,7 @@ def _specified(ids: Sequence[str]) -> tuple[Library, Corpus]:
     library = specification()
     corpus = frozen_vectors(library, least=1)
     for id_ in ids:
-        if id_ not in library.mutants:
-            raise Complaint(f"mutant {id_!r}", "T003", "no mutant has this id", nearest(id_, sorted(library.mutants)))
+        require_known(f"mutant {id_!r}", id_, library.mutants, "no mutant has this id")
     return library, corpus
 
 
@@ -171,9 +162,7 @@ def judge_wire(operators: Sequence[str], write: bool) -> int:
     """Score the operators, or all, and compare with the committed score or write it."""
     library = specification()
     for name in operators:
-        if name not in library.contracts:
-            known = nearest(name, sorted(library.contracts))
-            raise Complaint(f"operator {name!r}", "T003", "no contract has this name", known)
+        require_known(f"operator {name!r}", name, library.contracts, "no contract has this name")
     with shown_progress("mutants") as progress:
         score = wire_score(library, frozen_vectors(library, least=1), operators, progress=progress)
     say("\n".join(score_lines(score)))

@@ -10,14 +10,13 @@ from pathlib import Path
 from typing import Final
 
 from conformance.cli.console import Complaint, writing
-from conformance.cli.suite import read_locked
 from conformance.contract.library import Library
 from conformance.report.suite_difference import Edition, SuiteDifference, as_entry, difference_of, edition_of
 from conformance.report.verdict import counted
 from conformance.vectors.corpus import Corpus
 from conformance.vectors.governance import Level, numbers, raised, refusal
 from conformance.vectors.jsontext import write_whole
-from conformance.vectors.lock import LOCK_FILE, BadLock, Release, lock_text, release
+from conformance.vectors.lock import LOCK_FILE, BadLock, Release, lock_text, read_lock, release
 
 CHANGELOG: Final = "CHANGELOG.md"  # beside the vectors
 FIRST: Final = "v1.0.0"
@@ -47,7 +46,7 @@ def drafted(library: Library, corpus: Corpus, tag: str) -> Draft | None:
     contract, else PATCH.
     """
     suite = library.suite
-    locked = read_locked(suite)
+    locked = read_lock(suite)
     before = locked.released
     old = Edition(before.tag if before is not None else "", before if before is not None else Release("", {}, {}))
     difference = difference_of(old, edition_of("this suite", library, corpus, locked.contracts))

@@ -16,7 +16,7 @@ import click
 
 from conformance.backend.resolve import BackendNotFound, resolve
 from conformance.backend.sandbox import NoSandbox
-from conformance.cli.console import Complaint, nearest, say, tell, writing
+from conformance.cli.console import Complaint, nearest, require_known, say, tell, writing
 from conformance.cli.known_failures import (
     dump_expected_failures,
     failed_last,
@@ -73,9 +73,8 @@ def required(names: Sequence[str], library: Library) -> tuple[str, ...]:
     if "all" in names:
         return known
     for name in names:
-        if name not in known:
-            hint = nearest(name, list(known), "name an operator or a machine of the contracts, or `all`")
-            raise Complaint(f"--require {name!r}", "T003", "no operator or machine has this name", hint)
+        otherwise = "name an operator or a machine of the contracts, or `all`"
+        require_known(f"--require {name!r}", name, known, "no operator or machine has this name", otherwise)
     return tuple(sorted(set(names)))
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from conformance.cli.console import Complaint, nearest, parted
+from conformance.cli.console import Complaint, nearest
 
 if TYPE_CHECKING:
     from conformance.contract.library import Library
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from conformance.contract.source import Path as Keys
     from conformance.contract.suite import Suite
     from conformance.vectors.corpus import Corpus
-    from conformance.vectors.lock import Lock
 
 
 _NAMED: Final = "tally.suite.named"  # keys of what a context and those inside it know
@@ -134,14 +133,10 @@ def contract_named(library: Library, operator: str) -> Contract:
 
 
 def frozen_vectors(library: Library, least: int = 0) -> Corpus:
-    """The corpus, every digest verified; raises Complaint where it is not what was frozen, or below `least` cases."""
-    from conformance.vectors.corpus import CorruptedCorpus, load_corpus
+    """The corpus, every digest verified; raises CorruptedCorpus, and Complaint for fewer than `least` cases."""
+    from conformance.vectors.corpus import load_corpus
 
-    try:
-        corpus = load_corpus(library.suite)
-    except CorruptedCorpus as error:
-        place, said, hint = parted(str(error))
-        raise Complaint(place, "T004", said, hint) from None
+    corpus = load_corpus(library.suite)
     place = library.suite.shown(library.suite.vectors)
     if least and (orphans := sorted(corpus.cases.keys() - library.contracts.keys())):
         hint = "restore the contract, or run `tally vectors build`"
@@ -151,14 +146,3 @@ def frozen_vectors(library: Library, least: int = 0) -> Corpus:
             place, "T004", "there are no vectors here, so nothing can be judged", "run `tally vectors build`"
         )
     return corpus
-
-
-def read_locked(suite: Suite) -> Lock:
-    """What contracts.lock of a suite says; raises Complaint where it cannot be read."""
-    from conformance.vectors.lock import BadLock, read_lock
-
-    try:
-        return read_lock(suite)
-    except BadLock as error:
-        place, message, hint = parted(str(error))
-        raise Complaint(place, "T004", message, hint) from None

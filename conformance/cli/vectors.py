@@ -11,7 +11,7 @@ import click
 from conformance.backend.hello import BadHello
 from conformance.backend.outcome import LostBackend, describe
 from conformance.backend.resolve import BackendNotFound
-from conformance.cli.console import Complaint, nearest, parted, say
+from conformance.cli.console import Complaint, parted, require_known, say
 from conformance.cli.progress import shown_progress
 from conformance.cli.run_options import jobs_option
 from conformance.cli.suite import contract_named, frozen_vectors, specification
@@ -20,7 +20,6 @@ from conformance.contract.source import Problem
 from conformance.lint.call import agreement
 from conformance.vectors.build import Change, build, check, diff, regenerate
 from conformance.vectors.corpus import CorruptedCorpus, load_corpus
-from conformance.vectors.lock import BadLock
 
 FINE, BAD = 0, 1
 Meter = Callable[[str, int, int], None]
@@ -60,9 +59,6 @@ def _named_failures() -> Iterator[None]:
     except CorruptedCorpus as error:
         place, said, hint = parted(str(error))
         raise Complaint(place, "T004", said, hint, BAD) from None
-    except BadLock as error:
-        place, said, hint = parted(str(error))
-        raise Complaint(place, "T004", said, hint) from None
     except BackendNotFound as error:
         raise Complaint("a backend that derives vectors", "T001", str(error), "install it; see confirmed_by") from None
     except (BadHello, LostBackend) as error:
@@ -118,10 +114,9 @@ def build_command(jobs: int, profile: str, only: tuple[str, ...], changed: bool)
       tally vectors build --only Bounds.Clamp_v1 --jobs 2
     """
     library = specification()
-    operators = sorted(name for name, contract in library.contracts.items() if contract.method is None)
+    operators = [name for name, contract in library.contracts.items() if contract.method is None]
     for name in only:
-        if name not in operators:
-            raise Complaint(f"--only {name!r}", "T003", "no contract has this operator", nearest(name, operators))
+        require_known(f"--only {name!r}", name, operators, "no contract has this operator")
     wanted = frozenset(only) if only or (changed and profile != _FULL) else None
     with _named_failures(), _meter() as progress:
         built, touched = build(library, jobs, profile == _FULL, progress, only=wanted, agrees=agreement(library))

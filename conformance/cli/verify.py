@@ -8,13 +8,25 @@ from pathlib import Path
 
 import click
 
-from conformance.cli.certify import a_time, artifact_named, unreadable
+from conformance.cli.certify import a_time, artifact_named, challenged, started_of
 from conformance.cli.console import say
 from conformance.cli.run_options import jobs_option, sandbox_read
+from conformance.cli.suite import current_suite, specification
+from conformance.contract.finder import schema_folder
 from conformance.report.certificate.artifact import Artifact
 from conformance.report.certificate.evidence import Evidence, read_evidence
 from conformance.report.certificate.keys import PublicKey, read_public
-from conformance.report.certificate.statement import SCHEMA, Statement, read_statement
+from conformance.report.certificate.statement import (
+    HARNESS,
+    JUDGED,
+    SCHEMA,
+    VECTORS,
+    Statement,
+    harness_digest,
+    judged_digest,
+    read_statement,
+    refusals,
+)
 from conformance.report.certificate.verification import SCHEMA as POLICY_SCHEMA
 from conformance.report.certificate.verification import (
     Policy,
@@ -25,7 +37,8 @@ from conformance.report.certificate.verification import (
     require_record,
     trusted_signer,
 )
-from conformance.report.untrusted import Unreadable
+from conformance.report.record import read_back
+from conformance.report.untrusted import one_line
 from conformance.trial.options import DEFAULT_TIMEOUT, RunOptions
 
 VALID, NOT_VALID = 0, 1
@@ -84,27 +97,19 @@ def command(
         raise click.UsageError("--sandbox-read is for --replay")
     if replay and (backend is None or artifact_text is None):
         raise click.UsageError("--replay needs --backend TEXT and --artifact PATH")
-    from conformance.cli.suite import current_suite
-    from conformance.contract.suite_file import schema_folder
-
     schemas = schema_folder(current_suite())
-    try:
-        policy = None if policy_file is None else read_policy(policy_file, schemas / POLICY_SCHEMA)
-        keys = [read_public(one) for one in key_files]
-        evidence = read_evidence(file)
-        signer = trusted_signer(evidence, keys, policy)
-        if isinstance(signer, str):
-            say(f"NOT VALID: {signer}")
-            return NOT_VALID
-        # Only what a trusted key signed is looked into.
-        statement = read_statement(evidence.envelope.payload, str(file), schemas / SCHEMA)
-        require_record(evidence)
-    except Unreadable as error:
-        raise unreadable(error) from None
+    policy = None if policy_file is None else read_policy(policy_file, schemas / POLICY_SCHEMA)
+    keys = [read_public(one) for one in key_files]
+    evidence = read_evidence(file)
+    signer = trusted_signer(evidence, keys, policy)
+    if isinstance(signer, str):
+        say(f"NOT VALID: {signer}")
+        return NOT_VALID
+    # Only what a trusted key signed is looked into.
+    statement = read_statement(evidence.envelope.payload, str(file), schemas / SCHEMA)
+    require_record(evidence)
     artifact = None if artifact_text is None else artifact_named(artifact_text)
     faults = all_faults(evidence, statement, signer, policy, artifact, now or datetime.now(UTC))
-    from conformance.cli.suite import specification
-
     gone = lapsed(statement, installed(specification()))
     if replay and not faults and not gone:
         assert backend is not None
@@ -115,9 +120,7 @@ def command(
     return NOT_VALID if faults or gone else VALID
 
 
-def _again(
-    statement: Statement, backend: str, sandbox: str, readable: Sequence[Path], jobs: int
-) -> RunOptions:
+def _again(statement: Statement, backend: str, sandbox: str, readable: Sequence[Path], jobs: int) -> RunOptions:
     """What a second run from the same nonce is asked to do."""
     return RunOptions(
         backend=backend,
@@ -135,18 +138,6 @@ def _again(
 
 def _replayed(statement: Statement, options: RunOptions, artifact: Artifact, text: str) -> list[str]:
     """What is wrong with a second run from the same nonce."""
-    from conformance.cli.certify import challenged, started_of
-    from conformance.cli.suite import specification
-    from conformance.report.certificate.statement import (
-        HARNESS,
-        JUDGED,
-        VECTORS,
-        harness_digest,
-        judged_digest,
-        refusals,
-    )
-    from conformance.report.record import read_back
-
     library = specification()
     started_of(library, options, text)
     run = challenged(library, options)
@@ -171,11 +162,11 @@ def _print(
     gone: Mapping[str, str],
 ) -> None:
     for fault in faults:
-        say(f"NOT VALID: {_line(fault)}")
+        say(f"NOT VALID: {one_line(fault)}")
     if gone:
         say(f"LAPSED: the contracts of {len(gone)} of {len(statement.operators)} operators have changed")
     if not faults and not gone:
-        say(f"VALID: {_line(str(statement.subject))}")
+        say(f"VALID: {one_line(str(statement.subject))}")
     if signer.is_test:
         say("TEST KEY: everybody can sign with it, so this certificate does not say who made it")
     names = [one.name for one in policy.authorities if one.key.id == signer.id] if policy is not None else []
@@ -191,15 +182,8 @@ def _print(
         ("evidence", "record, observations and index of the vectors are as signed" if evidence.files else "not given"),
     ]
     for name, text in rows:
-        say(f"  {name:<12}{_line(str(text))}")
+        say(f"  {name:<12}{one_line(str(text))}")
     for operator in statement.operators:
         version = statement.contracts.get(operator, "?").partition(" ")[0]
         state = f"lapsed: {gone[operator]}" if operator in gone else "as certified"
-        say(f"  {_line(operator):<46} {_line(version):<8} {_line(state)}")
-
-
-def _line(text: str) -> str:
-    from conformance.report.untrusted import one_line
-
-    return one_line(text)
-
+        say(f"  {one_line(operator):<46} {one_line(version):<8} {one_line(state)}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +10,7 @@ from typing import Any, Final
 from conformance.report.failure import cut
 from conformance.report.markdown import code, table
 from conformance.report.record import Record
-from conformance.report.stored import Manifest, RunTrace, partings
+from conformance.report.stored import Manifest, RunTrace, partings, text_of
 from conformance.report.untrusted import one_line
 from conformance.report.verdict import NOT_TRIED, counted
 from conformance.vectors.jsontext import digest_of, document_text
@@ -103,7 +102,7 @@ def _rows(traces: Sequence[RunTrace]) -> Iterator[Differing | None]:
 
 
 def _unordered(value: Any) -> Any:
-    return sorted(map(_text, value)) if isinstance(value, list) else value
+    return sorted(map(text_of, value)) if isinstance(value, list) else value
 
 
 def _of_each(what: str, found: Sequence[Mapping[str, Any]]) -> list[Differing | None]:
@@ -112,12 +111,8 @@ def _of_each(what: str, found: Sequence[Mapping[str, Any]]) -> list[Differing | 
 
 
 def _differing(what: str, values: Sequence[Any], decides: bool) -> Differing | None:
-    texts = tuple(_text(value) for value in values)
+    texts = tuple(text_of(value) for value in values)
     return Differing(what, texts, decides) if len(set(texts)) > 1 else None
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, sort_keys=True, ensure_ascii=False)
 
 
 def _verdicts(records: Sequence[Record]) -> Iterator[tuple[str, tuple[str, ...]]]:

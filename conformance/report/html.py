@@ -23,12 +23,12 @@ from conformance.report.html_tables import (
     matrix_of,
     parting_rows,
     proof_of,
-    sound,
     time_rows,
     unasked_operators,
     undeclared,
 )
 from conformance.report.record import Record, digest_of_record
+from conformance.report.stored import sound
 from conformance.report.summary import banner, remarks
 from conformance.report.untrusted import printable
 from conformance.report.verdict import CONFORMANT, PASSED, crash_words

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -13,6 +13,7 @@ from conformance.contract.family import Requirements
 from conformance.report.failure import cut, failures_of, headline
 from conformance.report.html_failures import parting_of
 from conformance.report.record import Entry, Record, by_operator
+from conformance.report.stored import STATES
 from conformance.report.summary import KINDS, score_of
 from conformance.report.untrusted import printable
 from conformance.report.writer import Observations
@@ -22,31 +23,6 @@ from conformance.trial.kill_matrix import FORMAT
 
 LEVELS: Final = ("kill", "ext4", "posix")
 BINS: Final = 20  # of a histogram; each is 5 % of a sequence
-_COUNTS: Final = ("total", "tried", "bad")  # of crash states
-
-
-def sound(observations: Observations) -> Observations:
-    """The observations that have the form in which a run writes them; nothing signs them, so others are left out."""
-    fits: Mapping[str, Callable[[Any], bool]] = {
-        "seconds": _is_number,
-        "calls": _is_number,
-        "durations": lambda value: _is_map(value, _is_number),
-        "stderr": lambda value: _is_map(value, lambda text: isinstance(text, str)),
-        "crash_states": lambda value: _is_map(value, lambda levels: _is_map(levels, _is_counted)),
-    }
-    return {name: value for name, value in observations.items() if name in fits and fits[name](value)}
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1e15
-
-
-def _is_map(value: Any, fits: Callable[[Any], bool]) -> bool:
-    return isinstance(value, dict) and all(map(fits, value.values()))
-
-
-def _is_counted(value: Any) -> bool:
-    return _is_map(value, _is_number) and all(name in value for name in _COUNTS)
 
 
 def matrix_of(records: Sequence[Record]) -> Mapping[str, Any]:
@@ -84,7 +60,7 @@ def crash_rows(record: Record, observations: Observations) -> Sequence[Mapping[s
             "level": _models(found["reached"]),
             "wanted": _models(found["asked"]),
             "states": [
-                (model, *(one[count] for count in _COUNTS))
+                (model, *(one[count] for count in STATES))
                 for model in LEVELS
                 if (one := seen.get(name, {}).get(model)) is not None
             ],

@@ -6,7 +6,7 @@ import json
 import math
 import stat
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import chain, zip_longest
@@ -139,15 +139,15 @@ def partings(traces: Sequence[RunTrace]) -> tuple[list[int], list[Parting]]:
         if any(row is not None for row in shown):
             _part(number, shown, found)
     apart = sorted(found.values(), key=lambda one: (one.first, one.column))
-    said = tuple(_text(end[_END]) if _END in end else "it has no end" for end in ends)
+    said = tuple(text_of(end[_END]) if _END in end else "it has no end" for end in ends)
     return counts, apart + ([Parting(_END, 1, max(counts), said)] if len(set(said)) > 1 else [])
 
 
 def _part(number: int, rows: list[Row | None], found: dict[str, Parting]) -> None:
-    if len({_text(row) for row in rows}) == 1:  # equal values would not do: 1, 1.0 and true are equal
+    if len({text_of(row) for row in rows}) == 1:  # equal values would not do: 1, 1.0 and true are equal
         return
     for column in dict.fromkeys(chain.from_iterable(row for row in rows if row is not None)):
-        values = tuple(_NO_ROW if row is None else _text(row.get(column, _ABSENT)) for row in rows)
+        values = tuple(_NO_ROW if row is None else text_of(row.get(column, _ABSENT)) for row in rows)
         if len(set(values)) > 1 and _NO_ROW not in values:
             before = found.get(column)
             found[column] = (
@@ -157,7 +157,8 @@ def _part(number: int, rows: list[Row | None], found: dict[str, Parting]) -> Non
             )
 
 
-def _text(value: Any) -> str:
+def text_of(value: Any) -> str:
+    """A value on one line: a text as it is, anything else as JSON."""
     return value if isinstance(value, str) else json.dumps(value, sort_keys=True, ensure_ascii=False)
 
 
@@ -279,24 +280,42 @@ def _observations(file: Path, record: Record) -> Observations:
         raise BrokenRecord(f"{file}: it is not JSON ({error}); remove it, or run the trial again") from None
     if not isinstance(found, dict) or found.get("record") != digest_of_record(record):
         return {}
-    if not _well_typed(found):
+    if any(name not in sound(found) for name in _FORMS.keys() & found.keys()):
         raise BrokenRecord(f"{file}: a time or a text is of the wrong type; remove it, or run the trial again")
     return found
 
 
-def _well_typed(found: Mapping[str, Any]) -> bool:
-    seconds, written, stderr = found.get("seconds", 0), found.get("written"), found.get("stderr", {})
+def sound(observations: Observations) -> Observations:
+    """The observations that have the form in which a run writes them; nothing signs them, so others are left out."""
+    return {name: value for name, value in observations.items() if name in _FORMS and _FORMS[name](value)}
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1e15
+
+
+def _is_map(value: Any, fits: Callable[[Any], bool]) -> bool:
+    return isinstance(value, dict) and all(map(fits, value.values()))
+
+
+def _is_counted(value: Any) -> bool:
+    return _is_map(value, _is_number) and all(name in value for name in STATES)
+
+
+def _is_moment(value: Any) -> bool:
     try:
-        moment = None if written is None else datetime.fromisoformat(written)
+        moment = datetime.fromisoformat(value)
     except (TypeError, ValueError):
         return False
-    timed = moment is None or (moment.tzinfo is not None and 1970 <= moment.year < 9999)
-    spent = found.get("durations", {})
-    timed = timed and isinstance(spent, dict) and all(map(_is_seconds, spent.values()))
-    told = isinstance(stderr, dict) and all(isinstance(said, str) for said in stderr.values())
-    counted = _is_seconds(found.get("calls", 0)) and isinstance(found.get("crash_states", {}), dict)
-    return timed and told and counted and _is_seconds(seconds)
+    return moment.tzinfo is not None and 1970 <= moment.year < 9999
 
 
-def _is_seconds(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 10**9
+STATES: Final = ("total", "tried", "bad")  # counts of crash states
+_FORMS: Final[Mapping[str, Callable[[Any], bool]]] = {
+    "seconds": _is_number,
+    "calls": _is_number,
+    "written": _is_moment,
+    "durations": lambda value: _is_map(value, _is_number),
+    "stderr": lambda value: _is_map(value, lambda text: isinstance(text, str)),
+    "crash_states": lambda value: _is_map(value, lambda levels: _is_map(levels, _is_counted)),
+}

@@ -26,12 +26,12 @@ from conformance.report.html_tables import (
     matrix_of,
     parting_rows,
     proof_of,
-    sound,
     time_rows,
     unasked_operators,
     undeclared,
 )
 from conformance.report.record import Entry
+from conformance.report.stored import sound
 from conformance.tests.runs import BATCH, EXCUSE, MAP, ORDER, check, failed, lost, passed, record
 from conformance.tests.shipped import shipped_library
 from conformance.tests.small_spec import suite_at
