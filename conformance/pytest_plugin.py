@@ -9,7 +9,7 @@ deselected.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -43,7 +43,7 @@ _NAMED: Final = pytest.StashKey[Sequence[str]]()  # the arguments that name chec
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Offer the options of the trial, and the keys of the ini file."""
-    group = parser.getgroup("tallystick", "a backend on trial (tallystick)")
+    group = parser.getgroup("tallystick", "test a backend (tallystick)")
     for name, said in _SETTINGS.items():
         metavar = {_SUITE: "DIR", "timeout": "SECONDS", "expected-failures": "FILE"}.get(name, "TEXT")
         group.addoption(f"--tally-{name}", metavar=metavar, help=said)
@@ -108,10 +108,22 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 def _collected(config: pytest.Config) -> tuple[Bench, RunOptions, Collected]:
     """The checks, and what tries them until pytest ends; raises pytest.UsageError."""
-    suite = _in_use(config, _suite)
-    options = _in_use(config, lambda config: _options(config, suite))
-    config.stash[_BENCH] = bench = _in_use(config, lambda _: _bench(suite, options))
-    found = _in_use(config, lambda _: bench.collect())
+    # The contract language costs 200 ms, which a pytest without a backend should not pay.
+    from conformance.backend.resolve import BackendNotFound
+    from conformance.backend.sandbox import NoSandbox
+    from conformance.contract.finder import find_suite
+    from conformance.contract.library import load_library
+    from conformance.contract.source import MalformedContract
+    from conformance.pytest_bench import Bench
+    from conformance.vectors.corpus import CorruptedCorpus, load_corpus
+
+    try:
+        suite = find_suite(_setting(config, _SUITE) or os.environ.get("TALLY_SUITE", ""), Path.cwd())
+        options = _options(config, suite)
+        config.stash[_BENCH] = bench = Bench(load_library(suite), load_corpus(suite), options)
+        found = bench.collect()
+    except (BackendNotFound, NoSandbox, MalformedContract, CorruptedCorpus) as error:
+        raise pytest.UsageError(str(error)) from None
     if found.unmatched:
         raise pytest.UsageError(f"listed as an expected failure, but no check has this id: {found.unmatched[0]}")
     _named_checks(config.stash.get(_NAMED, ()), found)
@@ -138,26 +150,6 @@ def _wanted(config: pytest.Config) -> bool:
     files = [config.invocation_params.dir / one.split("::")[0] for one in config.args]
     typed = any(str(one).startswith(f"--tally-{_BACKEND}") for one in config.invocation_params.args)
     return typed or any(file.is_dir() for file in files) or not files
-
-
-def _in_use(config: pytest.Config, make: Callable[[pytest.Config], Any]) -> Any:
-    """What is made; what a user can have done wrong is a usage error."""
-    # The contract language costs 200 ms, which a pytest without a backend should not pay.
-    from conformance.backend.resolve import BackendNotFound
-    from conformance.backend.sandbox import NoSandbox
-    from conformance.contract.source import MalformedContract
-    from conformance.vectors.corpus import CorruptedCorpus
-
-    try:
-        return make(config)
-    except (BackendNotFound, NoSandbox, MalformedContract, CorruptedCorpus) as error:
-        raise pytest.UsageError(str(error)) from None
-
-
-def _suite(config: pytest.Config) -> Suite:
-    from conformance.contract.suite_file import find_suite
-
-    return find_suite(_setting(config, _SUITE) or os.environ.get("TALLY_SUITE", ""), Path.cwd())
 
 
 def _options(config: pytest.Config, suite: Suite) -> RunOptions:
@@ -198,14 +190,6 @@ def _expected(file: str, config: pytest.Config, suite: Suite) -> tuple[ExpectedF
     typed = config.getoption("tally_expected_failures") is not None
     place = (config.invocation_params.dir if typed or config.inipath is None else config.inipath.parent) / file
     return load_expected_failures(place, schema_folder(suite) / "expected-failures.schema.json")
-
-
-def _bench(suite: Suite, options: RunOptions) -> Bench:
-    from conformance.contract.library import load_library
-    from conformance.pytest_bench import Bench
-    from conformance.vectors.corpus import load_corpus
-
-    return Bench(load_library(suite), load_corpus(suite), options)
 
 
 def _named_checks(named: Sequence[str], found: Collected) -> list[Check]:

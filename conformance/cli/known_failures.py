@@ -27,16 +27,12 @@ def load_expected_failures(file: Path, schema: Path) -> tuple[ExpectedFailure, .
     from conformance.contract.schema import violations  # 100 ms that a run without a list does without
 
     source = read(file)
-    problems = [_hinted(problem) for problem in violations(source, schema)]
+    hint = "an entry is {check: ID or pattern with *, reason: why it fails, issue: https://...}"
+    problems = [Problem(one.position, "X002", one.message, hint) for one in violations(source, schema)]
     problems += [] if problems else _twice(source)
     if problems:
         raise MalformedContract(problems)
     return tuple(ExpectedFailure(body["check"], body["reason"], body["issue"]) for body in source.value)
-
-
-def _hinted(problem: Problem) -> Problem:
-    hint = "an entry is {check: ID or pattern with *, reason: why it fails, issue: https://...}"
-    return Problem(problem.position, "X002", problem.message, hint)
 
 
 def _twice(source: Source) -> list[Problem]:
@@ -68,15 +64,10 @@ def dump_expected_failures(entries: Iterable[ExpectedFailure]) -> str:
     """The text of a file."""
     lines = []
     for entry in entries:
-        lines.append(f"- check: {_quoted(entry.check)}")
-        lines.append(f"  reason: {_quoted(entry.reason)}")
-        lines.append(f"  issue: {_quoted(entry.issue)}")
+        # A JSON string is a YAML string; ids contain '#' and ': ', which plain YAML would misread.
+        check, reason, issue = (json.dumps(one, ensure_ascii=False) for one in (entry.check, entry.reason, entry.issue))
+        lines += [f"- check: {check}", f"  reason: {reason}", f"  issue: {issue}"]
     return _HEAD + ("\n".join(lines) if lines else "[]") + "\n"
-
-
-def _quoted(text: str) -> str:
-    # A JSON string is a YAML string; ids contain '#' and ': ', which plain YAML would misread.
-    return json.dumps(text, ensure_ascii=False)
 
 
 _KIND: Final = "last-failed"

@@ -20,7 +20,8 @@ from conformance.lint.coverage import Text, coverage_findings, coverage_lines, d
 from conformance.lint.governance import lock_current
 from conformance.lint.output import as_json, as_sarif, as_text, findings_of
 from conformance.lint.requirements import read_documents
-from conformance.lint.rule import Finding, Subject, subject_of
+from conformance.lint.rule import Finding
+from conformance.lint.subject import subject_of
 from conformance.trial.committed_reports import MATRIX_FILE, UnreadableReport
 from conformance.trial.kill_matrix import evidence_of, read_matrix
 from conformance.vectors.corpus import Corpus
@@ -92,22 +93,15 @@ def _write_coverage(library: Library, texts: list[tuple[Coverage, Text]]) -> Non
 def judged(library: Library, corpus: Corpus, with_evidence: bool) -> Outcome:
     """All findings about a library and its corpus, made now."""
     evidence = _evidence(library) if with_evidence else None
-    subject = _subject(library, corpus, evidence)
+    subject = subject_of(library, corpus, None, library.laws, read_documents(library), evidence)
+    governed = findings_of(governance(library, corpus, read_lock(library.suite)))  # of the corpus and the versions
     with shown_progress("lint") as progress:
         progress.stage("contracts by rules", len(subject.contracts) * sum(rule.each_contract for rule in RULES))
-        found = _found(replace(subject, step=progress.step), corpus)
+        found = tuple(sorted({*lint(replace(subject, step=progress.step)), *governed}))
         if with_evidence:  # `tally run` also accepts contracts that were edited and not built yet
             current = lock_current.check(replace(subject, lock=read_lock(library.suite)))
             found = told_once(subject, {*found, *current})
     return Outcome(found, len(subject.contracts), sum(map(len, subject.cases.values())), evidence is not None)
-
-
-def _found(subject: Subject, corpus: Corpus) -> tuple[Finding, ...]:
-    return tuple(sorted({*lint(subject), *_governed(subject.library, corpus)}))
-
-
-def _subject(library: Library, corpus: Corpus, evidence: Mapping[str, frozenset[str]] | None = None) -> Subject:
-    return subject_of(library, corpus, None, library.laws, read_documents(library), evidence)
 
 
 def _evidence(library: Library) -> Mapping[str, frozenset[str]] | None:
@@ -116,11 +110,6 @@ def _evidence(library: Library) -> Mapping[str, frozenset[str]] | None:
         return evidence_of(read_matrix(library.suite.reports / MATRIX_FILE))
     except UnreadableReport:
         return None
-
-
-def _governed(library: Library, corpus: Corpus) -> tuple[Finding, ...]:
-    """What the lock forbids: a corpus that shrank, a sequence that drifted, a version that says otherwise."""
-    return findings_of(governance(library, corpus, read_lock(library.suite)))
 
 
 def _formatted(found: tuple[Finding, ...], format_: str) -> str:

@@ -18,17 +18,11 @@ from conformance.cli.suite import contract_named, frozen_vectors, specification
 from conformance.codec.codebook import codebook_of
 from conformance.contract.source import Problem
 from conformance.lint.call import agreement
-from conformance.vectors.build import Change, build, check, diff, regenerate
+from conformance.vectors.build import build, check, diff, regenerate
 from conformance.vectors.corpus import CorruptedCorpus, load_corpus
 
 FINE, BAD = 0, 1
 Meter = Callable[[str, int, int], None]
-
-
-def _lines(change: Change, named: bool) -> Iterator[str]:
-    yield str(change)
-    for word, ids in change.parts() if named else ():
-        yield from (f"    {word} {id_}" for id_ in ids)
 
 
 def _tell(problems: Iterable[Problem]) -> None:
@@ -203,7 +197,9 @@ def diff_command(jobs: int, profile: str, cases: bool) -> int:
         changes = diff(old, built.corpus)
     _tell(built.problems)
     for change in changes:
-        say("\n".join(_lines(change, cases)))
+        say(str(change))
+        for word, ids in change.parts() if cases else ():
+            say("\n".join(f"    {word} {id_}" for id_ in ids))
     say(f"{len(built.corpus)} cases: " + (f"{len(changes)} groups of changes" if changes else "unchanged"))
     return BAD if changes or built.problems else FINE
 

@@ -43,7 +43,7 @@ def failures_of(entries: Iterable[Entry], excused: bool = False) -> list[Entry]:
 def group_alike(failures: Sequence[Entry], prose: Prose) -> list[Alike]:
     """The distinct failures: those whose difference can be read, then those that struck most often, first.
 
-    What fuzzing found joins the frozen cases that differ at the same place, so that a smaller call can stand for them.
+    What fuzzing found joins the frozen cases that differ at the same place, so that a smaller call can represent them.
     """
     groups: dict[tuple[Any, ...], list[Entry]] = {}
     for entry in failures:

@@ -199,7 +199,7 @@ class Untested:
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """What the suite has shown about its own power; a property of the suite, not of the backend on trial."""
+    """What the suite has shown about its own power; it says nothing about the backend that is tested."""
 
     kills: Mapping[str, PassRate]  # kind of check -> mutants that it notices, of those that it was tried on
     floor: Mapping[str, PassRate]  # trivial backend -> cases that it passes

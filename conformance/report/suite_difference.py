@@ -50,7 +50,7 @@ class Edition:
 
     @property
     def installed(self) -> Installed:
-        """The contracts as certificates are held against them."""
+        """The contracts with which certificates are compared."""
         return Installed(self.contracts, machines_of(self.release))
 
     def cases(self, operators: Iterable[str]) -> dict[str, Case]:

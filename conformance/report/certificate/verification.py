@@ -1,4 +1,4 @@
-"""What a verifier asks for, in a policy, and finds out about a certificate: is it whole, believed, still of use?"""
+"""What a verifier asks for, in a policy, and finds out about a certificate: whole, trusted, and still of use?"""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from conformance.contract.library import Library
 from conformance.contract.source import MalformedContract, Position, Source, parse
@@ -106,24 +106,19 @@ def read_policy(file: Path, schema: Path) -> Policy:
     body = source.value
     required, revoked = body.get("require", {}), body.get("revoked", {})
     days = required.get("maximum_age_days")
-    authorities = tuple(_authority(one, f"{file}: keys[{k}]") for k, one in enumerate(body["keys"]))
+    authorities = tuple(
+        Authority(one["name"], public_from(one["public"].encode(), f"{file}: keys[{k}]"), tuple(one["operators"]))
+        for k, one in enumerate(body["keys"])
+    )
     return Policy(
         authorities,
         tuple(required.get("operators", ())),
-        required.get("profile", PROFILES[0]),
-        required.get("sandbox", SANDBOXES[0]),
-        required.get("crash", CRASH_LEVELS[0]),
-        required.get("started", STARTED[0]),
-        None if days is None else timedelta(days=days),
-        frozenset(revoked.get("keys", ())),
-        frozenset(revoked.get("certificates", ())),
-        body.get("accept_test_key", False),
+        **{name: required[name] for name in ("profile", "sandbox", "crash", "started") if name in required},
+        maximum_age=None if days is None else timedelta(days=days),
+        revoked_keys=frozenset(revoked.get("keys", ())),
+        revoked_certificates=frozenset(revoked.get("certificates", ())),
+        accepts_test_key=body.get("accept_test_key", False),
     )
-
-
-def _authority(body: dict[str, Any], place: str) -> Authority:
-    key = public_from(body["public"].encode(), place)
-    return Authority(body["name"], key, tuple(body["operators"]))
 
 
 def _source(file: Path) -> Source:
@@ -142,7 +137,7 @@ def _source(file: Path) -> Source:
 
 @dataclass(frozen=True, slots=True)
 class Installed:
-    """The contracts that certificates are held against: version and digest of each, and the machine of an operation."""
+    """The contracts to compare certificates with: version and digest of each, and the machine of an operation."""
 
     contracts: Mapping[str, str]
     machine_of: Mapping[str, str]
