@@ -122,15 +122,16 @@ def print_report(
     records: Sequence[Record],
     observed: Sequence[Observations],
     most: int = MOST_FAILURES,
-    detail: tuple[int, int | None] = (0, None),
+    level: int = 0,
+    durations: int | None = None,
     stderr: bool = False,
 ) -> None:
-    """Print the report that people read; `detail` is how verbose it is and how many of the slowest checks it names."""
+    """Print the report that people read, as `show` of the terminal makes it."""
     from rich.console import Console
 
-    from conformance.report.terminal import Detail, show
+    from conformance.report.terminal import show
 
-    show(records, Console(highlight=False, stderr=stderr), most, observed, Detail(*detail))
+    show(records, Console(highlight=False, stderr=stderr), most, observed, level, durations)
 
 
 def outputs_of(folder: Path | None, wanted: Sequence[Output], backends: Sequence[str]) -> Outputs:

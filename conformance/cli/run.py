@@ -285,6 +285,6 @@ def command(
             remember(suite, options.backend, red)
     status = exit_status([*unfit, *(record.verdict for record in records)])
     if records:
-        print_report(records, observed, show, (level, durations), stderr=outputs.on_stdout)
+        print_report(records, observed, show, level, durations, stderr=outputs.on_stdout)
     outputs.finish(records, observed)
     return status

@@ -12,7 +12,7 @@ from conformance.report.failure import excuse_of, facts_of, headline, plain, sec
 from conformance.report.record import Record, digest_of_record
 from conformance.report.untrusted import printable
 from conformance.report.verdict import troubles
-from conformance.report.writer import Observations
+from conformance.report.writer import Observations, span
 from conformance.vectors.jsontext import document_text
 
 _STATUS: Final = {"pass": "passed", "fail": "failed", "error": "failed", "not_applicable": "skipped"}
@@ -68,12 +68,10 @@ def ctrf(records: Sequence[Record], observed: Sequence[Observations]) -> str:
 
 def _times(observations: Observations) -> tuple[int, int]:
     """Start and end of a run in milliseconds since 1970."""
-    if "written" not in observations:
+    if (found := span(observations)) is None:
         return 0, round(observations.get("seconds", 0) * 1000)
-    stop = datetime.fromisoformat(observations["written"])
-    start = stop - timedelta(seconds=observations.get("seconds", 0))
-    first, last = ((moment - _EPOCH) // timedelta(milliseconds=1) for moment in (start, stop))
-    return first, last
+    start, stop = ((moment - _EPOCH) // timedelta(milliseconds=1) for moment in found)
+    return start, stop
 
 
 def _tests(record: Record, observations: Observations) -> Iterator[Test]:

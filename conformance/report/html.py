@@ -31,7 +31,7 @@ from conformance.report.record import Record, digest_of_record
 from conformance.report.stored import sound
 from conformance.report.summary import banner, remarks
 from conformance.report.untrusted import printable
-from conformance.report.verdict import CONFORMANT, PASSED, crash_words
+from conformance.report.verdict import crash_words, tone_of
 from conformance.report.writer import Observations
 
 if TYPE_CHECKING:
@@ -45,12 +45,6 @@ def verdict_sentence(record: Record) -> str:
     """The sentence of a verdict without the verdict."""
     said = record.sentence.removeprefix(record.verdict).removeprefix(":").strip()
     return f"{said[:1].upper()}{said[1:]}"
-
-
-def tone_of(record: Record) -> str:
-    """How a verdict is coloured: good, fair or bad."""
-    verdict = record.verdict
-    return "good" if verdict == CONFORMANT else "fair" if verdict.startswith(PASSED) else "bad"
 
 
 def html_page(records: Sequence[Record], observations: Sequence[Observations | None], proof: Proof | None) -> str:
@@ -117,7 +111,7 @@ def _view(number: int, record: Record, observations: Observations) -> tuple[Mapp
         "number": number,
         "record": record,
         "name": str(record["backend"]["text"]),
-        "tone": tone_of(record),
+        "tone": tone_of(record.verdict),
         "sentence": verdict_sentence(record),
         "scope": list(_scope(record, observations)),
         "remarks": list(remarks(record)),
@@ -219,7 +213,7 @@ def _card(one: Reported) -> Mapping[str, Any]:
     record, certificate = one.record, one.certificate
     return {
         "name": one.name,
-        "tone": tone_of(record),
+        "tone": tone_of(record.verdict),
         "verdict": record.verdict,
         "sentence": verdict_sentence(record),
         "facts": list(_facts(record)),

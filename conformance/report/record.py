@@ -80,8 +80,16 @@ def prose_of(entries: Iterable[Entry], library: Library) -> Prose:
     rulings = sorted({id_ for entry in entries for id_ in _cited(entry, "rulings")})
     cited = sorted({(called(entry), id_) for entry in entries for id_ in clauses_of(entry)})
     return {
-        "requirements": {id_: text for id_ in requirements if (text := _requirement(id_, library))},
-        "rulings": {id_: text for id_ in rulings if (text := _ruling(id_, library))},
+        "requirements": {
+            id_: {"text": row.text, "section": row.section, "place": str(row.position)}
+            for id_ in requirements
+            if (row := library.requirement(id_)) is not None
+        },
+        "rulings": {
+            id_: {"question": one.question, "text": one.ruling, "place": str(one.position)}
+            for id_ in rulings
+            if (one := library.rulings.get(id_)) is not None
+        },
         "clauses": {f"{operator}/{id_}": text for operator, id_ in cited if (text := _clause(operator, id_, library))},
     }
 
@@ -103,16 +111,6 @@ def _cited(entry: Entry, member: str) -> set[str]:
 def called(entry: Entry) -> str:
     """The operator of the call behind an entry: of a trace, the one that was answered wrongly."""
     return str(entry.get("call", {}).get("operator", entry["operator"]))
-
-
-def _requirement(id_: str, library: Library) -> dict[str, str]:
-    row = library.requirement(id_)
-    return {} if row is None else {"text": row.text, "section": row.section, "place": str(row.position)}
-
-
-def _ruling(id_: str, library: Library) -> dict[str, str]:
-    row = library.rulings.get(id_)
-    return {} if row is None else {"question": row.question, "text": row.ruling, "place": str(row.position)}
 
 
 def _clause(operator: str, id_: str, library: Library) -> dict[str, Any]:

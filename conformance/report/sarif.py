@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from conformance.lint.sarif import location_of, log_of, result_of, rule_of, run_of
@@ -11,7 +10,7 @@ from conformance.report.failure import excuse_of, headline, tried_in
 from conformance.report.record import Entry, Record, called, clauses_of
 from conformance.report.untrusted import printable
 from conformance.report.verdict import NO_JUDGEMENT, troubles
-from conformance.report.writer import Observations
+from conformance.report.writer import Observations, span
 
 _CHECK: Final = "check"  # the rule of a failure that names no clause
 _RUN: Final = "run"  # the rule of what belongs to no check
@@ -44,21 +43,14 @@ def _run(record: Record, observations: Observations) -> dict[str, Any]:
     for trouble in troubles(record.members):
         index = rules.index(_RUN, "run", "A run is red for a reason that belongs to no check.")
         results.append(result_of(_RUN, index, printable(f"{trouble.name}: {trouble.text}"), []))
-    invocation = {"executionSuccessful": record.verdict != NO_JUDGEMENT, **_times(observations)}
+    invocation: dict[str, Any] = {"executionSuccessful": record.verdict != NO_JUDGEMENT}
+    for name, moment in zip(("startTimeUtc", "endTimeUtc"), span(observations) or (), strict=False):
+        invocation[name] = f"{moment:%Y-%m-%dT%H:%M:%S}Z"
     run = run_of("tally run", rules.known.values(), results, invocation)
     run["automationDetails"] = {"id": printable(f"tallystick/{record['backend']['text']}")}
     backend = {name: printable(record["backend"][name]) for name in ("text", "name", "version")}
     run["properties"] = {"backend": backend, "verdict": record.verdict, "sentence": printable(record.sentence)}
     return run
-
-
-def _times(observations: Observations) -> dict[str, str]:
-    if "written" not in observations:
-        return {}
-    end = datetime.fromisoformat(observations["written"]).astimezone(UTC)
-    start = end - timedelta(seconds=observations.get("seconds", 0))
-    names = ("startTimeUtc", "endTimeUtc")
-    return {name: f"{one:%Y-%m-%dT%H:%M:%S}Z" for name, one in zip(names, (start, end), strict=True)}
 
 
 def _result(entry: Entry, record: Record, rules: Rules) -> dict[str, Any]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
-from dataclasses import dataclass
 from io import StringIO
 from typing import Any, Final
 
@@ -27,11 +26,12 @@ from conformance.report.summary import (
     undeclared_line,
 )
 from conformance.report.untrusted import one_line
-from conformance.report.verdict import CONFORMANT, PASSED, counted
+from conformance.report.verdict import counted, tone_of
 from conformance.report.writer import Observations
 
 _UNDECLARED: Final = "n/a"
 _NAMES: Final = 3  # of the operators that are not declared
+_TONES: Final = {"good": "bold green", "fair": "bold yellow", "bad": "bold red"}
 _STYLES: Final = {"FAIL": "bold red", "pass": "green", "excused": "yellow", "n/a": "dim", "not run": "dim"}
 
 
@@ -59,15 +59,6 @@ def verdict_table(records: Sequence[Record]) -> Table:
     return table
 
 
-@dataclass(frozen=True, slots=True)
-class Detail:
-    """How much to print: `level` is -1 for the verdict alone and 1 for a line per check, `durations` the number of
-    slowest checks (0: all of them, None: none)."""
-
-    level: int = 0
-    durations: int | None = None
-
-
 _PAGE: Final = 80  # columns of a page without a terminal
 _WIDEST: Final = 120  # columns; longer lines of prose are hard to read
 
@@ -84,33 +75,38 @@ def show(
     console: Console,
     most: int = MOST_FAILURES,
     observed: Sequence[Observations] = (),
-    detail: Detail = Detail(),
+    level: int = 0,
+    durations: int | None = None,
 ) -> None:
-    """Print the report of one run, of one backend or several side by side; `observed` has one member per record."""
+    """Print the report of one run, of one backend or several side by side; `observed` has one member per record.
+
+    `level` is -1 for the verdict alone and 1 for a line per check; `durations` is the number of slowest checks that are
+    named (0: all of them, None: none).
+    """
 
     def line(text: str = "", style: str = "", label: str = "") -> None:
         shown = Text().append(f"{label:<{LABEL}}" if label else "", style="bold")
         console.print(shown.append(one_line(text), style=style), soft_wrap=True)
 
     observed = observed or [{}] * len(records)
-    if detail.level < 0:
+    if level < 0:
         for record, observations in zip(records, observed, strict=True):
-            _slowest(observations, detail.durations, line)
+            _slowest(observations, durations, line)
             said = f"{record['backend']['text']}: " if len(records) > 1 else ""
-            line(f"{said}{record.sentence}", _style(record.verdict))
+            line(f"{said}{record.sentence}", _TONES[tone_of(record.verdict)])
         return
     for record in records:
         for label, text in banner(record):
             line(text, label=label)
         line()
-        if detail.level > 0:
+        if level > 0:
             _each_check(record, line)
     table = verdict_table(records)
     if table.row_count:
         console.print(table)
         line()
     if names := undeclared(records):
-        line(undeclared_line(names, most=len(names) if detail.level > 0 else _NAMES), "dim")
+        line(undeclared_line(names, most=len(names) if level > 0 else _NAMES), "dim")
         line()
     for record, observations in zip(records, observed, strict=True):
         if len(records) > 1:
@@ -121,8 +117,8 @@ def show(
         for text, style in remarks(record):
             for piece in _wrapped(text, width):
                 line(piece, style)
-        _slowest(observations, detail.durations, line)
-        line(record.sentence, _style(record.verdict))
+        _slowest(observations, durations, line)
+        line(record.sentence, _TONES[tone_of(record.verdict)])
 
 
 def _each_check(record: Record, line: Any) -> None:
@@ -143,12 +139,6 @@ def _slowest(observations: Observations, number: int | None, line: Any) -> None:
     for id_ in slowest:
         line(f"{durations[id_]:9.3f} s  {id_}")
     line()
-
-
-def _style(verdict: str) -> str:
-    if verdict == CONFORMANT:
-        return "bold green"
-    return "bold yellow" if verdict.startswith(PASSED) else "bold red"
 
 
 def _failures(record: Record, observations: Observations, console: Console, line: Any, most: int) -> None:

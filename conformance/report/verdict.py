@@ -33,6 +33,11 @@ def verdict_of(members: Mapping[str, Any]) -> str:
     return f"{PASSED} {counted(excused, 'EXPECTED FAILURE')}" if excused else CONFORMANT
 
 
+def tone_of(verdict: str) -> str:
+    """How a verdict is coloured: good, fair or bad."""
+    return "good" if verdict == CONFORMANT else "fair" if verdict.startswith(PASSED) else "bad"
+
+
 def status_of(verdict: str) -> int:
     """The exit status that a verdict is (DESIGN 7)."""
     return {NOT_CONFORMANT: 1, NO_JUDGEMENT: 2}.get(verdict, 0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from importlib import import_module
 from typing import Any, Final
 
@@ -64,6 +65,14 @@ def canonical(records: Sequence[Record], observed: Sequence[Observations]) -> by
     """The record itself."""
     (record,) = records
     return encode_record(record)
+
+
+def span(observations: Observations) -> tuple[datetime, datetime] | None:
+    """When a run began and ended; None where that was not observed."""
+    if "written" not in observations:
+        return None
+    end = datetime.fromisoformat(observations["written"]).astimezone(UTC)
+    return end - timedelta(seconds=observations.get("seconds", 0)), end
 
 
 def observations_text(observations: Observations) -> str:

@@ -87,11 +87,16 @@ def files_of(place: Path) -> Iterator[Path]:
 
 
 def _folder(folder: Path) -> str:
-    lines = [(os.fsencode(name), _sha256(file)) for name, file in _files(folder, folder)]
-    if not lines:
+    digests = {name: _sha256(file) for name, file in _files(folder, folder)}
+    if not digests:
         raise NoArtifact("there is no file in the folder")
-    text = b"".join(b"%b  %b\n" % (digest.encode(), name) for name, digest in sorted(lines))
-    return hashlib.sha256(text).hexdigest()
+    return hashlib.sha256(sums_of(digests)).hexdigest()
+
+
+def sums_of(digests: Mapping[str, str]) -> bytes:
+    """The lines that sha256sum writes for files with these digests, sorted bytewise by path."""
+    lines = sorted((os.fsencode(name), digest.encode()) for name, digest in digests.items())
+    return b"".join(b"%b  %b\n" % (digest, name) for name, digest in lines)
 
 
 def _files(folder: Path, whole: Path) -> Iterator[tuple[str, Path]]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from conformance.report.certificate.artifact import sums_of
 from conformance.report.certificate.keys import PublicKey, SigningKey
 from conformance.report.certificate.statement import INDEX, OBSERVATIONS, RECORD, sha256
 from conformance.report.untrusted import Unreadable, plain_json, read_bounded
@@ -115,7 +116,7 @@ def pack(files: Mapping[str, bytes]) -> bytes:
 
     Nothing is compressed, because compressed bytes depend on the version of zlib.
     """
-    whole = {**{name: files[name] for name in FILES}, SUMS: sums_of(files)}
+    whole = {**{name: files[name] for name in FILES}, SUMS: sums_of({name: sha256(files[name]) for name in FILES})}
     target = io.BytesIO()
     with zipfile.ZipFile(target, "w", zipfile.ZIP_STORED) as archive:
         for name in sorted(whole):
@@ -123,11 +124,6 @@ def pack(files: Mapping[str, bytes]) -> bytes:
             entry.create_system, entry.external_attr = 3, 0o100644 << 16
             archive.writestr(entry, whole[name])
     return target.getvalue()
-
-
-def sums_of(files: Mapping[str, bytes]) -> bytes:
-    """The text of SHA256SUMS, which `sha256sum -c` checks."""
-    return "".join(f"{sha256(files[name])}  {name}\n" for name in FILES).encode()
 
 
 def unpack(data: bytes, place: str) -> dict[str, bytes]:

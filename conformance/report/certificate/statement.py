@@ -17,7 +17,7 @@ from conformance import __version__
 from conformance.codec.framing import DIALECTS
 from conformance.contract.cache import source_files
 from conformance.contract.suite import Suite
-from conformance.report.certificate.artifact import STARTED, Artifact, Started, started_from
+from conformance.report.certificate.artifact import STARTED, Artifact, Started, started_from, sums_of
 from conformance.report.record import Record
 from conformance.report.untrusted import Unreadable, plain_json
 from conformance.report.verdict import CONFORMANT, some_of
@@ -316,8 +316,7 @@ def mutants_digest(suite: Suite) -> str:
 
 def manifest_digest(files: Mapping[str, bytes]) -> str:
     """The SHA-256 of the lines that sha256sum writes for files, sorted bytewise by path."""
-    names = sorted(files, key=os.fsencode)
-    return sha256(b"".join(b"%b  %b\n" % (sha256(files[name]).encode(), os.fsencode(name)) for name in names))
+    return sha256(sums_of({name: sha256(content) for name, content in files.items()}))
 
 
 def index_of(suite: Suite) -> bytes:
