@@ -7,8 +7,6 @@ import stat
 from pathlib import Path
 from typing import Any
 
-from conformance.vectors.jsontext import strict_json
-
 
 def printable(text: str) -> str:
     """The text with every character but line ends escaped that a terminal does not show as itself.
@@ -51,6 +49,8 @@ def read_bounded(file: Path, most: int) -> bytes:
 
 def plain_json(data: bytes, place: str) -> Any:
     """The value of strict JSON text: UTF-8, no key twice, no number that JSON does not have. Raises Unreadable."""
+    from conformance.vectors.jsontext import strict_json  # with CBOR, which `tally --version` can do without
+
     try:
         return strict_json(data.decode("utf-8"))
     except ValueError as error:

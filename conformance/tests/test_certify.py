@@ -74,6 +74,7 @@ def desk(built_once: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator
         return made.run
 
     patch.setattr(certify_module, "challenged", noted)
+    patch.setattr("conformance.cli.verify.challenged", noted)
     assert status_of(["keys", "new", str(made.folder / "acme")]) == 0
     assert made.certify("--nonce", NONCE, "--bundle", str(made.folder / "acme.zip")) == 0
     yield made

@@ -45,7 +45,7 @@ def written(monkeypatch: pytest.MonkeyPatch) -> list[KillMatrix]:
     for module in (command,):
         monkeypatch.setattr(module, "specification", shipped_library)
         monkeypatch.setattr(module, "frozen_vectors", lambda library, least=0: seen)
-    monkeypatch.setattr(command, "_committed", lambda folder: KillMatrix((), {}))
+    monkeypatch.setattr(command, "read_matrix", lambda file: KillMatrix((), {}))
 
     def keep(library: Library, matrix: KillMatrix, floor: Any) -> None:
         found.append(matrix)
@@ -99,14 +99,14 @@ def test_changed_asks_only_what_killed_a_mutant_and_what_is_new(
     assert 0 < len(killed) < len(everything)
     new = next(id_ for id_ in everything if id_ not in killed)
     known = replace(first, digests={**first.digests, new: "of-another"})
-    monkeypatch.setattr(command, "_committed", lambda folder: known)
+    monkeypatch.setattr(command, "read_matrix", lambda file: known)
     asked.clear()
     assert status_of(["mutants", TAGS, "--changed", "--write"]) == 0
     assert sorted(asked) == sorted({*killed, new})
     assert written[0].rows[TAGS].killed == killed
     # A mutant whose source is another one is asked everything.
     other = replace(first, rows={TAGS: replace(first.rows[TAGS], sources="another")})
-    monkeypatch.setattr(command, "_committed", lambda folder: other)
+    monkeypatch.setattr(command, "read_matrix", lambda file: other)
     asked.clear()
     assert status_of(["mutants", TAGS, "--changed", "--write"]) == 0
     assert sorted(asked) == everything
