@@ -111,9 +111,9 @@ def _collected(config: pytest.Config) -> tuple[Bench, RunOptions, Collected]:
     # The contract language costs 200 ms, which a pytest without a backend should not pay.
     from conformance.backend.resolve import BackendNotFound
     from conformance.backend.sandbox import NoSandbox
-    from conformance.contract.finder import find_suite
     from conformance.contract.library import load_library
     from conformance.contract.source import MalformedContract
+    from conformance.contract.suite_file import find_suite
     from conformance.pytest_bench import Bench
     from conformance.vectors.corpus import CorruptedCorpus, load_corpus
 

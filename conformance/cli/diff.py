@@ -98,7 +98,7 @@ def _released(suite: Suite, text: str) -> Edition | None:
 
 def _statements(places: Sequence[Path]) -> list[tuple[str, Statement]]:
     """Every certificate in some files and folders; raises Complaint."""
-    from conformance.contract.finder import schema_folder
+    from conformance.contract.suite_file import schema_folder
     from conformance.report.certificate.evidence import read_evidence
     from conformance.report.certificate.statement import SCHEMA, read_statement
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from conformance.cli.console import require_known, say
-from conformance.contract.finder import bundled_suite
+from conformance.contract.suite_file import bundled_suite
 
 
 def pages() -> dict[str, Path]:

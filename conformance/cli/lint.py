@@ -20,8 +20,7 @@ from conformance.lint.coverage import Text, coverage_findings, coverage_lines, d
 from conformance.lint.governance import lock_current
 from conformance.lint.output import as_json, as_sarif, as_text, findings_of
 from conformance.lint.requirements import read_documents
-from conformance.lint.rule import Finding
-from conformance.lint.subject import subject_of
+from conformance.lint.rule import Finding, subject_of
 from conformance.trial.committed_reports import MATRIX_FILE, UnreadableReport
 from conformance.trial.kill_matrix import evidence_of, read_matrix
 from conformance.vectors.corpus import Corpus

@@ -199,7 +199,8 @@ def diff_command(jobs: int, profile: str, cases: bool) -> int:
     for change in changes:
         say(str(change))
         for word, ids in change.parts() if cases else ():
-            say("\n".join(f"    {word} {id_}" for id_ in ids))
+            for id_ in ids:
+                say(f"    {word} {id_}")
     say(f"{len(built.corpus)} cases: " + (f"{len(changes)} groups of changes" if changes else "unchanged"))
     return BAD if changes or built.problems else FINE
 

@@ -12,7 +12,7 @@ from conformance.cli.certify import a_time, artifact_named, challenged, started_
 from conformance.cli.console import say
 from conformance.cli.run_options import jobs_option, sandbox_read
 from conformance.cli.suite import current_suite, specification
-from conformance.contract.finder import schema_folder
+from conformance.contract.suite_file import schema_folder
 from conformance.report.certificate.artifact import Artifact
 from conformance.report.certificate.evidence import Evidence, read_evidence
 from conformance.report.certificate.keys import PublicKey, read_public
