@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
+from mmap import mmap
 from pathlib import Path
 from random import Random
 from tempfile import mkdtemp
@@ -20,6 +22,7 @@ from conformance.contract.library import Library
 from conformance.contract.model import Bystanders, Contract
 from conformance.tests.keep_spec import KEEP, backend, group, load
 from conformance.tests.small_spec import SHIPPED
+from conformance.trial import bystanders
 from conformance.trial.behaviour import BehaviourRules
 from conformance.trial.bystanders import near_misses
 from conformance.trial.check import Result, Verdict
@@ -77,6 +80,16 @@ def test_a_bystander_that_is_removed_is_named() -> None:
     assert found.difference is not None
     assert found.difference.path.startswith("a/greetings/")
     assert found.difference.actual == "absent"
+
+
+def test_a_bystander_that_keeps_its_size_and_its_times_is_seen_to_change(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_bytes(b"before")
+    before, status = bystanders._look(str(file)), file.stat()
+    with file.open("r+b") as opened, mmap(opened.fileno(), 0) as memory:
+        memory[:] = b"behind"
+    os.utime(file, ns=(status.st_atime_ns, status.st_mtime_ns))
+    assert bystanders._look(str(file)) != before
 
 
 def test_an_answer_that_hangs_on_a_bystander_fails() -> None:

@@ -25,14 +25,15 @@ from conformance.vectors.leaf import is_root
 from conformance.vectors.temp_roots import fault_of
 
 _MOST, _MOST_NAMES = 1 << 16, 255  # bytes of a file, and names below a folder, that are copied
+_LARGE: Final = 1 << 24  # bytes of a file; a larger one is known by its digest
 _PLACED: Final = 180  # bystanders in one root
 _SHORT: Final = 40  # characters of a text that may be the name of a file
 _LONGEST: Final = 255  # bytes of a name
 _TIMES: Final = re.compile(r"(\[[^]]*\])\{([0-9]+)\}")
 _OTHERS: Final = b"a file of others"
 _TWIN, _HARD = ".twin", ".hard"  # endings of the names of links to a file
-_ABSENT, _SPECIAL, _DIR, _LINK = "absent", "special", "dir", "link to "
-Look = bytes | str | dict[str, Any]  # the content of a file; a text for what is no file; of a folder, all that is below
+_ABSENT, _SPECIAL, _DIR, _LINK, _FILE = "absent", "special", "dir", "link to ", "file "
+Look = bytes | str | dict[str, Any]  # a small file's content; of a folder, all that is below; a text for anything else
 Paths = Mapping[str, frozenset[str]]  # of every root: what an operator's own cases have in it at some time
 
 
@@ -183,7 +184,7 @@ def _put(root: str, path: str, original: Look, other: str) -> Look | None:
     place = f"{root}/{other}"
     try:
         if other in (f"{path}{_TWIN}", f"{path}{_HARD}"):
-            if not isinstance(original, bytes):
+            if not (isinstance(original, bytes) or str(original).startswith(_FILE)):
                 return None
             if other.endswith(_HARD):
                 os.link(f"{root}/{path}", place, follow_symlinks=False)
@@ -233,8 +234,11 @@ def _look(path: str) -> Look:
         return _unopened(path)
     try:
         status = os.fstat(file)
-        if stat.S_ISREG(status.st_mode):
+        if stat.S_ISREG(status.st_mode) and status.st_size <= _LARGE:
             return os.read(file, status.st_size + 1)
+        if stat.S_ISREG(status.st_mode):
+            with os.fdopen(file, "rb", closefd=False) as opened:
+                return _FILE + hashlib.file_digest(opened, "sha256").hexdigest()
     finally:
         os.close(file)
     if not stat.S_ISDIR(status.st_mode):
@@ -251,26 +255,28 @@ def _unopened(path: str) -> str:
 
 
 def _copy(look: Look, path: str) -> Look:
-    """Make at a path what was seen elsewhere, and return it; raises OSError."""
-    if isinstance(look, bytes):
-        with open(path, "xb", buffering=0) as file:
-            file.write(look)
-    elif isinstance(look, str):
-        os.symlink(look.removeprefix(_LINK), path)
-    else:
+    """What was made at a path as it was seen elsewhere; more than _LARGE bytes become a few. Raises OSError."""
+    if isinstance(look, dict):
         os.mkdir(path)
+        made: dict[str, Look] = {}
         for one, part in look.items():
             if part == _DIR:
                 os.mkdir(f"{path}/{one}")
-            else:
-                _copy(part, f"{path}/{one}")
-    return look
+            made[one] = part if part == _DIR else _copy(part, f"{path}/{one}")
+        return made
+    if isinstance(look, str) and look.startswith(_LINK):
+        os.symlink(look.removeprefix(_LINK), path)
+        return look
+    content = look if isinstance(look, bytes) else _OTHERS
+    with open(path, "xb", buffering=0) as file:
+        file.write(content)
+    return content
 
 
 def _text(look: Look) -> str:
     """How a record shows what was at a path."""
     if isinstance(look, bytes):
-        return "file " + hashlib.sha256(look).hexdigest()
+        return _FILE + hashlib.sha256(look).hexdigest()
     if isinstance(look, str):
         return look
     parts = [f"{one}={_text(part)}" for one, part in sorted(look.items())]
