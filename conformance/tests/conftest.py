@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import sys
@@ -23,12 +24,15 @@ from conformance.contract.suite_file import read_suite
 from conformance.tests.browser import browser
 from conformance.tests.certificates import Certifier, certifier
 from conformance.tests.forked_python import forking
+from conformance.tests.processes import ROOT
 from conformance.tests.shipped import shipped_library
 from conformance.tests.small_house import furnish, write_matrix
 from conformance.tests.small_spec import suite_at
 from conformance.vectors.build import build
 
 T = TypeVar("T")
+PATIENT = (50_000, 20, 20)  # cycles are looked for less often: with 700, 10, 10 a third of lint's time goes into it
+OTHERS = 4  # suites apart from this checkout's whose contracts and cases are kept
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -38,6 +42,7 @@ def pytest_configure(config: pytest.Config) -> None:
     tests find out about the same files goes into one cache, apart from the user's own; TALLY_CACHE=DIR keeps it from
     session to session, which saves ten seconds of each.
     """
+    gc.set_threshold(*PATIENT)
     patch = pytest.MonkeyPatch()
     config.add_cleanup(patch.undo)
     if "TALLY_CACHE" not in os.environ:  # a worker of pytest-xdist is given the folder of the session
@@ -53,12 +58,22 @@ def pytest_configure(config: pytest.Config) -> None:
         patch.setattr(module, loader, _remembered(getattr(module, loader), folder))
 
 
+def pytest_collection_finish() -> None:
+    """What lives as long as the tests is not walked through again: with all contracts read that takes a second."""
+    gc.collect()
+    gc.freeze()
+
+
 def _remembered(load: Callable[[Suite], T], folder: str) -> Callable[[Suite], T]:
+    """The loader of this checkout's suite and of the last few others, as copies of the suite take 300 MB each."""
     known: dict[Any, T] = {}
 
     def remembered(suite: Suite) -> T:
         key = (suite, _stamp(getattr(suite, folder)))
         if key not in known:
+            others = [one for one in known if not one[0].root.is_relative_to(ROOT)]
+            for old in others[:-OTHERS]:
+                del known[old]
             known[key] = load(suite)
         return known[key]
 

@@ -32,6 +32,7 @@ from conformance.tests.processes import ROOT
 _OURS: Final = (sys.executable, "-P", "-m")
 _PATHS: Final = [sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")]
 _HOUSE: Final = str(ROOT / "conformance")
+_USUAL: Final = gc.get_threshold()  # before tests change it
 _RAISED: Final = 1  # the status of an interpreter after an exception
 
 
@@ -87,6 +88,7 @@ def _run(program: Sequence[str], environment: Mapping[str, str]) -> None:
 def _forget(program: Sequence[str], environment: Mapping[str, str]) -> None:
     """Leave behind what a new interpreter would not have: files, handlers, modules, the environment."""
     gc.freeze()  # what the tests hold is not walked through again
+    gc.set_threshold(*_USUAL)
     faulthandler.disable()
     os.closerange(3, min(os.sysconf("SC_OPEN_MAX"), 1 << 16))
     for number in (signal.SIGTERM, signal.SIGHUP):

@@ -17,7 +17,7 @@ from conformance.tests.forked_python import Forked, forking
 from conformance.tests.processes import ROOT
 
 TOLD = """
-import atexit, json, os, signal, sys, threading, time
+import atexit, gc, json, os, signal, sys, threading, time
 
 atexit.register(lambda: print("the end"))
 foreign = ("impl", "checks", "tallystick", "conformance.tests", "told_first")
@@ -34,6 +34,7 @@ json.dump({
     "modules": [name for name in foreign if name in sys.modules],
     "signals": [signal.getsignal(one) == signal.SIG_DFL for one in (signal.SIGTERM, signal.SIGHUP)],
     "threads": threading.active_count(),
+    "cycles": gc.get_threshold(),
 }, sys.stdout)
 print("a complaint", file=sys.stderr)
 sys.exit(3)
