@@ -143,7 +143,7 @@ def test_cases_are_read_when_they_are_asked_for(built: Path, monkeypatch: pytest
     copy = built.with_name("again")
     shutil.copytree(built, copy)
     with monkeypatch.context() as patch:
-        patch.setattr(corpus_module, "_operator_cases", unused)
+        patch.setattr(corpus_module._CaseFiles, "_read", unused)
         warm = corpus_module.load_corpus(Suite(copy))
         assert len(warm) == len(cold) == 74
         assert list(outline_of(warm.cases, operator)) == [(one.id, one.profile) for one in cold.cases[operator]]
