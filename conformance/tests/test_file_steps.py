@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import pickle
+import shutil
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -126,6 +127,19 @@ def test_no_step_follows_a_link_that_a_backend_made_out_of_the_root(
         assert str(tmp_path) not in str(refused.value)
     assert [(file.name, file.read_text()) for file in tmp_path.iterdir()] == [("kept", "kept")]
     assert (tmp_path / "kept").stat().st_mode & 0o777
+
+
+@pytest.mark.parametrize("inner", ["a", "a/inner"])
+def test_no_step_follows_a_link_that_a_backend_put_in_place_of_a_root(tmp_path: Path, inner: str) -> None:
+    (tmp_path / "inner").mkdir()
+    with Roots() as roots:
+        roots.path(inner)
+        shutil.rmtree(roots.path("a"))
+        roots.path("a").symlink_to(tmp_path)
+        with pytest.raises(StepRefused, match="leads out"):
+            do(roots, "put", root=inner, path="x", text="x")
+        roots.path("a").unlink()
+    assert [file.name for file in tmp_path.rglob("*")] == ["inner"]
 
 
 def test_no_tree_is_read_through_a_link_out_of_the_root(tmp_path: Path) -> None:
