@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 from typing import Final
 
 from conformance.contract.suggest import close_to
@@ -39,40 +38,40 @@ _SIGNS: Final = {
 _OPERANDS: Final = "use a declared input by its dotted path, a let name, or result.<output> in a postcondition"
 
 
-@dataclass(frozen=True, slots=True)
-class Advice:
-    """A mistake in an expression: what is wrong, its line and column from 1, and the next step."""
+class BadExpression(Exception):
+    """CEL text does not compile; `line` and `column` count from 1 inside the text."""
 
-    message: str
-    line: int = 1
-    column: int = 1
-    hint: str = ""
+    def __init__(self, message: str, line: int = 1, column: int = 1, hint: str = "") -> None:
+        super().__init__(message)
+        self.message, self.line, self.column, self.hint = message, line, column, hint
 
 
-def advice_on(text: str, error: str, names: Collection[str], functions: Collection[str]) -> Advice:
+def advice_on(text: str, error: str, names: Collection[str], functions: Collection[str]) -> BadExpression:
     """What the engine's error about `text` means; `names` and `functions` are those that the text may use."""
     match = _PLACE.search(error)
     if not match:
-        return Advice(error)
+        return BadExpression(error)
     line, column, said = int(match[1]), int(match[2]), match[3]
     at = sum(len(row) + 1 for row in text.split("\n")[: line - 1]) + column - 1
     if found := _UNDECLARED.search(said):
         return _unknown(text, found[1], at, line, column, names, functions)
     if found := _OVERLOAD.search(said):
         message, hint = _mismatch(text, found[1], found[2], at)
-        return Advice(message, line, column, hint)
+        return BadExpression(message, line, column, hint)
     if said.startswith("Syntax error"):
         message, hint, shift = _syntax(text, said.removeprefix("Syntax error: "), at)
-        return Advice(message, line, max(column - shift, 1), hint)
+        return BadExpression(message, line, max(column - shift, 1), hint)
     if said.startswith("reserved identifier"):
         word = said.rpartition(" ")[2]
-        return Advice(f"{word!r} is a reserved word", line, column, _CHOICE if word in ("if", "else") else "rename it")
+        return BadExpression(
+            f"{word!r} is a reserved word", line, column, _CHOICE if word in ("if", "else") else "rename it"
+        )
     if found := re.search(r"expression of type '([^']*)' cannot be the operand of a select", said):
         member = re.match(r"\.?\s*(\w+)", text[at:])
         near = _FUNCTIONS.get(member[1], "") if member else ""
         hint = f"write {near}(x)" if near else "only a struct has members; see docs/language.md, Expressions"
-        return Advice(f"a {found[1]} has no member", line, column, hint)
-    return Advice(said, line, column)
+        return BadExpression(f"a {found[1]} has no member", line, column, hint)
+    return BadExpression(said, line, column)
 
 
 _CHOICE: Final = "write a choice as `condition ? value : other`"
@@ -80,7 +79,7 @@ _CHOICE: Final = "write a choice as `condition ? value : other`"
 
 def _unknown(
     text: str, name: str, at: int, line: int, column: int, names: Collection[str], functions: Collection[str]
-) -> Advice:
+) -> BadExpression:
     """A name that is not declared: a function where a bracket follows it, else a variable."""
     last = name.rsplit(".", 1)[-1]
     before = text[:at] if text[at : at + 1] == "(" else text[: at + len(last)]
@@ -90,15 +89,15 @@ def _unknown(
         start = text.rfind(name, 0, at + len(last) + 1) if text.rfind(name, 0, at + len(last) + 1) >= 0 else start
         column = start - (text.rfind("\n", 0, start) + 1) + 1
     if text[at : at + 1] == "(":
-        return Advice(f"undeclared function {last!r}", line, column, _function_meant(last, functions))
+        return BadExpression(f"undeclared function {last!r}", line, column, _function_meant(last, functions))
     if name in _CONSTANTS:
-        return Advice(f"undeclared name {name!r}", line, column, f"write {_CONSTANTS[name]}")
+        return BadExpression(f"undeclared name {name!r}", line, column, f"write {_CONSTANTS[name]}")
     if name in _ABSENT:
-        return Advice(f"undeclared name {name!r}", line, column, _NO_NULL)
+        return BadExpression(f"undeclared name {name!r}", line, column, _NO_NULL)
     if name.split(".")[0] in ("result", "next") and not any(known.startswith(name.split(".")[0]) for known in names):
         hint = "a condition before the call cannot use its result: make it a postcondition, under `ensures`"
-        return Advice(f"undeclared name {name!r}", line, column, hint)
-    return Advice(f"undeclared name {name!r}", line, column, _name_meant(name, names))
+        return BadExpression(f"undeclared name {name!r}", line, column, hint)
+    return BadExpression(f"undeclared name {name!r}", line, column, _name_meant(name, names))
 
 
 def _function_meant(name: str, functions: Collection[str]) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 
 from cel_expr_python import cel
 
-from conformance.contract.advice import advice_on, comment_in
+from conformance.contract.advice import BadExpression, advice_on, comment_in
 from conformance.contract.engine import cel_type, conversion, held_text, little_endian, variables_of, with_texts
 from conformance.contract.functions import FUNCTIONS, Function
 from conformance.contract.syntax import hoisted
@@ -31,14 +31,6 @@ Activation = Mapping[str, Any]
 _MACRO = re.compile(r"\.(?:all|exists|exists_one|map|filter)\(")
 _NAMES = frozenset(function.name for function in FUNCTIONS)
 _HAS_MACRO = re.compile(r"(?<![\w.])has\s*\(")
-
-
-class BadExpression(Exception):
-    """CEL text does not compile; `line` and `column` count from 1 inside the text."""
-
-    def __init__(self, message: str, line: int = 1, column: int = 1, hint: str = "") -> None:
-        super().__init__(message)
-        self.message, self.line, self.column, self.hint = message, line, column, hint
 
 
 class BadLet(BadExpression):
@@ -136,7 +128,8 @@ class Environment:
         try:
             compiled = self.engine.compile(text)
         except RuntimeError as error:
-            raise self._unspoken(text) or self._advised(text, str(error)) from None
+            names = [*(one.name for one in self.variables), *(one.name for one in self.lets), *self.named]
+            raise self._unspoken(text) or advice_on(text, str(error), names, _NAMES) from None
         if expected is not None and not compiled.return_type() == expected:
             raise BadExpression(
                 f"the expression is of type {compiled.return_type().name()}, not {expected.name()}",
@@ -178,12 +171,6 @@ class Environment:
                 line, start = text.count("\n", 0, match.start()) + 1, text.rfind("\n", 0, match.start()) + 1
                 return BadExpression(f"{name} has no value", line, match.start() - start + 1, reason)
         return None
-
-    def _advised(self, text: str, error: str) -> BadExpression:
-        """What is wrong with text that does not compile, and the fix."""
-        names = [*(one.name for one in self.variables), *(one.name for one in self.lets), *self.named]
-        found = advice_on(text, error, names, _NAMES)
-        return BadExpression(found.message, found.line, found.column, found.hint)
 
     def bind(self, values: Any, result: Any = None) -> Any:
         """The activation for native inputs and, for postconditions, the native result.

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path as FilePath
-from typing import TypeVar
+from typing import Any, Final
 
 from conformance.contract.cache import MISSING, open_cache
 from conformance.contract.family import (
@@ -39,9 +40,19 @@ from conformance.contract.source import MalformedContract, Position, Problem, So
 from conformance.contract.suite import Suite
 from conformance.contract.types import Type, named_types
 
-_Entry = TypeVar("_Entry", Ruling, Mutant, FileFormat, LawDeclaration, SequenceDeclaration)
-_PARTS = ("requirements", "coverage", "rulings", "mutants", "formats", "laws", "sequences")
-_FAMILY_FILES = (*(f"{name}.yaml" for name in _PARTS), SHARED)
+# By the name of its file: what a family has in one piece, and what all families together have by name.
+_PAGES: Final[Mapping[str, Callable[[Source, str], Any]]] = {
+    "requirements": requirements_from,
+    "coverage": coverage_from,
+}
+_ROWS: Final[Mapping[str, Callable[[Source, str], Iterable[tuple[str, Any]]]]] = {
+    "rulings": lambda source, _: ((one.id, one) for one in rulings_from(source)),
+    "mutants": lambda source, family: ((one.id, one) for one in mutants_from(source, family)),
+    "formats": lambda source, _: formats_from(source).items(),
+    "laws": lambda source, _: ((one.name, one) for one in laws_from(source)),
+    "sequences": lambda source, _: ((one.name, one) for one in sequences_from(source)),
+}
+_FAMILY_FILES: Final = (*(f"{name}.yaml" for name in (*_PAGES, *_ROWS)), SHARED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,17 +140,15 @@ class _Loader:
             for file in sorted(folder.glob("*.yaml")):
                 if file.name not in _FAMILY_FILES and not self.is_companion(file):
                     self.add_contract(contracts, places, file, folder.name, types, functions)
-        requirements, coverage = self.requirements(folders), self.coverage(folders)
-        rulings, mutants, formats = self.rulings(folders), self.mutants(folders), self.formats(folders)
-        laws, sequences = self.laws(folders), self.sequences(folders)
+        pages = {kind: self.pages(kind, folders) for kind in _PAGES}
+        rows = {kind: self.rows(kind, folders) for kind in _ROWS}
         if not contracts and not self.problems:
             place = Position(self.suite.shown(self.spec), 1, 1)
             self.problems.append(Problem(place, "C006", "no contract found", "is this a Tallystick checkout?"))
         if self.problems:
             raise MalformedContract(self.problems)
         contracts_by_name = LazyMapping(places, contracts.__getitem__, self.reader.digest)
-        shared = (types, errors, requirements, coverage, rulings, mutants, formats, laws, sequences)
-        return Library(self.suite, contracts_by_name, *shared)
+        return Library(self.suite, contracts_by_name, types, errors, **pages, **rows)
 
     def known(self, places: Mapping[str, Place]) -> Library:
         """The library of files that were found valid, each part made when it is first used."""
@@ -159,27 +168,9 @@ class _Loader:
             return contract_from(source, place.family, types, functions, machine)
 
         contracts_by_name = LazyMapping(places, contract, self.reader.digest)
-        requirements = LazyMapping(
-            dict.fromkeys(one.name for one in folders if os.path.lexists(one / "requirements.yaml")),
-            lambda family: self.requirements([self.spec / family])[family],
-        )
-        coverage = LazyMapping(
-            dict.fromkeys(one.name for one in folders if os.path.lexists(one / "coverage.yaml")),
-            lambda family: self.coverage([self.spec / family])[family],
-        )
-        return Library(
-            self.suite,
-            contracts_by_name,
-            types,
-            errors,
-            requirements,
-            coverage,
-            DeferredMapping(lambda: self.rulings(folders)),
-            DeferredMapping(lambda: self.mutants(folders)),
-            DeferredMapping(lambda: self.formats(folders)),
-            DeferredMapping(lambda: self.laws(folders)),
-            DeferredMapping(lambda: self.sequences(folders)),
-        )
+        pages = {kind: self.lazy_pages(kind, folders) for kind in _PAGES}
+        rows = {kind: DeferredMapping(partial(self.rows, kind, folders)) for kind in _ROWS}
+        return Library(self.suite, contracts_by_name, types, errors, **pages, **rows)
 
     def shared(self) -> tuple[dict[str, Type], dict[str, ErrorCode], tuple[Function, ...]]:
         """The types, error codes and functions that every contract may name."""
@@ -192,37 +183,22 @@ class _Loader:
     def families(self) -> list[FilePath]:
         return sorted(path for path in self.spec.iterdir() if path.is_dir() and path.name != "schema")
 
-    def requirements(self, folders: list[FilePath]) -> dict[str, Requirements]:
-        return {family: requirements_from(source, family) for family, source in self.each(folders, "requirements")}
+    def pages(self, kind: str, folders: list[FilePath]) -> dict[str, Any]:
+        """The page of each family."""
+        return {family: _PAGES[kind](source, family) for family, source in self.each(folders, kind)}
 
-    def coverage(self, folders: list[FilePath]) -> dict[str, Coverage]:
-        return {family: coverage_from(source, family) for family, source in self.each(folders, "coverage")}
+    def lazy_pages(self, kind: str, folders: list[FilePath]) -> LazyMapping[Any]:
+        having = dict.fromkeys(one.name for one in folders if os.path.lexists(one / f"{kind}.yaml"))
+        return LazyMapping(having, lambda family: self.pages(kind, [self.spec / family])[family])
 
-    def rulings(self, folders: list[FilePath]) -> dict[str, Ruling]:
-        return self.unique((one.id, one) for _, source in self.each(folders, "rulings") for one in rulings_from(source))
-
-    def mutants(self, folders: list[FilePath]) -> dict[str, Mutant]:
-        files = self.each(folders, "mutants")
-        return self.unique((one.id, one) for family, source in files for one in mutants_from(source, family))
-
-    def formats(self, folders: list[FilePath]) -> dict[str, FileFormat]:
-        files = self.each(folders, "formats")
-        return self.unique(item for _, source in files for item in formats_from(source).items())
-
-    def laws(self, folders: list[FilePath]) -> dict[str, LawDeclaration]:
-        return self.unique((one.name, one) for _, source in self.each(folders, "laws") for one in laws_from(source))
-
-    def sequences(self, folders: list[FilePath]) -> dict[str, SequenceDeclaration]:
-        files = self.each(folders, "sequences")
-        return self.unique((one.name, one) for _, source in files for one in sequences_from(source))
-
-    def unique(self, entries: Iterable[tuple[str, _Entry]]) -> dict[str, _Entry]:
-        """Entries by name; a problem where a name comes twice."""
-        found: dict[str, _Entry] = {}
-        for name, value in entries:
-            if name in found:
-                self.problems.append(Problem(value.position, "C005", f"{name} twice", "rename one"))
-            found[name] = value
+    def rows(self, kind: str, folders: list[FilePath]) -> dict[str, Any]:
+        """The rows of all families by name; a problem where a name comes twice."""
+        found: dict[str, Any] = {}
+        for family, source in self.each(folders, kind):
+            for name, value in _ROWS[kind](source, family):
+                if name in found:
+                    self.problems.append(Problem(value.position, "C005", f"{name} twice", "rename one"))
+                found[name] = value
         return found
 
     def each(self, folders: list[FilePath], schema: str) -> Iterator[tuple[str, Source]]:

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from conformance.contract.expression import BadExpression, BadLet, Environment, Expression, environment
+from conformance.contract.advice import BadExpression
+from conformance.contract.expression import BadLet, Environment, Expression, environment
 from conformance.contract.functions import Function
 from conformance.contract.machine import Machine, Method, Words, machine_from, method_from, state_needs, words_of
 from conformance.contract.model import (

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import math
-import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -12,7 +11,9 @@ from typing import Any, Final
 
 from conformance.codec.codebook import Codebook, OperatorForms, codebook_of
 from conformance.codec.scalar import IllTyped
-from conformance.contract.expression import BadExpression, Expression
+from conformance.contract.advice import BadExpression
+from conformance.contract.engine import variables_of
+from conformance.contract.expression import Expression
 from conformance.contract.lazy import np
 from conformance.contract.library import Library
 from conformance.contract.machine import State
@@ -213,6 +214,7 @@ class Evaluator:
         self._activations: dict[FrozenCall, Any] = {}
         self._compiled: dict[str, Expression | None] = {}
         self._values: dict[str, dict[FrozenCall, Any]] = {}
+        self._mentioned: dict[str, frozenset[str]] = {}
 
     def forgetful(self) -> Evaluator:
         """An evaluator that has compiled the same expressions and knows no call."""
@@ -278,11 +280,19 @@ class Evaluator:
 
     def judges(self, text: str, call: FrozenCall) -> bool:
         """Whether the call's frozen result has every output that an expression mentions."""
-        if call.elided and self.contract.method is not None:
-            text += "".join(one.text for one in self.contract.method.becomes.values()) if "next." in text else ""
-        return call.result is not None and not any(
-            re.search(rf"\bresult\.{re.escape(path)}\b", text) for path in call.elided
-        )
+        if call.result is None or not call.elided:
+            return call.result is not None
+        names = self._outputs(text)
+        return not any(f"{name}.".startswith(f"result.{path}.") for path in call.elided for name in names)
+
+    def _outputs(self, text: str) -> frozenset[str]:
+        """The variables that an expression mentions, directly and through the state after the call."""
+        if text not in self._mentioned:
+            expression, following = self._expression(text), self.contract.result_environment.after
+            names = frozenset[str]() if expression is None else variables_of(expression.compiled)
+            after = [let.needs for let in following if any(name.startswith("next.") for name in names)]
+            self._mentioned[text] = names.union(*after)
+        return self._mentioned[text]
 
     def _activation(self, call: FrozenCall) -> Any:
         if call not in self._activations:

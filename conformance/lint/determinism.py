@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import Any, Final
 
+from conformance.contract.engine import variables_of
 from conformance.contract.family import SequenceDeclaration
 from conformance.contract.model import Contract, Rng
 from conformance.contract.source import Path
@@ -104,8 +105,8 @@ def _of_machine(subject: Subject, contract: Contract) -> Iterator[FoundIn]:
         for variable, needs in method.method.needs.items():
             used |= needs - {variable}
         # A postcondition may use the state after the call.
-        texts = [clause.expression.text for clause in method.ensures]
-        used |= {one.name for one in machine.variables for text in texts if f"next.{one.name}" in text}
+        looked_at = [variables_of(clause.expression.compiled) for clause in method.ensures]
+        used |= {one.name for one in machine.variables for names in looked_at if f"next.{one.name}" in names}
     for one in machine.variables:
         if not one.opaque and one.name not in used:
             message = f"nothing looks at {one.name}: no guard, postcondition, invariant or variable depends on it"

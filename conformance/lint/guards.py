@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
-from conformance.contract.expression import BadExpression, Environment
+from conformance.contract.advice import BadExpression
+from conformance.contract.expression import Environment
 from conformance.contract.model import Contract, Guard
 from conformance.contract.syntax import BYTES, CHARACTERS, ITEMS, Comparison, SizeLimit, size_limits
 from conformance.contract.types import Struct, walk

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 from typing import Any, Final
 
+from conformance.contract.engine import variables_of
 from conformance.contract.family import Mutant, Ruling
 from conformance.contract.model import Contract
 from conformance.contract.source import Path, Position
 from conformance.contract.suggest import nearest
-from conformance.contract.syntax import dotted_names
 from conformance.lint.call import FrozenCall
 from conformance.lint.checks import check_of, mentions, requirement_ids, rows, unknown_requirement_hint
 from conformance.lint.rule import Found, FoundIn, Subject, contract_rule, rule
@@ -241,17 +241,17 @@ def _named_bases(contract: Contract, subject: Subject) -> set[str]:
 
 
 def _names_in(contract: Contract) -> set[str]:
-    texts = [
-        *(expression.text for expression in contract.domain),
-        *(guard.expression.text for guard in contract.requires),
-        *(clause.expression.text for clause in contract.ensures),
-        *(edge.when.text for edge in contract.edge_cases),
-        *(group.where.text for group in contract.groups if group.where),
-        *contract.source.value.get("let", {}).values(),
-        *(one.text for one in (contract.method.becomes.values() if contract.method is not None else ())),
+    expressions = [
+        *contract.domain,
+        *(guard.expression for guard in contract.requires),
+        *(clause.expression for clause in contract.ensures),
+        *(edge.when for edge in contract.edge_cases),
+        *(group.where for group in contract.groups if group.where),
+        *(let.expression for let in contract.environment.lets),
+        *(contract.method.becomes.values() if contract.method is not None else ()),
     ]
     # A let whose value is a map or a struct is used through what follows its dot.
-    return {name.split(".")[0] for text in texts for name in dotted_names(text)}
+    return {name.split(".")[0] for one in expressions for name in variables_of(one.compiled)}
 
 
 @contract_rule("L110", "names-well-formed")

@@ -10,7 +10,8 @@ from cel_expr_python import cel
 
 from conformance.codec.form import form_of
 from conformance.codec.scalar import IllTyped
-from conformance.contract.expression import BadExpression, Environment, environment
+from conformance.contract.advice import BadExpression
+from conformance.contract.expression import Environment, environment
 from conformance.contract.types import Field, ListOf, MapOf, Scalar, Struct, Value
 
 CURSOR = Struct((Field("epoch", Scalar("uint64")), Field("global_index", Scalar("uint64"))), "cursor")

@@ -22,7 +22,7 @@ from conformance.backend.outcome import (
 from conformance.backend.scheduler import Finished
 from conformance.codec.codebook import Codebook
 from conformance.codec.framing import Dialect
-from conformance.contract.expression import BadExpression
+from conformance.contract.advice import BadExpression
 from conformance.contract.model import Contract, Guard
 from conformance.contract.syntax import Comparison, comparisons
 from conformance.trial.check import (

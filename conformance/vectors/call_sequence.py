@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from conformance.codec.form import form_of
-from conformance.contract.expression import BadExpression, BadLet, Environment, Expression, environment
+from conformance.contract.advice import BadExpression
+from conformance.contract.expression import BadLet, Environment, Expression, environment
 from conformance.contract.family import DerivationStep, SequenceDeclaration
 from conformance.contract.functions import FUNCTIONS, registry_functions
 from conformance.contract.library import Library

@@ -11,7 +11,8 @@ from functools import partial
 from typing import Any, Final
 
 from conformance.codec.codebook import Codebook
-from conformance.contract.expression import BadExpression, Expression
+from conformance.contract.advice import BadExpression
+from conformance.contract.expression import Expression
 from conformance.contract.model import Contract, Group
 from conformance.contract.source import Problem, names
 from conformance.vectors.case import Asked, HarnessStep, Pin, Question, slug

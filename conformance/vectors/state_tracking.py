@@ -9,7 +9,8 @@ from typing import Any, Final
 
 from conformance.backend.outcome import ObservedResult
 from conformance.codec.codebook import Codebook, OperatorForms
-from conformance.contract.expression import BadExpression, Expression
+from conformance.contract.advice import BadExpression
+from conformance.contract.expression import Expression
 from conformance.contract.machine import Method, State, known
 from conformance.contract.model import Clause, Contract, Guard
 from conformance.contract.syntax import Comparison, comparisons
