@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -23,7 +24,6 @@ FINE: Final = 0
 INCOMPARABLE: Final = 1
 _COMPARED: Final = {"json": as_json, "markdown": as_markdown, "text": as_text}
 _BESIDE: Final = ("html", "markdown", "text")  # formats of a comparison that also show the records themselves
-T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -51,10 +51,25 @@ def _format(names: Sequence[str], default: str) -> Callable[[F], F]:
     return click.option("--format", "format_", type=choice, default=default, show_default=True, help="What to write.")
 
 
+@contextmanager
+def _unusable_told() -> Iterator[None]:
+    """Say what is wrong with a record that cannot be read or shown; raises Complaint."""
+    try:
+        yield
+    except BrokenRecord as error:
+        place, _, message = str(error).partition(": ")
+        said, _, hint = message.rpartition("; ")
+        raise Complaint(place, "T015", said or message, hint if said else "") from None
+    except RecursionError:
+        hint = "a value has at most 300 levels; run the trial again"
+        raise Complaint("tally report", "T015", "a value in the record nests too deep to be shown", hint) from None
+
+
 @command.command("show")
 @_files
 @_format(list(FORMATS), "text")
 @output_option
+@_unusable_told()
 def show(files: Sequence[Path], format_: str, output: Path) -> int:
     """Show records, several side by side. What was observed is read from observations.json beside each record.
 
@@ -67,9 +82,9 @@ def show(files: Sequence[Path], format_: str, output: Path) -> int:
     if len(records) > 1 and not FORMATS[format_].several:
         raise click.UsageError(f"--format {format_} shows one record; give one, or merge them first")
     if format_ == "text" and output == STDOUT:
-        _guarded(lambda: print_report([one.record for one in records], [one.observations for one in records]))
+        print_report([one.record for one in records], [one.observations for one in records])
         return FINE
-    _write(lambda: _page(format_, records), output)
+    write_page(_page(format_, records), output, f"--output {str(output)!r}")
     return FINE
 
 
@@ -77,6 +92,7 @@ def show(files: Sequence[Path], format_: str, output: Path) -> int:
 @_files
 @_format([name for name in (*_COMPARED, "html") if name in FORMATS], "text")
 @output_option
+@_unusable_told()
 def compare(files: Sequence[Path], format_: str, output: Path) -> int:
     """Say whether records, run manifests or run traces are comparable, and in what they differ (docs/reports.md).
 
@@ -87,7 +103,7 @@ def compare(files: Sequence[Path], format_: str, output: Path) -> int:
     """
     if len(files) < 2:
         raise click.UsageError("compare needs two files or more")
-    found = [_loaded(file) for file in files]
+    found = [load(file, schema_folder(current_suite())) for file in files]
     records = [one for one in found if isinstance(one, Stored)]
     manifests = [one for one in found if isinstance(one, Manifest)]
     if records and manifests:
@@ -95,8 +111,11 @@ def compare(files: Sequence[Path], format_: str, output: Path) -> int:
         raise Complaint(str(manifests[0].file), "T015", message, "compare files of one kind")
     if manifests and format_ not in _COMPARED:
         raise click.UsageError(f"--format {format_} shows records, these are run manifests")
-    comparison = _guarded(lambda: _comparison(records, manifests))
-    _write(lambda: _compared(comparison, records, format_), output)
+    if manifests:
+        comparison = compare_manifests(manifests)
+    else:
+        comparison = compare_records([str(one.file) for one in records], [one.record for one in records])
+    write_page(_compared(comparison, records, format_), output, f"--output {str(output)!r}")
     return FINE if comparison.comparable else INCOMPARABLE
 
 
@@ -104,6 +123,7 @@ def compare(files: Sequence[Path], format_: str, output: Path) -> int:
 @_files
 @_format([*FORMATS], "json")
 @output_option
+@_unusable_told()
 def merge(files: Sequence[Path], format_: str, output: Path) -> int:
     """Join the records of parts of one run: the same backend and suite, other operators or checks.
 
@@ -116,33 +136,20 @@ def merge(files: Sequence[Path], format_: str, output: Path) -> int:
     """
     parts = _records(files)
     try:
-        whole = _guarded(lambda: merged([str(part.file) for part in parts], [part.record for part in parts]))
+        whole = merged([str(part.file) for part in parts], [part.record for part in parts])
     except Unmergeable as error:
         hint = "merge records of the same backend, contracts, vectors, profile and seed; run what contradicts again"
         raise Complaint("tally report merge", "T015", str(error), hint) from None
     observed = merged_observations(whole, [part.observations for part in parts])
-    _write(lambda: _page(format_, [Stored(output, whole, observed)]), output)
+    write_page(_page(format_, [Stored(output, whole, observed)]), output, f"--output {str(output)!r}")
     say(whole.sentence, err=True)
     return status_of(whole.verdict)
-
-
-def _loaded(file: Path) -> Stored | Manifest:
-    try:
-        return load(file, schema_folder(current_suite()))
-    except BrokenRecord as error:
-        raise _complaint(error) from None
-
-
-def _complaint(error: BrokenRecord) -> Complaint:
-    place, _, message = str(error).partition(": ")
-    said, _, hint = message.rpartition("; ")
-    return Complaint(place, "T015", said or message, hint if said else "")
 
 
 def _records(files: Sequence[Path]) -> list[Stored]:
     found = []
     for file in files:
-        one = _loaded(file)
+        one = load(file, schema_folder(current_suite()))
         if isinstance(one, Manifest):
             raise Complaint(str(file), "T015", "it is a run manifest, no record", "`tally report compare` compares two")
         found.append(one)
@@ -153,30 +160,9 @@ def _page(format_: str, records: Sequence[Stored]) -> bytes:
     return page(format_, [one.record for one in records], [one.observations for one in records], current_suite())
 
 
-def _comparison(records: Sequence[Stored], manifests: Sequence[Manifest]) -> Comparison:
-    if manifests:
-        return compare_manifests(manifests)
-    return compare_records([str(one.file) for one in records], [one.record for one in records])
-
-
 def _compared(comparison: Comparison, records: Sequence[Stored], format_: str) -> bytes:
     """The comparison, and before it the records where the format has room for both."""
     beside = _page(format_, records) if records and format_ in _BESIDE else b""
     if format_ not in _COMPARED:
         return beside
     return beside + (b"\n" if beside else b"") + _COMPARED[format_](comparison).encode()
-
-
-def _write(made: Callable[[], bytes], output: Path) -> None:
-    """Write what is made whole first, so that a record that cannot be shown leaves no file."""
-    write_page(_guarded(made), output, f"--output {str(output)!r}")
-
-
-def _guarded(action: Callable[[], T]) -> T:
-    try:
-        return action()
-    except BrokenRecord as error:
-        raise _complaint(error) from None
-    except RecursionError:
-        hint = "a value has at most 300 levels; run the trial again"
-        raise Complaint("tally report", "T015", "a value in the record nests too deep to be shown", hint) from None
