@@ -21,7 +21,7 @@ import click
 from conformance import __version__
 from conformance.cli.console import Complaint, nearest, opened_outlets, parted, say, tell
 from conformance.cli.progress import Interrupted
-from conformance.cli.suite import with_suite
+from conformance.cli.suite import offer_suite
 
 _PACKAGE: Final = Path(__file__).resolve().parents[1]
 _PLACES: Final = (_PACKAGE.parent, _PACKAGE / "_data")  # a checkout wins over packaged data, as for the suite itself
@@ -61,12 +61,13 @@ class Name(click.Choice):  # type: ignore[type-arg] # it takes no arguments befo
             raise
 
 
-def prepared(command: click.Command, inner: bool = True) -> click.Command:
-    """The command with the examples of its docstring at the end and hints for its choices; `inner`: those below too."""
-    if isinstance(command, click.Group) and inner:
-        for name in command.list_commands(click.Context(command)):
-            if (one := command.get_command(click.Context(command), name)) is not None:
-                prepared(one)
+def prepared(command: click.Command, has_suite: bool = False) -> click.Command:
+    """The command and those in it: examples at the end of the help, hints for choices and, if asked for, --suite."""
+    if isinstance(command, click.Group):
+        for one in command.commands.values():
+            prepared(one, has_suite)
+    elif has_suite:
+        offer_suite(command)
     if command.help and (found := _EXAMPLES.search(command.help)):
         command.help = command.help[: found.start()].rstrip()
         _, *lines = found[0].strip("\b\n ").splitlines()
@@ -117,7 +118,7 @@ class Commands(click.Group):
         if cmd_name not in COMMANDS:
             return prepared(guest(cmd_name)) if cmd_name in guests() else None
         command: click.Command = import_module(f"conformance.cli.{cmd_name.replace('-', '_')}").command
-        return prepared(with_suite(command))
+        return prepared(command, has_suite=True)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -147,7 +148,7 @@ def tally() -> None:
     """
 
 
-prepared(tally, inner=False)
+prepared(tally)  # its commands are prepared when they are asked for
 
 
 class Ended(BaseException):

@@ -24,19 +24,13 @@ _HELP: Final = "The folder of the suite; the default is TALLY_SUITE, a tally.tom
 _LEFT_ALONE: Final = ("init",)  # it makes a suite, so there is none yet
 
 
-def with_suite(command: click.Command) -> click.Command:
-    """The command, and the commands below it, with the option --suite."""
-    if isinstance(command, click.Group):
-        for name in command.list_commands(click.Context(command)):
-            if (inner := command.get_command(click.Context(command), name)) is not None:
-                with_suite(inner)
-    elif command.name not in _LEFT_ALONE and all("--suite" not in one.opts for one in command.params):
-        command.params.append(
-            click.Option(
-                ["--suite"], metavar="DIR", help=_HELP, expose_value=False, is_eager=True, callback=_remembered
-            )
+def offer_suite(command: click.Command) -> None:
+    """Give a command the option --suite."""
+    if command.name not in _LEFT_ALONE and all("--suite" not in one.opts for one in command.params):
+        option = click.Option(
+            ["--suite"], metavar="DIR", help=_HELP, expose_value=False, is_eager=True, callback=_remembered
         )
-    return command
+        command.params.append(option)
 
 
 def _remembered(context: click.Context, _: click.Parameter, value: str | None) -> None:
