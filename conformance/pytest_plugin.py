@@ -18,7 +18,7 @@ import pytest
 if TYPE_CHECKING:
     from conformance.contract.suite import Suite
     from conformance.pytest_bench import Bench, Collected, Judged
-    from conformance.trial.check import Check, ExpectedFailure
+    from conformance.trial.check import Check, KnownFailure
     from conformance.trial.options import RunOptions
 
 # Each is an option --tally-NAME and a key tally_NAME of the ini file; a suite's [run] has defaults of some.
@@ -180,7 +180,7 @@ def _options(config: pytest.Config, suite: Suite) -> RunOptions:
     )
 
 
-def _expected(file: str, config: pytest.Config, suite: Suite) -> tuple[ExpectedFailure, ...]:
+def _expected(file: str, config: pytest.Config, suite: Suite) -> tuple[KnownFailure, ...]:
     from conformance.cli.known_failures import load_expected_failures
     from conformance.contract.suite_file import schema_folder
 
@@ -235,7 +235,7 @@ class Checks(pytest.Collector):
 class CheckItem(pytest.Item):
     """One check; its node id is its check id."""
 
-    def __init__(self, *, bench: Bench, check: Check, expected: Sequence[ExpectedFailure], **given: object) -> None:
+    def __init__(self, *, bench: Bench, check: Check, expected: Sequence[KnownFailure], **given: object) -> None:
         from fnmatch import fnmatchcase
 
         super().__init__(**given)  # type: ignore[arg-type]

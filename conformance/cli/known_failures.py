@@ -11,7 +11,7 @@ from typing import Final
 from conformance.contract.cache import Cache, cache_folder, digest_of_texts
 from conformance.contract.source import MalformedContract, Position, Problem, Source, read
 from conformance.contract.suite import Suite
-from conformance.trial.check import ExpectedFailure
+from conformance.trial.check import KnownFailure
 
 _HEAD = """\
 # Checks that are known to fail. A listed check that passes, and an entry that matches no check, fail the run.
@@ -19,7 +19,7 @@ _HEAD = """\
 """
 
 
-def load_expected_failures(file: Path, schema: Path) -> tuple[ExpectedFailure, ...]:
+def load_expected_failures(file: Path, schema: Path) -> tuple[KnownFailure, ...]:
     """The entries of a file; raises MalformedContract at the position of what is wrong."""
     if not file.is_file():
         hint = "write [] into it for an empty list, or add --update-expected"
@@ -32,7 +32,7 @@ def load_expected_failures(file: Path, schema: Path) -> tuple[ExpectedFailure, .
     problems += [] if problems else _twice(source)
     if problems:
         raise MalformedContract(problems)
-    return tuple(ExpectedFailure(body["check"], body["reason"], body["issue"]) for body in source.value)
+    return tuple(KnownFailure(body["check"], body["reason"], body["issue"]) for body in source.value)
 
 
 def _twice(source: Source) -> list[Problem]:
@@ -46,21 +46,21 @@ def _twice(source: Source) -> list[Problem]:
 
 
 def updated(
-    listed: Sequence[ExpectedFailure],
+    listed: Sequence[KnownFailure],
     failing: Iterable[str],
     reason: str,
     issue: str,
-    untried: Sequence[ExpectedFailure] = (),
-) -> tuple[ExpectedFailure, ...]:
+    untried: Sequence[KnownFailure] = (),
+) -> tuple[KnownFailure, ...]:
     """The list that excuses exactly the failing checks: entries that still match, or were not tried, stay as worded."""
     failing = sorted(failing)
     kept = [one for one in listed if one in untried or any(fnmatchcase(id_, one.check) for id_ in failing)]
     new = [id_ for id_ in failing if not any(fnmatchcase(id_, entry.check) for entry in kept)]
-    added = [ExpectedFailure(id_, reason, issue) for id_ in new]
+    added = [KnownFailure(id_, reason, issue) for id_ in new]
     return tuple(sorted([*kept, *added], key=lambda entry: entry.check))
 
 
-def dump_expected_failures(entries: Iterable[ExpectedFailure]) -> str:
+def dump_expected_failures(entries: Iterable[KnownFailure]) -> str:
     """The text of a file."""
     lines = []
     for entry in entries:

@@ -35,7 +35,7 @@ from conformance.contract.suite_file import schema_folder
 from conformance.report.record import Record, observations_of, read_back
 from conformance.report.untrusted import one_line
 from conformance.report.verdict import CONFORMANT, NO_JUDGEMENT, NOT_CONFORMANT, counted, exit_status, status_of
-from conformance.trial.check import ExpectedFailure, RunResult, Verdict
+from conformance.trial.check import KnownFailure, RunResult, Verdict
 from conformance.trial.options import RunOptions, Silence, is_red
 from conformance.trial.run import UnfitBackend, run_trial, selected_checks
 from conformance.vectors.corpus import Corpus
@@ -112,7 +112,7 @@ def _reference(suite: Suite) -> str:
     return suite.reference
 
 
-def _listed(file: Path | None, library: Library, update: bool) -> tuple[ExpectedFailure, ...]:
+def _listed(file: Path | None, library: Library, update: bool) -> tuple[KnownFailure, ...]:
     if file is None or (update and not file.exists()):
         return ()
     return load_expected_failures(file, schema_folder(library.suite) / "expected-failures.schema.json")
@@ -174,8 +174,6 @@ def _tell_interrupted(ended: Interrupted, options: RunOptions, suite: Suite) -> 
     say(f"interrupted: {judged}, {failures} so far, no verdict", err=True)
     for id_ in failed[:_SHOWN]:
         say(f"    failed: {one_line(id_)}", err=True)
-
-
 
 
 @click.command("run")

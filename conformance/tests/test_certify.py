@@ -24,7 +24,7 @@ from conformance.tests.processes import ROOT, python
 from conformance.tests.runs import MAP, passed
 from conformance.tests.small_house import BAD, OPERATOR
 from conformance.tests.small_spec import suite_at
-from conformance.trial.check import ExpectedFailure, Result, RunResult, Verdict
+from conformance.trial.check import KnownFailure, Result, RunResult, Verdict
 from conformance.trial.options import RunOptions
 from conftest import not_run
 
@@ -296,7 +296,7 @@ def good(desk: Desk) -> RunResult:
 
 def test_each_reason_alone_refuses_a_certificate(desk: Desk, good: RunResult) -> None:
     untried = Result(passed(MAP, "a").check, Verdict.NOT_APPLICABLE)
-    excuse = (ExpectedFailure("nothing", "because it is so", "https://example.org/1"),)
+    excuse = (KnownFailure("nothing", "because it is so", "https://example.org/1"),)
     silent = {name: {**figures, "unforeseen": 0} for name, figures in good.fuzz.items()}
     short = replace(good.counts, selected=good.counts.loaded - 1)
     wrong: dict[str, tuple[RunResult, dict[str, Any]]] = {

@@ -8,14 +8,14 @@ import pytest
 
 from conformance.cli.known_failures import dump_expected_failures, load_expected_failures, updated
 from conformance.contract.source import MalformedContract
-from conformance.trial.check import ExpectedFailure
+from conformance.trial.check import KnownFailure
 
 SCHEMA = Path(__file__).parents[2] / "spec" / "schema" / "expected-failures.schema.json"
 REASON, ISSUE = "the tail is not done yet", "https://example.org/issues/1"
 ENTRY = f"check: 'A::b::c'\n  reason: {REASON}\n  issue: {ISSUE}\n"
 
 
-def load(tmp_path: Path, text: str) -> tuple[ExpectedFailure, ...]:
+def load(tmp_path: Path, text: str) -> tuple[KnownFailure, ...]:
     file = tmp_path / "expected.yaml"
     file.write_text(text, encoding="utf-8")
     return load_expected_failures(file, SCHEMA)
@@ -48,7 +48,7 @@ def test_a_missing_file_says_how_to_begin(tmp_path: Path) -> None:
 
 def test_what_is_written_reads_back_whatever_the_ids_hold(tmp_path: Path) -> None:
     entries = tuple(
-        ExpectedFailure(id_, 'a "quoted" reason: with # signs', ISSUE)
+        KnownFailure(id_, 'a "quoted" reason: with # signs', ISSUE)
         for id_ in ("A.B_v1#law::one: two", "A.B_v1!pure", "A.B_v1?fuzz", "A.B_v1::group::*")
     )
     assert load(tmp_path, dump_expected_failures(entries)) == entries
@@ -56,7 +56,7 @@ def test_what_is_written_reads_back_whatever_the_ids_hold(tmp_path: Path) -> Non
 
 
 def test_an_update_keeps_the_words_of_entries_that_still_fail_and_drops_the_others() -> None:
-    listed = [ExpectedFailure("A::x::*", "an old reason", ISSUE), ExpectedFailure("B::gone", "fixed", ISSUE)]
+    listed = [KnownFailure("A::x::*", "an old reason", ISSUE), KnownFailure("B::gone", "fixed", ISSUE)]
     entries = updated(listed, ["A::x::1", "A::x::2", "C::new"], "a new reason", ISSUE)
     assert [(entry.check, entry.reason) for entry in entries] == [
         ("A::x::*", "an old reason"),

@@ -28,7 +28,7 @@ from conformance.trial.kill_matrix import (
     merged_matrix,
 )
 from conformance.trial.mutants import Effort, measure_matrix
-from conformance.trial.power import Evidence, Power
+from conformance.trial.power import BrokenParts, Power
 from conformance.vectors.case import CallStep
 from conformance.vectors.corpus import load_corpus
 
@@ -63,7 +63,7 @@ def test_a_mutant_that_answers_where_a_guard_refuses_breaks_the_guard_and_the_po
 
 
 def test_a_refusal_is_broken_only_by_a_mutant_that_declares_it() -> None:
-    evidence, mutant = Evidence(codebook()), shipped_library().mutants["read-identity-unread"]
+    evidence, mutant = BrokenParts(codebook()), shipped_library().mutants["read-identity-unread"]
     (case,) = (case for case in cases_of(READ) if case.id.endswith("::chain::trace"))
     step, one = next((step, one) for step, one in evidence.foreseen(case).items() if one.refusals)
     said = Difference("outcome", f"failure {one.call.code}", "a result")
@@ -83,7 +83,7 @@ def test_a_refusal_of_a_recipe_is_broken_too_though_lint_does_not_read_the_call(
     step = case.steps[0].name if isinstance(case.steps[0], CallStep) else ""
     said = Difference("outcome", "failure LIMIT_EXCEEDED", "a result")
     result = Result(check_of(case), verdict, "result", step, difference=said, call=FailedCall(walks, {}))
-    evidence = Evidence(codebook())
+    evidence = BrokenParts(codebook())
     assert evidence.broken(mutant, [(case, result)]) == {ids: 1}
     assert evidence.broken(replace(mutant, breaks=()), [(case, result)]) == {}
 

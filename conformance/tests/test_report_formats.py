@@ -20,7 +20,7 @@ from markdown_it import MarkdownIt
 from conformance.report.record import Record, digest_of_record, encode_record, judged, read_record
 from conformance.report.writer import FORMATS, page
 from conformance.tests.runs import BATCH, MAP, ORDER, check, failed, lost, passed, record
-from conformance.trial.check import Difference, ExpectedFailure, Kind, Result, Verdict
+from conformance.trial.check import Difference, Kind, KnownFailure, Result, Verdict
 from conformance.vectors.jsontext import document_text
 
 SCHEMAS = Path(__file__).with_name("schemas")
@@ -28,7 +28,7 @@ HOSTILE = "<script>alert(1)</script> `a` ```b``` | [x](http://e.vil) ]]> & \x00\
 BOOM = f"{MAP}::tail-blocks::boom"
 WRITTEN = "2026-03-01T10:00:02+00:00"
 OBSERVED = {"seconds": 2.5, "written": WRITTEN, "stderr": {BOOM: HOSTILE}, "durations": {BOOM: 1.25}}
-EXCUSE = ExpectedFailure(f"{MAP}::tail-blocks::late*", "the tail is not done yet", "https://example.org/1")
+EXCUSE = KnownFailure(f"{MAP}::tail-blocks::late*", "the tail is not done yet", "https://example.org/1")
 ABSENT = Result(check(ORDER, "absent"), Verdict.NOT_APPLICABLE)
 # The service's own rules for the endpoint badge (https://shields.io/badges/endpoint-badge): other members are refused.
 BADGE = {
@@ -272,7 +272,7 @@ def test_the_first_distinct_failures_are_in_markdown_with_the_command_that_repea
 
 
 def test_a_json_document_means_the_same_with_its_characters_escaped() -> None:
-    odd = "a\x7f\x9b\u202e\U000e0001\n\"\\"
+    odd = 'a\x7f\x9b\u202e\U000e0001\n"\\'
     assert json.loads(document_text({odd: odd})) == {odd: odd}
     assert document_text("\ud800") == '"\\\\ud800"\n'
 

@@ -35,7 +35,7 @@ from conformance.report.stored import sound
 from conformance.tests.runs import BATCH, EXCUSE, MAP, ORDER, check, failed, lost, passed, record
 from conformance.tests.shipped import shipped_library
 from conformance.tests.small_spec import suite_at
-from conformance.trial.check import Difference, ExpectedFailure, FailedCall, Kind, Result, Verdict
+from conformance.trial.check import Difference, FailedCall, Kind, KnownFailure, Result, Verdict
 from conformance.trial.committed_reports import FLOOR_FILE, MATRIX_FILE, UnreadableReport
 from conformance.vectors.lock import contract_digests
 
@@ -270,7 +270,7 @@ def test_what_was_not_tried_is_named() -> None:
 
 
 def test_an_issue_is_a_link_only_where_it_is_a_web_address() -> None:
-    bad = ExpectedFailure(f"{MAP}*", "it is late", "javascript:alert(1)")
+    bad = KnownFailure(f"{MAP}*", "it is late", "javascript:alert(1)")
     judged = record(failed(ORDER, "excused"), failed(MAP, "late"), expected_failures=(EXCUSE, bad))
     assert [one["linked"] for one in expected_failures(judged)] == [True, False]
     links = [one["href"] for one, _ in Elements(html_page([judged], [None], None)).named("a")]

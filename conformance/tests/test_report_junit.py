@@ -7,7 +7,7 @@ from xml.etree import ElementTree as ET
 from conformance.report.junit import junit, suites_of
 from conformance.report.record import Record
 from conformance.tests.runs import BATCH, MAP, ORDER, check, failed, lost, passed, record
-from conformance.trial.check import Difference, ExpectedFailure, Result, Verdict
+from conformance.trial.check import Difference, KnownFailure, Result, Verdict
 
 
 def cases(judged: Record) -> dict[str, ET.Element]:
@@ -49,7 +49,7 @@ def test_characters_that_xml_cannot_carry_are_escaped() -> None:
 
 
 def test_an_expected_failure_is_skipped_with_its_reason() -> None:
-    entry = ExpectedFailure(f"{MAP}*", "the tail is not done yet", "https://example.org/1")
+    entry = KnownFailure(f"{MAP}*", "the tail is not done yet", "https://example.org/1")
     skipped = cases(record(failed(MAP, "a"), expected_failures=(entry,)))[f"{MAP}::tail-blocks::a"].find("skipped")
     assert skipped is not None
     assert skipped.get("message") == "expected to fail: the tail is not done yet (https://example.org/1)"

@@ -13,7 +13,7 @@ import pytest
 from conformance.report.record import BrokenRecord, encode_record, entry_of, prose_of, read_record, record_of
 from conformance.tests.runs import BATCH, MAP, ORDER, check, failed, library, lost, passed, record, run_of
 from conformance.tests.shipped import shipped_library
-from conformance.trial.check import Diagnosis, Difference, ExpectedFailure, FailedCall, Kind, Result, RunResult, Verdict
+from conformance.trial.check import Diagnosis, Difference, FailedCall, Kind, KnownFailure, Result, RunResult, Verdict
 
 SCHEMA = Path(__file__).parents[2] / "spec" / "schema" / "record.schema.json"
 
@@ -27,7 +27,7 @@ def full_run() -> RunResult:
         Result(check(ORDER, "absent"), Verdict.NOT_APPLICABLE),
         unattributed=("a crash: it exited with status 1",),
         diagnosis=Diagnosis(True, False, ("big-endian",), "reads the seed words big-endian", ("N10",), ("NA02",)),
-        expected_failures=(ExpectedFailure(f"{MAP}*", "the tail is not done yet", "https://example.org/1"),),
+        expected_failures=(KnownFailure(f"{MAP}*", "the tail is not done yet", "https://example.org/1"),),
         unexpected_passes=(f"{MAP}::tail-blocks::one",),
         fuzz={BATCH: {"examples": 100, "succeeded": 71, "guards": {}}},
     )

@@ -10,10 +10,10 @@ from rich.console import Console
 from conformance.report.record import Record
 from conformance.report.terminal import show
 from conformance.tests.runs import BATCH, MAP, ORDER, check, failed, lost, passed, record
-from conformance.trial.check import Diagnosis, Difference, ExpectedFailure, Kind, Result, Verdict
+from conformance.trial.check import Diagnosis, Difference, Kind, KnownFailure, Result, Verdict
 
 SCOPE = "1 of 3 operators, profile standard, crash safety not tried"
-EXCUSE = ExpectedFailure(f"{MAP}*", "the tail is not done yet", "https://example.org/1")
+EXCUSE = KnownFailure(f"{MAP}*", "the tail is not done yet", "https://example.org/1")
 
 
 def level(reached: str) -> dict[str, Any]:
@@ -200,7 +200,7 @@ def test_a_selection_is_named_beside_the_verdict() -> None:
 
 
 def test_excused_failures_are_no_failures_but_are_counted() -> None:
-    entry = ExpectedFailure(f"{MAP}*", "the tail is not done yet", "https://example.org/1")
+    entry = KnownFailure(f"{MAP}*", "the tail is not done yet", "https://example.org/1")
     text = page(record(failed(MAP, "a"), passed(BATCH, "b"), expected_failures=(entry,)))
     assert "Failure group" not in text
     assert "1 check failed as expected. Runs with expected failures are not certifiable." in text

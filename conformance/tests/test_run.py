@@ -14,7 +14,7 @@ from conformance.tests.halving import BOTH, CASES, TWIN, backend, corpus, librar
 from conformance.tests.shipped import shipped_library
 from conformance.tests.small_corpus import OPERATOR, case, halved, step
 from conformance.trial import runner
-from conformance.trial.check import Counts, ExpectedFailure, Kind, RunResult, Verdict
+from conformance.trial.check import Counts, Kind, KnownFailure, RunResult, Verdict
 from conformance.trial.options import RunOptions, Selection, Silence
 from conformance.trial.run import UnfitBackend, run_trial
 from conformance.vectors.case import Accumulation, Case, RestartStep
@@ -218,7 +218,7 @@ def test_a_backend_that_is_silent_in_every_operator_costs_no_more() -> None:
 
 
 def excused(*entries: str, sin: str = "wrong_on_six", **options: Any) -> RunResult:
-    listed = tuple(ExpectedFailure(entry, "six is not done yet", ISSUE) for entry in entries)
+    listed = tuple(KnownFailure(entry, "six is not done yet", ISSUE) for entry in entries)
     return tried(backend(sin), expected_failures=listed, **options)
 
 
@@ -255,7 +255,7 @@ def test_an_expected_failure_that_is_not_selected_or_of_a_larger_profile_is_fine
 
 def test_an_expected_failure_excuses_no_loss_that_nobody_repeats() -> None:
     cases = [halved(whole) for whole in range(80)]
-    listed = (ExpectedFailure("*", "everything is not done yet", ISSUE),)
+    listed = (KnownFailure("*", "everything is not done yet", ISSUE),)
     run = tried(backend("leaves_on_the_fortieth"), cases, expected_failures=listed)
     assert run.unattributed
     assert not run.conformant

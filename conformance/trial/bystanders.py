@@ -33,7 +33,9 @@ _TIMES: Final = re.compile(r"(\[[^]]*\])\{([0-9]+)\}")
 _OTHERS: Final = b"a file of others"
 _TWIN, _HARD = ".twin", ".hard"  # endings of the names of links to a file
 _ABSENT, _SPECIAL, _DIR, _LINK, _FILE = "absent", "special", "dir", "link to ", "file "
-Look = bytes | str | dict[str, Any]  # a small file's content; of a folder, all that is below; a text for anything else
+Content = (
+    bytes | str | dict[str, Any]
+)  # a small file's content; of a folder, all that is below; a text for anything else
 Paths = Mapping[str, frozenset[str]]  # of every root: what an operator's own cases have in it at some time
 
 
@@ -100,7 +102,7 @@ class Crowd:
 
     names: Names
     own: Paths  # of this walk alone: no bystander may take a path that the walk itself creates
-    known: dict[tuple[str, str], Look] = field(default_factory=dict)  # by root and path: what a bystander is
+    known: dict[tuple[str, str], Content] = field(default_factory=dict)  # by root and path: what a bystander is
     folders: set[tuple[str, str]] = field(default_factory=set)  # made for them
     harmed: tuple[str, str, str, str] | None = None
     _edits: int = 0  # of the harness, seen so far
@@ -150,7 +152,7 @@ class Crowd:
         for path in sorted(self.names.paths[name], key=lambda path: (not os.path.lexists(f"{root}/{path}"), path)):
             if room <= 0:
                 return
-            original: Look | None = None
+            original: Content | None = None
             folder = path.rpartition("/")[0]
             for other in self.names.beside(name, path):
                 if room <= 0 or (name, other) in self.known or other in own or os.path.lexists(f"{root}/{other}"):
@@ -179,7 +181,7 @@ class Crowd:
         return True
 
 
-def _put(root: str, path: str, original: Look, other: str) -> Look | None:
+def _put(root: str, path: str, original: Content, other: str) -> Content | None:
     """What was put at another path beside an original; None where this file system does not take the name or link."""
     place = f"{root}/{other}"
     try:
@@ -226,7 +228,7 @@ def _below(root: str, above: str = "") -> Iterator[tuple[str, os.DirEntry[str]]]
             yield from _below(entry.path, f"{above}{entry.name}/")
 
 
-def _look(path: str) -> Look:
+def _look(path: str) -> Content:
     """What is at a path: equal for equal files, links and folders."""
     try:
         file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
@@ -254,11 +256,11 @@ def _unopened(path: str) -> str:
         return _ABSENT
 
 
-def _copy(look: Look, path: str) -> Look:
+def _copy(look: Content, path: str) -> Content:
     """What was made at a path as it was seen elsewhere; more than _LARGE bytes become a few. Raises OSError."""
     if isinstance(look, dict):
         os.mkdir(path)
-        made: dict[str, Look] = {}
+        made: dict[str, Content] = {}
         for one, part in look.items():
             if part == _DIR:
                 os.mkdir(f"{path}/{one}")
@@ -273,7 +275,7 @@ def _copy(look: Look, path: str) -> Look:
     return content
 
 
-def _text(look: Look) -> str:
+def _text(look: Content) -> str:
     """How a record shows what was at a path."""
     if isinstance(look, bytes):
         return _FILE + hashlib.sha256(look).hexdigest()

@@ -177,7 +177,7 @@ class Counts:
 
 
 @dataclass(frozen=True, slots=True)
-class ExpectedFailure:
+class KnownFailure:
     """One entry of an expected-failures file: a check id (or a pattern with *), the reason and the issue."""
 
     check: str
@@ -209,7 +209,7 @@ class RunResult:
     results: tuple[Result, ...]
     unattributed: tuple[str, ...]  # losses of the process that no check repeats alone
     fuzz: Mapping[str, Mapping[str, Any]]  # operator -> examples, succeeded, guards hit
-    expected_failures: tuple[ExpectedFailure, ...]
+    expected_failures: tuple[KnownFailure, ...]
     unexpected_passes: tuple[str, ...]  # listed as failing, but passing
     unmatched_expectations: tuple[str, ...]  # listed, but no such check
     diagnosis: Diagnosis | None

@@ -28,7 +28,7 @@ from conformance.trial.cases import CaseRunner
 from conformance.trial.client import Attempt, attempt, behaviour, conversation_of, driver_of
 from conformance.trial.kill_matrix import KillMatrix, MutantRow, Status
 from conformance.trial.options import DEFAULT_TIMEOUT, Progress, Silence
-from conformance.trial.power import Evidence, Power
+from conformance.trial.power import BrokenParts, Power
 from conformance.vectors.case import Case
 
 SOURCES: Final = 16  # hex digits that are kept of the digest of a mutant's source
@@ -143,7 +143,7 @@ def measure_matrix(
         effort.power.prepare()
     # To trace every case takes as long as a few mutants.
     traced = footprints(deciding, codebook) if len(mutants) > _FEW else None
-    trial = _MutantTrial(deciding, digests_of(deciding), codebook, Evidence(codebook), effort or Effort(), traced)
+    trial = _MutantTrial(deciding, digests_of(deciding), codebook, BrokenParts(codebook), effort or Effort(), traced)
     rows: dict[str, MutantRow] = {}
     with workers(JOBS) as own:
         for row in (executor or own).map(trial.row, mutants):
@@ -175,7 +175,7 @@ class _MutantTrial:
     cases: Sequence[Case]
     digests: Mapping[str, str]
     codebook: Codebook
-    evidence: Evidence
+    parts: BrokenParts
     effort: Effort
     footprints: Footprints | None = None
 
@@ -223,7 +223,7 @@ class _MutantTrial:
             status = Status.CONTROL_DEAD if killed else Status.CONTROL_ALIVE
             return MutantRow(mutant.id, status, killed, sources=reach.sources)
         by_id = {case.id: case for case in asked}
-        broken = self.evidence.broken(mutant, ((by_id[id_], tried.results[id_]) for id_ in sorted(killed)))
+        broken = self.parts.broken(mutant, ((by_id[id_], tried.results[id_]) for id_ in sorted(killed)))
         status = Status.KILLED if killed else Status.SURVIVED
         return MutantRow(mutant.id, status, killed, behaviour_digest(tried), broken=broken, sources=reach.sources)
 

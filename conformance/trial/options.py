@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final, Protocol, TypeVar
 
 from conformance.contract.suite import Suite
-from conformance.trial.check import ExpectedFailure, Result, Verdict
+from conformance.trial.check import KnownFailure, Result, Verdict
 
 PROFILES: Final = ("quick", "standard", "golden")
 DEFAULT_TIMEOUT: Final = 30.0  # seconds without an answer; the slowest frozen call takes the reference one
@@ -31,7 +31,7 @@ class RunOptions:
     most_failures: int = 0  # the run ends after so many; 0: after the last check
     seed: str = ""
     examples: int | None = None
-    expected_failures: tuple[ExpectedFailure, ...] = ()
+    expected_failures: tuple[KnownFailure, ...] = ()
     same_process: bool = False
     shuffle: str = ""
     sandbox: str = "none"

@@ -186,7 +186,7 @@ class Foreseen:
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class BrokenParts:
     """Reads wrong answers; remembers what the contracts say of every frozen call."""
 
     codebook: Codebook

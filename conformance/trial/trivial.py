@@ -19,7 +19,7 @@ from conformance.contract.suite import Suite
 from conformance.contract.types import FIXED_BYTES, FLOAT_BYTES, Enum, ListOf, MapOf, Scalar, Struct, Type
 
 REFUSAL: Final = "CONTRACT_VIOLATION"  # the code that most guards refuse with
-Answer = Callable[[Contract, Mapping[str, Any]], Mapping[str, Any]]
+Reply = Callable[[Contract, Mapping[str, Any]], Mapping[str, Any]]
 
 
 class Refused(Exception):
@@ -35,7 +35,7 @@ class Trivial:
     """A backend for every operator that looks at nothing but the contract's types."""
 
     name: str
-    answer: Answer
+    answer: Reply
 
     @cached_property
     def contracts(self) -> Mapping[str, Contract]:
@@ -56,7 +56,7 @@ class Trivial:
         }
 
     def call(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
-        """Answer from the types alone; raises Refused."""
+        """Reply from the types alone; raises Refused."""
         return dict(self.answer(self.contracts[method], params))
 
 

@@ -80,7 +80,7 @@ class Setup:
 
 
 @dataclass(frozen=True, slots=True)
-class Interrupted:
+class InterruptedRun:
     """What is left of a run in which strace injected a failure: the tree, and the answers that came."""
 
     volume: Volume
@@ -118,7 +118,7 @@ def record(setup: Setup, initial: Volume, steps: Sequence[Step], name: str = "li
     return recording
 
 
-def interrupt(setup: Setup, initial: Volume, injection: Injection) -> Interrupted:
+def interrupt(setup: Setup, initial: Volume, injection: Injection) -> InterruptedRun:
     """Ask the steps of a process in which strace injects a failure, until one is refused or the process is lost."""
     name = f"{injection.call}-{injection.ordinal}-{injection.effect}"
     folder = setup.scratch / name
@@ -134,7 +134,7 @@ def interrupt(setup: Setup, initial: Volume, injection: Injection) -> Interrupte
     command = interrupted(setup.command, setup.strace, log, injection)
     (finished,) = setup.driver(command).hold([Conversation("interrupt", talk, alone=True)])
     reached = finished.lost is not None or b"(INJECTED)" in log.read_bytes()
-    return Interrupted(snapshot(folder), tuple(answers), reached)
+    return InterruptedRun(snapshot(folder), tuple(answers), reached)
 
 
 def _require_explained(recording: Recording) -> None:

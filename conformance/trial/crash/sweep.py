@@ -26,7 +26,7 @@ from conformance.trial.crash.operation import (
     Write,
     folders_of,
 )
-from conformance.trial.crash.recording import Interrupted, Recording, Setup, interrupt
+from conformance.trial.crash.recording import InterruptedRun, Recording, Setup, interrupt
 from conformance.trial.crash.recovery import Judge, examine, given
 from conformance.trial.crash.report import Damage, Sweep
 from conformance.trial.crash.states import Model, crash_points
@@ -49,7 +49,7 @@ class _Failure:
     step: int
 
 
-_Run = tuple[_Failure, Interrupted]
+_Run = tuple[_Failure, InterruptedRun]
 
 
 def kill_sweep(setup: Setup, recording: Recording, judge: Judge) -> Sweep:
@@ -76,7 +76,7 @@ def error_sweep(setup: Setup, recording: Recording, judge: Judge) -> Sweep:
     return _swept(setup, "error", runs, findings, judge)
 
 
-def _acknowledged(left: Interrupted, step: int, workload: CrashWorkload) -> bool:
+def _acknowledged(left: InterruptedRun, step: int, workload: CrashWorkload) -> bool:
     given = len(left.answers) > step and left.answers[step].kind is AnswerKind.RESULT
     return given and workload.steps[step].acknowledged
 

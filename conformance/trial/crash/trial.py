@@ -85,7 +85,7 @@ def try_workload(
         setup = Setup(
             command, strace, place, options.timeout, questioner, workload, progress, stand_in, options.declared
         )
-        return _Trial(setup, options).report()
+        return _Test(setup, options).report()
 
 
 def operators_of(options: CrashOptions, codebook: Codebook) -> frozenset[str]:
@@ -107,7 +107,7 @@ def operators_of(options: CrashOptions, codebook: Codebook) -> frozenset[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Trial:
+class _Test:
     setup: Setup
     options: CrashOptions
 
