@@ -282,7 +282,10 @@ class ContextStream:
 
     def _after_chunks(self, place: Place, chunk_size: int, count: int) -> Place:
         for _ in range(count):
-            place = self._after_chunk(place, chunk_size)
+            after = self._after_chunk(place, chunk_size)
+            if after == place:  # the data have ended, for every further rank too
+                break
+            place = after
         return place
 
     def _after_chunk(self, place: Place, chunk_size: int) -> Place:
