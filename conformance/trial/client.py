@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from types import TracebackType
 from typing import Any, Final
 
@@ -69,10 +70,23 @@ class Asker:
     def walk(self, steps: Sequence[AnyStep], watch: Watch | None = None) -> Transcript | Lost:
         """Take the steps of one trace; a call on a handle that was not given is passed over."""
 
-        def start() -> Talk[Transcript]:
-            return exchanges(steps, self._driver.codebook, self._driver.dialect, passing=True, watch=watch)
+        return self.hold(partial(self._walking, steps, watch), alone=restarts(steps))
 
-        return self.hold(start, alone=restarts(steps))
+    def walk_all(self, traces: Sequence[Sequence[AnyStep]]) -> list[Transcript | Lost]:
+        """Take the steps of several traces at a time, because a backend that waits for each call costs as much again as
+        the calls."""
+        talks = [
+            Conversation(str(place), partial(self._walking, steps), restarts(steps))
+            for place, steps in enumerate(traces)
+        ]
+        found = dict[str, Transcript | Lost]()
+        for finished in self._driver.hold(talks, lasting=True):
+            answer = _answer(finished)
+            found[finished.key] = answer
+        return [found[talk.key] for talk in talks]
+
+    def _walking(self, steps: Sequence[AnyStep], watch: Watch | None = None) -> Talk[Transcript]:
+        return exchanges(steps, self._driver.codebook, self._driver.dialect, passing=True, watch=watch)
 
     def request(self, method: str, params: Any) -> Outcome:
         """What the backend itself says to a request that is no call; raises LostBackend."""
@@ -82,6 +96,20 @@ class Asker:
         """Hold one conversation; `alone` where it restarts the process."""
         (finished,) = self._driver.hold([Conversation("talk", start, alone)], lasting=True)
         return _answer(finished)
+
+
+TOGETHER: Final = 16  # traces that are walked at a time
+Walked = tuple[Transcript | Lost, Transcript | Lost]  # by the reference, and by the backend
+
+
+def walked_by_both(
+    asked: Iterable[T], steps: Callable[[T], Sequence[AnyStep]], reference: Asker, backend: Asker
+) -> Iterator[tuple[T, Walked]]:
+    """What is asked with the two walks of its steps, in order; a few are asked before they are wanted."""
+    left = iter(asked)
+    while some := list(islice(left, TOGETHER)):
+        traces = [steps(one) for one in some]
+        yield from zip(some, zip(reference.walk_all(traces), backend.walk_all(traces), strict=True), strict=True)
 
 
 def _asking(call: Call) -> Talk[Outcome]:

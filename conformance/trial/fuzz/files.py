@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from functools import partial
@@ -18,7 +18,7 @@ from conformance.codec.codebook import Codebook
 from conformance.contract.model import Contract
 from conformance.trial.bystanders import is_matched, near_misses, one_of_each_group, roots_in, with_looks
 from conformance.trial.check import Check, Kind, Result, Verdict, faults_apart, loss_sentence, outcome_name, tree_apart
-from conformance.trial.client import Asker
+from conformance.trial.client import Asker, Walked, walked_by_both
 from conformance.trial.fuzz.competing import competing
 from conformance.trial.fuzz.elsewhere import left_elsewhere
 from conformance.trial.fuzz.file_edits import drawn_edit, exposed, file_step
@@ -80,9 +80,7 @@ def fuzz_files(
             seen.note(right)
     generator = generator_of(contract, codebook.suite) if contract.purity == "io" and contract.machine is None else None
     if generator is not None and generator.listed is not None:
-        for made in generator.listed():
-            if search.found is None:
-                search.hold(_of_files(contract, codebook, generator, made))
+        search.hold_all((_of_files(contract, codebook, generator, made), None) for made in generator.listed())
     reading = Reading(reference)
     listings = (
         *(listing(contract, codebook, bases) for listing in LISTINGS),
@@ -92,22 +90,22 @@ def fuzz_files(
         lengthened(contract, bases, reading),
         told_together(contract, codebook, bases, reading),
     )
-    for listed in chain(*listings):
-        if search.found is None:
-            search.hold(listed)
+    search.hold_all((listed, None) for listed in chain(*listings))
     for way in _ways_out(contract, bases):
         if search.found is None and way.is_refused(reference.walk((outside := _outside(way)).steps)):
             search.hold(outside)
-    for number in range(examples or contract.fuzz_examples or EXAMPLES):
-        if search.found is not None:
-            break
-        digest = hashlib.sha256(f"{contract.operator}\0files\0{seed}\0{number}".encode()).digest()
-        random = Random(digest)  # noqa: S311
-        if generator is not None and number % 4:
-            generated = partial(_generated, contract, codebook, generator)
-            search.hold(generated(random), partial(remade, generated, digest))
-        elif (example := _edited(contract, codebook, random, *random.choice(bases))) is not None:
-            search.hold(example)
+
+    def drawn() -> Iterator[Asking]:
+        for number in range(examples or contract.fuzz_examples or EXAMPLES):
+            digest = hashlib.sha256(f"{contract.operator}\0files\0{seed}\0{number}".encode()).digest()
+            random = Random(digest)  # noqa: S311
+            if generator is not None and number % 4:
+                generated = partial(_generated, contract, codebook, generator)
+                yield generated(random), partial(remade, generated, digest)
+            elif (example := _edited(contract, codebook, random, *random.choice(bases))) is not None:
+                yield example, None
+
+    search.hold_all(drawn())
     return search.result(), search.record()
 
 
@@ -197,6 +195,9 @@ def _of_files(contract: Contract, codebook: Codebook, generator: Generator, made
     return Example((), edits, behind, generator.name)
 
 
+Asking = tuple[Example, Callable[[], Choices] | None]  # an example, and how it is drawn again, but smaller
+
+
 class FileSearch:
     """The state of one search: what was reached, and the first example that was answered wrongly."""
 
@@ -209,11 +210,22 @@ class FileSearch:
         self.edits: Counter[str] = Counter()
         self.found: Result | None = None
 
-    def hold(self, example: Example, choices: Callable[[], Choices] | None = None) -> None:
+    def hold_all(self, asked: Iterable[Asking]) -> None:
+        """Ask both several examples at a time, until one is answered wrongly; those behind it do not count."""
+        walks = walked_by_both(asked, lambda one: one[0].steps, self.reference, self.backend)
+        while self.found is None and (walk := next(walks, None)) is not None:
+            (example, choices), walked = walk
+            self.hold(example, choices, walked)
+
+    def hold(
+        self, example: Example, choices: Callable[[], Choices] | None = None, walked: Walked | None = None
+    ) -> None:
         """Ask both, compare, count; what is answered wrongly is made small."""
         self.edits.update(edit[0].action if len(edit) < 3 else "swap" for edit in example.edits)
         self.counts["examples"] += 1
-        found = self.judge(example, counted=True)
+        found = self.judge(example, counted=True, walked=walked)
+        if found is not None and found.verdict is Verdict.FAIL and walked is not None:
+            found = self.judge(example)  # with no other beside it, so that its trace shows the mistake
         if found is None:
             return
         if self.trusted and found.verdict is Verdict.FAIL:
@@ -227,16 +239,16 @@ class FileSearch:
             found = self.judge(example) or found
         self.found = replace(found, details={"case": example.kept, "trace": example.told}, steps=example.steps)
 
-    def judge(self, example: Example, counted: bool = False) -> Result | None:
+    def judge(self, example: Example, counted: bool = False, walked: Walked | None = None) -> Result | None:
         """Where the backend's walk parts from the reference's, None where it does not."""
         steps = example.steps
-        right = self.reference.walk(steps)
+        right = self.reference.walk(steps) if walked is None else walked[0]
         if not isinstance(right, Transcript):
             message = f"{LOST}: {loss_sentence(right)}"
             return Result(self.check, Verdict.ERROR, outcome_name(right), message=message, of_suite=True)
         if counted:
             self.count(example, right)
-        said = self.backend.walk(steps)
+        said = self.backend.walk(steps) if walked is None else walked[1]
         if not isinstance(said, Transcript):
             return Result(self.check, Verdict.ERROR, outcome_name(said), message=loss_sentence(said))
         for one, other in zip(right.exchanges, said.exchanges, strict=False):

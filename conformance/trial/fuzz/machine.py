@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain, islice
@@ -14,7 +14,7 @@ from conformance.backend.outcome import ObservedFailure, ObservedResult
 from conformance.codec.codebook import Codebook
 from conformance.contract.model import Contract
 from conformance.trial.check import Result, Verdict, loss_sentence, outcome_name
-from conformance.trial.client import Asker
+from conformance.trial.client import Asker, Walked, walked_by_both
 from conformance.trial.fuzz.judgement import LEAST_SUCCEEDED, LOST, SPEECHLESS, fuzz_check, judged
 from conformance.trial.fuzz.program import (
     Program,
@@ -59,16 +59,13 @@ def fuzz_machine(
     listings = (opening, degenerate, emptied, rounds, nothing_asked)
     for program in ended(search.urn):
         search.hold(program, alone=True)
-    for program in chain.from_iterable(listing(search.urn) for listing in listings):
-        if search.wrong is not None:
-            break
-        search.hold(program)
+    search.hold_all(chain.from_iterable(listing(search.urn) for listing in listings))
     search.aimed = Counter(search.sides)
     drawn = search.sides[_ASKED]
-    for program in islice(programs(search.urn, f"{contract.operator}\0{seed}"), wanted):
-        if search.wrong is not None or search.sides[_ASKED] - drawn >= wanted:
-            break
-        search.hold(program)
+    search.hold_all(
+        islice(programs(search.urn, f"{contract.operator}\0{seed}"), wanted),
+        enough=lambda: search.sides[_ASKED] - drawn >= wanted,
+    )
     return search.result(), search.record()
 
 
@@ -86,10 +83,23 @@ class MachineSearch:
         self.found: Result | None = None
         self.alone = False
 
-    def hold(self, program: Program, alone: bool = False) -> None:
+    def hold_all(self, asked: Iterable[Program], enough: Callable[[], bool] = lambda: False) -> None:
+        """Ask both several programs at a time, until one is answered wrongly or it is enough; others do not count."""
+        walks = walked_by_both(asked, self.steps, self.reference, self.backend)
+        while self.wrong is None and not enough():
+            self.alone = False
+            if (walk := next(walks, None)) is None:
+                break
+            program, walked = walk
+            self.hold(program, walked=walked)
+
+    def hold(self, program: Program, alone: bool = False, walked: Walked | None = None) -> None:
         """Ask both, compare, and count; notes the first wrong answer. What is `alone` has a process of its own."""
         self.alone = alone
-        if (found := self.judge(program, counted=True)) is not None:
+        found = self.judge(program, counted=True, walked=walked)
+        if found is not None and found.verdict is Verdict.FAIL and walked is not None:
+            found = self.judge(program)  # with no other beside it, so that its trace shows the mistake
+        if found is not None:
             self.wrong, self.found = program, found
 
     def steps(self, program: Program) -> tuple[Asked | HarnessStep, ...]:
@@ -99,10 +109,10 @@ class MachineSearch:
         given = given_steps(expansion, roots_of(expansion, {call.name: call for call in calls}))
         return (*((RestartStep(),) if self.alone else ()), *given, *calls)
 
-    def judge(self, program: Program, counted: bool = False) -> Result | None:
+    def judge(self, program: Program, counted: bool = False, walked: Walked | None = None) -> Result | None:
         """What is wrong with the backend's answers to a program, at the first call where anything is."""
         steps, check = self.steps(program), fuzz_check(self.contract)
-        right = self.reference.walk(steps)
+        right = self.reference.walk(steps) if walked is None else walked[0]
         if not isinstance(right, Transcript):
             message = f"{LOST}: {loss_sentence(right)}"
             return Result(check, Verdict.ERROR, outcome_name(right), message=message, of_suite=True)
@@ -113,7 +123,7 @@ class MachineSearch:
             if broken := contradicted(situation, self.codebook):
                 message = f"{CONTRADICTED}: {broken}"
                 return Result(check, Verdict.ERROR, step=situation.exchange.step, message=message, of_suite=True)
-        said = self.backend.walk(steps)
+        said = self.backend.walk(steps) if walked is None else walked[1]
         if not isinstance(said, Transcript):
             return Result(check, Verdict.ERROR, outcome_name(said), message=loss_sentence(said))
         for one, other in zip(right.exchanges, said.exchanges, strict=False):
