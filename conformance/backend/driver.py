@@ -222,12 +222,13 @@ class Driver:
         unfinished = {conversation.key: conversation for conversation in conversations}
         waiting = deque(one for one in unfinished.values() if self._given_up(one) is None)
         resumed: list[Running[T]] = []
+        pipeline: Pipeline[T] | None = None
         loss: LostBackend | None = None
         while (waiting or resumed) and loss is None and self._resignation is None:
             carrier: Carrier | None = None
             try:
                 carrier, hello = self.start()
-                pipeline: Pipeline[T] = Pipeline(carrier, self.submit, hello.max_in_flight)
+                pipeline = Pipeline(carrier, self.submit, hello.max_in_flight)
                 for finished in pipeline.hold(waiting, resumed):
                     self._lost_in_a_row = self._silences = 0
                     del unfinished[finished.key]
@@ -241,6 +242,8 @@ class Driver:
             finally:
                 if carrier is not None:
                     self._end(carrier)
+        if pipeline is not None:
+            pipeline.victims()  # closed now, so that their roots are gone before they are held again
         if loss is not None:
             self._counted(loss.reason)
         guilty = False

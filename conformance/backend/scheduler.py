@@ -192,7 +192,7 @@ class Pipeline(Generic[T]):
     def victims(self) -> list[Conversation[T]]:
         """Give up every unfinished conversation; they come in the order of their oldest open requests."""
         asking = (running for running, _ in self._asked.values() if running in self._running)
-        unfinished = dict.fromkeys([*asking, *self._running])
+        unfinished = dict.fromkeys([*asking, *self._running, *self.resting])
         for running in unfinished:
             running.talk.close()
         return [running.conversation for running in unfinished]
