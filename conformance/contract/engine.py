@@ -80,7 +80,7 @@ def _same(value: Any) -> Any:
 def held_text(value: str) -> str:
     """A text for the engine, which cuts texts at NUL: U+10FFFF replaces NUL. Raises Unjudgeable."""
     if NUL in value:
-        raise Unjudgeable("a text with U+10FFFF in it, which stands for NUL in the expression engine")
+        raise Unjudgeable("a text with U+10FFFF in it, which is NUL for the expression engine")
     return value.replace("\0", NUL)
 
 

@@ -22,7 +22,7 @@ from conformance.contract.model import (
     Rng,
     Workload,
 )
-from conformance.contract.source import MalformedContract, Path, Position, Problem, Source, names, row
+from conformance.contract.source import MalformedContract, Path, Position, Problem, Source, row
 from conformance.contract.types import ROOT, Field, NamedTypes, Scalar, Struct, is_place, struct_at, walk
 
 DEFAULT_FAILURE = "default_failure"
@@ -139,7 +139,7 @@ class _Parser:
                     self.problems.append(self.source.problem((key, member.name), "C003", message, hint))
                 hidden = any(is_place(inner) for _, inner in walk(member.type)) and not is_place(member.type)
                 if hidden or (key == "outputs" and member.type == Scalar(ROOT)):
-                    message = f"a root or handle cannot stand in {key}.{member.name}"
+                    message = f"a root or handle cannot be in {key}.{member.name}"
                     hint = "declare it as an input of its own, or a handle as an output of its own"
                     self.problems.append(self.source.problem((key, member.name), "C003", message, hint))
         if self.problems:
@@ -217,18 +217,16 @@ class _Parser:
                 self.problems.append(self.source.problem((key, k), "C005", f"{key} has {name!r} twice", hint))
 
     def guard(self, index: int, env: Environment) -> Guard:
-        clause = self.clause(("requires", index), env)
-        body = self.body["requires"][index]
-        told = (clause.requirements, clause.rulings, clause.position)
-        return Guard(clause.id, clause.expression, body["else"], *told, body.get("unit", ""), clause.needs)
+        path: Path = ("requires", index)
+        return row(Guard, self.at(path), code=self.at(path)["else"], **self.judged(path, env))
 
     def clause(self, path: Path, env: Environment) -> Clause:
-        body = self.at(path)
+        return row(Clause, self.at(path), **self.judged(path, env))
+
+    def judged(self, path: Path, env: Environment) -> dict[str, Any]:
+        """What guards and postconditions have beside their texts."""
         expression = self.expression((*path, "that"), env)
-        requirements, rulings = names(body, "requirement"), names(body, "ruling")
-        place, implied_by = self.source.at(path), names(body, "implied_by")
-        needs = self.needs(expression, env)
-        return Clause(body["id"], expression, requirements, rulings, place, implied_by, needs)
+        return {"expression": expression, "position": self.source.at(path), "needs": self.needs(expression, env)}
 
     def failure(self) -> Struct:
         name = self.body.get("failure", DEFAULT_FAILURE)
@@ -246,9 +244,9 @@ class _Parser:
         return Rng(**text, through=tuple(body.get("through", ())))
 
     def edge_case(self, index: int, env: Environment) -> EdgeCase:
-        path = ("edge_cases", index)
-        expression = self.expression((*path, "when"), env)
-        return EdgeCase(self.body["edge_cases"][index]["id"], expression, self.source.at(path))
+        path: Path = ("edge_cases", index)
+        when = self.expression((*path, "when"), env)
+        return row(EdgeCase, self.at(path), when=when, position=self.source.at(path))
 
     def group(self, index: int, env: Environment) -> Group:
         path: Path = ("vectors", index)

@@ -135,13 +135,15 @@ def requirement_ids(library: Library) -> frozenset[str]:
     return frozenset(row.id for row in rows(library))
 
 
+def _parts(library: Library) -> set[str]:
+    """The check strings of all parts of contracts."""
+    contracts = library.contracts.values()
+    return {check_text(contract, kind, name) for contract in contracts for kind, name, _, _ in claimable(contract)}
+
+
 def unresolved(library: Library) -> Iterator[tuple[Check, str]]:
     """The checks of requirements that name no part of their contract, each with the requirement."""
-    existing = {
-        check_text(contract, kind, name)
-        for contract in library.contracts.values()
-        for kind, name, _, _ in claimable(contract)
-    }
+    existing = _parts(library)
     for row in rows(library):
         for check in map(check_of, row.checks):
             if check.operator in library.contracts and check.text not in existing:
@@ -188,11 +190,7 @@ def checks_resolve(codes: frozenset[str]) -> Rule:
     @rule("L106", "checks-resolve")
     def resolve(subject: Subject) -> Iterator[Found]:
         """Every check that a requirement names exists in the contract, the rules, the tests or the benchmarks."""
-        existing = {
-            check_text(contract, kind, name)
-            for contract in subject.library.contracts.values()
-            for kind, name, _, _ in claimable(contract)
-        }
+        existing = _parts(subject.library)
         for family in subject.library.requirements.values():
             for k, row in enumerate(family.requirements):
                 for n, text in enumerate(row.checks):

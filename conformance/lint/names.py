@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from conformance.contract.engine import variables_of
 from conformance.contract.family import Mutant, Ruling
+from conformance.contract.library import Library
 from conformance.contract.model import Contract
 from conformance.contract.source import Path, Position
 from conformance.contract.suggest import nearest
@@ -136,18 +137,26 @@ def requirements_resolve(subject: Subject) -> Iterator[Found]:
             if mention.name not in known:
                 hint = unknown_requirement_hint(subject.library, mention.name, contract.family)
                 yield mention.position, f"unknown requirement {mention.name}", contract.operator, hint
-    for coverage in subject.library.coverage.values():
+    for where, who, id_, about, family in _elsewhere(subject.library, "requirements"):
+        if id_ not in known:
+            hint = unknown_requirement_hint(subject.library, id_, family) if family else _ADD_ROW
+            yield where, f"{who} names unknown requirement {id_}", about, hint
+
+
+_ADD_ROW: Final = "add its row to requirements.yaml, or correct the id"
+
+
+def _elsewhere(library: Library, key: str) -> Iterator[tuple[Position, str, str, str, str]]:
+    """The requirements or rulings that passages, rulings and mutants name: the place, who, the id, what it is about.
+
+    Of a passage also the family.
+    """
+    for coverage in library.coverage.values():
         for passage in coverage.passages:
-            for id_ in passage.requirements:
-                if id_ not in known:
-                    hint = unknown_requirement_hint(subject.library, id_, coverage.family)
-                    yield passage.position, f"{passage} names unknown requirement {id_}", id_, hint
-    entries: list[Ruling | Mutant] = [*subject.library.rulings.values(), *subject.library.mutants.values()]
+            yield from ((passage.position, str(passage), id_, id_, coverage.family) for id_ in getattr(passage, key))
+    entries: list[Ruling | Mutant] = [*library.rulings.values(), *library.mutants.values()]
     for entry in entries:
-        for id_ in entry.requirements:
-            if id_ not in known:
-                hint = "add its row to requirements.yaml, or correct the id"
-                yield entry.position, f"{entry.id} names unknown requirement {id_}", entry.id, hint
+        yield from ((entry.position, entry.id, id_, entry.id, "") for id_ in getattr(entry, key, ()))
 
 
 @rule("L105", "rulings-resolve")
@@ -159,15 +168,9 @@ def rulings_resolve(subject: Subject) -> Iterator[Found]:
             if mention.name not in library.rulings:
                 hint = "write the ruling in rulings.yaml, or correct the id"
                 yield mention.position, f"unknown ruling {mention.name}", contract.operator, hint
-    for mutant in library.mutants.values():
-        for id_ in mutant.rulings:
-            if id_ not in library.rulings:
-                yield mutant.position, f"{mutant.id} names unknown ruling {id_}", mutant.id, ""
-    for coverage in library.coverage.values():
-        for passage in coverage.passages:
-            for id_ in passage.rulings:
-                if id_ not in library.rulings:
-                    yield passage.position, f"{passage} names unknown ruling {id_}", id_, ""
+    for where, who, id_, about, _ in _elsewhere(library, "rulings"):
+        if id_ not in library.rulings:
+            yield where, f"{who} names unknown ruling {id_}", about, ""
     carried = {m.name for contract in library.contracts.values() for m in mentions(contract, "ruling")}
     for ruling in library.rulings.values():
         if ruling.id not in carried and not _tested(subject, ruling.requirements):

@@ -153,8 +153,8 @@ def test_a_long_run_takes_no_root(tmp_path: Path) -> None:
         ("size(name) > 0", 'root == \\"x\\"', "C004", "root has no value"),
         ("result.size == uint(size(content))", "result.took > 0u", "C004", "result.took has no value"),
         ("purity: io", "purity: pure", "C003", "inputs.root is a root, and the operator is pure"),
-        ("  content: {type: bytes}", "  content: {type: list<root>}", "C003", "cannot stand in inputs.content"),
-        ("  size: {type: uint64}", "  size: {type: root}", "C003", "cannot stand in outputs.size"),
+        ("  content: {type: bytes}", "  content: {type: list<root>}", "C003", "cannot be in inputs.content"),
+        ("  size: {type: uint64}", "  size: {type: root}", "C003", "cannot be in outputs.size"),
         ("{root: a, name", "{root: A b, name", "C009", "the name of a root"),
     ],
 )
