@@ -4,7 +4,6 @@ import json
 import struct
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,18 +12,9 @@ from hypothesis import strategies as st
 
 from impl.reference.batch.timestamps import Moment, cyclic_tables, moment_of
 from impl.tests.batch_database import agreed, column, database, flat, table
+from impl.tests.make_cyclic_tables import FILE, PERIODS
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-FILE = Path(__file__).parents[2] / "spec" / "batch" / "tables" / "cyclic.json"
-PERIODS = {
-    "second": 60,
-    "minute": 60,
-    "hour": 24,
-    "weekday": 7,
-    "day_of_month": 31,
-    "month": 12,
-    "day_of_year": 366,
-}
 TERMS = 40
 # 50 digits after the point; the tables need no more than 13.
 TWO_PI = Fraction("6.28318530717958647692528676655900576839433879875021")
