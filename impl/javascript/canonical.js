@@ -8,7 +8,7 @@
 import { isUtf8 } from "node:buffer";
 import { OtherNaN, Pairs, encodeCanonical as encode, floatOf } from "./cbor.js";
 import { sha256 } from "./digest.js";
-import { DEFAULT_FAILURE, defaultFailure } from "./errors.js";
+import { defaultFailure } from "./errors.js";
 import { bool, bytes, bytes32, optional, string, struct, uint64, value } from "./wire.js";
 
 export const MAX_DEPTH = 256;
@@ -163,7 +163,6 @@ export const encodeCanonical = {
   name: ENCODE,
   inputs: struct({ item: value }),
   outputs: struct({ canonical: bytes, digest: bytes32 }),
-  failure: DEFAULT_FAILURE,
   run: encodeItem,
 };
 
@@ -178,6 +177,5 @@ export const validateCanonical = {
   name: "UML_OS.Serialization.ValidateCanonical_v1",
   inputs: struct({ candidate: bytes }),
   outputs: struct({ valid: bool, reason: optional(string), offset: optional(uint64), digest: optional(bytes32) }),
-  failure: DEFAULT_FAILURE,
   run: validate,
 };

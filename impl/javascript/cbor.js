@@ -21,7 +21,7 @@ const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 /** Bytes that are no CBOR item, or an item that has no canonical form. */
 export class CborError extends Error {}
 
-/** A map as it stands in the bytes: keys of any type, in the given order, repeated keys kept. */
+/** A map as it is in the bytes: keys of any type, in the given order, repeated keys kept. */
 export class Pairs {
   constructor(entries) {
     this.entries = entries;
@@ -233,7 +233,7 @@ class Reader {
     return start;
   }
 
-  /** Reads the argument of a head; undefined stands for an indefinite length. */
+  /** Reads the argument of a head; undefined represents an indefinite length. */
   argument(info) {
     if (info < 24) return info;
     if (info === 24) return this.buffer.readUInt8(this.take(1));
@@ -266,7 +266,7 @@ class Reader {
 
   deepItem() {
     if (!this.skipsDeepItems) throw new CborError(`more than ${MAX_DEPTH} levels of nesting`);
-    // The head of a break is no item, however deep it stands.
+    // The head of a break is no item, however deep it is.
     if (this.buffer[this.offset] === 0xff) {
       this.take(1);
       return BREAK;

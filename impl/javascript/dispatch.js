@@ -1,5 +1,5 @@
 /** From one message to its answer: hello, bye, the operators, and JSON-RPC's own errors. */
-import { ContractFailure } from "./errors.js";
+import { ContractFailure, DEFAULT_FAILURE } from "./errors.js";
 import { ANNOUNCED, OPERATORS } from "./operators.js";
 import { int32, list, string, struct, uint32 } from "./wire.js";
 
@@ -77,7 +77,7 @@ function failureAnswer(wire, id, operator, error) {
     process.stderr.write(`${error.stack}\n`);
     return errorAnswer(wire, id, INTERNAL_ERROR, String(error));
   }
-  const data = wire.write(operator.failure, error.data);
+  const data = wire.write(operator.failure ?? DEFAULT_FAILURE, error.data);
   return errorAnswer(wire, id, BigInt(error.number), error.code, data);
 }
 

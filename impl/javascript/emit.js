@@ -1,6 +1,6 @@
 /** UML_OS.Error.Emit_v1: the whole error record of a code, and its canonical bytes. */
 import { Pairs, encodeCanonical } from "./cbor.js";
-import { DEFAULT_FAILURE, REGISTRY, defaultFailure } from "./errors.js";
+import { REGISTRY, defaultFailure } from "./errors.js";
 import { bool, bytes, bytes32, string, struct, uint32, uint64, value } from "./wire.js";
 
 const NAME = "UML_OS.Error.Emit_v1";
@@ -73,6 +73,5 @@ export const emit = {
     }),
     record_cbor: bytes,
   }),
-  failure: DEFAULT_FAILURE,
   run,
 };

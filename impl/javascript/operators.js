@@ -1,9 +1,9 @@
 /**
  * Every operator that this backend answers, by its method name.
  *
- * An operator is an object: `name`, the types of its `inputs`, `outputs` and `failure` record, and `run`,
- * which takes the inputs and returns the outputs or throws a ContractFailure. A machine has a `name` and `methods`,
- * which are such objects too.
+ * An operator is an object: `name`, the types of its `inputs` and `outputs`, that of its `failure` record where it is
+ * not the default one, and `run`, which takes the inputs and returns the outputs or throws a ContractFailure. A machine
+ * has a `name` and `methods`, which are such objects too.
  */
 import { attentionMasks, permutations } from "./batch/attention.js";
 import { build } from "./batch/build.js";

@@ -28,7 +28,7 @@ class LineFrames {
     if (start < chunk.length) this.pieces.push(chunk.subarray(start));
   }
 
-  /** Yields what stands after the last newline, at the end of the stream. */
+  /** Yields what follows the last newline, at the end of the stream. */
   *end() {
     const line = this.#join(Buffer.alloc(0));
     if (line.length > 0) yield line;

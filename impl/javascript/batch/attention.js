@@ -1,13 +1,12 @@
-/** Which position attends to which, and orders in which what attends to each other stands together (seed 004 §4). */
+/** Which position attends to which, and orders in which what attends to each other is together (seed 004 §4). */
 import { compareBytewise } from "../digest.js";
-import { DEFAULT_FAILURE } from "../errors.js";
 import { list, struct, tensor, uint32List } from "../wire.js";
 import { sequencesOf } from "./cells.js";
 import { PLACED_CELLS, elements, tensorOf } from "./tensors.js";
 
 /** The reverse Cuthill-McKee order of rows that refer to each other (requirement B28; rulings BA24 to BA26). */
 
-/** The rows, ordered so that neighbours stand close together; a key counts in both directions, one to itself never. */
+/** The rows, ordered so that neighbours are close together; a key counts in both directions, one to itself never. */
 function rowOrder(rows, refers) {
   const neighbours = new Map(
     rows.map((row) => [row, rows.filter((other) => other !== row && (refers(row, other) || refers(other, row)))]),
@@ -48,7 +47,7 @@ function owners({ rowIds, paddings }) {
 export function ordersOf(inputs, operator) {
   const sequences = sequencesOf(inputs, operator);
   const orders = sequences.map((sequence) => rowOrder(owners(sequence), sequence.refers));
-  // Padding too stands by its column id, which is 0 unless somebody says otherwise (ruling BA23).
+  // Padding is ordered by its column id too, which is 0 unless the caller gives another (ruling BA23).
   const byColumn = sequences.map((one) => positionsBy(one, (position) => one.columnIds[position]));
   const byRow = sequences.map((one, sequence) => {
     const ranks = new Map(orders[sequence].map((row, rank) => [row, rank]));
@@ -63,12 +62,11 @@ export function ordersOf(inputs, operator) {
   };
 }
 
-/** Batch.Permutations: orders in which what attends to each other stands together (seed 004 §4; BA23 to BA27). */
+/** Batch.Permutations: orders in which what attends to each other is together (seed 004 §4; BA23 to BA27). */
 export const permutations = {
   name: PERMUTATIONS,
   inputs: PLACED_CELLS,
   outputs: struct({ col_perm: tensor, out_perm: tensor, in_perm: tensor, row_order: list(uint32List) }),
-  failure: DEFAULT_FAILURE,
   run: (inputs) => ordersOf(inputs, PERMUTATIONS),
 };
 
@@ -104,6 +102,5 @@ export const attentionMasks = {
   name: ATTENTION_MASKS,
   inputs: PLACED_CELLS,
   outputs: struct({ column_mask: tensor, outbound_mask: tensor, inbound_mask: tensor }),
-  failure: DEFAULT_FAILURE,
   run: runMasks,
 };

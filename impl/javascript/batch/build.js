@@ -1,5 +1,5 @@
 /** Batch.Build: a whole batch, from seeds to tensors (seed 004; rulings BA16 to BA18, BA28, BA37). */
-import { DEFAULT_FAILURE, defaultFailure } from "../errors.js";
+import { defaultFailure } from "../errors.js";
 import { int64, list, optional, string, struct, tensor, uint64 } from "../wire.js";
 import { ordersOf } from "./attention.js";
 import { CELL_TENSORS, Cells, remap } from "./cells.js";
@@ -76,6 +76,5 @@ export const build = {
     in_perm: tensor,
     text_batch_embeddings: tensor,
   }),
-  failure: DEFAULT_FAILURE,
   run,
 };

@@ -1,6 +1,6 @@
 /** The cells of a batch, position by position, in the tensors of the seed (seed 004 §1 to §3; BA15, BA17, BA19). */
 import { existsSync, readFileSync } from "node:fs";
-import { DEFAULT_FAILURE, defaultFailure } from "../errors.js";
+import { defaultFailure } from "../errors.js";
 import { list, struct, tensor, uint32, uint64List } from "../wire.js";
 import { MOST, databaseFault, lengthFault, sequencesFault } from "./faults.js";
 import { numberedTables } from "./graph.js";
@@ -97,7 +97,7 @@ export class Cells {
     }
   }
 
-  /** Writes one cell: where it stands, and its value in the slot of its type; a null has none (requirement B15). */
+  /** Writes one cell: its place, and its value in the slot of its type; a null has none (requirement B15). */
   write(at, seqRowId, column, row) {
     this.is_padding[at] = 0;
     this.semantic_types[at] = column.code;
@@ -184,7 +184,6 @@ export const linearizeCells = {
   name: LINEARIZE_CELLS,
   inputs: struct({ database: DATABASE, row_ids: list(uint64List), sequence_length: uint32 }),
   outputs: struct(CELL_TENSORS),
-  failure: DEFAULT_FAILURE,
   run: linearize,
 };
 
@@ -229,6 +228,5 @@ export const remapText = {
     text_embeddings: tensor,
   }),
   outputs: struct({ text_embed_ids: tensor, text_batch_embeddings: tensor }),
-  failure: DEFAULT_FAILURE,
   run: (inputs) => remap(inputs, REMAP_TEXT),
 };

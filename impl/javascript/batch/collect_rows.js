@@ -1,5 +1,5 @@
 /** Batch.CollectRows: the walk from each seed row over foreign keys, in both directions (seed 004 §1; BA01 to BA12, BA36, BA37). */
-import { DEFAULT_FAILURE, defaultFailure } from "../errors.js";
+import { defaultFailure } from "../errors.js";
 import { list, struct, uint32List, uint64List } from "../wire.js";
 import { MOST, configFault, graphFault } from "./faults.js";
 import { CONFIG, GRAPH_ROW, GRAPH_SEED } from "./tensors.js";
@@ -102,6 +102,5 @@ export const collectRows = {
   name: NAME,
   inputs: struct({ rows: list(GRAPH_ROW), seeds: list(GRAPH_SEED), config: CONFIG }),
   outputs: struct({ row_ids: list(uint64List), hops: list(uint32List) }),
-  failure: DEFAULT_FAILURE,
   run,
 };

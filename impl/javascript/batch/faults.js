@@ -26,7 +26,7 @@ export function lengthFault(length) {
   return length > MOST ? "LIMIT_EXCEEDED" : undefined;
 }
 
-/** What is wrong with the rows of sequences: they must exist, stand once, and be few enough. */
+/** What is wrong with the rows of sequences: they must exist, be there once, and be few enough. */
 export function sequencesFault(rowCount, rowIds) {
   if (rowIds.some((ids) => ids.some((row) => row >= rowCount))) return "ROW_NOT_FOUND";
   if (rowIds.some((ids) => new Set(ids).size !== ids.length)) return "CONTRACT_VIOLATION";

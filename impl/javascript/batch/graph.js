@@ -1,6 +1,6 @@
 /** A database as a graph: its rows, and which of them refers to which (seed 004 §4; BA02, BA08, BA11, BA13, BA28). */
 import { compareBytewise } from "../digest.js";
-import { DEFAULT_FAILURE, defaultFailure } from "../errors.js";
+import { defaultFailure } from "../errors.js";
 import { list, struct, tensor, uint64List } from "../wire.js";
 import { databaseFault, graphFault, sequencesFault } from "./faults.js";
 import { DATABASE, GRAPH_ROW, elements, tensorOf } from "./tensors.js";
@@ -64,7 +64,6 @@ export const buildGraph = {
   name: BUILD_GRAPH,
   inputs: struct({ database: DATABASE }),
   outputs: struct({ rows: list(GRAPH_ROW) }),
-  failure: DEFAULT_FAILURE,
   run: runGraph,
 };
 
@@ -98,6 +97,5 @@ export const buildAdjacency = {
   name: BUILD_ADJACENCY,
   inputs: struct({ rows: list(GRAPH_ROW), row_ids: list(uint64List) }),
   outputs: struct({ fk_adj: tensor }),
-  failure: DEFAULT_FAILURE,
   run: runAdjacency,
 };

@@ -24,7 +24,7 @@ export function bytesOf(dtype) {
 
 /** The elements of a tensor in C order; those of 64-bit integers are BigInts, those of float16 their bits. */
 export function elements({ dtype, data }) {
-  // A copy of its own is aligned, wherever the bytes stood in the message.
+  // A copy of its own is aligned, wherever the bytes were in the message.
   return new ARRAYS[dtype](new Uint8Array(data).buffer);
 }
 

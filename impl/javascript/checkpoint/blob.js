@@ -39,7 +39,7 @@ export const validateSchema = {
 
 const RESTORE = "UML_OS.Checkpoint.Restore_v1";
 
-// The array's head, the format's text of 21 bytes and the hash's byte string of 34 stand around the header.
+// The array's head, the format's text of 21 bytes and the hash's byte string of 34 are around the header.
 const MAX_BLOB_BYTES = 1 + 21 + MAX_HEADER_BYTES + 34;
 
 function runRestore({ checkpoint_blob: blob, expected, verify }) {

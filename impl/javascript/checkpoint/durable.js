@@ -33,7 +33,7 @@ const PAGE = 4096;
 const SAMPLES = 64;
 const HOLE = Buffer.alloc(PAGE);
 
-/** The kind of what stands at a path, without following a link: file, directory, other; undefined for nothing. */
+/** The kind of what is at a path, without following a link: file, directory, other; undefined for nothing. */
 export function kindAt(path) {
   const found = lstatSync(path, { throwIfNoEntry: false });
   if (found === undefined) return undefined;
@@ -41,7 +41,7 @@ export function kindAt(path) {
   return found.isDirectory() ? "directory" : "other";
 }
 
-/** Whether a folder, reached by whatever links, stands at an absolute path. */
+/** Whether there is a folder, reached by whatever links, at an absolute path. */
 export function isFolder(path) {
   if (!path.startsWith("/") || path.includes("\0")) return false;
   try {

@@ -88,7 +88,7 @@ function readShards(items, findings) {
   return shards;
 }
 
-/** Adds a finding for each path of a list that stands twice or is none of the layout. */
+/** Adds a finding for each path of a list that is there twice or is none of the layout. */
 export function judgePaths(paths, findings) {
   for (const path of repeatedOf(paths)) findings.add(path, "DUPLICATE_PATH");
   for (const path of new Set(paths)) {
@@ -97,7 +97,7 @@ export function judgePaths(paths, findings) {
   }
 }
 
-/** Adds a finding for each path of the partial-restore policy that no shard has, or that stands twice. */
+/** Adds a finding for each path of the partial-restore policy that no shard has, or that is there twice. */
 export function judgePolicy({ partial_restore: policy = [] }, shards, findings) {
   const listed = new Set(shards.map(({ path }) => path));
   for (const path of new Set(policy)) if (!listed.has(path)) findings.add(path, "MISSING_SHARD");
@@ -110,7 +110,7 @@ export function judgeAccountant(manifest, header, findings) {
   if (manifest.dp_enabled === true && !isBound) findings.add("dp_accountant_state_root_hash", "MISSING_FIELD");
 }
 
-/** The paths that stand more than once (ruling CA04: without this, three and four shards could share a root). */
+/** The paths that are there more than once (ruling CA04: without this, three and four shards could share a root). */
 export function repeatedOf(paths) {
   const seen = new Set();
   return new Set(paths.filter((path) => seen.size === seen.add(path).size));

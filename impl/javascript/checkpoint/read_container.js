@@ -34,7 +34,7 @@ const NAME = "UML_OS.Checkpoint.ReadContainer_v1";
 
 const DIGESTS = ["checkpoint_hash", "full_checkpoint_hash"];
 
-// Every shard may stand in a folder of its own, with one folder around it.
+// Every shard may be in a folder of its own, with one folder around it.
 const MAX_ENTRIES = 3 * MAX_SHARDS + 16;
 
 /** Adds what is wrong with where the container is said to be; what is there is listed only where nothing is. */

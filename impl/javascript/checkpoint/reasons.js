@@ -108,7 +108,7 @@ export const REPORT = struct({
 /** What a record says of the restore, by its step: a write had none, a verification gave nothing back (CA43). */
 const RESTORE_STATUS = { serialize: "verified", write: "not_restored", restore: "success", verify: "verified" };
 
-/** How the header's version stands to the newest that this reader knows; an older one is read through its migration. */
+/** How the header's version compares with the newest that this reader knows; an older one is read through its migration. */
 function compatibilityLevel(versionText) {
   const version = parseVersion(versionText);
   if (isSameMinor(version, NEWEST)) return "exact";

@@ -126,7 +126,7 @@ export class RunStore {
     return sha256(content).equals(hash) ? { content } : { isMissing: false };
   }
 
-  /** Writes an object, durably, also where one stands under its name: that one may be torn. */
+  /** Writes an object, durably, also where there is one of its name: that one may be torn. */
   writeObject(content) {
     const path = objectPath(sha256(content));
     publish(this.at(path), this.#temporary(path), content);

@@ -35,7 +35,7 @@ export function isSameMinor(version, reader) {
   return isCompatible(version, reader) && version.minor === reader.minor;
 }
 
-/** Whether a version is another one or stands behind it. */
+/** Whether a version is another one or a later one. */
 function isAtLeast(version, since) {
   const first = ["major", "minor", "patch"].map((part) => compareDigits(version[part], since[part])).find(Boolean);
   return (first ?? 0) >= 0;
@@ -83,7 +83,7 @@ export const SCHEMAS = new Map([["1.0.0", []], ["1.1.0", ["1.0.0"]]]);
 /** The version that the reader of blobs and containers speaks. */
 export const NEWEST = parseVersion("1.1.0");
 
-// A field stands inside the header's map, and that inside the blob's array.
+// A field is inside the header's map, and that inside the blob's array.
 const DEPTH_IN_BLOB = 2;
 
 export const MAX_HEADER_BYTES = 65_536;

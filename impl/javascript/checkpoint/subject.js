@@ -19,7 +19,7 @@ export const IS_OF_TYPE = {
   "list<map>": (item) => Array.isArray(item) && item.every(isNamedMap),
 };
 
-/** The field of that name; undefined where there is none, or where it stands twice. */
+/** The field of that name; undefined where there is none, or where there are two. */
 export function fieldOf(map, name) {
   if (!(map instanceof Pairs)) return undefined;
   const found = map.entries.filter(([key]) => key === name);

@@ -1,4 +1,4 @@
-/** The log of a run as it stands on disk: records in sequence, each bound to the one before (rulings CA29 to CA31). */
+/** The log of a run on the disk: records in sequence, each bound to the one before (rulings CA29 to CA31). */
 import { violationOf } from "../canonical.js";
 import { Pairs, decode, encodeCanonical } from "../cbor.js";
 import { crc32c, sha256OfCbor } from "../digest.js";
@@ -61,7 +61,7 @@ export function readRecord(framed) {
   return { ...fields, hash, framed };
 }
 
-/** The order of a commit; ROLLBACK may stand in place of any but the first. */
+/** The order of a commit; ROLLBACK may be in place of any but the first. */
 const TYPES = ["PREPARE", "OBJECTS", "CERT_SIGNED", "FINALIZE"];
 const TERMINAL = new Set(["FINALIZE", "ROLLBACK"]);
 

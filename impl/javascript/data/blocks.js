@@ -1,5 +1,5 @@
 /** The order in which an epoch visits its full blocks, and the samples inside one (seed 000 §5). */
-import { DEFAULT_FAILURE, defaultFailure } from "../errors.js";
+import { defaultFailure } from "../errors.js";
 import { DrawStream, philox4x32, remainder64, seedWords } from "../philox.js";
 import { bytes16, struct, uint64, uint64List } from "../wire.js";
 
@@ -33,7 +33,6 @@ export const seededBlockPermute = {
   name: PERMUTE,
   inputs: struct({ num_blocks: uint64, epoch_seed: bytes16 }),
   outputs: struct({ block_order: uint64List }),
-  failure: DEFAULT_FAILURE,
   run: permute,
 };
 
@@ -97,6 +96,5 @@ export const seededIntraBlockMap = {
     cardinality: uint64,
   }),
   outputs: struct({ original_index: uint64 }),
-  failure: DEFAULT_FAILURE,
   run: mapPosition,
 };

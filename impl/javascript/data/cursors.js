@@ -1,6 +1,6 @@
 /** The cursors of a checkpoint as canonical bytes, and back (seed 000 §10). */
 import { CborError, Pairs, decode, encodeCanonical } from "../cbor.js";
-import { DEFAULT_FAILURE, defaultFailure } from "../errors.js";
+import { defaultFailure } from "../errors.js";
 import { bytes, mapOf, struct } from "../wire.js";
 import { cursor } from "./types.js";
 
@@ -9,7 +9,6 @@ export const encodeCursors = {
   name: "UML_OS.Data.EncodeCursors_v1",
   inputs: struct({ cursors: mapOf(cursor) }),
   outputs: struct({ cursors_cbor: bytes }),
-  failure: DEFAULT_FAILURE,
   run: ({ cursors }) => ({ cursors_cbor: encodeCanonical(cursors) }),
 };
 
@@ -51,6 +50,5 @@ export const decodeCursors = {
   name: DECODE,
   inputs: struct({ cursors_cbor: bytes }),
   outputs: struct({ cursors: mapOf(cursor) }),
-  failure: DEFAULT_FAILURE,
   run,
 };

@@ -1,5 +1,5 @@
 /** UML_OS.Data.SummarizeRun_v1: the header and the totals of a run's trace (seed 000 §7). */
-import { DEFAULT_FAILURE, defaultFailure } from "../errors.js";
+import { defaultFailure } from "../errors.js";
 import { bool, list, mapOf, string, struct, uint64 } from "../wire.js";
 import { traceRecord } from "./types.js";
 
@@ -38,6 +38,5 @@ export const summarizeRun = {
     }),
     run_end: struct({ final_epoch: uint64, total_samples_seen: uint64 }),
   }),
-  failure: DEFAULT_FAILURE,
   run,
 };

@@ -14,7 +14,7 @@ const NUMBER = /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?$/;
 
 const escaped = (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
 
-/** The JSON text of objects, arrays, texts and BigInts; keys stand in the order of the object. */
+/** The JSON text of objects, arrays, texts and BigInts; keys are in the order of the object. */
 function writeJson(item) {
   if (typeof item === "bigint") return String(item);
   if (typeof item === "string") return JSON.stringify(item).replace(/[^ -~]/g, escaped);
@@ -29,7 +29,7 @@ function numberOf(text) {
   return Number(text);
 }
 
-/** What a marked text stands for. */
+/** What a marked text represents. */
 function unmarked(marked) {
   return marked[0] === "t" ? marked.slice(1) : numberOf(marked.slice(1));
 }
@@ -117,7 +117,7 @@ const END = 0x06054b50;
 const LOCAL_BYTES = 30;
 const ENTRY_BYTES = 46;
 const END_BYTES = 22;
-// torch always writes the end of a large archive as well, and where it stands.
+// torch always writes the end of a large archive as well, and its offset.
 const LARGE_END = 0x06064b50;
 const LARGE_END_AT = 0x07064b50;
 const LARGE_END_BYTES = 56;
@@ -127,7 +127,7 @@ const UNIX = 3;
 const NO_DATE = 0x21; // 1980-01-01, the first day that an archive can name
 const PRIVATE_FILE = 0o600 << 16;
 const UTF8_NAME = 0x800;
-const STREAMED = 0x8; // the sizes of the local header stand behind the member; those of the directory are right
+const STREAMED = 0x8; // the sizes of the local header follow the member; those of the directory are right
 
 const isAscii = (text) => /^[\0-\x7f]*$/.test(text);
 
@@ -189,7 +189,7 @@ export function isArchiveEnd(tail) {
   return at >= 0 && tail.readUInt32LE(at) === END;
 }
 
-/** Where the directory stands and how many entries it has; behind it stands its end, which ends the file. */
+/** The offset of the directory and its number of entries; its end follows it and ends the file. */
 function directoryOf(archive) {
   const at = archive.length - END_BYTES;
   must(isArchiveEnd(archive), "no end of an archive");
@@ -201,7 +201,7 @@ function directoryOf(archive) {
   return { start, end, count };
 }
 
-/** Whether between two offsets stand the end of a large archive and where it is, and nothing else. */
+/** Whether there is nothing between two offsets but the end of a large archive and its offset. */
 function isLargeEnd(archive, from, to) {
   const told = from + LARGE_END_BYTES;
   if (told + LARGE_END_AT_BYTES !== to || archive.readUInt32LE(from) !== LARGE_END) return false;
@@ -222,7 +222,7 @@ function readEntry(archive, at, end) {
   return { name, checksum, size, offset: archive.readUInt32LE(at + 42), next };
 }
 
-/** The content of an entry's member, which stands between two offsets; `end` is where it ends. */
+/** The content of an entry's member, which is between two offsets; `end` is where it ends. */
 function readMember(archive, { name, checksum, size, offset }, from, to) {
   must(offset >= from && offset + LOCAL_BYTES <= to, "a member outside its place");
   must(archive.readUInt32LE(offset) === LOCAL_HEADER && archive.readUInt16LE(offset + 8) === 0, "no stored member");
@@ -314,7 +314,7 @@ function readArrays(content, isLegacy) {
   return { metadata, tensors };
 }
 
-/** The same of a file of torch.save; in the baseline's files tensors may stand beside anything else. */
+/** The same of a file of torch.save; in the baseline's files there may be anything else beside tensors. */
 function readTorch(content, isLegacy) {
   if (isOldForm(content)) throw new Foreign("of a torch before version 1.6");
   const { saved, storages } = readSaved(readArchive(content));

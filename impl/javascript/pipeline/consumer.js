@@ -8,7 +8,7 @@ import { CODECS, QUEUE, SPLITS, isLegacyName, isSplit } from "./names.js";
 import { LegacySource, QueueSource } from "./sources.js";
 import { Refusal } from "./types.js";
 
-/** Where one split stands: the file in hand, its next row, and what was handed out (requirements Q29, Q31, Q39). */
+/** The position in one split: the file in hand, its next row, and what was handed out (requirements Q29, Q31, Q39). */
 class SplitReader {
   #file;
   #row = 0;
@@ -101,7 +101,7 @@ export class Consumer {
     return this.metadata.schema;
   }
 
-  /** Where a split stands, from the first time that it is asked for. */
+  /** The position in a split, from the first time that it is asked for. */
   #reader(split) {
     const Source = this.mode === "queue" ? QueueSource : LegacySource;
     if (!this.#readers.has(split)) {

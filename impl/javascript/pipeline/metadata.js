@@ -193,7 +193,7 @@ export function writeMetadataItem(root, item) {
   publish(join(root, FILE), join(root, TEMPORARY), writePickle(item));
 }
 
-/** Where meta.pkl stands. */
+/** The path of meta.pkl. */
 export function metadataPath(root) {
   return join(root, FILE);
 }

@@ -11,7 +11,7 @@ const TEMPORARY = ".tmp-";
 const SEQ_DIGITS = 6;
 
 export const CODECS = ["pt", "npz"];
-// So many files of a split may be moved away; then somebody has to look (ruling QA35).
+// So many files of a split may be moved away; then a person has to look (ruling QA35).
 const MOST_QUARANTINED = 16;
 
 /** The codec of a file by the ending of its name. */

@@ -66,7 +66,7 @@ class Reading {
     this.stack.push(item);
   }
 
-  /** How many items stand above the last mark. */
+  /** The number of items above the last mark. */
   get height() {
     return this.stack.length - (this.marks.at(-1) ?? 0);
   }
@@ -81,7 +81,7 @@ class Reading {
     return this.stack.at(-1);
   }
 
-  /** What stands above the last mark, which goes. */
+  /** The items above the last mark, which is removed with them. */
   popToMark() {
     if (this.marks.length === 0) throw new Damaged("no mark");
     return this.stack.splice(this.marks.pop());
@@ -158,13 +158,13 @@ function dictOf(items) {
   return dict;
 }
 
-/** Pushes what stands for a name; it and its module are texts. */
+/** Pushes what represents a name; it and its module are texts. */
 function name(reading, [module, own]) {
   if (typeof module !== "string" || typeof own !== "string") throw new Damaged("a name that is no text");
   reading.push(reading.known.name(module, own));
 }
 
-/** Calls what stands for a name, where a reader knows how. */
+/** Calls what represents a name, where a reader knows how. */
 function call(reading, [called, given]) {
   if (typeof called?.make !== "function" || !Array.isArray(given)) throw new Damaged("it calls what cannot be called");
   reading.push(called.make(given));
@@ -228,7 +228,7 @@ const OPCODES = {
   b: attributes,
 };
 
-/** The value that a pickle holds, which may hold what `known` stands for; raises Damaged for anything else. */
+/** The value of a pickle, which may contain what `known` represents; raises Damaged for anything else. */
 export function readKnown(bytes, known) {
   const reading = new Reading(bytes, known);
   for (let opcode = reading.byte(); opcode !== 0x2e; opcode = reading.byte()) {

@@ -22,7 +22,7 @@ const OTHERS = new Map([
 const DTYPES = new Map([...STORAGE_NAMES, ...OTHERS].map(([dtype, storage]) => [storage, dtype]));
 const NAMED_DTYPES = new Set([...STORAGE_NAMES.keys(), ...OTHERS.keys(), "uint16", "uint32", "uint64"]);
 
-/** What stands for a class or a function that a pickle names. */
+/** What represents a class or a function that a pickle names. */
 class Known {
   constructor(dtype, make) {
     Object.assign(this, { dtype, make });
@@ -75,7 +75,7 @@ const KNOWN = {
     if (module === "torch" && NAMED_DTYPES.has(name)) return new Known(name);
     const known = NAMES.get(`${module} ${name}`);
     if (known !== undefined) return known;
-    // A part of torch is somebody's file; everything else that can be named is an attack.
+    // A part of torch is a real file; everything else that can be named is an attack.
     const Kind = module.split(".")[0] === "torch" ? Foreign : Damaged;
     throw new Kind(`it names ${module}.${name}`);
   },

@@ -15,10 +15,10 @@ const DOMAIN = "stream_checkpoint_v1";
 const CONTENT_KEYS = ["model_pulse_id", "model_state", "stream_cursor"];
 const MAX_NAME_BYTES = 240;
 const MAX_UINT32 = 0xffffffffn;
-/** Bytes of a checkpoint: nobody reads or writes more (ruling SA23). */
+/** Bytes of a checkpoint: no more are read or written (ruling SA23). */
 const LARGEST_FILE = 2 ** 32;
 
-/** Whether a file of that name can stand in the root. */
+/** Whether a file of that name can be in the root. */
 function isUsable(root, name) {
   if (!isFolder(root) || name === "" || name === "." || name === "..") return false;
   if (name.includes("/") || name.includes("\0") || !name.isWellFormed()) return false;
@@ -97,7 +97,7 @@ function open(declaration, root) {
   }
 }
 
-/** The pass that a random state stands in: the second element of [seed, pass]; 0 where it is none. */
+/** The pass of a random state: the second element of [seed, pass]; 0 where it is none. */
 function passIn(state) {
   if (state === undefined || violationOf(state) !== undefined) return 0n;
   const item = decode(state);
@@ -109,7 +109,7 @@ function isSameState(left, right) {
   return left === undefined || right === undefined ? left === right : Buffer.compare(left, right) === 0;
 }
 
-/** Whether a stream of this source can stand there: at the end only where it stops (ruling SA14). */
+/** Whether a stream of this source can be there: at the end only where it stops (ruling SA14). */
 function isInBounds(position, source) {
   const total = totalTokens(source);
   if (total === undefined || position < total || position === 0n) return true;
@@ -146,7 +146,7 @@ export function restore({ source: declaration, root, name, rank, world_size: wor
   }
 }
 
-/** A cursor that has served nothing: at the source's first token, or where the saved one stood (ruling SA24). */
+/** A cursor that has served nothing: at the source's first token, or where the saved one was (ruling SA24). */
 function begin(saved, source, start) {
   const isWarm = start === "warm";
   const index = isWarm ? 0n : saved.dataset_index;

@@ -66,7 +66,7 @@ function endInput(stream, inputs, name) {
   return {};
 }
 
-/** The iterator that has been asked for an item; a call that nobody asked for breaks the contract. */
+/** The iterator that has been asked for an item; a call without that breaks the contract. */
 function askedOf({ source }, name) {
   if (!(source instanceof SuppliedSource) || !source.isAsked) throw violation(name);
   return source;

@@ -6,7 +6,7 @@ import { SLICE, SlicedSource, cut } from "./stream.js";
 import { SuppliedSource } from "./supplied.js";
 import { openTokenFile } from "./token_file.js";
 
-/** What somebody says, token by token; nobody can say it again (requirement S18). */
+/** What a user types, token by token; it cannot be repeated (requirement S18). */
 export class InteractiveSource {
   isSeekable = false;
   wraps = false;

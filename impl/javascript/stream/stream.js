@@ -1,5 +1,5 @@
 /** One rank's stream: chunk after chunk, and the cursor from which it goes on (seed 003 §Stream, §Coupling). */
-import { DEFAULT_FAILURE, defaultFailure } from "../errors.js";
+import { defaultFailure } from "../errors.js";
 import { optional, string, struct, uint64, uint64List } from "../wire.js";
 
 const FIRING_COUNTS = "Stream.FiringCounts";
@@ -48,7 +48,6 @@ export const firingCounts = {
   name: FIRING_COUNTS,
   inputs: struct({ clock: uint64, chunk_size: uint64, cms_frequencies: uint64List, variant: optional(string) }),
   outputs: struct({ counts: uint64List }),
-  failure: DEFAULT_FAILURE,
   run: countFirings,
 };
 
@@ -68,7 +67,7 @@ export function contentHash(tokens) {
 }
 
 /**
- * Where a stream stands: `{ pass, index }`, the pass over the data and the next unread token of it (ruling SA01).
+ * The place of a stream: `{ pass, index }`, the pass over the data and the next unread token of it (ruling SA01).
  *
  * A source says its `length`, undefined where it has no end, and whether it `wraps`.
  */
@@ -172,7 +171,7 @@ export class Stream {
     return cursor;
   }
 
-  /** Takes over where a cursor says that another stream stood. */
+  /** Takes over where a cursor says that another stream was. */
   resume(cursor, pass) {
     this.source.resume(cursor.dataset_index, pass);
     this.place = { pass, index: cursor.dataset_index };
@@ -206,7 +205,7 @@ export class SlicedSource {
     return tokens;
   }
 
-  /** A document that ends in a part ends wherever that token comes to stand, and the last one with the data. */
+  /** A document that ends in a part ends wherever that token goes, and the last one with the data. */
   breaks(pass, from, to) {
     if (to > from && to === this.length) return true;
     return this.slicesOver(pass, from, to).some((slice) => slice.source.breaks(slice.pass, slice.from, slice.to));

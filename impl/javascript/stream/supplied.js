@@ -1,4 +1,4 @@
-/** An iterator that somebody else holds: its documents come by calls, each after it was asked for (ruling SA22). */
+/** An iterator of the caller: its documents come by calls, each after it was asked for (ruling SA22). */
 
 /** What was supplied does not decide the round. */
 export class ItemWanted extends Error {}
@@ -86,7 +86,7 @@ export class SuppliedSource {
     return pass.isWhole ? heard : this.#ask();
   }
 
-  /** The place behind so many chunks; a pass that wraps is over where its end was supplied, and not where nobody knows. */
+  /** The place behind so many chunks; a pass that wraps is over where its end was supplied, and not where that is unknown. */
   placeAfter(place, size, count) {
     let { pass, index } = place;
     for (let left = count; left > 0n; left -= 1n) {

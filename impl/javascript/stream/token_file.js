@@ -6,7 +6,7 @@ const { O_NONBLOCK, O_RDONLY } = constants;
 const WIDTHS = new Map([["u16", 2], ["u32", 4]]);
 const MAGIC = Buffer.from("\x93NUMPY", "latin1");
 const QUOTED = (text) => `(?:'${text}'|"${text}")`;
-/** What may stand behind each key of a header; the keys come in any order. */
+/** What may follow each key of a header; the keys come in any order. */
 const ENTRIES = new Map([
   ["descr", QUOTED("<u[24]")],
   ["fortran_order", "(?:True|False)"],
