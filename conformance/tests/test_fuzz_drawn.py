@@ -18,7 +18,7 @@ from conformance.trial.fuzz.draw import DEGENERATE, DRAWN, OPENING, listed
 from conformance.trial.fuzz.mutation import mutated
 from conformance.trial.fuzz.near_bytes import near_bytes
 from conformance.trial.fuzz.operator import calls_for
-from conformance.trial.fuzz.seed import ACCEPTED, Bounds, Vocabulary, seeds_of
+from conformance.trial.fuzz.seed import ACCEPTED, Bounds, Places, Vocabulary, seeds_of
 from conformance.vectors.corpus import load_corpus
 from conformance.vectors.place import ABSENT, Place, at, degenerates, places, put
 
@@ -40,7 +40,7 @@ NATIVE: dict[str, Any] = {
     "kind": "a",
     "grid": np.ones((2, 2), dtype=np.float32),
 }
-WORDS = Vocabulary((64,), ("word",), {})
+WORDS = Vocabulary((64,), ("word",), {}, Places(INPUTS))
 
 
 def values(type_: Type, value: Any, optional: bool = False) -> list[Any]:
@@ -104,7 +104,7 @@ def test_what_may_be_absent_is_left_out_once_and_what_is_absent_is_there_and_emp
 
 
 def test_a_list_of_degenerate_inputs_begins_with_the_first_value_of_every_leaf() -> None:
-    whole = list(listed(INPUTS, [NATIVE]))
+    whole = list(listed(Places(INPUTS), [NATIVE]))
     leaves = {place.key for place in places(INPUTS, NATIVE)}
     first = whole[: 2 * len(leaves)]
     assert any("note" in one for one in first)
@@ -116,7 +116,8 @@ def test_a_list_of_degenerate_inputs_begins_with_the_first_value_of_every_leaf()
 def test_parts_of_a_canonical_item_are_leaves_too_and_digests_inside_are_made_right() -> None:
     header = {"run": "r", "t": 5}
     blob = encode_canonical([header, hashlib.sha256(encode_canonical(header)).digest()])
-    made = [one["blob"] for one in listed(Struct((Field("blob", Scalar("bytes")),)), [{"blob": blob}])]
+    type_ = Struct((Field("blob", Scalar("bytes")),))
+    made = [one["blob"] for one in listed(Places(type_), [{"blob": blob}])]
     other = {"run": "r", "t": 2**63}
     assert encode_canonical([other, hashlib.sha256(encode_canonical(other)).digest()]) in made
 
@@ -126,13 +127,13 @@ def test_parts_of_a_canonical_item_are_leaves_too_and_digests_inside_are_made_ri
 
 def test_a_change_is_of_one_place_and_the_same_state_of_chance_makes_it_again() -> None:
     for number in range(200):
-        one, again = (mutated(NATIVE, INPUTS, Random(number), WORDS) for _ in range(2))
+        one, again = (mutated(NATIVE, Random(number), WORDS) for _ in range(2))
         assert repr(one) == repr(again)
         assert sum(repr(one.get(name)) != repr(NATIVE.get(name)) for name in {*one, *NATIVE}) <= 1
 
 
 def test_changes_reach_every_leaf_and_relate_numbers_to_others() -> None:
-    made = [mutated(NATIVE, INPUTS, Random(number), WORDS) for number in range(3000)]
+    made = [mutated(NATIVE, Random(number), WORDS) for number in range(3000)]
     for name in NATIVE:
         assert any(repr(one.get(name)) != repr(NATIVE[name]) for one in made)
     counts = {one["counts"].get("k") for one in made}

@@ -15,6 +15,7 @@ from conformance.trial.fuzz.competing import competing
 from conformance.trial.fuzz.file_example import Snapshots
 from conformance.trial.fuzz.leftovers import leftovers, losses
 from conformance.trial.fuzz.near_bytes import item_in
+from conformance.trial.fuzz.seed import Places
 from conformance.trial.fuzz.told_limits import at_limits, told_limits
 from conformance.trial.fuzz.versions import is_version, near_versions, versions
 from conformance.vectors.case import CallStep, Case, Expected, ExpectedFailure, ExpectedResult, FileStep, Step
@@ -36,15 +37,16 @@ def test_each_part_of_a_known_version_is_moved_alone_and_none_is_negative() -> N
 def test_a_leaf_takes_what_lies_beside_the_versions_of_all_examples() -> None:
     type_ = Struct((Field("since", Scalar("string")), Field("name", Scalar("string"))))
     natives = [{"since": "1.0.0", "name": "a"}, {"since": "1.4.0", "name": "b"}]
-    found = [native["since"] for native in versions(type_, natives, ["3.0.0", "word"])]
+    found = [native["since"] for native in versions(Places(type_), natives, ["3.0.0", "word"])]
     assert {"1.0.1", "1.4.1", "3.0.1"} <= {*found}
-    assert {native["name"] for native in versions(type_, natives, [])} == {"a"}
+    assert {native["name"] for native in versions(Places(type_), natives, [])} == {"a"}
 
 
 def test_a_version_inside_a_canonical_item_is_changed_and_its_digest_made_right() -> None:
     inner = {"v": "1.1.0"}
     blob = encode_canonical([inner, hashlib.sha256(encode_canonical(inner)).digest()])
-    found = [native["blob"] for native in versions(Struct((Field("blob", Scalar("bytes")),)), [{"blob": blob}], [])]
+    type_ = Struct((Field("blob", Scalar("bytes")),))
+    found = [native["blob"] for native in versions(Places(type_), [{"blob": blob}], [])]
     items = [item[0] for data in found if (item := item_in(data)) is not None]
     assert "1.1.1" in {item[0]["v"] for item in items}
     assert all(item[1] == hashlib.sha256(encode_canonical(item[0])).digest() for item in items)

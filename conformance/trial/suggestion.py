@@ -153,7 +153,7 @@ def _fuzzed(forms: OperatorForms, natives: Sequence[Native]) -> Iterator[Native]
     for _ in range(_MUTATED):
         native = random.choice(natives)
         for _ in range(random.choice((1, 1, 2, 3))):
-            native = mutated(native, contract.inputs, random, words)
+            native = mutated(native, random, words)
         yield native
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import sys
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from conformance.contract.lazy import np
@@ -53,27 +53,25 @@ class Place(NamedTuple):  # not a dataclass, which takes twice the time to make:
         return self.value is not ABSENT
 
 
-def places(type_: Type, value: Any) -> Iterator[Place]:
+def places(type_: Type, value: Any) -> list[Place]:
     """Every place of a native value but the whole, containers before their parts."""
     found: list[Place] = []
     _collect(Place((), "", type_, value), found)
-    return iter(found)
+    return found
 
 
 def distinct_places(type_: Type, value: Any) -> tuple[Place, ...]:
     """The first place of every leaf."""
+    return first_of_each(places(type_, value))
+
+
+def first_of_each(some: Iterable[Place]) -> tuple[Place, ...]:
+    """The first of some places of every leaf, one that has a value where there is any."""
     found: dict[str, Place] = {}
-    for place in places(type_, value):
+    for place in some:
         if place.key not in found or not found[place.key].is_there:
             found[place.key] = place
     return tuple(found.values())
-
-
-def last_places(type_: Type, value: Any) -> tuple[Place, ...]:
-    """The last place of every leaf that has several, where it has a value."""
-    first = {place.key: place.path for place in distinct_places(type_, value)}
-    last = {place.key: place for place in places(type_, value) if place.is_there}
-    return tuple(place for place in last.values() if place.path != first[place.key])
 
 
 def put(value: Any, path: Sequence[str | int], new: Any) -> Any:

@@ -82,7 +82,7 @@ class _Hand:
             assert isinstance(step, CallStep)
             native, tame = self._native(step), random.random() < 0.5
             for _ in range(random.choice(_CHANGES)):
-                native = mutated(native, self.plain, random, self.words, tame)
+                native = mutated(native, random, self.words, tame)
             activation = self.bounds.bind({**native, **self._places(step)})
             if printed(native) in self.known or self.bounds.side(activation) is None:
                 continue

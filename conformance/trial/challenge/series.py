@@ -60,7 +60,7 @@ def drawn_runs(contract: Contract, cases: Sequence[Case], codebook: Codebook, se
     for one in random.sample(known, min(_RUNS, len(known))):
         told, native = printed(forms.inputs.to_native(one.inputs)), forms.inputs.to_native(one.inputs)
         for _ in range(_TRIES):
-            other = mutated(native, contract.inputs, random, words, tame=True)
+            other = mutated(native, random, words, tame=True)
             if printed(other) != told and bounds.side(bounds.bind(other)) == ACCEPTED:
                 native = other
         new = one.generator == "random" or printed(native) != told

@@ -19,6 +19,7 @@ from conformance.trial.fuzz.seed import (
     ACCEPTED,
     LONGEST,
     Bounds,
+    Places,
     Seeds,
     Vocabulary,
     printed,
@@ -27,35 +28,35 @@ from conformance.trial.fuzz.seed import (
 from conformance.trial.fuzz.shrink import Choices, remade
 from conformance.trial.fuzz.versions import versions
 from conformance.trial.generator import Native, generator_of
-from conformance.vectors.place import Path, Place, at, degenerates, distinct_places, last_places, places, put
+from conformance.vectors.place import Path, Place, at, degenerates, put
 
 Kind = tuple[str, bool, bool]
 
 
-def listed(type_: Struct, natives: Iterable[Native]) -> Iterator[Native]:
+def listed(inside: Places, natives: Iterable[Native]) -> Iterator[Native]:
     """Every leaf of the first of these inputs that has it, with each degenerate value of its type.
 
     The first value of every leaf comes before the second of any: whoever takes only some leaves out no leaf.
     """
     found: dict[Kind, Iterator[tuple[Native, Path, Any]]] = {}
     for native in natives:
-        for kind, path, values in _leaves(type_, native):
+        for kind, path, values in _leaves(inside, native):
             if kind not in found:
                 found[kind] = zip(repeat(native), repeat(path), values, strict=False)
     for native, path, value in filter(None, chain.from_iterable(zip_longest(*found.values()))):
         yield put(native, path, value)
 
 
-def _leaves(type_: Struct, native: Native) -> Iterator[tuple[Kind, Path, Iterator[Any]]]:
+def _leaves(inside: Places, native: Native) -> Iterator[tuple[Kind, Path, Iterator[Any]]]:
     """Every leaf of an input, with where it is and its degenerate values; parts of a CBOR item are leaves too."""
-    for place in distinct_places(type_, native):
+    for place in inside.first(native):
         yield _kind(place), place.path, degenerates(place)
         if type(place.value) is bytes:
             for part, values in degenerate_items(place.value):
                 name, there, full = _kind(part)
                 yield (f"{place.key}/{name}", there, full), place.path, values
     # Whoever goes wrong behind the first item of a list is right about the first.
-    for place in last_places(type_, native):
+    for place in inside.last(native):
         name, there, full = _kind(place)
         yield (f"{name}$", there, full), place.path, degenerates(place)
 
@@ -71,11 +72,11 @@ _ITEMS: Final = 4_999  # of a list or map, all different, where those of the fro
 _PERIOD: Final = 251  # a prime, so that no block of bytes is like the one before
 
 
-def large(type_: Struct, natives: Iterable[Native]) -> Iterator[Native]:
+def large(inside: Places, natives: Iterable[Native]) -> Iterator[Native]:
     """For every leaf that can be long, the first of these inputs that has it, with the leaf grown."""
     seen: set[str] = set()
     for native in natives:
-        for place in distinct_places(type_, native):
+        for place in inside.first(native):
             # Every part of a self-describing value has the kind of its leaf.
             name = type(place.value).__name__ if isinstance(place.type, Value) else place.key
             if name not in seen and (grown := _grown(place)) is not None:
@@ -116,16 +117,16 @@ _TOGETHER: Final = 3  # leaves that are moved together: an index, the size that 
 _TOPS: Final = (2**32 - 5, 2**32 + 1, 2**53 + 1, 2**63 + 1)  # no powers of two, which hide a product that wraps
 
 
-def related(type_: Struct, natives: Iterable[Native]) -> Iterator[tuple[Native, ...]]:
+def related(inside: Places, natives: Iterable[Native]) -> Iterator[tuple[Native, ...]]:
     """For every two leaves whose numbers meet, and an input of them: both far up, equal or one beside the other, and
     either of them 2^32 above the other."""
-    for native, (one, other) in _meeting(type_, natives, 2):
+    for native, (one, other) in _meeting(inside, natives, 2):
         yield tuple(_moved(native, one, other))
 
 
-def together(type_: Struct, natives: Iterable[Native]) -> Iterator[Native]:
+def together(inside: Places, natives: Iterable[Native]) -> Iterator[Native]:
     """For every three leaves whose numbers meet, and an input of them: all three far up, as far apart as before."""
-    for native, some in _meeting(type_, natives, _TOGETHER):
+    for native, some in _meeting(inside, natives, _TOGETHER):
         most = max(place.value for place in some)
         for top in _TOPS:
             if all(_fits(place, place.value + top - most) for place in some):
@@ -135,11 +136,11 @@ def together(type_: Struct, natives: Iterable[Native]) -> Iterator[Native]:
                 yield moved
 
 
-def _meeting(type_: Struct, natives: Iterable[Native], count: int) -> Iterator[tuple[Native, tuple[Place, ...]]]:
+def _meeting(inside: Places, natives: Iterable[Native], count: int) -> Iterator[tuple[Native, tuple[Place, ...]]]:
     """Every so many leaves whose numbers meet, in some inputs in which they do."""
     found: Counter[tuple[str, ...]] = Counter()
     for native in natives:
-        numbers = [place for place in distinct_places(type_, native) if _is_number(place)]
+        numbers = [place for place in inside.first(native) if _is_number(place)]
         for some in combinations(numbers, count):
             values = [place.value for place in some]
             keys = tuple(place.key for place in some)
@@ -231,38 +232,38 @@ class _Hand:
             yield Drawn(side, natives[0], OPENING)
 
     def degenerate(self) -> Iterator[Drawn]:
-        natives = listed(self.contract.inputs, self.seeds.by_side.get(ACCEPTED, ()))
+        natives = listed(self.words.inside, self.seeds.by_side.get(ACCEPTED, ()))
         calls = (self.call(native, DEGENERATE) for native in natives)
         yield from islice((call for call in calls if call is not None), _MOST_DEGENERATE)
 
     def related(self) -> Iterator[Drawn]:
         """Equal large numbers at leaves that a guard compares; other leaves get no more than degenerate values."""
         found: list[Drawn] = []
-        for natives in related(self.contract.inputs, self.seeds.by_side.get(ACCEPTED, ())):
+        for natives in related(self.words.inside, self.seeds.by_side.get(ACCEPTED, ())):
             calls = [call for native in natives if (call := self.call(native, DEGENERATE)) is not None]
             if len({call.side for call in calls}) > 1:
                 found += calls
             if len(found) >= _MOST_RELATED:
                 break
         yield from found[:_MOST_RELATED]
-        moved = together(self.contract.inputs, self.seeds.by_side.get(ACCEPTED, ()))
+        moved = together(self.words.inside, self.seeds.by_side.get(ACCEPTED, ()))
         further = (self.call(native, DEGENERATE) for native in islice(moved, _MOST_TOGETHER))
         yield from islice((call for call in further if call is not None and call.side == ACCEPTED), _MOST_MOVED)
 
     def neighbours(self) -> Iterator[Drawn]:
         """Two numbers of one leaf that fewer bits make one, where no guard refuses them."""
-        natives = neighbours(self.contract.inputs, self.seeds.by_side.get(ACCEPTED, ()))
+        natives = neighbours(self.words.inside, self.seeds.by_side.get(ACCEPTED, ()))
         calls = (self.call(native, DEGENERATE) for native in islice(natives, _MOST_NEIGHBOURS))
         yield from (call for call in calls if call is not None and call.side == ACCEPTED)
 
     def versions(self) -> Iterator[Drawn]:
         """Versions beside those that are registered."""
-        natives = versions(self.contract.inputs, self.seeds.by_side.get(ACCEPTED, ()), self.words.words)
+        natives = versions(self.words.inside, self.seeds.by_side.get(ACCEPTED, ()), self.words.words)
         calls = (self.call(native, DEGENERATE) for native in natives)
         yield from islice((call for call in calls if call is not None), _MOST_VERSIONS)
 
     def grown(self) -> Iterator[Drawn]:
-        natives = large(self.contract.inputs, self.seeds.by_side.get(ACCEPTED, ()))
+        natives = large(self.words.inside, self.seeds.by_side.get(ACCEPTED, ()))
         calls = (self.call(native, GROWN) for native in natives)
         yield from (call for call in calls if call is not None and call.side == ACCEPTED)
         if self.generator is not None and self.generator.grown is not None:
@@ -323,13 +324,13 @@ class _Hand:
 
     def changed(self, native: Native, random: Random, tame: bool = False) -> Native:
         for _ in range(1 if tame else random.choice(_CHANGES)):
-            native = mutated(native, self.contract.inputs, random, self.words, tame)
+            native = mutated(native, random, self.words, tame)
         return native
 
     def crossed(self, native: Native) -> Native:
         """An input with one part of another example, that of another guard where there is one."""
         other = self.random.choice(self.seeds.by_side[self.random.choice(list(self.seeds.by_side))])
-        apart = [place for place in places(self.contract.inputs, other) if place.is_there and _differs(native, place)]
+        apart = [place for place in self.words.inside.all(other) if place.is_there and _differs(native, place)]
         if not apart:
             return self.changed(native, self.random)
         place = self.random.choice(apart)

@@ -16,7 +16,6 @@ from conformance.contract.types import (
     ListOf,
     MapOf,
     Scalar,
-    Struct,
     Tensor,
     Type,
     Value,
@@ -24,7 +23,7 @@ from conformance.contract.types import (
 from conformance.trial.fuzz.near_bytes import near_bytes
 from conformance.trial.fuzz.seed import Vocabulary
 from conformance.trial.generator import Native
-from conformance.vectors.place import ABSENT, Place, degenerates, empty, places, plain_map, put, texts
+from conformance.vectors.place import ABSENT, Place, degenerates, empty, plain_map, put, texts
 
 _SEEN: Final = 0.25  # share of changes that take the value of an example at the same leaf
 _DEGENERATE: Final = 0.1
@@ -32,13 +31,13 @@ _LETTERS: Final = "ab zA0_-./\x01\x7f\u00e9\u0301\u20ac\ue000\uffff\U0001f600\U0
 _DELTAS: Final = (-2, -1, -1, 0, 0, 1, 1, 2)
 
 
-def mutated(native: Native, type_: Struct, random: Random, words: Vocabulary, tame: bool = False) -> Native:
+def mutated(native: Native, random: Random, words: Vocabulary, tame: bool = False) -> Native:
     """The input with one place changed; the same state of `random` gives the same change.
 
     A `tame` change is one that a guard more seldom refuses: nothing is left out, nothing is of another kind.
     """
     found: dict[str, list[Place]] = {}
-    for place in places(type_, native):
+    for place in words.inside.all(native):
         found.setdefault(place.key, []).append(place)
     if not found:
         return native

@@ -12,9 +12,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from conformance.contract.types import INTEGER_RANGES, Scalar, Struct, Tensor
+from conformance.contract.types import INTEGER_RANGES, Scalar, Tensor
+from conformance.trial.fuzz.seed import Places
 from conformance.trial.generator import Native
-from conformance.vectors.place import Path, Place, places, put
+from conformance.vectors.place import Path, Place, put
 
 _EXACT: Final = (11, 24, 53)  # integer bits that a float of 16, 32 and 64 bits represents exactly
 _CUTS: Final = (8, 16, 31, 32, 63)  # bits at which an integer is cut
@@ -22,14 +23,14 @@ _SEEDS: Final = 2  # inputs in which a leaf is moved
 _FLOATS: Final = {"float64": (2.0**-24, 2.0**-52), "float32": (2.0**-11, 2.0**-23)}  # above 1, lost in fewer bits
 
 
-def neighbours(type_: Struct, natives: Iterable[Native]) -> Iterator[Native]:
+def neighbours(inside: Places, natives: Iterable[Native]) -> Iterator[Native]:
     """For every leaf of several numbers, and some inputs of it: its first two and its last two as such neighbours.
 
     The first pair of every leaf comes before the second of any.
     """
     found: dict[tuple[str, str], list[Iterator[Native]]] = {}
     for native in natives:
-        for kind, moved in _leaves(type_, native):
+        for kind, moved in _leaves(inside, native):
             seeds = found.setdefault(kind, [])
             if len(seeds) < _SEEDS:
                 seeds.append(moved)
@@ -37,9 +38,9 @@ def neighbours(type_: Struct, natives: Iterable[Native]) -> Iterator[Native]:
     yield from (native for native in chain.from_iterable(zip_longest(*turns)) if native is not None)
 
 
-def _leaves(type_: Struct, native: Native) -> Iterator[tuple[tuple[str, str], Iterator[Native]]]:
+def _leaves(inside: Places, native: Native) -> Iterator[tuple[tuple[str, str], Iterator[Native]]]:
     fields: dict[str, list[Place]] = {}
-    for place in places(type_, native):
+    for place in inside.all(native):
         if not place.is_there:
             continue
         if isinstance(place.type, Tensor) and place.value.size > 1 and place.value.dtype.kind in "iuf":

@@ -11,6 +11,7 @@ from conformance.codec.codebook import Codebook
 from conformance.contract.model import Contract
 from conformance.contract.types import ListOf, MapOf, Scalar, Struct, Type, is_integer
 from conformance.trial.fuzz.shrink import Choices, fixed, kept, one_of, simpler, together
+from conformance.trial.generator import Native
 from conformance.vectors.case import Asked, CallStep, Case, ExpectedFailure, FileStep, RestartStep
 from conformance.vectors.compact import holds_recipe
 from conformance.vectors.exchange import AnyStep
@@ -30,7 +31,7 @@ class Turn:
     """
 
     operator: str
-    native: Mapping[str, Any]
+    native: Native
     roots: Mapping[str, Any] = field(default_factory=dict)
     handle: int | None = None
 
@@ -193,7 +194,7 @@ def simpler_program(inputs: Mapping[str, Struct], program: Program, step: int = 
 def _simpler(inputs: Mapping[str, Struct], program: Program, k: int, step: int) -> Choices:
     turn = program[k]
     type_ = inputs.get(turn.operator)
-    native = fixed(turn.native) if type_ is None else simpler(type_, dict(turn.native), step)
+    native = fixed(turn.native) if type_ is None else simpler(type_, turn.native, step)
     givers = {one.handle for one in program if one.handle is not None}
     earlier = [] if turn.handle is None else sorted(giver for giver in givers if STRANGER < giver < turn.handle)
     handle = one_of([*earlier, turn.handle])

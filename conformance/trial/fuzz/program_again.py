@@ -11,11 +11,11 @@ from itertools import chain, islice
 from typing import Any, Final
 
 from conformance.contract.machine import State
-from conformance.contract.types import Enum, Struct
+from conformance.contract.types import Enum
 from conformance.trial.fuzz.draw import listed
 from conformance.trial.fuzz.program import STRANGER, Program, Turn, method_of
 from conformance.trial.fuzz.program_draw import Seed, Urn, is_judged, move_of, opened, reading, within
-from conformance.vectors.place import ABSENT, Place, degenerates, distinct_places, put
+from conformance.vectors.place import ABSENT, Place, degenerates, put
 from conformance.vectors.state_tracking import SUCCEEDS, UNSURE
 
 _MOST_TURNS: Final = 20  # of a program in which operations follow each other, beside those that read
@@ -60,7 +60,7 @@ def _full_and_bare(urn: Urn, operator: str) -> Iterator[tuple[Turn, Turn]]:
     """Two turns that differ in one leaf, which has a value in the first and none or an empty one in the second."""
     seen: set[str] = set()
     for seed in fullest(urn, operator):
-        for place in distinct_places(urn.inputs[operator], dict(seed.native)):
+        for place in urn.words[operator].inside.first(seed.native):
             if place.key in seen:
                 continue
             values = [place.value, *degenerates(place)]
@@ -74,7 +74,7 @@ def _full_and_bare(urn: Urn, operator: str) -> Iterator[tuple[Turn, Turn]]:
 
 
 def _turn(operator: str, seed: Seed, place: Place, value: Any) -> Turn:
-    return Turn(operator, put(dict(seed.native), place.path, value), seed.roots, 0)
+    return Turn(operator, put(seed.native, place.path, value), seed.roots, 0)
 
 
 def _is_empty(value: Any) -> bool:
@@ -108,8 +108,9 @@ def _degenerate(urn: Urn, refused: Turn, operator: str, most: int) -> Iterator[T
     if operator not in urn.inputs or not method_of(urn.codebook, operator).takes:
         return
     seed = urn.good[operator][0]
-    natives = [dict(one.native) for one in urn.good[operator] if one.roots == seed.roots]
-    turns = (Turn(operator, native, seed.roots, refused.handle) for native in listed(urn.inputs[operator], natives))
+    alike = [one.native for one in urn.good[operator] if one.roots == seed.roots]
+    natives = listed(urn.words[operator].inside, alike)
+    turns = (Turn(operator, native, seed.roots, refused.handle) for native in natives)
     yield from islice((turn for turn in turns if is_judged(urn, turn) and within(urn, turn)), most)
 
 
@@ -195,12 +196,12 @@ def _next(urn: Urn, seeds: Sequence[Seed], operator: str, state: State) -> Turn 
 
 def fullest(urn: Urn, operator: str) -> list[Seed]:
     """The inputs of an operation: those that a frozen call was answered for first, of these those with most in them."""
-    plain = urn.inputs.get(operator, Struct(()))
+    words = urn.words.get(operator)
     return sorted(
         urn.good[operator],
         key=lambda seed: (
             repr(seed) not in urn.answered[operator],
-            sum(_is_poor(place.value) for place in distinct_places(plain, dict(seed.native))),
+            sum(_is_poor(place.value) for place in (words.inside.first(seed.native) if words else ())),
         ),
     )
 

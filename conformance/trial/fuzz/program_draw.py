@@ -22,6 +22,7 @@ from conformance.trial.fuzz.draw import listed
 from conformance.trial.fuzz.mutation import mutated
 from conformance.trial.fuzz.program import STRANGER, Program, Turn, method_of, program_of, turn_of
 from conformance.trial.fuzz.seed import Vocabulary, vocabulary_of
+from conformance.trial.generator import Native
 from conformance.vectors.case import Case, ExpectedFailure
 from conformance.vectors.state_tracking import OUTSIDE, SUCCEEDS, UNSURE, Model, Move
 
@@ -39,7 +40,7 @@ _TRIES: Final = 4  # draws until a turn succeeds that should
 class Seed:
     """Inputs to start from: native ones without places, and the roots."""
 
-    native: Mapping[str, Any]
+    native: Native
     roots: Mapping[str, Any]
 
 
@@ -93,9 +94,10 @@ def urn_of(contract: Contract, cases: Sequence[Case], codebook: Codebook) -> Urn
         )
         plain = Struct(tuple(one for one in forms.contract.inputs.fields if not is_place(one.type)))
         if plain.fields:
-            seen = [dict(seed.native) for seed in urn.seeds[operator]]
             urn.inputs[operator] = plain
-            urn.words[operator] = vocabulary_of(replace(forms.contract, inputs=plain), seen)
+            urn.words[operator] = vocabulary_of(
+                replace(forms.contract, inputs=plain), [seed.native for seed in urn.seeds[operator]]
+            )
     _, fresh = next(opened(urn), (None, None))
     for operator, some in urn.seeds.items():
         urn.good[operator] = tuple(seed for seed in some if _is_good(urn, operator, seed, fresh)) or some
@@ -180,9 +182,10 @@ def _is_new(urn: Urn, turn: Turn, state: State | None, seen: set[tuple[str, str]
 def degenerate(urn: Urn) -> Iterator[Program]:
     """Programs of degenerate inputs, leaf by leaf: a few turns on one handle, which is read at the end."""
     given = next((turn for turn, _ in opened(urn)), None)
-    for operator, plain in urn.inputs.items():
+    for operator in urn.inputs:
         seed = urn.good[operator][0]
-        natives = listed(plain, [dict(one.native) for one in urn.good[operator] if one.roots == seed.roots])
+        alike = [one.native for one in urn.good[operator] if one.roots == seed.roots]
+        natives = listed(urn.words[operator].inside, alike)
         opens = not method_of(urn.codebook, operator).takes
         turns = (Turn(operator, native, seed.roots, None if opens else 0) for native in natives)
         asked = islice((turn for turn in turns if is_judged(urn, turn) and within(urn, turn)), _MOST_LISTED)
@@ -262,9 +265,9 @@ def _drawn_handle(random: Random, live: Mapping[int, State], closed: Sequence[in
 
 
 def _drawn_turn(random: Random, urn: Urn, operator: str, seed: Seed, handle: int | None) -> Turn:
-    native = dict(seed.native)
+    native = seed.native
     for _ in range(random.choice(_CHANGES) if operator in urn.inputs else 0):
-        other = mutated(native, urn.inputs[operator], random, urn.words[operator])
+        other = mutated(native, random, urn.words[operator])
         native = other if is_judged(urn, Turn(operator, other, seed.roots, handle)) else native
     return Turn(operator, native, seed.roots, handle)
 

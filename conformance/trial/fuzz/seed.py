@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import zip_longest
 from typing import Any, Final
 
@@ -14,11 +15,12 @@ from conformance.codec.codebook import OperatorForms
 from conformance.contract.engine import Unjudgeable
 from conformance.contract.expression import Environment
 from conformance.contract.model import Contract
+from conformance.contract.types import Struct
 from conformance.trial.generator import Native
 from conformance.vectors.case import CallStep, Case
 from conformance.vectors.compact import holds_recipe
 from conformance.vectors.leaf import anywhere, is_reference
-from conformance.vectors.place import places
+from conformance.vectors.place import Place, first_of_each, places
 
 _LITERAL: Final = re.compile(r"(?<![\w.\"'])(\d+)u?\b")
 _TEXT: Final = re.compile(r"[\"']([^\"']*)[\"']")
@@ -26,21 +28,50 @@ _MOST: Final = 48  # distinct values that are kept for a leaf
 _LARGEST: Final = 2000  # characters of a kept value, printed
 
 
+class Places:
+    """The places of inputs of one type; those of some inputs, which are asked about again and again, are kept."""
+
+    def __init__(self, type_: Struct, kept: Iterable[Native] = ()) -> None:
+        self.type = type_
+        self._kept = {id(native): native for native in kept}
+        self._known: dict[int, list[Place]] = {}
+
+    def all(self, native: Native) -> list[Place]:
+        """Every place of an input, containers before their parts."""
+        if id(native) not in self._kept:
+            return places(self.type, native)
+        if id(native) not in self._known:
+            self._known[id(native)] = places(self.type, native)
+        return self._known[id(native)]
+
+    def first(self, native: Native) -> tuple[Place, ...]:
+        """The first place of every leaf."""
+        return first_of_each(self.all(native))
+
+    def last(self, native: Native) -> tuple[Place, ...]:
+        """The last place of every leaf that has several, where it has a value."""
+        paths = {place.key: place.path for place in self.first(native)}
+        last = {place.key: place for place in self.all(native) if place.is_there}
+        return tuple(place for place in last.values() if place.path != paths[place.key])
+
+
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """The numbers and words that the expressions of a contract mention; the values and keys seen at each leaf."""
+    """The numbers and words that the expressions of a contract mention; the values seen at each leaf of examples."""
 
     numbers: tuple[int, ...]
     words: tuple[str, ...]
     seen: Mapping[str, tuple[Any, ...]]
+    inside: Places  # of the examples
 
     def at(self, key: str) -> Sequence[Any]:
         """What examples hold at a leaf; inside self-describing values a leaf may be new."""
         return self.seen.get(key, ())
 
 
-def vocabulary_of(contract: Contract, examples: Iterable[Mapping[str, Any]]) -> Vocabulary:
+def vocabulary_of(contract: Contract, examples: Sequence[Native]) -> Vocabulary:
     """The vocabulary of a contract with these native inputs as examples, the shortest values of a leaf first."""
+    inside = Places(contract.inputs, examples)
     texts = [clause.expression.text for clause in contract.requires]
     texts += [let.expression.text for let in contract.environment.lets]
     texts += [expression.text for expression in contract.domain]
@@ -49,14 +80,14 @@ def vocabulary_of(contract: Contract, examples: Iterable[Mapping[str, Any]]) -> 
     words = {word for text in texts for word in _TEXT.findall(text) if len(word) < 80}
     seen: dict[str, dict[str, Any]] = {}
     for example in examples:
-        for place in places(contract.inputs, example):
+        for place in inside.all(example):
             if place.is_there and len(told := printed(place.value)) <= _LARGEST:
                 seen.setdefault(place.key, {})[told] = place.value
     kept = {
         key: tuple(found[told] for told in sorted(found, key=lambda text: (len(text), text))[:_MOST])
         for key, found in seen.items()
     }
-    return Vocabulary(tuple(sorted(numbers)), tuple(sorted(words)), kept)
+    return Vocabulary(tuple(sorted(numbers)), tuple(sorted(words)), kept, inside)
 
 
 LONGEST: Final = 40_000  # characters of a call, printed; of longer ones two of each side are fuzzed
@@ -171,14 +202,19 @@ def is_cheap(contract: Contract, native: Native) -> bool:
 
 def printed(value: Any) -> str:
     """A native value as a text that no other value has; NumPy prints long arrays with gaps."""
-    match value:
-        case dict():
-            return "{" + ", ".join(f"{key!r}: {printed(one)}" for key, one in value.items()) + "}"
-        case list():
-            return "[" + ", ".join(map(printed, value)) + "]"
-        case np.ndarray():
-            return f"{value.dtype}{value.shape}{value.tobytes()!r}"
+    kind = type(value)
+    if kind is dict:
+        return "{" + ", ".join([f"{key!r}: {printed(one)}" for key, one in value.items()]) + "}"
+    if kind is list:
+        return "[" + ", ".join([printed(one) for one in value]) + "]"
+    if kind is np.ndarray:
+        return f"{_printed_dtype(value.dtype)}{value.shape}{value.tobytes()!r}"
     return repr(value)
+
+
+@cache
+def _printed_dtype(dtype: np.dtype[Any]) -> str:
+    return str(dtype)  # NumPy takes 10 us to make the text, and there are hundreds of arrays in one input
 
 
 def _without_nul(value: Any) -> Any:

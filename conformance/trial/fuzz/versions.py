@@ -9,8 +9,9 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-from conformance.contract.types import Struct, Value
+from conformance.contract.types import Value
 from conformance.trial.fuzz.near_bytes import item_in, with_part
+from conformance.trial.fuzz.seed import Places
 from conformance.trial.generator import Native
 from conformance.vectors.place import Path, Place, distinct_places, put
 
@@ -38,7 +39,7 @@ def near_versions(known: Iterable[str]) -> list[str]:
     return list(found)
 
 
-def versions(type_: Struct, natives: Iterable[Native], words: Iterable[str]) -> Iterator[Native]:
+def versions(inside: Places, natives: Iterable[Native], words: Iterable[str]) -> Iterator[Native]:
     """For every leaf that is a version, in an input or a CBOR item in its bytes, the first input that has it with
     every near version there; every digest of a part of the item is right again.
 
@@ -48,7 +49,7 @@ def versions(type_: Struct, natives: Iterable[Native], words: Iterable[str]) -> 
     known: dict[str, dict[str, None]] = {}
     named = [word for word in words if is_version(word)]
     for native in natives:
-        for name, leaf, version in _leaves(type_, native):
+        for name, leaf, version in _leaves(inside, native):
             first.setdefault(name, (native, leaf))
             known.setdefault(name, dict.fromkeys(named))[version] = None
     for name, (native, (place, path)) in first.items():
@@ -61,8 +62,8 @@ def versions(type_: Struct, natives: Iterable[Native], words: Iterable[str]) -> 
                 yield put(native, place.path, with_part(found[0], path, version))
 
 
-def _leaves(type_: Struct, native: Native) -> Iterator[tuple[str, Leaf, str]]:
-    for place in distinct_places(type_, native):
+def _leaves(inside: Places, native: Native) -> Iterator[tuple[str, Leaf, str]]:
+    for place in inside.first(native):
         if is_version(place.value):
             yield place.key, (place, None), place.value
         if type(place.value) is bytes and len(place.value) <= _LARGEST and (item := item_in(place.value)) is not None:
