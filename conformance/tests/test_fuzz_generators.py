@@ -35,8 +35,8 @@ def test_generated_inputs_are_well_typed_and_mostly_accepted(operator: str) -> N
         made = [one["inputs"] for one in made]
     for native in made:
         forms.inputs.from_native(native)
-    bounds = Bounds.of(forms.contract)
-    accepted = sum(bounds.side(bounds.bind(native), True) == ACCEPTED for native in made)
+    bounds = Bounds(forms.contract)
+    accepted = sum(bounds.side(native) == ACCEPTED for native in made)
     assert accepted >= 0.9 * len(made)
 
 
@@ -50,8 +50,8 @@ def test_what_a_generator_makes_large_is_accepted_and_beyond_a_byte(operator: st
     assert generator is not None
     assert generator.grown is not None
     made = list(generator.grown(Random(operator)))
-    bounds = Bounds.of(forms.contract)
-    assert [bounds.side(bounds.bind(native), False) for native in made] == [ACCEPTED] * len(made)
+    bounds = Bounds(forms.contract)
+    assert [bounds.side(native, limited=False) for native in made] == [ACCEPTED] * len(made)
     for native in made:
         values = [spot.value for spot in spots(forms.contract.inputs, forms.inputs.from_native(native))]
         lists = [len(value) for value in values if isinstance(value, list)]

@@ -65,7 +65,7 @@ class _Hand:
     def __init__(self, contract: Contract, cases: Sequence[Case], codebook: Codebook) -> None:
         self.contract, self.codebook, self.forms = contract, codebook, codebook[contract.operator]
         fields = tuple(one for one in contract.inputs.fields if not is_place(one.type))
-        self.plain, self.bounds = Struct(fields), Bounds.of(contract)
+        self.plain, self.bounds = Struct(fields), Bounds(contract)
         some = [one for one in cases if one.profile == "quick" and not restarts(one.steps)]
         found = [(case, k) for case in some for k, step in enumerate(case.steps) if self._is_whole(step)]
         chosen = {case.id for case in one_of_each_group([case for case, _ in found], _BASES)}
@@ -83,8 +83,7 @@ class _Hand:
             native, tame = self._native(step), random.random() < 0.5
             for _ in range(random.choice(_CHANGES)):
                 native = mutated(native, random, self.words, tame)
-            activation = self.bounds.bind({**native, **self._places(step)})
-            if printed(native) in self.known or self.bounds.side(activation) is None:
+            if printed(native) in self.known or self.bounds.side({**native, **self._places(step)}) is None:
                 continue
             wire = {**self.forms.inputs.from_native({**native, **self._places(step)}), **self._roots(step)}
             steps = with_looks(case.steps, self.contract.fuzz_decode)

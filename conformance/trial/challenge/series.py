@@ -52,7 +52,7 @@ def fuzz_series(asked: Challenge) -> tuple[Result, Mapping[str, Any]]:
 
 def drawn_runs(contract: Contract, cases: Sequence[Case], codebook: Codebook, seed: str) -> Iterator[Accumulation]:
     """Runs that the corpus does not have."""
-    forms, bounds = codebook[contract.operator], Bounds.of(contract)
+    forms, bounds = codebook[contract.operator], Bounds(contract)
     known = long_runs(cases)
     digest = hashlib.sha256(f"{contract.operator}\0series\0{seed}".encode()).digest()
     random = Random(digest)  # noqa: S311
@@ -61,7 +61,7 @@ def drawn_runs(contract: Contract, cases: Sequence[Case], codebook: Codebook, se
         told, native = printed(forms.inputs.to_native(one.inputs)), forms.inputs.to_native(one.inputs)
         for _ in range(_TRIES):
             other = mutated(native, random, words, tame=True)
-            if printed(other) != told and bounds.side(bounds.bind(other)) == ACCEPTED:
+            if printed(other) != told and bounds.side(other) == ACCEPTED:
                 native = other
         new = one.generator == "random" or printed(native) != told
         if new:

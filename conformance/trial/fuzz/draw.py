@@ -194,14 +194,16 @@ class Drawn:
     choices: Callable[[], Choices] | None = field(default=None, repr=False, compare=False)
 
 
-def drawn_calls(forms: OperatorForms, seeds: Seeds, wanted: int, number: int) -> tuple[Drawn, ...]:
+def drawn_calls(
+    forms: OperatorForms, seeds: Seeds, wanted: int, number: int, bounds: Bounds | None = None
+) -> tuple[Drawn, ...]:
     """The calls, no two alike: the smallest example of every side, degenerate values leaf by leaf, numbers that meet
     far up or in fewer bits, versions, then `wanted` drawn. The calls with one large leaf come last, so that a mistake
     that small calls show is found in one of them.
 
     The drawn ones are no frozen calls. Fewer are drawn where the contract has no more.
     """
-    hand = _Hand(forms, seeds, Random(number))  # noqa: S311
+    hand = _Hand(forms, seeds, Random(number), bounds or Bounds(forms.contract))  # noqa: S311
     calls = [*hand.opening(), *hand.degenerate(), *hand.related(), *hand.neighbours(), *hand.versions()]
     grown = [*hand.grown()]
     return (*calls, *hand.drawn(wanted), *grown)
@@ -209,22 +211,22 @@ def drawn_calls(forms: OperatorForms, seeds: Seeds, wanted: int, number: int) ->
 
 def only_drawn(forms: OperatorForms, seeds: Seeds, wanted: int, number: int) -> tuple[Drawn, ...]:
     """Drawn calls alone, which cost a fifth of all: those behind the listed ones may differ in a few."""
-    return tuple(_Hand(forms, seeds, Random(number)).drawn(wanted))  # noqa: S311
+    return tuple(_Hand(forms, seeds, Random(number), Bounds(forms.contract)).drawn(wanted))  # noqa: S311
 
 
 class _Hand:
     """Draws calls, and remembers which were drawn."""
 
-    def __init__(self, forms: OperatorForms, seeds: Seeds, random: Random) -> None:
+    def __init__(self, forms: OperatorForms, seeds: Seeds, random: Random, bounds: Bounds) -> None:
         self.contract, self.seeds, self.random = forms.contract, seeds, random
-        self.bounds, self.generator = Bounds.of(forms.contract), generator_of(forms.contract, forms.suite)
+        self.bounds, self.generator = bounds, generator_of(forms.contract, forms.suite)
         self.words: Vocabulary = vocabulary_of(self.contract, seeds.all)
         self.known = {printed(native) for native in seeds.all}
         # Where the examples that a guard refuses are cheap, what is drawn there is to be cheap as well.
         self.cheap = {
             side
             for side, natives in seeds.by_side.items()
-            if side != ACCEPTED and all(self.bounds.is_cheap(self.bounds.bind(native)) for native in natives)
+            if side != ACCEPTED and all(self.bounds.is_cheap(native) for native in natives)
         }
 
     def opening(self) -> Iterator[Drawn]:
@@ -343,9 +345,8 @@ class _Hand:
         if told in self.known or (why == DEGENERATE and len(told) > LONGEST):
             return None
         self.known.add(told)
-        activation = self.bounds.bind(native)
-        side = self.bounds.side(activation, limited=why != GROWN)
-        if side is None or (side in self.cheap and not self.bounds.is_cheap(activation)):
+        side = self.bounds.side(native, limited=why != GROWN, told=told)
+        if side is None or (side in self.cheap and not self.bounds.is_cheap(native, told)):
             return None
         return Drawn(side, native, why, choices)
 

@@ -23,7 +23,7 @@ from conformance.trial.generator import Native
 from conformance.vectors.case import Asked, Case
 
 DEFAULT_EXAMPLES: Final = 200  # drawn calls per operator, beside the degenerate ones
-_TOGETHER: Final = 8  # calls of one round trip
+_TOGETHER: Final = 32  # calls that are asked at once
 
 
 def fuzz_operator(
@@ -65,7 +65,10 @@ def fuzz_operator(
 def calls_for(forms: OperatorForms, cases: Sequence[Case], wanted: int = 0, seed: str = "") -> tuple[Drawn, ...]:
     """The calls that an operator is fuzzed with; they do not depend on any answer."""
     wanted = wanted or forms.contract.fuzz_examples or DEFAULT_EXAMPLES
-    return drawn_calls(forms, seeds_of(forms, cases), wanted, seed_number(forms, seed))
+    bounds = Bounds(forms.contract).recall()
+    calls = drawn_calls(forms, seeds_of(forms, cases, bounds), wanted, seed_number(forms, seed), bounds)
+    bounds.keep()
+    return calls
 
 
 def seed_number(forms: OperatorForms, seed: str) -> int:
@@ -85,10 +88,10 @@ class _Search:
 
     def hold(self, calls: Sequence[Drawn]) -> None:
         """Ask both, compare, and count; notes the first wrong answer."""
-        for call in calls:
+        first = self._first_wrong([call.native for call in calls])
+        for call in calls if first is None else calls[: first + 1]:
             self.figures.add(call.side, listed=call.why != DRAWN)
-        if (first := self._first_wrong([call.native for call in calls])) is not None:
-            self.wrong = calls[first]
+        self.wrong = self.wrong if first is None else calls[first]
 
     def shrink(self) -> None:
         """Make the call behind a wrong answer small, on the side of the guards on which it lies.
@@ -98,10 +101,10 @@ class _Search:
         wrong = self.wrong
         if wrong is None or self.found is None or self.found.verdict is not Verdict.FAIL or wrong.why == GROWN:
             return
-        bounds = Bounds.of(self.contract)
+        bounds = Bounds(self.contract)
 
         def is_wrong(native: Native) -> bool:
-            return bounds.side(bounds.bind(native)) == wrong.side and self._first_wrong([native]) is not None
+            return bounds.side(native) == wrong.side and self._first_wrong([native]) is not None
 
         made = wrong.choices
         ways: list[Callable[[Native], Choices]] = [] if made is None else [lambda _: made()]

@@ -14,7 +14,7 @@ from conformance.contract.machine import State
 from conformance.contract.types import Enum
 from conformance.trial.fuzz.draw import listed
 from conformance.trial.fuzz.program import STRANGER, Program, Turn, method_of
-from conformance.trial.fuzz.program_draw import Seed, Urn, is_judged, move_of, opened, reading, within
+from conformance.trial.fuzz.program_draw import Seed, Urn, is_judged, opened, reading, within
 from conformance.vectors.place import ABSENT, Place, degenerates, put
 from conformance.vectors.state_tracking import SUCCEEDS, UNSURE
 
@@ -182,14 +182,14 @@ def _possible(urn: Urn, seeds: Mapping[str, Sequence[Seed]], state: State) -> di
 
 
 def _after(urn: Urn, turn: Turn, state: State) -> State:
-    return urn.model.reach(move_of(turn), state).after or {}
+    return urn.reach(turn, state).after or {}
 
 
 def _next(urn: Urn, seeds: Sequence[Seed], operator: str, state: State) -> Turn | None:
     """The first of an operation's turns that a handle in this state lets through, or may."""
     for seed in seeds:
         turn = Turn(operator, seed.native, seed.roots, 0)
-        if urn.model.reach(move_of(turn), state).side in (SUCCEEDS, UNSURE) and within(urn, turn):
+        if urn.reach(turn, state).side in (SUCCEEDS, UNSURE) and within(urn, turn):
             return turn
     return None
 

@@ -23,8 +23,8 @@ from conformance.trial.fuzz.mutation import mutated
 from conformance.trial.fuzz.program import STRANGER, Program, Turn, method_of, program_of, turn_of
 from conformance.trial.fuzz.seed import Vocabulary, vocabulary_of
 from conformance.trial.generator import Native
-from conformance.vectors.case import Case, ExpectedFailure
-from conformance.vectors.state_tracking import OUTSIDE, SUCCEEDS, UNSURE, Model, Move
+from conformance.vectors.case import CallStep, Case, ExpectedFailure
+from conformance.vectors.state_tracking import OUTSIDE, SUCCEEDS, UNSURE, Model, Move, Reached
 
 LONGEST: Final = 14  # turns of a drawn program
 _SELDOM: Final = 0.1  # of the turns open one more handle
@@ -57,6 +57,15 @@ class Urn:
     answered: dict[str, frozenset[str]] = field(default_factory=dict)  # printed seeds of frozen calls that succeed
     inputs: dict[str, Struct] = field(default_factory=dict)  # without places; nothing for what takes only those
     words: dict[str, Vocabulary] = field(default_factory=dict)
+
+    reached: dict[tuple[str, int, str], tuple[Turn, Reached]] = field(default_factory=dict)
+
+    def reach(self, turn: Turn, state: State | None) -> Reached:
+        """What a turn does on a handle in this state; inputs that are the same object are judged once."""
+        key = (turn.operator, id(turn.native), "" if state is None else repr(state))
+        if key not in self.reached:
+            self.reached[key] = turn, self.model.reach(move_of(turn), state)
+        return self.reached[key][1]
 
     @property
     def opening(self) -> list[str]:
@@ -108,7 +117,8 @@ def urn_of(contract: Contract, cases: Sequence[Case], codebook: Codebook) -> Urn
 def _refusing(cases: Sequence[Case], codebook: Codebook, methods: Sequence[str]) -> Iterator[Program]:
     """For every guard that refuses in a frozen trace, the shortest way to it that the traces hold."""
     seen: set[tuple[str, str]] = set()
-    for case in sorted(cases, key=lambda one: (len(one.steps), one.id)):
+    refused = (case for case in cases if any(_is_refused(step, methods) for step in case.calls))
+    for case in sorted(refused, key=lambda one: (len(one.steps), one.id)):
         for call in calls_of(case, codebook):
             contract = codebook[call.operator].contract
             if call.succeeds or call.operator not in methods or not contract.foresees(call.inputs):
@@ -119,9 +129,13 @@ def _refusing(cases: Sequence[Case], codebook: Codebook, methods: Sequence[str])
                 yield program_of(case, call.step, codebook, methods)
 
 
+def _is_refused(step: CallStep, methods: Sequence[str]) -> bool:
+    return step.operator in methods and isinstance(step.expected, ExpectedFailure)
+
+
 def _is_good(urn: Urn, operator: str, seed: Seed, fresh: State | None) -> bool:
     turn = Turn(operator, seed.native, seed.roots)
-    return urn.model.reach(move_of(turn), fresh).side in (SUCCEEDS, UNSURE) and within(urn, turn)
+    return urn.reach(turn, fresh).side in (SUCCEEDS, UNSURE) and within(urn, turn)
 
 
 def within(urn: Urn, turn: Turn) -> bool:
@@ -165,7 +179,7 @@ def opened(urn: Urn) -> Iterator[tuple[Turn, State]]:
     for operator in urn.opening:
         for seed in urn.seeds[operator]:
             turn = Turn(operator, seed.native, seed.roots)
-            reached = urn.model.reach(move_of(turn), None)
+            reached = urn.reach(turn, None)
             if reached.side == SUCCEEDS and reached.after is not None and within(urn, turn):
                 yield turn, reached.after
 
@@ -173,7 +187,7 @@ def opened(urn: Urn) -> Iterator[tuple[Turn, State]]:
 def _is_new(urn: Urn, turn: Turn, state: State | None, seen: set[tuple[str, str]]) -> bool:
     if not within(urn, turn):
         return False
-    side = (turn.operator, urn.model.reach(move_of(turn), state).side)
+    side = (turn.operator, urn.reach(turn, state).side)
     new = side not in seen and side[1] != OUTSIDE
     seen.add(side)
     return new
@@ -199,7 +213,7 @@ def degenerate(urn: Urn) -> Iterator[Program]:
 def is_judged(urn: Urn, turn: Turn) -> bool:
     """Whether the expression engine can hold a turn's inputs, and they lie in the domain."""
     try:
-        return urn.model.reach(move_of(turn), None).side != OUTSIDE
+        return urn.reach(turn, None).side != OUTSIDE
     except Unjudgeable:
         return False
 
@@ -226,7 +240,7 @@ def _program(random: Random, urn: Urn, opening: Sequence[str], taking: Sequence[
         for attempt in range(_TRIES):
             seeds = urn.good if wanted else urn.seeds
             turn = _drawn_turn(random, urn, operator, random.choice(seeds[operator]), handle)
-            reached = urn.model.reach(move_of(turn), live.get(STRANGER if handle is None else handle))
+            reached = urn.reach(turn, live.get(STRANGER if handle is None else handle))
             content = not wanted or reached.side in (SUCCEEDS, UNSURE) or attempt + 1 == _TRIES
             if content and reached.side != OUTSIDE and within(urn, turn):
                 break

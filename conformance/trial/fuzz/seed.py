@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import zip_longest
@@ -12,8 +13,8 @@ from typing import Any, Final
 import numpy as np
 
 from conformance.codec.codebook import OperatorForms
+from conformance.contract.cache import digest_of_texts, open_cache
 from conformance.contract.engine import Unjudgeable
-from conformance.contract.expression import Environment
 from conformance.contract.model import Contract
 from conformance.contract.types import Struct
 from conformance.trial.generator import Native
@@ -26,6 +27,8 @@ _LITERAL: Final = re.compile(r"(?<![\w.\"'])(\d+)u?\b")
 _TEXT: Final = re.compile(r"[\"']([^\"']*)[\"']")
 _MOST: Final = 48  # distinct values that are kept for a leaf
 _LARGEST: Final = 2000  # characters of a kept value, printed
+_CACHED: Final = "sides of fuzzed inputs"
+_SHORT: Final = 16  # bytes of a digest
 
 
 class Places:
@@ -106,19 +109,20 @@ class Seeds:
         return tuple(native for side in sorted(self.by_side) for native in self.by_side[side])
 
 
-def seeds_of(forms: OperatorForms, cases: Sequence[Case]) -> Seeds:
+def seeds_of(forms: OperatorForms, cases: Sequence[Case], bounds: Bounds | None = None) -> Seeds:
     """The inputs of an operator's frozen calls, those kept that are cheap enough to ask again and again.
 
     On each side the smallest of every group comes first, then the next of every group: a group is an idea of its own.
     """
-    contract, bounds = forms.contract, Bounds.of(forms.contract)
+    contract = forms.contract
+    bounds = bounds or Bounds(contract)
     found: dict[str, dict[str, dict[str, Native]]] = {}
     for case in cases:
         for step in _whole_calls(case):
             told = repr(step.inputs)
             if step.operator == contract.operator:
                 native: Native = forms.inputs.to_native(step.inputs)
-                if (side := bounds.side(bounds.bind(native))) is not None:
+                if (side := bounds.side(native)) is not None:
                     found.setdefault(side, {}).setdefault(case.group, {})[told] = native
     return Seeds({side: tuple(_few_long(_in_turns(groups.values()))) for side, groups in sorted(found.items())})
 
@@ -155,49 +159,84 @@ def _whole_calls(case: Case) -> Iterator[CallStep]:
             earlier.add(step.name)
 
 
-@dataclass(frozen=True, slots=True)
 class Bounds:
-    """The guards, the domain and the fuzz limits of a contract, with no `let` bound but those that they need."""
+    """The guards, the domain and the fuzz limits of a contract, asked about native inputs.
 
-    contract: Contract
-    environment: Environment
+    The expression engine needs most of the time of drawing. So what it said of an input is kept in the cache: the next
+    run asks about the same inputs, as long as the contract's expressions and types are the same.
+    """
 
-    @classmethod
-    def of(cls, contract: Contract) -> Bounds:
-        """The bounds of a contract."""
+    def __init__(self, contract: Contract) -> None:
+        self.contract = contract
         guards = (guard.expression for guard in contract.requires)
-        return cls(contract, contract.environment.only_for((*guards, *contract.domain, *contract.fuzz_limits)))
+        self._environment = contract.environment.only_for((*guards, *contract.domain, *contract.fuzz_limits))
+        self._sides = (None, ACCEPTED, *(guard.id for guard in contract.requires))
+        self._earlier: Mapping[bytes, int] = {}
+        self._asked: dict[bytes, int] = {}
 
-    def bind(self, native: Native) -> Any:
-        """The activation that `side` and `is_cheap` ask about.
+    def recall(self) -> Bounds:
+        """Itself, with what earlier commands found."""
+        found = open_cache("trial").get(_CACHED, self._key())
+        self._earlier = found if isinstance(found, dict) else {}
+        return self
 
-        The expression engine cuts a text at NUL: an input with one lies where it does with another control character.
-        """
-        try:
-            return self.environment.bind(native)
-        except Unjudgeable:
-            return self.environment.bind(_without_nul(native))
+    def keep(self) -> None:
+        """Store what was found for later commands."""
+        if self._asked.keys() - self._earlier.keys():
+            open_cache("trial").put(_CACHED, self._key(), self._asked)
 
-    def side(self, activation: Any, limited: bool = True) -> str | None:
+    def _key(self) -> str:
+        """The digest of all that an answer depends on beside the input: the expressions and the types."""
+        contract = self.contract
+        guards = [(guard.id, guard.expression.text) for guard in contract.requires]
+        bounds = [[one.text for one in some] for some in (contract.domain, contract.fuzz_limits)]
+        named = [(let.name, let.expression.text) for let in self._environment.lets]
+        return digest_of_texts(map(repr, (contract.inputs, guards, *bounds, named)))
+
+    def side(self, native: Native, limited: bool = True, told: str = "") -> str | None:
         """On which side of the guards an input lies; None where it is not to be asked: outside the domain, or, where it
-        is `limited`, the limits of fuzzing."""
-        for guard in self.contract.requires:
-            if not guard.expression.holds(activation):
-                return guard.id
-        bounds = (*self.contract.domain, *(self.contract.fuzz_limits if limited else ()))
-        return ACCEPTED if all(expression.holds(activation) for expression in bounds) else None
+        is `limited`, the limits of fuzzing. `told` is the printed input, where it is known."""
+        number = self._once(f"{limited:d} {told or printed(native)}", lambda: self._side(native, limited))
+        return self._sides[number]
 
-    def is_cheap(self, activation: Any) -> bool:
+    def is_cheap(self, native: Native, told: str = "") -> bool:
         """Whether no fuzz limit is false for an input; one that has no value there says nothing."""
-        return all(limit.evaluate(activation) is not False for limit in self.contract.fuzz_limits)
+        limits = self.contract.fuzz_limits
+        return not limits or bool(self._once(f"? {told or printed(native)}", lambda: self._is_cheap(native)))
+
+    def _once(self, question: str, ask: Callable[[], int]) -> int:
+        if "nan" in question:
+            return ask()  # all of them are printed alike, and a guard may tell them apart by their bits
+        digest = hashlib.sha256(question.encode("utf-8", "surrogatepass")).digest()[:_SHORT]
+        if digest not in self._asked:
+            known = self._earlier.get(digest)
+            self._asked[digest] = ask() if known is None else known
+        return self._asked[digest]
+
+    def _side(self, native: Native, limited: bool) -> int:
+        activation = self._bind(native)
+        for number, guard in enumerate(self.contract.requires):
+            if not guard.expression.holds(activation):
+                return number + 2
+        bounds = (*self.contract.domain, *(self.contract.fuzz_limits if limited else ()))
+        return int(all(expression.holds(activation) for expression in bounds))
+
+    def _is_cheap(self, native: Native) -> int:
+        activation = self._bind(native)
+        return int(all(limit.evaluate(activation) is not False for limit in self.contract.fuzz_limits))
+
+    def _bind(self, native: Native) -> Any:
+        """The activation of an input; the expression engine cuts a text at NUL, so an input with one lies where it
+        does with another control character."""
+        try:
+            return self._environment.bind(native)
+        except Unjudgeable:
+            return self._environment.bind(_without_nul(native))
 
 
 def is_cheap(contract: Contract, native: Native) -> bool:
     """Whether no fuzz limit is false for one input."""
-    if not contract.fuzz_limits:
-        return True
-    bounds = Bounds.of(contract)
-    return bounds.is_cheap(bounds.bind(native))
+    return not contract.fuzz_limits or Bounds(contract).is_cheap(native)
 
 
 def printed(value: Any) -> str:
