@@ -146,6 +146,9 @@ def call(method, params):
         counter[0] += by
     if "ages" in sins and method == "Read" and len(opened) > 6:
         return {"count": "7"}
+    if "slips" in sins and method == "Read" and len(opened) > 6 and "slipped" not in sins:
+        sins.add("slipped")
+        return {"count": "7"}
     if "dies" in sins and counter[0] == 2:
         os._exit(7)
     if method == "Decrement":

@@ -22,6 +22,7 @@ from conformance.tests.small_spec import SHIPPED
 from conformance.trial.check import Result, Verdict
 from conformance.trial.client import Asker
 from conformance.trial.fuzz import fuzz_operator
+from conformance.trial.fuzz.judgement import SEEN_ONCE
 from conformance.trial.fuzz.machine import FOUND
 from conformance.trial.fuzz.program import Turn, without
 from conformance.vectors.build import build
@@ -110,6 +111,14 @@ def test_two_handles_that_share_their_state_are_shown_by_four_calls() -> None:
     result, _ = fuzzed("shares")
     trace = result.details["trace"]
     assert (result.verdict, len(trace), sum("call: Open" in line for line in trace)) == (Verdict.FAIL, 4, 2)
+
+
+def test_an_answer_that_is_wrong_only_once_is_wrong() -> None:
+    """Asked again by itself, the sequence is answered rightly."""
+    result, _ = fuzzed("slips")
+    assert (result.verdict, result.message) == (Verdict.FAIL, SEEN_ONCE)
+    assert result.difference is not None
+    assert result.difference.actual == "7"
 
 
 def test_the_report_prints_the_trace_line_by_line() -> None:

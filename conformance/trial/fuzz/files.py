@@ -28,7 +28,7 @@ from conformance.trial.fuzz.file_listings import LISTINGS
 from conformance.trial.fuzz.file_pairs import told_together
 from conformance.trial.fuzz.file_parts import lacking
 from conformance.trial.fuzz.file_reading import Reading
-from conformance.trial.fuzz.judgement import LOST, judged
+from conformance.trial.fuzz.judgement import LOST, SEEN_ONCE, judged
 from conformance.trial.fuzz.outside import WayOut, renamed, ways_out
 from conformance.trial.fuzz.shrink import Choices, remade, smallest
 from conformance.trial.generator import Generator, Native, generator_of
@@ -225,7 +225,8 @@ class FileSearch:
         self.counts["examples"] += 1
         found = self.judge(example, counted=True, walked=walked)
         if found is not None and found.verdict is Verdict.FAIL and walked is not None:
-            found = self.judge(example)  # with no other beside it, so that its trace shows the mistake
+            # With no other beside it, so that its trace shows the mistake.
+            found = self.judge(example) or replace(found, message=SEEN_ONCE)
         if found is None:
             return
         if self.trusted and found.verdict is Verdict.FAIL:

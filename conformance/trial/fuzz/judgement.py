@@ -63,6 +63,7 @@ class Figures:
                     yield f"no call was {side} by the guard {id_}"
 
 
+SEEN_ONCE: Final = "the backend and the reference differed once, and not when the same was asked again by itself"
 LOST: Final = "the reference was lost"
 SPEECHLESS: Final = "the reference itself gave no proper answer"
 

@@ -15,7 +15,7 @@ from conformance.codec.codebook import Codebook
 from conformance.contract.model import Contract
 from conformance.trial.check import Result, Verdict, loss_sentence, outcome_name
 from conformance.trial.client import Asker, Walked, walked_by_both
-from conformance.trial.fuzz.judgement import LEAST_SUCCEEDED, LOST, SPEECHLESS, fuzz_check, judged
+from conformance.trial.fuzz.judgement import LEAST_SUCCEEDED, LOST, SEEN_ONCE, SPEECHLESS, fuzz_check, judged
 from conformance.trial.fuzz.program import (
     Program,
     behind_another,
@@ -81,6 +81,7 @@ class MachineSearch:
         self.aimed: Counter[str] = Counter()  # of the programs that are listed, not drawn
         self.wrong: Program | None = None
         self.found: Result | None = None
+        self.once: Result | None = None  # of the first program whose wrong answer did not come again
         self.alone = False
 
     def hold_all(self, asked: Iterable[Program], enough: Callable[[], bool] = lambda: False) -> None:
@@ -98,7 +99,11 @@ class MachineSearch:
         self.alone = alone
         found = self.judge(program, counted=True, walked=walked)
         if found is not None and found.verdict is Verdict.FAIL and walked is not None:
-            found = self.judge(program)  # with no other beside it, so that its trace shows the mistake
+            # With no other beside it, so that its trace shows the mistake.
+            again = self.judge(program)
+            if again is None and self.once is None:
+                self.once = self.told(replace(found, message=SEEN_ONCE), program)
+            found = again
         if found is not None:
             self.wrong, self.found = program, found
 
@@ -154,6 +159,8 @@ class MachineSearch:
         """The verdict: the smallest program found, or that too little was reached, or a pass."""
         if self.found is not None and self.wrong is not None:
             return self.smallest(self.found, self.wrong) if self.trusted else self.found
+        if self.once is not None:
+            return self.once
         if shortfalls := list(self.shortfalls()):
             message = "fuzzing did not reach what it must: " + "; ".join(shortfalls)
             return Result(fuzz_check(self.contract), Verdict.ERROR, message=message, of_suite=True)
