@@ -126,7 +126,7 @@ class Roots:
         return f"{{root:{name}}}"
 
     def unmasked(self, value: Any) -> Any:
-        """A wire value with the path wherever a text begins with what stands for a root that has others in it.
+        """A wire value with the path wherever a text begins with the stand-in of a root that has others in it.
 
         No frozen case has such a root, so that its texts stay what they are.
         """

@@ -119,7 +119,7 @@ def items(size: Size, chance: random.Random) -> Iterator[tuple[Any, ...]]:
 
 
 def reviews(size: Size, chance: random.Random) -> Iterator[tuple[Any, ...]]:
-    """Return the rows of reviews; some are by nobody, some without words."""
+    """Return the rows of reviews; some have no author, some no words."""
     for i in range(size.reviews):
         written = OPENING_DAY + timedelta(minutes=chance.randrange(600_000))
         customer = chance.randrange(size.customers) + 1 if chance.random() < 0.9 else None

@@ -95,7 +95,7 @@ def shown(batch: TrainingBatch, b: int, i: int, kind: str, names: list[str]) -> 
 
 
 def picture(batch: TrainingBatch, b: int, file: Path) -> None:
-    """Draw the three masks of a sequence as it stands, and permuted."""
+    """Draw the three masks of a sequence as it is, and permuted."""
     try:
         matplotlib: Any = import_module("matplotlib")
     except ImportError:

@@ -1,4 +1,4 @@
-"""Stand where a training loop would: take N batches of a queue, say what they are, and what the consumer counted."""
+"""Do what a training loop would: take N batches of a queue, say what they are, and what the consumer counted."""
 
 import argparse
 import json

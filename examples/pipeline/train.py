@@ -1,4 +1,4 @@
-"""Train a small language model on a queue of `char_lm`, with a DatasetConsumer where a BatchManager would stand."""
+"""Train a small language model on a queue of `char_lm`, with a DatasetConsumer in the place of a BatchManager."""
 
 import argparse
 import sys

@@ -12,7 +12,7 @@ const TYPED_ARRAY_UINT32_LE = 70n;
 const TYPED_ARRAY_UINT64_LE = 71n;
 const BREAK = Symbol("break");
 
-/** Stands for an item nested too deeply to be held; it has no encoding, so whatever holds it is refused. */
+/** Replaces an item that is nested too deeply; it has no encoding, so every item around it is refused. */
 export const TOO_DEEP = Symbol("an item nested too deeply");
 export const MAX_DEPTH = 512;
 

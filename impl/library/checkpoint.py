@@ -75,7 +75,7 @@ _SENTENCES: Final = {
     "CHAIN_MISMATCH": ("that of the checkpoint before", "restore the checkpoints of a chain in their order"),
     "MISSING_COMPONENT": ("among what is restored: the stage needs it", "add the file, or restore for another stage"),
     "PARTIAL_NOT_DECLARED": ("declared in partial_restore of the manifest", "restore without shards"),
-    "SIGNATURE_INVALID": ("signed with the given key", "give the public key of whoever signed"),
+    "SIGNATURE_INVALID": ("signed with the given key", "give the public key of the signer"),
     "TARGET_EXISTS": ("free", _ELSEWHERE),
     "LIMIT_EXCEEDED": ("within the limit of its size", ""),
     "IDENTITY_MISMATCH": ("that of the checkpoint", "is it a checkpoint of another run?"),

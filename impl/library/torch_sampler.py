@@ -60,7 +60,7 @@ class BatchSampler(TorchSampler[list[int]]):
         for batch in self.sampler.batches(self._origin):
             self._place = batch.cursor_next
             if self._place.epoch > self._origin.epoch:
-                # Before the last batch is out: whoever counts the batches does not ask for another one.
+                # Before the last batch is out: a loop that counts the batches does not ask for another one.
                 self._begin = self._place
             yield list(batch)
 

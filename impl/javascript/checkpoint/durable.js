@@ -123,7 +123,7 @@ export function discard(path) {
 /**
  * Removes a tree, durably, without following a link out of it.
  *
- * Each directory is synced before it goes, lest a later one of the same name show its old entries.
+ * Each directory is synced before it goes, so that a later one of the same name cannot show its old entries.
  */
 export function removeTree(path) {
   if (kindAt(path) !== "directory") {

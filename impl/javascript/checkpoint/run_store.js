@@ -168,7 +168,7 @@ export class RunStore {
     syncDirectory(this.root);
   }
 
-  /** Makes durable the names that a killed process may have left in the cache, lest FINALIZE outlive the pointer. */
+  /** Makes durable the names that a killed process may have left in the cache, so that FINALIZE cannot outlive the pointer. */
   settle() {
     for (const folder of ["objects", "wal", "."]) {
       if (this.kind(folder) === "directory") syncDirectory(this.at(folder));

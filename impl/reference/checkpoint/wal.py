@@ -115,7 +115,7 @@ SEQUENCE: Final = ("PREPARE", "OBJECTS", "CERT_SIGNED", "FINALIZE")
 
 
 class InvalidRecord(Exception):
-    """A record, or the log around it, is corrupt; `path` is relative to the run's root, `before` stands before it."""
+    """A record, or the log around it, is corrupt; `path` is relative to the run's root, `before` comes before it."""
 
     def __init__(self, path: str, before: Sequence[WalRecord]) -> None:
         super().__init__(path)

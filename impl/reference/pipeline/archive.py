@@ -48,7 +48,7 @@ def members(archive: bytes) -> dict[str, bytes]:
     for entry in entries:
         name = entry.name.decode("utf-8")
         if name in found:
-            raise Corrupt(f"the member {name!r} stands twice")
+            raise Corrupt(f"the member {name!r} is there twice")
         found[name], start = _member(archive, entry, start, directory)
     return found
 
@@ -72,7 +72,7 @@ def _directory(archive: bytes) -> tuple[list[_Entry], int]:
 
 
 def _is_large_end(archive: bytes, start: int, end: int) -> bool:
-    """Tell whether between two offsets stand the end record of a large archive and its place, and nothing else."""
+    """Tell whether between two offsets are the end record of a large archive and its place, and nothing else."""
     if start + _LARGE_END.size + _LARGE_END_AT.size != end:
         return False
     (mark,) = _LARGE_END.unpack_from(archive, start)

@@ -30,7 +30,7 @@ class UnknownName(NotPlain):
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """Stand for a class or a function that a pickle names; `make` is called in its place, where that is allowed."""
+    """Replace a class or a function that a pickle names; `make` is called in its place, where that is allowed."""
 
     name: str
     make: Callable[..., object] | None = None
@@ -54,7 +54,7 @@ def read_pickle(
 ) -> Any:
     """Return the value of a pickle of protocol 0 to 5; NotPlain for every other content.
 
-    Read are dict, list, tuple (which becomes a list), str, int, float, bool and None. `known` tells what stands for a
+    Read are dict, list, tuple (which becomes a list), str, int, float, bool and None. `known` has the stand-in of a
     name, and `outside` what for a persistent id; without them every such pickle is refused.
     """
     try:
@@ -64,7 +64,7 @@ def read_pickle(
 
 
 class _Reading:
-    """Hold the place in a pickle, the stack, where its marks stand, and what is remembered."""
+    """Hold the place in a pickle, the stack, where its marks are, and what is remembered."""
 
     def __init__(self, content: bytes, known: Lookup, outside: Callable[[object], object]) -> None:
         self.content = content

@@ -56,7 +56,7 @@ _DTYPES: Final[Mapping[str, str]] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class Storage:
-    """Hold where the elements of a tensor stand; a storage that knows no dtype is measured in bytes."""
+    """Hold where the elements of a tensor are; a storage that knows no dtype is measured in bytes."""
 
     key: str
     dtype: str | None
@@ -209,7 +209,7 @@ def _pickled(value: object, storages: list[bytes]) -> bytes:
 def _plain(value: object) -> bytes:
     target = io.BytesIO()
     pickler = pickle.Pickler(target, protocol=2)
-    # Without the memo a part of a pickle can stand anywhere in another one.
+    # Without the memo a part of a pickle can be anywhere in another one.
     pickler.fast = True
     pickler.dump(value)
     return target.getvalue()[2:-1]

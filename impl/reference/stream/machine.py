@@ -44,7 +44,7 @@ class Served:
 
 
 @dataclass(frozen=True, slots=True)
-class Stood:
+class Positioned:
     """Hold where the next round begins."""
 
     position: uint64
@@ -113,9 +113,9 @@ class StreamMachine:
         self._stream(handle, "Stream.Reset").reset()
         return Done()
 
-    def position(self, *, handle: str) -> Stood:
+    def position(self, *, handle: str) -> Positioned:
         """Return where the next round begins."""
-        return Stood(self._stream(handle, "Stream.Position").position())
+        return Positioned(self._stream(handle, "Stream.Position").position())
 
     def cursor(self, *, handle: str) -> Taken:
         """Return the cursor."""
@@ -135,7 +135,7 @@ class StreamMachine:
         return Done()
 
     def supply(self, *, handle: str, tokens: list[uint32]) -> Done:
-        """Give the next document of an iterator that was asked for it; CONTRACT_VIOLATION where nobody did."""
+        """Give the next document of an iterator that was asked for it; CONTRACT_VIOLATION where it was not asked."""
         self._asked(handle, "Stream.Supply").supply(tokens)
         return Done()
 

@@ -13,7 +13,7 @@ class ItemWanted(Exception):
 
 
 class NoSuchPlace(Exception):
-    """A pass ends before the place at which a restored stream stands (rulings SA14, SA22)."""
+    """A pass ends before the place at which a restored stream is (rulings SA14, SA22)."""
 
 
 class SuppliedTokens:
@@ -109,7 +109,7 @@ class SuppliedTokens:
         self._is_given = False
 
     def _is_reached(self, end: int) -> bool:
-        """Tell whether a stream can stand where it does in a pass of so many tokens (ruling SA14)."""
+        """Tell whether a stream can be where it is in a pass of so many tokens (ruling SA14)."""
         index = self._first.index
         return index == 0 or index < end or (index == end and self.on_end == "stop")
 

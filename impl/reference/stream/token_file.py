@@ -207,7 +207,7 @@ def _is_sorted(boundaries: Sequence[int]) -> bool:
 
 
 MAX_NAME_BYTES: Final = 240  # leaves room for the temporary name
-LARGEST_FILE: Final = 2**32  # bytes of a checkpoint; nobody reads or writes more (ruling SA23)
+LARGEST_FILE: Final = 2**32  # bytes of a checkpoint; no reader or writer takes more (ruling SA23)
 
 
 class UnusablePlace(Exception):
@@ -228,7 +228,7 @@ def write_durably(root: str, name: str, content: bytes) -> None:
         raise TooLarge(f"{len(content)} bytes")
     temporary = final.with_name(f".{name}.tmp")
     if _is_folder(temporary):
-        raise UnusablePlace("a folder stands there")
+        raise UnusablePlace("a folder is there")
     with suppress(FileNotFoundError):
         temporary.unlink()
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | NOFOLLOW | PRIVATE, 0o644)

@@ -107,7 +107,7 @@ def graph_keys(counts: Indices, parents: Indices, times: Indices, cells: Indices
 
 
 def without_children(keys: Keys, rows: Flags) -> Keys:
-    """Return the graph in which these rows are nobody's children; their own parents stay."""
+    """Return the graph in which these rows are children of no row; their own parents stay."""
     stay = ~rows[keys.children.items]
     starts = _starts(stay)[keys.children.starts]
     return replace(keys, children=Csr(starts, keys.children.items[stay]))

@@ -136,7 +136,7 @@ def resolve_keys(source: Source, table: SourceTable, targets: Targets) -> list[F
         if source.repeats(link):
             if link.ignored:
                 continue
-            raise refusal("CONTRACT_VIOLATION", f"{table.name}.{column}: a value stands twice in {link.other}")
+            raise refusal("CONTRACT_VIOLATION", f"{table.name}.{column}: a value is there twice in {link.other}")
         if NOWHERE in rows and link.policy == "refuse":
             raise refusal("DANGLING_KEY", f"{table.name}.{column}: row {rows.index(NOWHERE)} refers to no row")
         whole = [NULL if row == NOWHERE else row for row in rows]

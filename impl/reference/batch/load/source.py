@@ -99,7 +99,7 @@ class Source(Protocol):
     def rows(self, table: SourceTable, looked_at: Sequence[bool]) -> list[tuple[Stored, ...]]:
         """Return the rows of a table by its primary key, else by rowid.
 
-        Of a column that is not looked at only whether the value is NULL is read; 0 stands for another value.
+        Of a column that is not looked at only whether the value is NULL is read; 0 replaces another value.
         """
 
     def pairs(self, link: Link) -> dict[Exact, Exact]:

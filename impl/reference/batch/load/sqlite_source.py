@@ -63,7 +63,7 @@ class SqliteSource:
     def pairs(self, link: Link) -> dict[Exact, Exact]:
         """Return the values that a key refers to, compared as SQLite compares them.
 
-        The column referred to stands on the left, so its collation counts, and its affinity is applied to the key's
+        The column referred to is on the left, so its collation counts, and its affinity is applied to the key's
         value, which `+` makes one without an affinity (sqlite.org/foreignkeys.html, section 3).
         """
         child, parent = self._names(link)
