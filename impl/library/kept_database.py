@@ -53,8 +53,9 @@ def origin(file: Path, wishes: Wishes, embedder: object) -> str:
 def keep_database(database: Database, folder: str | os.PathLike[str], made_from: str = "") -> None:
     """Keep a database in a folder, in place of the one that is kept there.
 
-    `made_from` is text for the program that opens it, such as the digest of a file. Raises ContractFailure CONTRACT_VIOLATION
-    for a folder that holds anything else, or that cannot be made or written, LIMIT_EXCEEDED where the disk has no room.
+    `made_from` is text for the program that opens it, such as the digest of a file. Raises ContractFailure:
+    CONTRACT_VIOLATION for a folder with anything else in it, or that cannot be made or written; LIMIT_EXCEEDED where
+    the disk has no room.
     Source: contract `Batch.LoadDatabase`.
     """
     place = claimed_folder(folder)
