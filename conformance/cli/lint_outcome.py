@@ -33,9 +33,8 @@ class Outcome:
 def outcome_of(library: Library, corpus: Corpus, with_evidence: bool = True) -> Outcome:
     """All findings about a library and its corpus, made now or in an earlier command over the same files."""
     made_from = _made_from(library, corpus, with_evidence)
-    plain = open_cache().get("lint", made_from)
-    if plain is not MISSING:
-        return _from_plain(plain)
+    if (known := _known(made_from)) is not None:
+        return known
     from conformance.cli.lint import judged
 
     outcome = judged(library, corpus, with_evidence)
@@ -47,6 +46,9 @@ def outcome_of(library: Library, corpus: Corpus, with_evidence: bool = True) -> 
 
 def require_clean_contracts(library: Library, corpus: Corpus) -> None:
     """Check the contracts before `tally run` judges a backend by them; raises Complaint where lint finds anything."""
+    # `tally lint` applies the same rules and more.
+    if (known := _known(_made_from(library, corpus, with_evidence=True))) is not None and not known.findings:
+        return
     if found := outcome_of(library, corpus, with_evidence=False).findings:
         from conformance.lint.output import as_text
 
@@ -71,6 +73,12 @@ def _made_from(library: Library, corpus: Corpus, with_evidence: bool) -> str:
     lock = library.suite.spec / "contracts.lock"
     texts = [contracts, cases, _content(lock), str((root / "conformance" / "tests").is_dir()), _content(matrix)]
     return digest_of_texts([*texts, *(f"{name} {_content(root / name)}" for name in names)])
+
+
+def _known(made_from: str) -> Outcome | None:
+    """What an earlier command found in the same files; None where there was none."""
+    plain = open_cache().get("lint", made_from)
+    return None if plain is MISSING else _from_plain(plain)
 
 
 def _content(file: Path | None) -> str:

@@ -12,6 +12,7 @@ import pytest
 
 import conformance.contract.library as library_module
 import conformance.contract.reader as reader_module
+from conformance.cli.lint_outcome import require_clean_contracts
 from conformance.cli.main import status_of
 from conformance.contract.library import Library
 from conformance.contract.source import MalformedContract
@@ -236,6 +237,20 @@ def test_the_second_lint_runs_no_rule(built: Path, capsys: Capture, monkeypatch:
     (built / "reports" / "kill-matrix.json").write_text("{}", "utf-8")
     assert status_of(["lint"]) == 2  # a mistake in tally itself: the rules ran, because they may look at this
     assert "known already" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("one_rule")
+def test_a_run_after_a_clean_lint_runs_no_rule(built: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def required() -> None:
+        suite = Suite(built)
+        require_clean_contracts(library_module.load_library(suite), corpus_module.load_corpus(suite))
+
+    assert status_of(["lint"]) == 0
+    monkeypatch.setattr("conformance.cli.lint.lint", unused)
+    required()
+    edit(built / small_house.CONTRACT, "purpose: ", "purpose: Once more. ")
+    with pytest.raises(AssertionError, match="known already"):
+        required()
 
 
 def test_a_run_records_the_same_cold_and_warm(
