@@ -21,10 +21,9 @@ from conformance.tests.halving import codebook as small_codebook
 from conformance.tests.processes import ROOT, fake_command
 from conformance.tests.shipped import shipped_library
 from conformance.tests.small_corpus import OPERATOR
-from conformance.trial.challenge import again, challenges_of, unforeseen
-from conformance.trial.challenge.calls import takes_files
+from conformance.trial.challenge import challenge, challenges_of, unforeseen
+from conformance.trial.challenge.challenge import drawn_runs, long_runs, takes_files
 from conformance.trial.challenge.laws import drawn_instances
-from conformance.trial.challenge.series import drawn_runs, long_runs
 from conformance.trial.check import Verdict
 from conformance.trial.client import Asker, attempt, driver_of
 from conformance.trial.fuzz import Fuzzing, fuzzings_of
@@ -86,9 +85,9 @@ def challenge_of(operator: str) -> Fuzzing:
 @pytest.fixture
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
     """Drawing costs more than asking."""
-    monkeypatch.setattr(again, "_CALLS", FEW)
-    monkeypatch.setattr(again, "DEFAULT_EXAMPLES", FEW)
-    monkeypatch.setattr(again, "_PROGRAMS", FEW // 3)
+    monkeypatch.setattr(challenge, "_CALLS", FEW)
+    monkeypatch.setattr(challenge, "DEFAULT_EXAMPLES", FEW)
+    monkeypatch.setattr(challenge, "_PROGRAMS", FEW // 3)
 
 
 @pytest.mark.parametrize("operator", TRIED)

@@ -16,8 +16,7 @@ from conformance.tests.small_corpus import OPERATOR, case, halved, step
 from conformance.trial.check import Kind, Result, Verdict
 from conformance.trial.client import Asker
 from conformance.trial.fuzz import fuzz_operator
-from conformance.trial.fuzz.judgement import LEAST_SUCCEEDED, Figures
-from conformance.trial.fuzz.operator import DEFAULT_EXAMPLES
+from conformance.trial.fuzz.operator import DEFAULT_EXAMPLES, LEAST_SUCCEEDED, Figures
 from conformance.trial.fuzz.seed import ACCEPTED, seeds_of
 from conformance.trial.options import RunOptions
 from conformance.trial.run import run_trial

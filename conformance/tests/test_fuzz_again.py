@@ -14,8 +14,8 @@ from conformance.tests.counter_spec import COUNTER, NAME, backend, load
 from conformance.trial.fuzz.file_edits import Edit, exposed, file_step
 from conformance.trial.fuzz.file_example import in_use
 from conformance.trial.fuzz.program import Program
-from conformance.trial.fuzz.program_again import emptied, nothing_asked, rounds
 from conformance.trial.fuzz.program_draw import Urn, urn_of
+from conformance.trial.fuzz.program_listings import emptied, nothing_asked, rounds
 from conformance.trial.generator import valid
 from conformance.vectors.build import build
 from conformance.vectors.case import CallStep, ExpectedResult, FileStep

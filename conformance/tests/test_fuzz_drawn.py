@@ -14,7 +14,8 @@ from conformance.codec.codebook import codebook_of
 from conformance.contract.canonical import encode_item
 from conformance.contract.types import Enum, Field, ListOf, MapOf, Scalar, Struct, Tensor, Type, Value
 from conformance.tests.shipped import shipped_library
-from conformance.trial.fuzz.draw import DEGENERATE, DRAWN, OPENING, listed
+from conformance.trial.fuzz.draw import DEGENERATE, DRAWN, OPENING
+from conformance.trial.fuzz.input_listings import listed
 from conformance.trial.fuzz.mutation import mutated
 from conformance.trial.fuzz.near_bytes import near_bytes
 from conformance.trial.fuzz.operator import calls_for

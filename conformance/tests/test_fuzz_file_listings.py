@@ -18,15 +18,12 @@ from conformance.contract.family import FileFormat
 from conformance.contract.model import Contract
 from conformance.tests.counter_spec import NAME, load
 from conformance.tests.shipped import shipped_library
-from conformance.trial.fuzz.elsewhere import calls_of_each_input, layout_of, left_elsewhere
-from conformance.trial.fuzz.file_ends import lengthened
 from conformance.trial.fuzz.file_example import Base, Example, Formed, Snapshots, ranked
-from conformance.trial.fuzz.file_pairs import tells, told_together
-from conformance.trial.fuzz.file_parts import lacking, maps_of, parts_of
-from conformance.trial.fuzz.file_reading import Reading
+from conformance.trial.fuzz.file_listings import calls_of_each_input, layout_of, left_elsewhere
+from conformance.trial.fuzz.file_parts import Reading, lacking, lengthened, maps_of, parts_of, tells, told_together
 from conformance.trial.fuzz.program import behind_another, steps_of, to_the_end
-from conformance.trial.fuzz.program_again import ended
 from conformance.trial.fuzz.program_draw import Urn, urn_of
+from conformance.trial.fuzz.program_listings import ended
 from conformance.vectors.case import CallStep, Case, Expected, ExpectedFailure, ExpectedResult, FileStep
 from conformance.vectors.damage import damage
 from conformance.vectors.exchange import Exchange, Transcript

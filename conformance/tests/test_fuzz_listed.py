@@ -11,13 +11,12 @@ from conformance.codec.cbor import encode_canonical
 from conformance.codec.codebook import codebook_of
 from conformance.contract.types import Field, Scalar, Struct
 from conformance.tests.shipped import shipped_library
-from conformance.trial.fuzz.competing import competing
 from conformance.trial.fuzz.file_example import Snapshots
-from conformance.trial.fuzz.leftovers import leftovers, losses
+from conformance.trial.fuzz.file_listings import inputs_at_limits, leftovers, losses, told_limits
+from conformance.trial.fuzz.input_listings import is_version, near_versions, versions
 from conformance.trial.fuzz.near_bytes import item_in
+from conformance.trial.fuzz.refusals import competing
 from conformance.trial.fuzz.seed import Places
-from conformance.trial.fuzz.told_limits import at_limits, told_limits
-from conformance.trial.fuzz.versions import is_version, near_versions, versions
 from conformance.vectors.case import CallStep, Case, Expected, ExpectedFailure, ExpectedResult, FileStep, Step
 from conformance.vectors.damage import RESHAPES, retyped
 
@@ -97,7 +96,7 @@ def test_a_limit_that_is_told_is_met_from_both_sides_in_letters_of_each_width() 
     assert list(told_limits("No path, at most 1,024 bytes of UTF-8.")) == [(1024, "bytes")]
     assert list(told_limits("At most 9 characters; at most 3 files.")) == [(9, "characters")]
     type_ = Struct((Field("name", Scalar("string"), doc="At most 7 bytes."), Field("free", Scalar("string"))))
-    names = [inputs["name"] for inputs in at_limits(type_, {"name": "x", "free": "y"})]
+    names = [inputs["name"] for inputs in inputs_at_limits(type_, {"name": "x", "free": "y"})]
     sizes = {(len(name), len(name.encode())) for name in names}
     assert {(7, 7), (8, 8), (4, 7), (4, 8), (7, 14), (8, 16)} <= sizes
     assert any(size == 7 and letters < 5 for letters, size in sizes)

@@ -22,8 +22,8 @@ from conformance.tests.small_spec import SHIPPED
 from conformance.trial.check import Result, Verdict
 from conformance.trial.client import Asker
 from conformance.trial.fuzz import fuzz_operator
-from conformance.trial.fuzz.judgement import SEEN_ONCE
 from conformance.trial.fuzz.machine import FOUND
+from conformance.trial.fuzz.operator import SEEN_ONCE
 from conformance.trial.fuzz.program import Turn, without
 from conformance.vectors.build import build
 from conformance.vectors.case import Case

@@ -9,9 +9,8 @@ import numpy as np
 from conformance.codec.codebook import codebook_of
 from conformance.contract.types import Field, ListOf, MapOf, Scalar, Struct, Tensor, Value
 from conformance.tests.shipped import shipped_library
-from conformance.trial.fuzz.draw import large, related
+from conformance.trial.fuzz.input_listings import large, neighbours, related
 from conformance.trial.fuzz.near_bytes import degenerate_items
-from conformance.trial.fuzz.neighbours import neighbours
 from conformance.trial.fuzz.operator import calls_for
 from conformance.trial.fuzz.seed import Places
 from conformance.vectors.corpus import load_corpus

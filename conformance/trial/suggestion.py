@@ -19,7 +19,8 @@ from conformance.lint.call import Evaluator, FrozenCall
 from conformance.trial.fuzz.draw import drawn_calls
 from conformance.trial.fuzz.mutation import mutated
 from conformance.trial.fuzz.program import Program, method_of, without
-from conformance.trial.fuzz.program_draw import Urn, degenerate, move_of, opening, programs, urn_of
+from conformance.trial.fuzz.program_draw import Urn, move_of, programs, urn_of
+from conformance.trial.fuzz.program_listings import degenerate, opening
 from conformance.trial.fuzz.seed import Seeds, printed, vocabulary_of
 from conformance.trial.generator import Native
 from conformance.trial.wanted import Wanted, wanted

@@ -11,11 +11,8 @@ from functools import partial
 from typing import Any, Final
 
 from conformance.contract.model import Contract
-from conformance.trial.challenge.again import fuzz_again
-from conformance.trial.challenge.calls import fuzz_calls, takes_files
-from conformance.trial.challenge.challenge import Challenge
+from conformance.trial.challenge.challenge import Challenge, fuzz_again, fuzz_calls, fuzz_series, long_runs, takes_files
 from conformance.trial.challenge.laws import fuzz_laws
-from conformance.trial.challenge.series import fuzz_series, long_runs
 from conformance.trial.check import Check, Kind, Result
 from conformance.trial.fuzz import Fuzzing
 from conformance.vectors.case import Case

@@ -1,15 +1,39 @@
-"""The input of every way of challenging one operator."""
+"""The challenge of one operator, and its ways that ask calls: drawn calls twice, changed cases, long runs."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import islice
+from random import Random
+from typing import Any, Final, TypeVar
 
-from conformance.codec.codebook import Codebook
+from conformance.backend.driver import Call
+from conformance.backend.outcome import Lost
+from conformance.codec.codebook import Codebook, OperatorForms
 from conformance.contract.model import Contract
-from conformance.trial.check import Check
+from conformance.contract.types import Struct, is_place
+from conformance.trial.bystanders import one_of_each_group, with_looks
+from conformance.trial.check import Check, Result, Verdict, loss_sentence, outcome_name
 from conformance.trial.client import Asker
-from conformance.vectors.case import Case
+from conformance.trial.fuzz.draw import Drawn, only_drawn
+from conformance.trial.fuzz.file_example import Example
+from conformance.trial.fuzz.files import FileSearch
+from conformance.trial.fuzz.machine import MachineSearch
+from conformance.trial.fuzz.mutation import mutated
+from conformance.trial.fuzz.operator import DEFAULT_EXAMPLES, LOST, judged, seed_number
+from conformance.trial.fuzz.program import Program
+from conformance.trial.fuzz.program_draw import programs, urn_of
+from conformance.trial.fuzz.seed import ACCEPTED, Bounds, Vocabulary, printed, seeds_of, vocabulary_of
+from conformance.trial.generator import Native
+from conformance.vectors.accumulate import Accumulated, accumulate, gap
+from conformance.vectors.case import Accumulation, Asked, CallStep, Case
+from conformance.vectors.compact import holds_recipe
+from conformance.vectors.exchange import restarts
+from conformance.vectors.leaf import anywhere, is_damaged, is_reference
+from conformance.vectors.state_tracking import UNKNOWN_HANDLE
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,3 +54,211 @@ class Challenge:
     def operator(self) -> str:
         """The name of the operator, or of the machine."""
         return self.contract.operator
+
+
+T = TypeVar("T")
+_CALLS: Final = 60  # of an operator; drawing them takes longer than asking
+_PROGRAMS: Final = 12  # of a machine, with about eight calls each
+_FOUND: Final = "asked twice, the backend and the reference differ"
+
+
+def fuzz_again(asked: Challenge) -> tuple[Result, Mapping[str, Any]]:
+    """Ask drawn calls, and then all of them again, the last first; the result and the figures for the record.
+
+    `unforeseen` counts those that neither the corpus has nor the usual seed draws.
+    """
+    contract, codebook, backend, reference = asked.contract, asked.codebook, asked.backend, asked.reference
+    if contract.machine is not None:
+        urn = urn_of(contract, asked.cases, codebook)
+        search = MachineSearch(contract, urn, codebook, backend, reference, asked.trusted)
+        some = _programs(search, asked.seed)
+        mine, usual = frozenset(some), frozenset(_programs(search, ""))
+        wrongs = (search.judge(program, counted=True) for program in _twice(list(some.values())))
+        wrong = next((one for one in wrongs if one is not None), None)
+        reached = {name: search.record()[name] for name in ("examples", "succeeded")}
+    else:
+        forms = codebook[contract.operator]
+        drawn = _calls(forms, asked.cases, asked.seed, _CALLS)
+        mine = frozenset(drawn)
+        usual = frozenset(_calls(forms, asked.cases, "", DEFAULT_EXAMPLES))
+        calls = _twice(list(drawn.values()))
+        wrong = _first_wrong(asked.check, forms, calls, backend, reference)
+        reached = {"examples": len(calls), "succeeded": sum(one.side == ACCEPTED for one in calls)}
+    figures = {**reached, "unforeseen": len(mine - usual)}
+    return Result(asked.check, Verdict.PASS) if wrong is None else replace(wrong, check=asked.check), figures
+
+
+def _twice(some: Sequence[T]) -> list[T]:
+    return [*some, *reversed(some)]
+
+
+def _first_wrong(
+    check: Check, forms: OperatorForms, asked: Sequence[Drawn], backend: Asker, reference: Asker
+) -> Result | None:
+    calls = [Call(forms.contract.operator, forms.inputs.from_native(one.native)) for one in asked]
+    for call, right, said in zip(calls, reference.ask(calls), backend.ask(calls), strict=True):
+        if (wrong := judged(check, forms.contract, call, right, said, _FOUND)) is not None:
+            return wrong
+    return None
+
+
+def _calls(forms: OperatorForms, cases: Sequence[Case], seed: str, wanted: int) -> dict[str, Drawn]:
+    """Drawn calls of a seed, by how they are printed."""
+    drawn = only_drawn(forms, seeds_of(forms, cases), wanted, seed_number(forms, seed))
+    return {printed(one.native): one for one in drawn}
+
+
+def _programs(search: MachineSearch, seed: str) -> dict[str, Program]:
+    """The first drawn programs of a seed, by how they are printed."""
+    some = islice(programs(search.urn, f"{search.contract.operator}\0{seed}"), _PROGRAMS)
+    return {repr([(turn.operator, printed(dict(turn.native)), turn.handle) for turn in one]): one for one in some}
+
+
+EXAMPLES: Final = 24  # changed cases; each is walked twice by the backend and once by the reference
+_BASES: Final = 24  # frozen cases that calls are taken from
+_TRIES: Final = 10  # candidates for one example
+_CHANGES: Final = (1, 1, 2)
+
+
+def takes_files(contract: Contract) -> bool:
+    """Whether an operator keeps files and is no part of a machine, whose operations are fuzzed together."""
+    return contract.purity == "io" and contract.machine is None
+
+
+def fuzz_calls(asked: Challenge) -> tuple[Result, Mapping[str, Any]]:
+    """Ask frozen cases with one call changed, each twice; the result and the figures for the record."""
+    search = FileSearch(asked.contract, asked.backend, asked.reference, asked.codebook, asked.trusted, asked.check)
+    hand = _Hand(asked.contract, asked.cases, asked.codebook)
+    changed: set[str] = set()
+    for number in range(asked.examples or EXAMPLES):
+        digest = hashlib.sha256(f"{asked.operator}\0calls\0{asked.seed}\0{number}".encode()).digest()
+        example = hand.example(Random(digest))  # noqa: S311
+        if search.found is not None or example is None:
+            break
+        search.hold(example)
+        if search.found is None:
+            search.found = search.judge(example)
+        changed.add(printed([getattr(step, "inputs", None) for step in example.steps]))
+    if search.found is not None:
+        result = search.found
+    elif changed:
+        result = Result(asked.check, Verdict.PASS)
+    else:
+        result = Result(asked.check, Verdict.ERROR, message="no call of a frozen case could be changed", of_suite=True)
+    return result, {**search.record(), "unforeseen": len(changed)}
+
+
+class _Hand:
+    """Changes calls of frozen cases."""
+
+    def __init__(self, contract: Contract, cases: Sequence[Case], codebook: Codebook) -> None:
+        self.contract, self.codebook, self.forms = contract, codebook, codebook[contract.operator]
+        fields = tuple(one for one in contract.inputs.fields if not is_place(one.type))
+        self.plain, self.bounds = Struct(fields), Bounds(contract)
+        some = [one for one in cases if one.profile == "quick" and not restarts(one.steps)]
+        found = [(case, k) for case in some for k, step in enumerate(case.steps) if self._is_whole(step)]
+        chosen = {case.id for case in one_of_each_group([case for case, _ in found], _BASES)}
+        self.places = [(case, k) for case, k in found if case.id in chosen]
+        natives = [self._native(case.steps[k]) for case, k in self.places]
+        self.words: Vocabulary = vocabulary_of(replace(contract, inputs=self.plain), natives)
+        self.known = {printed(native) for native in natives}
+
+    def example(self, random: Random) -> Example | None:
+        """A case with one of its calls changed; None where there is no case, or no change that may be asked."""
+        for _ in range(_TRIES if self.places else 0):
+            case, k = random.choice(self.places)
+            step = case.steps[k]
+            assert isinstance(step, CallStep)
+            native, tame = self._native(step), random.random() < 0.5
+            for _ in range(random.choice(_CHANGES)):
+                native = mutated(native, random, self.words, tame)
+            if printed(native) in self.known or self.bounds.side({**native, **self._places(step)}) is None:
+                continue
+            wire = {**self.forms.inputs.from_native({**native, **self._places(step)}), **self._roots(step)}
+            steps = with_looks(case.steps, self.contract.fuzz_decode)
+            at = next(place for place, one in enumerate(steps) if one is step)
+            return Example(steps[:at], (), (Asked(step.name, step.operator, wire), *steps[at + 1 :]), case.id)
+        return None
+
+    def _is_whole(self, step: Any) -> bool:
+        """Whether a step is a call of the operator whose inputs, places apart, are written in it."""
+        if not isinstance(step, CallStep) or step.operator != self.contract.operator:
+            return False
+        wire = {name: value for name, value in step.inputs.items() if name not in self._roots(step)}
+        unfit = holds_recipe(wire) or anywhere(wire, lambda part: is_reference(part) or is_damaged(part))
+        return not unfit and bool(self.plain.fields)
+
+    def _roots(self, step: CallStep) -> dict[str, Any]:
+        return {name: step.inputs[name] for name in self.forms.roots if name in step.inputs}
+
+    def _places(self, step: CallStep) -> dict[str, Any]:
+        return dict.fromkeys(self._roots(step), UNKNOWN_HANDLE)
+
+    def _native(self, step: Any) -> Native:
+        wire = {**step.inputs, **self._places(step)}
+        native: Native = self.forms.inputs.to_native(wire)
+        return {name: value for name, value in native.items() if name not in self._roots(step)}
+
+
+_RUNS: Final = 4  # of one operator
+_MOST_IN_A_RUN: Final = 64  # of one run
+_MOST_CHANGES: Final = 20  # changes of the inputs until one is let through
+
+
+def long_runs(cases: Sequence[Case]) -> list[Accumulation]:
+    """The accumulated cases, without those that take hours."""
+    return [case.accumulation for case in cases if case.accumulation is not None and case.profile != "golden"]
+
+
+def fuzz_series(asked: Challenge) -> tuple[Result, Mapping[str, Any]]:
+    """Make some of the long runs with other inputs, other seeds and fewer calls; the result and the figures."""
+    check, codebook, backend, reference = asked.check, asked.codebook, asked.backend, asked.reference
+    calls = succeeded = runs = 0
+    wrong: Result | None = None
+    for one in drawn_runs(asked.contract, asked.cases, codebook, asked.seed):
+        right = reference.hold(partial(accumulate, one, codebook, reference.dialect))
+        if isinstance(right, Lost):
+            message = f"{LOST}: {loss_sentence(right)}"
+            wrong = Result(check, Verdict.ERROR, outcome_name(right), message=message, of_suite=True)
+            break
+        done = one.count if right.stop is None else right.stop.call
+        runs, calls, succeeded = runs + 1, calls + done, succeeded + done - (right.stop is not None)
+        said = backend.hold(partial(accumulate, one, codebook, backend.dialect))
+        if (wrong := _wrong(check, right, said)) is not None:
+            break
+    figures = {"examples": calls, "succeeded": succeeded, "runs": runs, "unforeseen": runs}
+    return wrong or Result(check, Verdict.PASS), figures
+
+
+def drawn_runs(contract: Contract, cases: Sequence[Case], codebook: Codebook, seed: str) -> Iterator[Accumulation]:
+    """Runs that the corpus does not have."""
+    forms, bounds = codebook[contract.operator], Bounds(contract)
+    known = long_runs(cases)
+    digest = hashlib.sha256(f"{contract.operator}\0series\0{seed}".encode()).digest()
+    random = Random(digest)  # noqa: S311
+    words = vocabulary_of(contract, [forms.inputs.to_native(one.inputs) for one in known])
+    for one in random.sample(known, min(_RUNS, len(known))):
+        told, native = printed(forms.inputs.to_native(one.inputs)), forms.inputs.to_native(one.inputs)
+        for _ in range(_MOST_CHANGES):
+            other = mutated(native, random, words, tame=True)
+            if printed(other) != told and bounds.side(other) == ACCEPTED:
+                native = other
+        new = one.generator == "random" or printed(native) != told
+        if new:
+            inputs = dict(forms.inputs.from_native(native))
+            count, number = min(one.count, _MOST_IN_A_RUN), f"{random.getrandbits(64):016x}"
+            yield replace(one, inputs=inputs, seed=one.seed and number, count=count, checkpoints=())
+
+
+def _wrong(check: Check, right: Accumulated, said: Accumulated | Lost) -> Result | None:
+    if isinstance(said, Lost):
+        return Result(check, Verdict.ERROR, outcome_name(said), message=loss_sentence(said))
+    if said.stop != right.stop:
+        stop = said.stop or right.stop
+        assert stop is not None
+        message = f"a long run with new inputs: call {stop.call} is answered otherwise than by the reference"
+        return Result(check, Verdict.FAIL, "result", message=message)
+    between = gap(right.checkpoints, said.checkpoints)
+    if between is None:
+        return None
+    return Result(check, Verdict.FAIL, "result", message=f"a long run with new inputs: {between}")

@@ -9,11 +9,10 @@ from typing import Any
 from conformance.contract.model import Contract
 from conformance.trial.check import Check, Result
 from conformance.trial.fuzz.files import files_check, fuzz_files, keeps_files
-from conformance.trial.fuzz.judgement import fuzz_check
-from conformance.trial.fuzz.operator import fuzz_operator
+from conformance.trial.fuzz.operator import fuzz_check, fuzz_operator
 from conformance.vectors.case import Case
 
-__all__ = ["Fuzzing", "files_check", "fuzz_check", "fuzz_operator", "fuzzings_of"]
+__all__ = ["Fuzzing", "fuzz_operator", "fuzzings_of"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,172 +2,28 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import chain, combinations, islice, repeat, zip_longest
+from itertools import islice
 from random import Random
-from typing import Any, Final
+from typing import Final
 
 from conformance.codec.codebook import OperatorForms
-from conformance.contract.types import INTEGER_RANGES, Scalar, Struct, Value
+from conformance.trial.fuzz.input_listings import large, listed, neighbours, related, together, versions
 from conformance.trial.fuzz.mutation import mutated
-from conformance.trial.fuzz.near_bytes import degenerate_items
-from conformance.trial.fuzz.neighbours import neighbours
 from conformance.trial.fuzz.seed import (
     ACCEPTED,
     LONGEST,
     Bounds,
-    Places,
     Seeds,
     Vocabulary,
     printed,
     vocabulary_of,
 )
 from conformance.trial.fuzz.shrink import Choices, remade
-from conformance.trial.fuzz.versions import versions
 from conformance.trial.generator import Native, generator_of
-from conformance.vectors.place import Path, Place, at, degenerates, put
-
-Kind = tuple[str, bool, bool]
-
-
-def listed(inside: Places, natives: Iterable[Native]) -> Iterator[Native]:
-    """Every leaf of the first of these inputs that has it, with each degenerate value of its type.
-
-    The first value of every leaf comes before the second of any: whoever takes only some leaves out no leaf.
-    """
-    found: dict[Kind, Iterator[tuple[Native, Path, Any]]] = {}
-    for native in natives:
-        for kind, path, values in _leaves(inside, native):
-            if kind not in found:
-                found[kind] = zip(repeat(native), repeat(path), values, strict=False)
-    for native, path, value in filter(None, chain.from_iterable(zip_longest(*found.values()))):
-        yield put(native, path, value)
-
-
-def _leaves(inside: Places, native: Native) -> Iterator[tuple[Kind, Path, Iterator[Any]]]:
-    """Every leaf of an input, with where it is and its degenerate values; parts of a CBOR item are leaves too."""
-    for place in inside.first(native):
-        yield _kind(place), place.path, degenerates(place)
-        if type(place.value) is bytes:
-            for part, values in degenerate_items(place.value):
-                name, there, full = _kind(part)
-                yield (f"{place.key}/{name}", there, full), place.path, values
-    # Whoever goes wrong behind the first item of a list is right about the first.
-    for place in inside.last(native):
-        name, there, full = _kind(place)
-        yield (f"{name}$", there, full), place.path, degenerates(place)
-
-
-def _kind(place: Place) -> Kind:
-    """What of a place is worth its own degenerate values: its leaf, and whether it has a value and content."""
-    size = getattr(place.value, "size", None)  # of an array, whose truth is another matter
-    return place.key, place.is_there, bool(place.value if size is None else size)
-
-
-_BYTES: Final = 2**20 + 1  # of a text or a byte string; the frozen sizes end at 2^16 + 1
-_ITEMS: Final = 4_999  # of a list or map, all different, where those of the frozen sizes are alike
-_PERIOD: Final = 251  # a prime, so that no block of bytes is like the one before
-
-
-def large(inside: Places, natives: Iterable[Native]) -> Iterator[Native]:
-    """For every leaf that can be long, the first of these inputs that has it, with the leaf grown."""
-    seen: set[str] = set()
-    for native in natives:
-        for place in inside.first(native):
-            # Every part of a self-describing value has the kind of its leaf.
-            name = type(place.value).__name__ if isinstance(place.type, Value) else place.key
-            if name not in seen and (grown := _grown(place)) is not None:
-                seen.add(name)
-                yield put(native, place.path, grown)
-
-
-def _grown(place: Place) -> Any:
-    match place.value:
-        case str() if isinstance(place.type, Scalar | Value):
-            return (place.value + "a" * _BYTES)[: _BYTES - 1] + "z"
-        case bytes() if place.type in (Scalar("bytes"), Value()):
-            return (bytes(range(_PERIOD)) * (_BYTES // _PERIOD + 1))[:_BYTES]
-        case list() if place.value and not isinstance(place.value[0], dict):
-            return [_numbered(place.value[0], k) for k in range(_ITEMS)]
-        case dict() if place.value and not isinstance(place.type, Struct):
-            key = min(place.value)
-            return {**place.value, **{f"{key}{k}": place.value[key] for k in range(_ITEMS)}}
-    return None
-
-
-def _numbered(item: Any, number: int) -> Any:
-    """The item as the one of a number, where it is a text or a number."""
-    match item:
-        case bool():
-            return item
-        case int():
-            return item + number if item < 2**31 else item - number
-        case str():
-            return f"{item}{number}"
-    return item
-
-
-_SCALES: Final = (2**53, 2**32, 2**63)
-_APART: Final = 1  # two numbers meet where they are no further apart
-_SEEDS: Final = 4  # inputs in which the same leaves are moved
-_TOGETHER: Final = 3  # leaves that are moved together: an index, the size that bounds it, the number of all
-_TOPS: Final = (2**32 - 5, 2**32 + 1, 2**53 + 1, 2**63 + 1)  # no powers of two, which hide a product that wraps
-
-
-def related(inside: Places, natives: Iterable[Native]) -> Iterator[tuple[Native, ...]]:
-    """For every two leaves whose numbers meet, and an input of them: both far up, equal or one beside the other, and
-    either of them 2^32 above the other."""
-    for native, (one, other) in _meeting(inside, natives, 2):
-        yield tuple(_moved(native, one, other))
-
-
-def together(inside: Places, natives: Iterable[Native]) -> Iterator[Native]:
-    """For every three leaves whose numbers meet, and an input of them: all three far up, as far apart as before."""
-    for native, some in _meeting(inside, natives, _TOGETHER):
-        most = max(place.value for place in some)
-        for top in _TOPS:
-            if all(_fits(place, place.value + top - most) for place in some):
-                moved = native
-                for place in some:
-                    moved = put(moved, place.path, place.value + top - most)
-                yield moved
-
-
-def _meeting(inside: Places, natives: Iterable[Native], count: int) -> Iterator[tuple[Native, tuple[Place, ...]]]:
-    """Every so many leaves whose numbers meet, in some inputs in which they do."""
-    found: Counter[tuple[str, ...]] = Counter()
-    for native in natives:
-        numbers = [place for place in inside.first(native) if _is_number(place)]
-        for some in combinations(numbers, count):
-            values = [place.value for place in some]
-            keys = tuple(place.key for place in some)
-            if max(values) - min(values) <= _APART and found[keys] < _SEEDS:
-                found[keys] += 1
-                yield native, some
-
-
-def _moved(native: Native, one: Place, other: Place) -> Iterator[Native]:
-    for scale in _SCALES:
-        for first, second in ((scale + 1, scale), (scale, scale + 1), (scale, scale)):
-            if _fits(one, first) and _fits(other, second):
-                yield put(put(native, one.path, first), other.path, second)
-    for place, number in ((one, other.value + 2**32), (other, one.value + 2**32)):
-        if _fits(place, number):
-            yield put(native, place.path, number)
-
-
-def _is_number(place: Place) -> bool:
-    return place.is_there and isinstance(place.type, Scalar) and place.type.name in INTEGER_RANGES
-
-
-def _fits(place: Place, number: int) -> bool:
-    assert isinstance(place.type, Scalar)
-    low, high = INTEGER_RANGES[place.type.name]
-    return low <= number <= high
-
+from conformance.vectors.place import Place, at, put
 
 OPENING, DEGENERATE, GROWN, DRAWN = "opening", "degenerate", "grown", "drawn"  # why a call is asked
 _SUCCEEDING: Final = 0.7  # of the drawn calls, at least

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from conformance.backend.outcome import ObservedResult
 from conformance.contract.family import FileFormat
@@ -22,6 +22,7 @@ from conformance.vectors.formed import FormedFiles
 from conformance.vectors.leaf import anywhere
 from conformance.vectors.temp_roots import StepRefused
 
+T = TypeVar("T")
 SMALL: Final = 4_096  # bytes of a file whose content is noted
 
 
@@ -132,15 +133,22 @@ def _simpler_edit(edit: Edit) -> Choices:
 Base = tuple[Case, Snapshots]
 
 
-def places_asked(contract: Contract, steps: Sequence[AnyStep], seen: Snapshots) -> list[tuple[int, str]]:
-    """The calls of the operator before which there are files, by their number, each with the root of the files."""
+def places_asked(
+    contract: Contract, steps: Sequence[AnyStep], seen: Snapshots
+) -> list[tuple[int, CallStep, str, Sizes]]:
+    """The calls of the operator before which there are files: number and step, the root, and its files."""
     return [
-        (k, root)
+        (k, step, root, files)
         for k, step in enumerate(steps)
         if isinstance(step, CallStep) and contract.owns(step.operator)
         for root, files in sorted(seen.before_calls.get(step.name, {}).items())
         if files
     ]
+
+
+def thinned(some: Sequence[T], most: int) -> list[T]:
+    """At most so many of some, taken evenly."""
+    return list(some[:: max(1, -(-len(some) // most))])
 
 
 def ranked(contract: Contract, bases: Sequence[Base]) -> list[Base]:

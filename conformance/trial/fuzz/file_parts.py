@@ -1,22 +1,76 @@
-"""Damages one part of a file of a declared format: each key is removed, set to null, or made empty, one at a time.
-
-This finds readers that test a value for truth instead of presence, or that use a default for a missing key.
-"""
+"""Edits of one part of a file, or of two, where the reference reads the file."""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import chain, combinations, groupby, islice
 from typing import Any, Final
 
+from conformance.backend.outcome import ObservedResult
+from conformance.codec.codebook import Codebook
 from conformance.contract.model import Contract
-from conformance.trial.bystanders import with_looks
+from conformance.contract.types import Enum, ListOf, Scalar, walk
+from conformance.trial.bystanders import is_matched, near_misses, with_looks
+from conformance.trial.check import shown
+from conformance.trial.client import Asker
 from conformance.trial.fuzz.file_edits import Edit, file_step
-from conformance.trial.fuzz.file_example import Base, Example, Formed, in_use, places_asked, ranked
-from conformance.trial.fuzz.file_reading import Reading, emptied
+from conformance.trial.fuzz.file_example import Base, Example, Formed, Snapshots, in_use, places_asked, ranked
 from conformance.vectors.case import CallStep, FileStep
-from conformance.vectors.exchange import AnyStep
+from conformance.vectors.exchange import AnyStep, Transcript
+
+_MOST_UNREAD: Final = 4  # cases in which an operation reads no file of a kind, until it counts as one that reads none
+_MOST_IN_A_ROW: Final = 16  # files that an operation does not read, until it counts as one that reads none
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """What an edit changes: the new answers by step, and whether a call is refused that was not."""
+
+    answers: tuple[tuple[str, str], ...] = ()
+    refuses: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """Asks the reference alone; remembers where a kind of file was not read."""
+
+    reference: Asker
+    _unread: dict[tuple[str, str], set[str]] = field(default_factory=dict)
+    _in_a_row: Counter[str] = field(default_factory=Counter)
+
+    def effect(self, example: Example, seen: Snapshots) -> Effect:
+        """What is answered otherwise than in the case that an example was made of."""
+        walked = self.reference.walk(example.steps)
+        made = walked.exchanges if isinstance(walked, Transcript) else ()
+        told = [(one, repr(shown(one.observed))) for one in made if one.step in seen.answers]
+        other = [(one, text) for one, text in told if text != seen.answers[one.step]]
+        refuses = any(one.step in seen.succeeded and not isinstance(one.observed, ObservedResult) for one, _ in other)
+        return Effect(tuple((one.step, text) for one, text in other), refuses)
+
+    def reads(self, kind: str, operator: str, empty: Example, base: Base) -> bool:
+        """Whether a kind of file is read in a case, told by an example in which it is `empty`.
+
+        It is not tried again where the operation did not read one in several cases.
+        """
+        unread = self._unread.setdefault((kind, operator), set())
+        if len(unread) >= _MOST_UNREAD or self._in_a_row[operator] >= _MOST_IN_A_ROW:
+            return False
+        is_read = bool(self.effect(empty, base[1]).answers)
+        self._in_a_row[operator] = 0 if is_read else self._in_a_row[operator] + 1
+        if is_read:
+            unread.clear()
+        else:
+            unread.add(base[0].id)
+        return is_read
+
+
+def emptied(root: str, paths: Sequence[str]) -> tuple[Edit, ...]:
+    """The edits after which nothing is left in some files."""
+    return tuple((file_step("put", root, path=path, text=""),) for path in paths)
+
 
 _WORDABLE: Final = re.compile(r"[^.*\s]+")  # a key that a dotted place can name
 _NUMBER: Final = re.compile(r"\.[0-9]+(?=[. ])")
@@ -45,10 +99,11 @@ class Found:
 
 
 def lacking(contract: Contract, bases: Sequence[Base], reading: Reading) -> Iterator[Example]:
-    """Examples without one part of a file, for every part of every format that the operator reads.
+    """Examples in which one part of a file is removed, null or empty, for every part of every format that is read.
 
-    Each part is tried in the first case that has and reads it. Damages that the format declares are left out, because
-    the frozen cases have them.
+    This finds readers that test a value for truth instead of presence, or that use a default for a missing key. Each
+    part is tried in the first case that has and reads it. Damages that the format declares are left out, because the
+    frozen cases have them.
     """
     done: set[tuple[str, str]] = set()
     for found in formed_files(contract, bases):
@@ -66,10 +121,7 @@ def formed_files(contract: Contract, bases: Sequence[Base]) -> Iterator[Found]:
         case, seen = base
         steps = with_looks(case.steps, contract.fuzz_decode)
         asked: set[tuple[str, str, str, str]] = set()
-        for k, root in places_asked(contract, steps, seen):
-            step = steps[k]
-            assert isinstance(step, CallStep)
-            files = seen.before_calls[step.name][root]
+        for k, step, root, files in places_asked(contract, steps, seen):
             known = seen.formed.get(root, {})
             parts = {path for formed in known.values() if len(formed.form.files) > 1 for path in formed.paths}
             for (name, place), formed in known.items():
@@ -135,3 +187,99 @@ def _inside(at: str, value: Any) -> Iterator[tuple[str, Any]]:
         if not isinstance(part, dict) or frozenset(part) not in alike:
             yield from _inside(f"{at}.{key}", part)
         alike |= {frozenset(part)} if isinstance(part, dict) else set()
+
+
+_MOST_CASES: Final = 2  # in which two edits change the answer
+_MOST_TRIED: Final = 4  # cases in which single edits are tried
+_MOST_EDITS: Final = 12  # of one case, tried one at a time
+_MOST_PAIRS: Final = 6  # of one case
+
+
+def told_together(contract: Contract, codebook: Codebook, bases: Sequence[Base], reading: Reading) -> Iterator[Example]:
+    """Examples for an operator that answers lists: pairs of edits with different effects, and all edits together.
+
+    This finds operators that report only the first of several problems.
+    """
+    if not any(tells(codebook[name].contract) for name in codebook.forms if contract.owns(name)):
+        return
+    cases = groupby(formed_files(contract, bases), key=lambda one: (one.base[0].id, one.at, one.root))
+    shown = 0
+    for _, group in islice(cases, _MOST_TRIED):
+        found = list(group)
+        noticed: dict[object, Edit] = {}
+        for edit in islice(_edits(contract, found), _MOST_EDITS):
+            effect = reading.effect(found[0].edited(edit), found[0].base[1])
+            if effect.answers and not effect.refuses:
+                noticed.setdefault(effect, edit)
+        pairs = [*combinations(noticed.values(), 2)][:_MOST_PAIRS]
+        yield from (found[0].edited(*pair) for pair in pairs)
+        if len(noticed) > 2:
+            yield found[0].edited(*noticed.values())
+        shown += bool(pairs)
+        if shown == _MOST_CASES:
+            return
+
+
+def tells(contract: Contract) -> bool:
+    """Whether an output is a list of texts or enums, in which an operator can report problems."""
+    lists = (type_.item for _, type_ in walk(contract.outputs) if isinstance(type_, ListOf))
+    return any(isinstance(item, Enum) or item == Scalar("string") for item in lists)
+
+
+def _edits(contract: Contract, found: Sequence[Found]) -> Iterator[Edit]:
+    """Edits that may be reported: an extra file beside each file, an extra key in each map; taken in turn."""
+    extra = [[(damaged(one, f"{at} extra"),) for at in maps_of(one.formed)] for one in found]
+    beside = [[_beside(contract, one, path) for path in one.formed.paths] for one in found]
+    for edit in chain.from_iterable(_by_turns([*extra, *beside])):
+        if edit and not any(in_use(contract, edit, one.steps[: one.at]) for one in found):
+            yield edit
+
+
+def _beside(contract: Contract, found: Found, path: str) -> Edit:
+    """The edit that puts a file with another name beside one; empty if the operator could own that name."""
+    taken = {**contract.bystanders.owned, **contract.bystanders.none}
+    name = next((other for other in near_misses(path) if not is_matched(other, taken)), "")
+    return (file_step("put", found.root, path=name, text=""),) if name else ()
+
+
+def _by_turns(lists: Sequence[Sequence[Edit]]) -> Iterator[list[Edit]]:
+    """The first of each list, then the second of each."""
+    for k in range(max(map(len, lists), default=0)):
+        yield [one[k] for one in lists if k < len(one)]
+
+
+_ID: Final = re.compile(r"[0-9a-f]{16,}|[0-9]+")
+_MOST_KINDS: Final = 10  # kinds of file names that are tried
+
+
+def lengthened(contract: Contract, bases: Sequence[Base], reading: Reading) -> Iterator[Example]:
+    """Examples with one more byte at the end or the beginning of a file, for each kind of file name.
+
+    This finds readers that stop after the first item and ignore the rest of the file. A kind is tried in the first case
+    that reads such a file; its first and its last file are changed.
+    """
+    done: set[str] = set()
+    for base in ranked(contract, bases):
+        case, seen = base
+        steps = with_looks(case.steps, contract.fuzz_decode)
+        for k, step, root, files in places_asked(contract, steps, seen):
+            known = {path: data for path, data in seen.contents.get(root, {}).items() if files.get(path) == len(data)}
+            kinds = groupby(sorted(known, key=_kind), key=_kind)
+            for kind, paths in ((kind, [*some]) for kind, some in kinds if kind not in done):
+                gone = [edit for edit in emptied(root, paths) if not in_use(contract, edit, steps[:k])]
+                empty = Example(steps[:k], tuple(gone), steps[k:], case.id)
+                if gone and len(done) < _MOST_KINDS and reading.reads(kind, step.operator, empty, base):
+                    done.add(kind)
+                    for path in dict.fromkeys((gone[0][0].subject, gone[-1][0].subject)):
+                        for edit in _longer(root, path, known[path]):
+                            yield Example(steps[:k], (edit,), steps[k:], case.id)
+
+
+def _kind(path: str) -> str:
+    """The name of a file with each number replaced by `#`."""
+    return _ID.sub("#", path.rpartition("/")[2])
+
+
+def _longer(root: str, path: str, data: bytes) -> Iterator[Edit]:
+    for content in (data + b"\0", data + data[-1:], b"\0" + data):
+        yield (file_step("put", root, path=path, bytes=content.hex()),)

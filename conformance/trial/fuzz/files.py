@@ -19,17 +19,12 @@ from conformance.contract.model import Contract
 from conformance.trial.bystanders import is_matched, near_misses, one_of_each_group, roots_in, with_looks
 from conformance.trial.check import Check, Kind, Result, Verdict, faults_apart, loss_sentence, outcome_name, tree_apart
 from conformance.trial.client import Asker, Walked, walked_by_both
-from conformance.trial.fuzz.competing import competing
-from conformance.trial.fuzz.elsewhere import left_elsewhere
 from conformance.trial.fuzz.file_edits import drawn_edit, exposed, file_step
-from conformance.trial.fuzz.file_ends import lengthened
 from conformance.trial.fuzz.file_example import Example, Snapshots, in_use, left_open, names, places_asked
-from conformance.trial.fuzz.file_listings import LISTINGS
-from conformance.trial.fuzz.file_pairs import told_together
-from conformance.trial.fuzz.file_parts import lacking
-from conformance.trial.fuzz.file_reading import Reading
-from conformance.trial.fuzz.judgement import LOST, SEEN_ONCE, judged
-from conformance.trial.fuzz.outside import WayOut, renamed, ways_out
+from conformance.trial.fuzz.file_listings import LISTINGS, left_elsewhere
+from conformance.trial.fuzz.file_parts import Reading, lacking, lengthened, told_together
+from conformance.trial.fuzz.operator import LOST, SEEN_ONCE, judged
+from conformance.trial.fuzz.refusals import competing, is_refused, renamed, ways_out
 from conformance.trial.fuzz.shrink import Choices, remade, smallest
 from conformance.trial.generator import Generator, Native, generator_of
 from conformance.vectors.case import Asked, CallStep, Case, FileStep, TreeStep, label
@@ -91,8 +86,8 @@ def fuzz_files(
         told_together(contract, codebook, bases, reading),
     )
     search.hold_all((listed, None) for listed in chain(*listings))
-    for way in _ways_out(contract, bases):
-        if search.found is None and way.is_refused(reference.walk((outside := _outside(way)).steps)):
+    for outside in ways_out(contract, bases):
+        if search.found is None and is_refused(reference.walk(outside.steps)):
             search.hold(outside)
 
     def drawn() -> Iterator[Asking]:
@@ -107,19 +102,6 @@ def fuzz_files(
 
     search.hold_all(drawn())
     return search.result(), search.record()
-
-
-def _ways_out(contract: Contract, bases: Sequence[tuple[Case, Snapshots]]) -> Iterator[WayOut]:
-    """The paths out of a root for every place of an input that has a path in some base."""
-    tried = set[tuple[str, str]]()
-    for case, seen in bases:
-        # Where the call is refused anyway, a refusal of the path shows nothing.
-        after = {step: paths for step, paths in seen.after_calls.items() if step in seen.succeeded}
-        yield from ways_out(contract, case.steps, seen.before_calls, after, tried)
-
-
-def _outside(way: WayOut) -> Example:
-    return Example(way.before, way.edits, way.behind, "a path out of the root")
 
 
 def _bases(cases: Sequence[Case]) -> list[Case]:
@@ -139,10 +121,7 @@ def _edited(contract: Contract, codebook: Codebook, random: Random, case: Case, 
     places = [one for one in places_asked(contract, steps, seen) if not left_open(contract, steps[: one[0]])]
     if not places:
         return None
-    k, root = random.choice(places)
-    step = steps[k]
-    assert isinstance(step, CallStep)
-    files = seen.before_calls[step.name][root]
+    k, step, root, files = random.choice(places)
     put = {one.subject for one in steps[:k] if isinstance(one, FileStep) and one.action == "put"}
     # A place in bytes that a backend may choose means something else in every backend's file.
     fixed = {

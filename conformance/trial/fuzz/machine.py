@@ -15,7 +15,7 @@ from conformance.codec.codebook import Codebook
 from conformance.contract.model import Contract
 from conformance.trial.check import Result, Verdict, loss_sentence, outcome_name
 from conformance.trial.client import Asker, Walked, walked_by_both
-from conformance.trial.fuzz.judgement import LEAST_SUCCEEDED, LOST, SEEN_ONCE, SPEECHLESS, fuzz_check, judged
+from conformance.trial.fuzz.operator import LEAST_SUCCEEDED, LOST, SEEN_ONCE, SPEECHLESS, fuzz_check, judged
 from conformance.trial.fuzz.program import (
     Program,
     behind_another,
@@ -24,8 +24,8 @@ from conformance.trial.fuzz.program import (
     to_the_end,
     trace_lines,
 )
-from conformance.trial.fuzz.program_again import emptied, ended, nothing_asked, rounds
-from conformance.trial.fuzz.program_draw import Urn, degenerate, opening, programs, urn_of, within
+from conformance.trial.fuzz.program_draw import Urn, programs, urn_of, within
+from conformance.trial.fuzz.program_listings import degenerate, emptied, ended, nothing_asked, opening, rounds
 from conformance.trial.fuzz.shrink import in_steps, smallest
 from conformance.vectors.case import Asked, Case, HarnessStep, RestartStep
 from conformance.vectors.contradiction import contradiction

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
 from random import Random
 from typing import Any, Final
 
@@ -18,7 +17,6 @@ from conformance.contract.machine import State
 from conformance.contract.model import Contract
 from conformance.contract.types import Struct, is_place
 from conformance.lint.call import calls_of
-from conformance.trial.fuzz.draw import listed
 from conformance.trial.fuzz.mutation import mutated
 from conformance.trial.fuzz.program import STRANGER, Program, Turn, method_of, program_of, turn_of
 from conformance.trial.fuzz.seed import Vocabulary, vocabulary_of
@@ -32,7 +30,6 @@ _LUCKY: Final = 7 / 8  # of the turns are to succeed
 _AGAIN: Final = 2 / 3  # of the turns use a closed handle where none is open
 _HANDLES: Final = ["live"] * 16 + ["closed"] * 2 + ["stranger"]
 _CHANGES: Final = [0, 0, 1, 1, 2]  # places of an example that a turn changes
-_MOST_LISTED: Final = 60  # degenerate inputs of an operation
 _TRIES: Final = 4  # draws until a turn succeeds that should
 
 
@@ -151,29 +148,6 @@ def _seed(move: Move, places: set[str]) -> Seed:
     return Seed(native, roots)
 
 
-def opening(urn: Urn) -> Iterator[Program]:
-    """A program for every side of every guard that a fresh handle shows, or a frozen trace; each reads at its end."""
-    for program in (*_sides(urn), *urn.refusing):
-        handle = program[-1].handle
-        yield program if handle is None or handle == STRANGER else (*program, *reading(urn, [handle]))
-
-
-def _sides(urn: Urn) -> Iterator[Program]:
-    first = next(opened(urn), None)
-    seen: set[tuple[str, str]] = set()
-    for operator, seeds in urn.seeds.items():
-        if not method_of(urn.codebook, operator).takes:
-            for turn in (Turn(operator, seed.native, seed.roots) for seed in seeds):
-                if _is_new(urn, turn, None, seen):
-                    yield (turn,)
-        elif first is not None and seeds:
-            given, state = first
-            yield (given, Turn(operator, seeds[0].native, seeds[0].roots, STRANGER))
-            for turn in (Turn(operator, seed.native, seed.roots, 0) for seed in seeds):
-                if _is_new(urn, turn, state, seen):
-                    yield (given, turn)
-
-
 def opened(urn: Urn) -> Iterator[tuple[Turn, State]]:
     """The turns that open a handle, whatever files say, each with the state that it leaves."""
     for operator in urn.opening:
@@ -182,32 +156,6 @@ def opened(urn: Urn) -> Iterator[tuple[Turn, State]]:
             reached = urn.reach(turn, None)
             if reached.side == SUCCEEDS and reached.after is not None and within(urn, turn):
                 yield turn, reached.after
-
-
-def _is_new(urn: Urn, turn: Turn, state: State | None, seen: set[tuple[str, str]]) -> bool:
-    if not within(urn, turn):
-        return False
-    side = (turn.operator, urn.reach(turn, state).side)
-    new = side not in seen and side[1] != OUTSIDE
-    seen.add(side)
-    return new
-
-
-def degenerate(urn: Urn) -> Iterator[Program]:
-    """Programs of degenerate inputs, leaf by leaf: a few turns on one handle, which is read at the end."""
-    given = next((turn for turn, _ in opened(urn)), None)
-    for operator in urn.inputs:
-        seed = urn.good[operator][0]
-        alike = [one.native for one in urn.good[operator] if one.roots == seed.roots]
-        natives = listed(urn.words[operator].inside, alike)
-        opens = not method_of(urn.codebook, operator).takes
-        turns = (Turn(operator, native, seed.roots, None if opens else 0) for native in natives)
-        asked = islice((turn for turn in turns if is_judged(urn, turn) and within(urn, turn)), _MOST_LISTED)
-        if opens:
-            yield from ((turn, *reading(urn, [0])) for turn in asked)
-        elif given is not None:
-            while some := tuple(islice(asked, LONGEST)):
-                yield (given, *some, *reading(urn, [0]))
 
 
 def is_judged(urn: Urn, turn: Turn) -> bool:

@@ -1,7 +1,4 @@
-"""Programs that repeat calls: a value and then an empty one, and every operation after every other, each read back.
-
-This finds backends that cache an answer under too few of the inputs, or that take a zero for "not given".
-"""
+"""Programs that are asked before any drawn one. Each listing finds one kind of mistake in machines."""
 
 from __future__ import annotations
 
@@ -12,18 +9,73 @@ from typing import Any, Final
 
 from conformance.contract.machine import State
 from conformance.contract.types import Enum
-from conformance.trial.fuzz.draw import listed
+from conformance.trial.fuzz.input_listings import listed
 from conformance.trial.fuzz.program import STRANGER, Program, Turn, method_of
-from conformance.trial.fuzz.program_draw import Seed, Urn, is_judged, opened, reading, within
+from conformance.trial.fuzz.program_draw import LONGEST, Seed, Urn, is_judged, opened, reading, within
 from conformance.vectors.place import ABSENT, Place, degenerates, put
-from conformance.vectors.state_tracking import SUCCEEDS, UNSURE
+from conformance.vectors.state_tracking import OUTSIDE, SUCCEEDS, UNSURE
 
+_MOST_LISTED: Final = 60  # degenerate inputs of an operation
 _MOST_TURNS: Final = 20  # of a program in which operations follow each other, beside those that read
 _MOST_HANDLES: Final = 6  # of different kinds, each the start of one such program
 _MOST_EMPTIED: Final = 20  # leaves of one operation
 _MOST_SEEDS: Final = 6  # inputs of an operation that are tried in a state
 _MOST_REFUSED: Final = 24  # degenerate inputs of an operation that a state refuses
 _MOST_OTHERS: Final = 3  # degenerate inputs of every other operation in that state
+
+
+def opening(urn: Urn) -> Iterator[Program]:
+    """A program for every side of every guard that a fresh handle shows, or a frozen trace; each reads at its end."""
+    for program in (*_sides(urn), *urn.refusing):
+        handle = program[-1].handle
+        yield program if handle is None or handle == STRANGER else (*program, *reading(urn, [handle]))
+
+
+def _sides(urn: Urn) -> Iterator[Program]:
+    first = next(opened(urn), None)
+    seen: set[tuple[str, str]] = set()
+    for operator, seeds in urn.seeds.items():
+        if not method_of(urn.codebook, operator).takes:
+            for turn in (Turn(operator, seed.native, seed.roots) for seed in seeds):
+                if _is_new(urn, turn, None, seen):
+                    yield (turn,)
+        elif first is not None and seeds:
+            given, state = first
+            yield (given, Turn(operator, seeds[0].native, seeds[0].roots, STRANGER))
+            for turn in (Turn(operator, seed.native, seed.roots, 0) for seed in seeds):
+                if _is_new(urn, turn, state, seen):
+                    yield (given, turn)
+
+
+def _is_new(urn: Urn, turn: Turn, state: State | None, seen: set[tuple[str, str]]) -> bool:
+    if not within(urn, turn):
+        return False
+    side = (turn.operator, urn.reach(turn, state).side)
+    new = side not in seen and side[1] != OUTSIDE
+    seen.add(side)
+    return new
+
+
+def degenerate(urn: Urn) -> Iterator[Program]:
+    """Programs of degenerate inputs, leaf by leaf: a few turns on one handle, which is read at the end."""
+    given = next((turn for turn, _ in opened(urn)), None)
+    for operator in urn.inputs:
+        opens = not method_of(urn.codebook, operator).takes
+        asked = _degenerate(urn, operator, None if opens else 0, _MOST_LISTED)
+        if opens:
+            yield from ((turn, *reading(urn, [0])) for turn in asked)
+        elif given is not None:
+            while some := tuple(islice(asked, LONGEST)):
+                yield (given, *some, *reading(urn, [0]))
+
+
+def _degenerate(urn: Urn, operator: str, handle: int | None, most: int) -> Iterator[Turn]:
+    """Turns of an operation with degenerate inputs."""
+    seed = urn.good[operator][0]
+    alike = [one.native for one in urn.good[operator] if one.roots == seed.roots]
+    natives = listed(urn.words[operator].inside, alike)
+    turns = (Turn(operator, native, seed.roots, handle) for native in natives)
+    yield from islice((turn for turn in turns if is_judged(urn, turn) and within(urn, turn)), most)
 
 
 def ended(urn: Urn) -> Iterator[Program]:
@@ -46,7 +98,10 @@ def ended(urn: Urn) -> Iterator[Program]:
 
 
 def emptied(urn: Urn) -> Iterator[Program]:
-    """For every operation with inputs, leaf by leaf: a call with a value, one with an empty one; each is looked at."""
+    """For every operation with inputs, leaf by leaf: a call with a value, one with an empty one; each is looked at.
+
+    This finds backends that take a zero for "not given".
+    """
     given = next((turn for turn, _ in opened(urn)), None)
     if given is None:
         return
@@ -88,6 +143,7 @@ def nothing_asked(urn: Urn) -> Iterator[Program]:
 
     This finds backends that check the inputs before the state, and so answer an empty call that is not allowed.
     """
+    taking = [name for name in urn.inputs if method_of(urn.codebook, name).takes]
     seen: set[tuple[str, str]] = set()
     for *way, refused in urn.refusing:
         if refused.handle is None or refused.handle == STRANGER:
@@ -95,27 +151,21 @@ def nothing_asked(urn: Urn) -> Iterator[Program]:
         look = (*reading(urn, [refused.handle]),)
         if (refused.operator, told := repr(way)) not in seen:
             seen.add((refused.operator, told))
-            yield (*way, *_degenerate(urn, refused, refused.operator, _MOST_REFUSED), *look)
+            own = [refused.operator] if refused.operator in taking else []
+            turns = (_degenerate(urn, name, refused.handle, _MOST_REFUSED) for name in own)
+            yield (*way, *chain.from_iterable(turns), *look)
         if ("", told) not in seen:
             seen.add(("", told))
-            others = (name for name in urn.inputs if name != refused.operator and not urn.model.closes(name))
-            turns = (_degenerate(urn, refused, name, _MOST_OTHERS) for name in others)
+            others = (name for name in taking if name != refused.operator and not urn.model.closes(name))
+            turns = (_degenerate(urn, name, refused.handle, _MOST_OTHERS) for name in others)
             yield (*way, *chain.from_iterable(turns), *look)
 
 
-def _degenerate(urn: Urn, refused: Turn, operator: str, most: int) -> Iterator[Turn]:
-    """Turns of an operation with degenerate inputs, on the handle of a refused turn."""
-    if operator not in urn.inputs or not method_of(urn.codebook, operator).takes:
-        return
-    seed = urn.good[operator][0]
-    alike = [one.native for one in urn.good[operator] if one.roots == seed.roots]
-    natives = listed(urn.words[operator].inside, alike)
-    turns = (Turn(operator, native, seed.roots, refused.handle) for native in natives)
-    yield from islice((turn for turn in turns if is_judged(urn, turn) and within(urn, turn)), most)
-
-
 def rounds(urn: Urn) -> Iterator[Program]:
-    """For every kind of handle, a program in which every operation follows every other, its inputs as before."""
+    """For every kind of handle, a program in which every operation follows every other, its inputs as before.
+
+    This finds backends that cache an answer under too few of the inputs.
+    """
     names = [name for name in urn.seeds if _is_asked(urn, name)]
     seeds = {name: fullest(urn, name)[:_MOST_SEEDS] for name in names}
     for given, state in _of_each_kind(urn, lambda state: bool(_possible(urn, seeds, state))):

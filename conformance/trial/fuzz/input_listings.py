@@ -1,0 +1,296 @@
+"""Inputs that are tried before any drawn one. Each listing finds one kind of mistake in pure operators."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from itertools import chain, combinations, repeat, zip_longest
+from typing import Any, Final
+
+import numpy as np
+
+from conformance.contract.types import INTEGER_RANGES, Scalar, Struct, Tensor, Value
+from conformance.trial.fuzz.near_bytes import degenerate_items, item_in, with_part
+from conformance.trial.fuzz.seed import (
+    Places,
+)
+from conformance.trial.generator import Native
+from conformance.vectors.place import Path, Place, degenerates, distinct_places, put
+
+Kind = tuple[str, bool, bool]
+
+
+def listed(inside: Places, natives: Iterable[Native]) -> Iterator[Native]:
+    """Every leaf of the first of these inputs that has it, with each degenerate value of its type.
+
+    The first value of every leaf comes before the second of any: whoever takes only some leaves out no leaf.
+    """
+    found: dict[Kind, Iterator[tuple[Native, Path, Any]]] = {}
+    for native in natives:
+        for kind, path, values in _leaves(inside, native):
+            if kind not in found:
+                found[kind] = zip(repeat(native), repeat(path), values, strict=False)
+    for native, path, value in filter(None, chain.from_iterable(zip_longest(*found.values()))):
+        yield put(native, path, value)
+
+
+def _leaves(inside: Places, native: Native) -> Iterator[tuple[Kind, Path, Iterator[Any]]]:
+    """Every leaf of an input, with where it is and its degenerate values; parts of a CBOR item are leaves too."""
+    for place in inside.first(native):
+        yield _kind(place), place.path, degenerates(place)
+        if type(place.value) is bytes:
+            for part, values in degenerate_items(place.value):
+                name, there, full = _kind(part)
+                yield (f"{place.key}/{name}", there, full), place.path, values
+    # Whoever goes wrong behind the first item of a list is right about the first.
+    for place in inside.last(native):
+        name, there, full = _kind(place)
+        yield (f"{name}$", there, full), place.path, degenerates(place)
+
+
+def _kind(place: Place) -> Kind:
+    """What of a place is worth its own degenerate values: its leaf, and whether it has a value and content."""
+    size = getattr(place.value, "size", None)  # of an array, whose truth is another matter
+    return place.key, place.is_there, bool(place.value if size is None else size)
+
+
+_BYTES: Final = 2**20 + 1  # of a text or a byte string; the frozen sizes end at 2^16 + 1
+_ITEMS: Final = 4_999  # of a list or map, all different, where those of the frozen sizes are alike
+_PERIOD: Final = 251  # a prime, so that no block of bytes is like the one before
+
+
+def large(inside: Places, natives: Iterable[Native]) -> Iterator[Native]:
+    """For every leaf that can be long, the first of these inputs that has it, with the leaf grown."""
+    seen: set[str] = set()
+    for native in natives:
+        for place in inside.first(native):
+            # Every part of a self-describing value has the kind of its leaf.
+            name = type(place.value).__name__ if isinstance(place.type, Value) else place.key
+            if name not in seen and (grown := _grown(place)) is not None:
+                seen.add(name)
+                yield put(native, place.path, grown)
+
+
+def _grown(place: Place) -> Any:
+    match place.value:
+        case str() if isinstance(place.type, Scalar | Value):
+            return (place.value + "a" * _BYTES)[: _BYTES - 1] + "z"
+        case bytes() if place.type in (Scalar("bytes"), Value()):
+            return (bytes(range(_PERIOD)) * (_BYTES // _PERIOD + 1))[:_BYTES]
+        case list() if place.value and not isinstance(place.value[0], dict):
+            return [_numbered(place.value[0], k) for k in range(_ITEMS)]
+        case dict() if place.value and not isinstance(place.type, Struct):
+            key = min(place.value)
+            return {**place.value, **{f"{key}{k}": place.value[key] for k in range(_ITEMS)}}
+    return None
+
+
+def _numbered(item: Any, number: int) -> Any:
+    """The item as the one of a number, where it is a text or a number."""
+    match item:
+        case bool():
+            return item
+        case int():
+            return item + number if item < 2**31 else item - number
+        case str():
+            return f"{item}{number}"
+    return item
+
+
+_SCALES: Final = (2**53, 2**32, 2**63)
+_APART: Final = 1  # two numbers meet where they are no further apart
+_SEEDS: Final = 4  # inputs in which the same leaves are moved
+_TOGETHER: Final = 3  # leaves that are moved together: an index, the size that bounds it, the number of all
+_TOPS: Final = (2**32 - 5, 2**32 + 1, 2**53 + 1, 2**63 + 1)  # no powers of two, which hide a product that wraps
+
+
+def related(inside: Places, natives: Iterable[Native]) -> Iterator[tuple[Native, ...]]:
+    """For every two leaves whose numbers meet, and an input of them: both far up, equal or one beside the other, and
+    either of them 2^32 above the other."""
+    for native, (one, other) in _meeting(inside, natives, 2):
+        yield tuple(_moved(native, one, other))
+
+
+def together(inside: Places, natives: Iterable[Native]) -> Iterator[Native]:
+    """For every three leaves whose numbers meet, and an input of them: all three far up, as far apart as before."""
+    for native, some in _meeting(inside, natives, _TOGETHER):
+        most = max(place.value for place in some)
+        for top in _TOPS:
+            if all(_fits(place, place.value + top - most) for place in some):
+                moved = native
+                for place in some:
+                    moved = put(moved, place.path, place.value + top - most)
+                yield moved
+
+
+def _meeting(inside: Places, natives: Iterable[Native], count: int) -> Iterator[tuple[Native, tuple[Place, ...]]]:
+    """Every so many leaves whose numbers meet, in some inputs in which they do."""
+    found: Counter[tuple[str, ...]] = Counter()
+    for native in natives:
+        numbers = [place for place in inside.first(native) if _is_number(place)]
+        for some in combinations(numbers, count):
+            values = [place.value for place in some]
+            keys = tuple(place.key for place in some)
+            if max(values) - min(values) <= _APART and found[keys] < _SEEDS:
+                found[keys] += 1
+                yield native, some
+
+
+def _moved(native: Native, one: Place, other: Place) -> Iterator[Native]:
+    for scale in _SCALES:
+        for first, second in ((scale + 1, scale), (scale, scale + 1), (scale, scale)):
+            if _fits(one, first) and _fits(other, second):
+                yield put(put(native, one.path, first), other.path, second)
+    for place, number in ((one, other.value + 2**32), (other, one.value + 2**32)):
+        if _fits(place, number):
+            yield put(native, place.path, number)
+
+
+def _is_number(place: Place) -> bool:
+    return place.is_there and isinstance(place.type, Scalar) and place.type.name in INTEGER_RANGES
+
+
+def _fits(place: Place, number: int) -> bool:
+    assert isinstance(place.type, Scalar)
+    low, high = INTEGER_RANGES[place.type.name]
+    return low <= number <= high
+
+
+_EXACT: Final = (11, 24, 53)  # integer bits that a float of 16, 32 and 64 bits represents exactly
+_CUTS: Final = (8, 16, 31, 32, 63)  # bits at which an integer is cut
+_MOST_INPUTS: Final = 2  # inputs in which a leaf is moved
+_FLOATS: Final = {"float64": (2.0**-24, 2.0**-52), "float32": (2.0**-11, 2.0**-23)}  # above 1, lost in fewer bits
+
+
+def neighbours(inside: Places, natives: Iterable[Native]) -> Iterator[Native]:
+    """For every leaf of several numbers, and some inputs of it: its first two and its last two, made neighbours.
+
+    This finds programs that keep the elements of a tensor, or one field of many records, in fewer bits or in a smaller
+    float: their answers are wrong only where two numbers become equal or change their order. The first pair of every
+    leaf comes before the second of any.
+    """
+    found: dict[tuple[str, str], list[Iterator[Native]]] = {}
+    for native in natives:
+        for kind, moved in _number_leaves(inside, native):
+            seeds = found.setdefault(kind, [])
+            if len(seeds) < _MOST_INPUTS:
+                seeds.append(moved)
+    turns = [chain.from_iterable(zip_longest(*seeds)) for seeds in found.values()]
+    yield from (native for native in chain.from_iterable(zip_longest(*turns)) if native is not None)
+
+
+def _number_leaves(inside: Places, native: Native) -> Iterator[tuple[tuple[str, str], Iterator[Native]]]:
+    fields: dict[str, list[Place]] = {}
+    for place in inside.all(native):
+        if not place.is_there:
+            continue
+        if isinstance(place.type, Tensor) and place.value.size > 1 and place.value.dtype.kind in "iuf":
+            yield (place.key, place.value.dtype.name), _in_tensor(native, place)
+        elif isinstance(place.type, Scalar) and place.type.name in INTEGER_RANGES:
+            fields.setdefault(place.key, []).append(place)
+    for key, some in fields.items():
+        if len(some) > 1:
+            yield (key, "fields"), _in_fields(native, some)
+
+
+def _in_tensor(native: Native, place: Place) -> Iterator[Native]:
+    count, dtype = place.value.size, place.value.dtype
+    for one, other in _pairs(dtype.name):
+        for first, second in _ends(count):
+            changed = place.value.copy()
+            changed.reshape(-1)[[first, second]] = np.array([one, other], dtype=dtype)
+            yield put(native, place.path, changed)
+
+
+def _in_fields(native: Native, some: list[Place]) -> Iterator[Native]:
+    kind = some[0].type
+    assert isinstance(kind, Scalar)
+    for one, other in _pairs(kind.name):
+        for first, second in _ends(len(some)):
+            yield _both_put(native, some[first].path, one, some[second].path, other)
+
+
+def _both_put(native: Native, path: Path, one: Any, beside: Path, other: Any) -> Native:
+    moved: Native = put(put(native, path, one), beside, other)
+    return moved
+
+
+def _ends(count: int) -> Iterator[tuple[int, int]]:
+    yield 0, 1
+    if count > 2:
+        yield count - 2, count - 1
+
+
+def _pairs(name: str) -> Iterator[tuple[Any, Any]]:
+    """Two numbers of a type that are one number in fewer bits, either first."""
+    if name in _FLOATS:
+        for beside in _FLOATS[name]:
+            yield from ((1.0 + beside, 1.0), (1.0, 1.0 + beside))
+    if name not in INTEGER_RANGES:
+        return
+    high = INTEGER_RANGES[name][1]
+    for power in _EXACT:
+        if 2**power < high:
+            yield from ((2**power + 1, 2**power), (2**power, 2**power + 1))
+    for power in _CUTS:
+        if 2**power <= high:
+            yield from ((2**power, 0), (0, 2**power))
+
+
+_VERSION: Final = re.compile(r"(0|[1-9][0-9]{0,18})\.(0|[1-9][0-9]{0,18})\.(0|[1-9][0-9]{0,18})", re.ASCII)
+_STEPS: Final = (1, -1, 2, 10)
+_LARGEST: Final = 4_000  # bytes of an item that is looked into
+Leaf = tuple[Place, Path | None]  # inside bytes, the path of the part
+
+
+def is_version(value: Any) -> bool:
+    """Whether a value is a text of three numbers with dots between them."""
+    return isinstance(value, str) and _VERSION.fullmatch(value) is not None
+
+
+def near_versions(known: Iterable[str]) -> list[str]:
+    """Every known version, and those with one of its parts a little greater or less, each once."""
+    found: dict[str, None] = {}
+    for version in known:
+        parts = [int(part) for part in version.split(".")]
+        found[version] = None
+        for step in _STEPS:
+            for k in (2, 1, 0):
+                if parts[k] + step >= 0:
+                    found[".".join(str(part + step * (n == k)) for n, part in enumerate(parts))] = None
+    return list(found)
+
+
+def versions(inside: Places, natives: Iterable[Native], words: Iterable[str]) -> Iterator[Native]:
+    """For every leaf that is a version, in an input or a CBOR item in its bytes, the first input that has it with
+    every near version there; every digest of a part of the item is right again.
+
+    This finds operators that compare whole versions where only one part counts.
+    The known versions are those at the leaf in any of the inputs, and those among `words`.
+    """
+    first: dict[str, tuple[Native, Leaf]] = {}
+    known: dict[str, dict[str, None]] = {}
+    named = [word for word in words if is_version(word)]
+    for native in natives:
+        for name, leaf, version in _version_leaves(inside, native):
+            first.setdefault(name, (native, leaf))
+            known.setdefault(name, dict.fromkeys(named))[version] = None
+    for name, (native, (place, path)) in first.items():
+        for version in near_versions(known[name]):
+            if path is None:
+                yield put(native, place.path, version)
+            else:
+                found = item_in(place.value)
+                assert found is not None
+                yield put(native, place.path, with_part(found[0], path, version))
+
+
+def _version_leaves(inside: Places, native: Native) -> Iterator[tuple[str, Leaf, str]]:
+    for place in inside.first(native):
+        if is_version(place.value):
+            yield place.key, (place, None), place.value
+        if type(place.value) is bytes and len(place.value) <= _LARGEST and (item := item_in(place.value)) is not None:
+            for part in distinct_places(Value(), item[0]):
+                if is_version(part.value):
+                    yield f"{place.key}/{part.key}", (place, part.path), part.value

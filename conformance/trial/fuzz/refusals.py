@@ -1,0 +1,207 @@
+"""Calls that must be refused: with two mistakes at once, or with a path out of the root."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import replace
+from typing import Any, Final
+
+from conformance.backend.outcome import ObservedFailure
+from conformance.codec.codebook import Codebook
+from conformance.contract.model import Contract
+from conformance.contract.types import is_place
+from conformance.trial.bystanders import with_looks
+from conformance.trial.fuzz.file_edits import Edit, Sizes, file_step
+from conformance.trial.fuzz.file_example import Base, Example, names, places_asked, thinned
+from conformance.vectors.case import Asked, CallStep, Case, ExpectedFailure, FileStep, TreeStep
+from conformance.vectors.exchange import AnyStep, Transcript
+from conformance.vectors.leaf import anywhere, is_placeholder, is_root
+from conformance.vectors.temp_roots import Roots
+
+_MOST_STATES: Final = 3  # trees, of each operation, in which its call fails
+_MOST_REFUSED: Final = 12  # refused inputs that are tried in each of them
+
+
+def competing(
+    contract: Contract, codebook: Codebook, bases: Sequence[Base], cases: Sequence[Case]
+) -> Iterator[Example]:
+    """Calls that fail because of the files there, with inputs that are refused anywhere; what names a file stays.
+
+    The contract says which of the two reasons is reported. This finds operators that check the disk before the inputs.
+    """
+    calls = [(case, step) for case in sorted(cases, key=lambda one: one.id) for step in _calls(contract, case)]
+    lucky = {_printed(step) for _, step in calls if not isinstance(step.expected, ExpectedFailure)}
+    refused = _refused(calls, lucky)
+    states: dict[str, int] = {}
+    for case, seen in bases:
+        steps = with_looks(case.steps, contract.fuzz_decode)
+        for k, step, _, files in places_asked(contract, steps, seen):
+            failed = isinstance(step.expected, ExpectedFailure) and _printed(step) in lucky
+            if not failed or states.get(step.operator, 0) >= _MOST_STATES:
+                continue
+            states[step.operator] = states.get(step.operator, 0) + 1
+            places = {one.name for one in codebook[step.operator].contract.inputs.fields if is_place(one.type)}
+            looks = tuple(one for one in steps[k:] if isinstance(one, TreeStep))
+            for other in refused.get(step.operator, ()):
+                inputs = _crossed(step.inputs, other, places, files)
+                # A reference to the answer of a step is valid in its own case only.
+                bound = (value for name, value in inputs.items() if step.inputs.get(name) != value)
+                if not any(anywhere(value, is_placeholder) for value in bound):
+                    yield Example(steps[:k], (), (replace(step, inputs=inputs), *looks), case.id)
+
+
+def _calls(contract: Contract, case: Case) -> Iterator[CallStep]:
+    if case.profile == "quick":
+        yield from (step for step in case.calls if contract.owns(step.operator))
+
+
+def _printed(step: CallStep) -> tuple[str, str]:
+    return step.operator, repr(sorted(step.inputs.items()))
+
+
+def _refused(calls: Iterable[tuple[Case, CallStep]], lucky: Set[tuple[str, str]]) -> dict[str, list[Mapping[str, Any]]]:
+    """Inputs that never succeed, of each operation: the first of every group of cases, spread over the groups."""
+    found: dict[str, dict[str, Mapping[str, Any]]] = {}
+    for case, step in calls:
+        if isinstance(step.expected, ExpectedFailure) and _printed(step) not in lucky:
+            found.setdefault(step.operator, {}).setdefault(case.group, step.inputs)
+    return {operator: thinned(list(some.values()), _MOST_REFUSED) for operator, some in found.items()}
+
+
+def _crossed(own: Mapping[str, Any], other: Mapping[str, Any], places: set[str], files: Sizes) -> dict[str, Any]:
+    """The other inputs at the own places, with the own name of whatever is there."""
+    kept = places | {name for name, value in own.items() if any(names(value, part) for part in _parts(files))}
+    crossed = {name: value for name, value in other.items() if name not in kept}
+    return crossed | {name: value for name, value in own.items() if name in kept}
+
+
+def _parts(files: Sizes) -> set[str]:
+    return {part for path in files for part in (path, path.partition("/")[0])}
+
+
+_AROUND: Final = "around"  # the root in which the others lie
+_LINK: Final = "out"
+_FOLDER: Final = "within"
+
+
+def is_refused(walked: object) -> bool:
+    """Whether the reference refused a way out; a contract that lets a path out of the root leaves open where to."""
+    made = walked.exchanges if isinstance(walked, Transcript) else ()
+    return bool(made) and made[-1].step == "outside" and isinstance(made[-1].observed, ObservedFailure)
+
+
+def ways_out(contract: Contract, bases: Sequence[Base]) -> Iterator[Example]:
+    """For each text of an input that is a path below a root, before or behind its call: the ways out from there.
+
+    They lead to a folder beside the root, above it, from the file system's own root, and through links. The root is
+    made inside another one, so that the files beside it are known and are removed with it. Each operator is asked once
+    for each place of its inputs.
+    """
+    tried: set[tuple[str, str]] = set()
+    for case, seen in bases:
+        for k, step in enumerate(case.steps):
+            # Where the call is refused anyway, a refusal of the path shows nothing.
+            if not isinstance(step, CallStep) or not contract.owns(step.operator) or step.name not in seen.succeeded:
+                continue
+            for root in sorted({value["root"] for value in step.inputs.values() if is_root(value)}):
+                files = seen.before_calls.get(step.name, {}).get(root, {})
+                known = seen.after_calls[step.name].get(root, frozenset()) | files.keys()
+                for place, path in _texts(step.inputs):
+                    if path in known and (step.operator, place) not in tried:
+                        tried.add((step.operator, place))
+                        yield from _asked_outside(contract, case.steps[:k], step, root, path, files)
+
+
+def _asked_outside(
+    contract: Contract, before: Sequence[AnyStep], step: CallStep, root: str, path: str, files: Sizes
+) -> Iterator[Example]:
+    """A call with each way out in place of one path below a root."""
+    earlier = tuple(_nested(one, root) for one in before if not isinstance(one, TreeStep))
+    looks = (
+        TreeStep(Roots.within(_AROUND, root), ".", contract.fuzz_decode),
+        TreeStep(_AROUND, _beside(root), contract.fuzz_decode),
+    )
+    for text, edits in _leading_out(root, path, files):
+        call = _nested(Asked("outside", step.operator, renamed(step.inputs, path, text)), root)
+        yield Example(earlier, edits, (call, *looks), "a path out of the root")
+
+
+def renamed(value: Any, path: str, other: str) -> Any:
+    """An input in which one text is another."""
+    match value:
+        case Mapping():
+            return {key: renamed(one, path, other) for key, one in value.items()}
+        case list():
+            return [renamed(one, path, other) for one in value]
+    return other if value == path else value
+
+
+def _beside(root: str) -> str:
+    """A folder whose name begins like the root's."""
+    return f"{root}2"
+
+
+def _leading_out(root: str, path: str, files: Sizes) -> Iterator[tuple[str, tuple[Edit, ...]]]:
+    """Paths that lead out of a root, and the edits before each."""
+    beside = _beside(root)
+    planted = _planted(root, path, files, beside)
+    for text in (
+        f"../{beside}/{path}",
+        f"./../{beside}/{path}",
+        f"{Roots.shown(_AROUND)}/{beside}/{path}",
+    ):
+        yield text, planted
+    within = (file_step("put", _AROUND, path=f"{root}/{_FOLDER}/beside", text=""),)
+    yield f"{_FOLDER}/../../{beside}/{path}", (*planted, within)
+    if path.partition("/")[0] not in (root, beside):
+        yield f"../{path}", (*planted, *_planted(root, path, files, ""))
+    yield f"{_LINK}/{path}", (*planted, (_link(f"{root}/{_LINK}", beside),))
+    if any(_is_at(path, one) for one in files):
+        own = f"{root}/{path}"
+        yield path, (*planted, (file_step("delete", _AROUND, path=own), _link(own, f"{beside}/{path}")))
+
+
+def _planted(root: str, path: str, files: Sizes, folder: str) -> tuple[Edit, ...]:
+    """The edits that put what is at a path below a root at the same path below a folder beside it."""
+    start = f"{folder}/" if folder else ""
+    own = [one for one in files if _is_at(path, one)]
+    parent = f"{path.rpartition('/')[0]}/".lstrip("/")
+    return (
+        (file_step("put", _AROUND, path=f"{start}{parent}beside", text=""),),
+        *((file_step("link", _AROUND, path=f"{start}{one}", target=f"{root}/{one}", symbolic=False),) for one in own),
+    )
+
+
+def _is_at(path: str, file: str) -> bool:
+    """Whether a file is at a path or below it."""
+    return file == path or file.startswith(f"{path}/")
+
+
+def _link(path: str, target: str) -> FileStep:
+    return file_step("link", _AROUND, path=path, target=target, symbolic=True)
+
+
+def _nested(step: AnyStep, root: str) -> AnyStep:
+    """A step about a root that lies in another."""
+    inner = Roots.within(_AROUND, root)
+    match step:
+        case CallStep() | Asked():
+            own = {name: {"root": inner} for name, value in step.inputs.items() if value == {"root": root}}
+            return replace(step, inputs={**step.inputs, **own})
+        case FileStep():
+            named = {key: inner for key in ("root", "target_root") if step.body.get(key) == root}
+            return replace(step, body={**step.body, **named})
+    return step
+
+
+def _texts(value: Any, place: str = "") -> Iterator[tuple[str, str]]:
+    """The texts of an input and where they are; all items of a list are one place."""
+    match value:
+        case str():
+            yield place, value
+        case Mapping() if not is_root(value):
+            for key, one in value.items():
+                yield from _texts(one, f"{place}.{key}")
+        case list():
+            for one in value:
+                yield from _texts(one, f"{place}.*")
