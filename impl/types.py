@@ -14,33 +14,38 @@ and moves the values to and from the wire.
 """
 
 from dataclasses import dataclass
-from typing import Annotated, NamedTuple, TypeAlias
+from typing import Annotated, TypeAlias
 
 
-class Integer(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Integer:
     """Mark an int that has a fixed width in bits."""
 
     bits: int
     signed: bool
 
 
-class FixedBytes(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class FixedBytes:
     """Mark a byte string that has a fixed length in bytes."""
 
     length: int
 
 
-class Binary(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Binary:
     """Mark an IEEE-754 number of a fixed width in bits."""
 
     bits: int
 
 
+@dataclass(frozen=True, slots=True)
 class SelfDescribing:
     """Mark a value that carries its own type."""
 
 
-class ArrayOf(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class ArrayOf:
     """Mark an array object (`Annotated[NDArray[np.uint64], ArrayOf(UINT64)]`) that represents a list of integers."""
 
     element: Integer
