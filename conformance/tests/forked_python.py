@@ -32,6 +32,7 @@ from conformance.tests.processes import ROOT
 _OURS: Final = (sys.executable, "-P", "-m")
 _PATHS: Final = [sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")]
 _HOUSE: Final = str(ROOT / "conformance")
+_FIRST: Final = tuple(sys.path)  # before tests change it: setuptools, once imported, adds a folder of its own
 _USUAL: Final = gc.get_threshold()  # before tests change it
 _RAISED: Final = 1  # the status of an interpreter after an exception
 
@@ -102,7 +103,7 @@ def _forget(program: Sequence[str], environment: Mapping[str, str]) -> None:
     sys.stdin, sys.stdout = open(0), open(1, "w")  # noqa: SIM115
     sys.stderr = open(2, "w", buffering=1, errors="backslashreplace")  # noqa: SIM115
     given = [path for path in environment.get("PYTHONPATH", "").split(os.pathsep) if path]
-    sys.path[:] = [*given, *(path for path in sys.path if _is_installed(path))]
+    sys.path[:] = [*given, *(path for path in _FIRST if _is_installed(path))]
     sys.path_importer_cache.clear()
     for name, module in list(sys.modules.items()):
         if name == program[0] or not _stays(getattr(module, "__file__", None), name):

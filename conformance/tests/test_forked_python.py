@@ -60,6 +60,7 @@ def test_a_forked_program_finds_what_a_new_one_finds(tmp_path: Path, monkeypatch
     monkeypatch.setitem(sys.modules, "told_first", mine)
     monkeypatch.setenv("TWO", "2")
     new, forked = (told(popen, tmp_path, "told", "a", "b c") for popen in (subprocess.Popen, Forked))
+    assert {key: (new[0][key], forked[0][key]) for key in new[0] if new[0][key] != forked[0][key]} == {}
     assert forked == new
     assert (new[0]["arguments"], new[0]["modules"], new[1:]) == (["a", "b c"], [], (" end\n", "a complaint\n", 3))
 

@@ -234,7 +234,7 @@ def plain_files() -> list[Path]:
     for name in PLAIN:
         place = ROOT / name
         below = (file for file in sorted(place.rglob("*")) if file.suffix in (".js", ".md", ".py", ".txt", ".yaml"))
-        found += [file for file in below if "tests" not in file.parts] if place.is_dir() else [place]
+        found += [file for file in below if "tests" not in file.relative_to(ROOT).parts] if place.is_dir() else [place]
     return found
 
 
