@@ -94,7 +94,7 @@ def commands(environment: Mapping[str, str]) -> list[Figure]:
         "tally run -k ONE, a law": (0.8, 0.8, ("run", "-k", LAW)),
         "tally schema OPERATOR": (0.5, 0.5, ("schema", OPERATOR)),
         "tally explain OPERATOR": (0.5, 0.5, ("explain", OPERATOR)),
-        "tally explain CHECK": (0.5, 0.7, ("explain", CASE)),  # it asks the reference
+        "tally explain CHECK": (0.5, 0.6, ("explain", CASE)),  # it asks the reference
         "tally lint of unchanged contracts": (1.0, 1.0, ("lint",)),
     }
     found = []
@@ -115,8 +115,8 @@ def profile(environment: Mapping[str, str], jobs: int) -> list[Figure]:
     units = [spent("-c", WORK, environment=environment) for _ in range(ROUNDS)]
     unit, clock = min(cpu for cpu, _, _ in units), min(wall for _, wall, _ in units)
     return [
-        Figure("CPU of a check, harness and backend", cpu / checks / unit, 0.008, 0.025),
-        Figure(f"the standard profile by the clock, --jobs {jobs}", took / clock, 40, 130),
+        Figure("CPU of a check, harness and backend", cpu / checks / unit, 0.008, 0.016),
+        Figure(f"the standard profile by the clock, --jobs {jobs}", took / clock, 40, 65),
     ]
 
 
