@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -187,3 +189,29 @@ def test_every_degenerate_value_beside_a_huge_float_is_an_item_of_cbor() -> None
     huge = Place((), "header", Value(), 4.768028144875251e182)
     assert [encode_item(one) for one in degenerates(huge)]
     assert 3 in degenerates(Place((), "header", Value(), 3.0))
+
+
+# -- what earlier runs found
+
+
+def test_a_later_run_knows_the_sides_of_the_same_inputs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """But not of a NaN, because all are printed alike, and not under another guard."""
+    monkeypatch.setenv("TALLY_CACHE", str(tmp_path / "cache"))
+    contract = shipped_library().contracts["UML_OS.Checkpoint.Serialize_v1"]
+    known: list[dict[str, Any]] = [{"header": {"tenant_id": "t"}}, {"header": {"run": 1.5}}, {"header": {}}]
+    first = Bounds(contract).recall()
+    sides = [first.side(native) for native in known]
+    first.side({"header": {"run": float("nan")}})
+    first.keep()
+
+    def asked(*_: object) -> int:
+        raise AssertionError("asked again")
+
+    later = Bounds(contract).recall()
+    monkeypatch.setattr(Bounds, "_side", asked)
+    assert [later.side(native) for native in known] == sides
+    fewer = Bounds(replace(contract, requires=contract.requires[1:])).recall()
+    unknown: list[dict[str, Any]] = [{"header": {"run": float("nan")}}, {"header": {"t": 1}}]
+    for bounds, native in (*((later, one) for one in unknown), (fewer, known[0])):
+        with pytest.raises(AssertionError, match="asked again"):
+            bounds.side(native)

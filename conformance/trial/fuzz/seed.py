@@ -28,6 +28,7 @@ _TEXT: Final = re.compile(r"[\"']([^\"']*)[\"']")
 _MOST: Final = 48  # distinct values that are kept for a leaf
 _LARGEST: Final = 2000  # characters of a kept value, printed
 _CACHED: Final = "sides of fuzzed inputs"
+_NAN: Final = re.compile(r"\bnan\b")  # as repr prints one; a text with this word is asked again as well
 _SHORT: Final = 16  # bytes of a digest
 
 
@@ -205,7 +206,7 @@ class Bounds:
         return not limits or bool(self._once(f"? {told or printed(native)}", lambda: self._is_cheap(native)))
 
     def _once(self, question: str, ask: Callable[[], int]) -> int:
-        if "nan" in question:
+        if _NAN.search(question):
             return ask()  # all of them are printed alike, and a guard may tell them apart by their bits
         digest = hashlib.sha256(question.encode("utf-8", "surrogatepass")).digest()[:_SHORT]
         if digest not in self._asked:
