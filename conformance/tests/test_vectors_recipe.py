@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from conformance.codec.scalar import IllTyped
 from conformance.contract.types import ListOf, MapOf, Scalar, Value
+from conformance.vectors import compact
 from conformance.vectors.compact import BadRecipe, expanded, holds_recipe, is_recipe, recipe
 from conformance.vectors.draft import to_wire
 from conformance.vectors.filecodec import encode_file
@@ -131,3 +133,24 @@ def test_a_difference_from_nothing_is_an_error() -> None:
     step = {"step": "s1", "call": "A", "like": "case::s0", "inputs": [], "expected": []}
     with pytest.raises(KeyError):
         Models().read("A::g::case", [step])
+
+
+def test_a_digest_that_an_earlier_command_took_is_not_taken_again(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("TALLY_CACHE", str(tmp_path / "cache"))
+    made = recipe("text", 3000, of="ab")
+    taken: list[Any] = []
+
+    def counted(value: Any) -> str:
+        taken.append(value)
+        return digest_of(value)
+
+    monkeypatch.setattr(compact, "digest_of", counted)
+    for _ in range(2):
+        compact._known_digest.cache_clear()
+        compact._digest_of_made.cache_clear()
+        assert expanded({"x": made}) == {"x": "ab" * 3000}
+    assert len(taken) == 1
+    with pytest.raises(BadRecipe, match="another digest"):
+        expanded({"generated": {**made["generated"], "sha256": "0" * 64}})
