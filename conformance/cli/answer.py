@@ -12,7 +12,7 @@ from typing import Any, Final
 from conformance.backend.hello import BadHello
 from conformance.backend.outcome import Lost, LostBackend, Observed, ObservedResult, describe
 from conformance.cli.console import Complaint, say
-from conformance.cli.interview import Pair, Question
+from conformance.cli.interview import ExplainedCall, Pair
 from conformance.cli.sequence import side_by_side, steps_behind
 from conformance.contract.library import Library
 from conformance.contract.model import Contract, Workload
@@ -172,7 +172,7 @@ class Wish:
         return self.position is not None or self.search
 
 
-def answered(question: Question, wish: Wish, library: Library, pair: Pair, at: int = 0) -> int:
+def answered(question: ExplainedCall, wish: Wish, library: Library, pair: Pair, at: int = 0) -> int:
     """Print what the reference and the backend make of one call; `at` is the value that a derivation is about."""
     operator, inputs = question.operator, question.inputs
     contract = library.contracts[operator]
@@ -211,7 +211,7 @@ def answered(question: Question, wish: Wish, library: Library, pair: Pair, at: i
     return 1 if parted is not None else 0
 
 
-def _in_words(question: Question, pair: Pair, path: str, index: int | None) -> list[str]:
+def _in_words(question: ExplainedCall, pair: Pair, path: str, index: int | None) -> list[str]:
     """How the reference derives a value in its own words, and the backend where it explains itself and differs."""
     asked = question.operator, question.inputs, path, index
     try:

@@ -20,7 +20,7 @@ from conformance.codec.codebook import Codebook, codebook_of
 from conformance.trial.crash.reconstruction import Untraceable
 from conformance.trial.crash.recording import BrokenWorkload
 from conformance.trial.crash.report import CrashReport, Tally, listing
-from conformance.trial.crash.states import Model
+from conformance.trial.crash.states import CrashModel
 from conformance.trial.crash.strace import NotRun
 from conformance.trial.crash.trial import SOME_STATES, CrashOptions, operators_of, try_workload
 from conformance.trial.crash.workload import CrashWorkload, crash_workloads
@@ -121,7 +121,7 @@ def _counted(tally: Tally) -> str:
 def as_json(report: CrashReport) -> dict[str, Any]:
     """A report for programs: deterministic for a deterministic backend."""
 
-    def tallies(of: dict[Model, Tally]) -> dict[str, Any]:
+    def tallies(of: dict[CrashModel, Tally]) -> dict[str, Any]:
         return {
             str(model): {"total": one.total, "tried": one.tried, "bad": {str(v): n for v, n in sorted(one.bad.items())}}
             for model, one in of.items()
@@ -224,7 +224,7 @@ def command(
         for plan in chosen:
             say(f"{plan.id}  ({plan.level})  {plan.why}")
         return FINE
-    models = tuple(one for one in Model if one <= Model[model.upper()])
+    models = tuple(one for one in CrashModel if one <= CrashModel[model.upper()])
     statuses: list[int] = []
     reports: list[CrashReport] = []
     for backend in dict.fromkeys(backends or [library.suite.reference]):

@@ -20,7 +20,7 @@ from conformance.cli.answer import (
     workload_facts,
 )
 from conformance.cli.console import Complaint, nearest, require_known, say
-from conformance.cli.interview import Pair, Question, pair_of
+from conformance.cli.interview import ExplainedCall, Pair, pair_of
 from conformance.cli.replay import replayed
 from conformance.cli.run_options import timeout_option
 from conformance.cli.sequence import (
@@ -116,9 +116,9 @@ def _case(corpus: Corpus, id_: str) -> Case | None:
 
 def _question(
     target: str, contract: Contract, case: Case | None, given: Mapping[str, Any] | None, wish: Wish, pair: Pair
-) -> Question:
+) -> ExplainedCall:
     if given is not None:
-        return Question(contract.operator, given)
+        return ExplainedCall(contract.operator, given)
     if wish.record is not None:
         return _recorded(target, wish.record)
     assert case is not None
@@ -139,7 +139,7 @@ def _wire_inputs(text: bytes, codebook: Codebook, contract: Contract, operator: 
     return checked
 
 
-def _recorded(target: str, file: Path) -> Question:
+def _recorded(target: str, file: Path) -> ExplainedCall:
     try:
         record = read_record(file.read_bytes(), str(file))
     except BrokenRecord as error:
@@ -147,7 +147,7 @@ def _recorded(target: str, file: Path) -> Question:
         raise Complaint(place, "T004", message, status=1) from None
     for entry in record.entries:
         if entry["id"] == target and "call" in entry:
-            return Question(entry["call"]["operator"], entry["call"]["inputs"], f"as recorded in {file}")
+            return ExplainedCall(entry["call"]["operator"], entry["call"]["inputs"], f"as recorded in {file}")
     raise Complaint(str(file), "T003", f"it has no failing call of {target}", "name a check that failed in that run")
 
 
@@ -177,7 +177,7 @@ def _in_sequence(
     say(plain([*heading, *found.facts]))
     mine = pair.reference.ask(contract.operator, found.inputs)
     theirs = None if pair.backend is None else pair.backend.ask(contract.operator, found.inputs)
-    question = Question(contract.operator, found.inputs, "", mine, theirs)
+    question = ExplainedCall(contract.operator, found.inputs, "", mine, theirs)
     values = "" if found.parted else sequence.path(found.index)
     return answered(question, replace(wish, path=values), library, pair, found.index)
 
@@ -191,7 +191,7 @@ def _replayed(declaration: SequenceDeclaration, case: Case, wish: Wish, library:
         return 0
     say(plain([*facts, *replay_facts(found, declaration, pair)]))
     mine = found.mine
-    question = Question(mine.operator, mine.inputs, f"step {mine.step}", mine.observed, found.theirs)
+    question = ExplainedCall(mine.operator, mine.inputs, f"step {mine.step}", mine.observed, found.theirs)
     return answered(question, replace(wish, path=""), library, pair)
 
 

@@ -143,7 +143,7 @@ def undeclared(place: str, *operators: str) -> Complaint:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class ExplainedCall:
     """One call that is to be explained, and what was answered where that is known."""
 
     operator: str
@@ -204,7 +204,7 @@ class Pair:
             result = (forms.lasting or forms.outputs).to_native(observed.fields)
         return Situation(Exchange("", operator, inputs, observed), native or self.native(operator, inputs), result)
 
-    def trace(self, steps: Sequence[Step], wanted: str) -> Question:
+    def trace(self, steps: Sequence[Step], wanted: str) -> ExplainedCall:
         """One step as both make it: the named one, else the first they part at, else the last."""
         found = list(situations(steps, self.reference.exchanges(steps), self.codebook))
         theirs = () if self.backend is None else self.backend.exchanges(steps)
@@ -216,9 +216,9 @@ class Pair:
         k = names.index(wanted) if wanted else next(apart, len(found) - 1)
         mine, note = found[k].exchange, f"step {names[k]}"
         other = theirs[k].observed if k < len(theirs) else None
-        return Question(mine.operator, mine.inputs, note, mine.observed, other, found[k].inputs)
+        return ExplainedCall(mine.operator, mine.inputs, note, mine.observed, other, found[k].inputs)
 
-    def first_divergence(self, accumulation: Accumulation, call: int | None) -> Question:
+    def first_divergence(self, accumulation: Accumulation, call: int | None) -> ExplainedCall:
         """The first call of a long run that a backend answers otherwise than the reference; the first call without.
 
         With `call`, counted from 0, that one. The frozen checkpoints say between which two powers of two the runs
@@ -252,7 +252,7 @@ class Pair:
                 return _of_run(accumulation, number + 1, mine[number].inputs, said)
         raise Complaint(backend.place, "T008", "it gave another answer when asked again: it is not pure", status=1)
 
-    def _call(self, accumulation: Accumulation, number: int) -> Question:
+    def _call(self, accumulation: Accumulation, number: int) -> ExplainedCall:
         """One call of a long run; each call of a chain needs the answers before it."""
         if accumulation.generator != "chain":
             contract = self.codebook[accumulation.operator].contract
@@ -263,9 +263,9 @@ class Pair:
         return _of_run(accumulation, number + 1, made[number].inputs)
 
 
-def _of_run(run: Accumulation, number: int, inputs: Inputs, asked: str = "") -> Question:
+def _of_run(run: Accumulation, number: int, inputs: Inputs, asked: str = "") -> ExplainedCall:
     """The call of a long run, counted from 1; `asked` says which calls were asked to find it."""
-    return Question(run.operator, inputs, f"call {number} of {run.count}{asked}")
+    return ExplainedCall(run.operator, inputs, f"call {number} of {run.count}{asked}")
 
 
 @contextmanager

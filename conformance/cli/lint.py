@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from conformance.cli.console import Complaint, say, writing
-from conformance.cli.lint_outcome import Outcome, outcome_of
+from conformance.cli.lint_outcome import LintResult, outcome_of
 from conformance.cli.progress import shown_progress
 from conformance.cli.suite import frozen_vectors, specification
 from conformance.contract.family import Coverage
@@ -89,7 +89,7 @@ def _write_coverage(library: Library, texts: list[tuple[Coverage, Text]]) -> Non
         say(f"{library.suite.shown(file)} written; `tally lint --coverage --source {text.name}` compares it")
 
 
-def judged(library: Library, corpus: Corpus, with_evidence: bool) -> Outcome:
+def judged(library: Library, corpus: Corpus, with_evidence: bool) -> LintResult:
     """All findings about a library and its corpus, made now."""
     evidence = _evidence(library) if with_evidence else None
     subject = subject_of(library, corpus, None, library.laws, read_documents(library), evidence)
@@ -100,7 +100,7 @@ def judged(library: Library, corpus: Corpus, with_evidence: bool) -> Outcome:
         if with_evidence:  # `tally run` also accepts contracts that were edited and not built yet
             current = lock_current.check(replace(subject, lock=read_lock(library.suite)))
             found = told_once(subject, {*found, *current})
-    return Outcome(found, len(subject.contracts), sum(map(len, subject.cases.values())), evidence is not None)
+    return LintResult(found, len(subject.contracts), sum(map(len, subject.cases.values())), evidence is not None)
 
 
 def _evidence(library: Library) -> Mapping[str, frozenset[str]] | None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:  # the rules cost 200 ms to import
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class LintResult:
     """The findings, and over how much; `evidence` is whether a kill matrix says what the mutants break."""
 
     findings: tuple[Finding, ...]
@@ -30,7 +30,7 @@ class Outcome:
     evidence: bool
 
 
-def outcome_of(library: Library, corpus: Corpus, with_evidence: bool = True) -> Outcome:
+def outcome_of(library: Library, corpus: Corpus, with_evidence: bool = True) -> LintResult:
     """All findings about a library and its corpus, made now or in an earlier command over the same files."""
     made_from = _made_from(library, corpus, with_evidence)
     if (known := _known(made_from)) is not None:
@@ -75,7 +75,7 @@ def _made_from(library: Library, corpus: Corpus, with_evidence: bool) -> str:
     return digest_of_texts([*texts, *(f"{name} {_content(root / name)}" for name in names)])
 
 
-def _known(made_from: str) -> Outcome | None:
+def _known(made_from: str) -> LintResult | None:
     """What an earlier command found in the same files; None where there was none."""
     plain = open_cache().get("lint", made_from)
     return None if plain is MISSING else _from_plain(plain)
@@ -85,9 +85,9 @@ def _content(file: Path | None) -> str:
     return hashlib.sha256(file.read_bytes()).hexdigest() if file is not None and file.is_file() else ""
 
 
-def _from_plain(plain: Sequence[Any]) -> Outcome:
+def _from_plain(plain: Sequence[Any]) -> LintResult:
     from conformance.lint.rule import Finding
 
     rows, *rest = plain
     findings = tuple(Finding(Position(*row[:3]), *row[3:]) for row in rows)
-    return Outcome(findings, *rest)
+    return LintResult(findings, *rest)

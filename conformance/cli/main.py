@@ -48,7 +48,7 @@ def guest(name: str) -> click.Command:
 _EXAMPLES: Final = re.compile(r"\n*[\b]?\n?\s*Examples:\n(?:.+\n?)+\s*\Z")
 
 
-class Name(click.Choice):  # type: ignore[type-arg] # it takes no arguments before click 8.2
+class NameChoice(click.Choice):  # type: ignore[type-arg] # it takes no arguments before click 8.2
     """One of some names; the message for another one says which was meant."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
@@ -74,7 +74,7 @@ def prepared(command: click.Command, has_suite: bool = False) -> click.Command:
         command.epilog = "\n".join(["\b", "Examples:", *(f"  {line.strip()}" for line in lines)])
     for parameter in command.params:
         if type(parameter.type) is click.Choice:
-            parameter.type = Name(parameter.type.choices, parameter.type.case_sensitive)
+            parameter.type = NameChoice(parameter.type.choices, parameter.type.case_sensitive)
     return command
 
 

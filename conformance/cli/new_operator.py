@@ -20,14 +20,14 @@ _TABLE: Final = "OPERATORS = {\n"  # where a reference made by `tally init` list
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class NewFiles:
     """The texts of the files that change, by their path in the suite, and what is left to the user."""
 
     texts: Mapping[str, str]
     left: tuple[str, ...]
 
 
-def draft(operator: str, library: Library) -> Draft:
+def draft(operator: str, library: Library) -> NewFiles:
     """What a new operator adds to a suite; raises Complaint where the suite has it already."""
     suite = library.suite
     family = operator.split(".")[-2].lower()
@@ -50,7 +50,7 @@ def draft(operator: str, library: Library) -> Draft:
         texts[suite.shown(reference)] = before.replace(_TABLE, filled("operator/function.py", values) + entry)
     else:
         left.append(f"add {operator} to the reference, and let the patches of its mutants name its files")
-    return Draft(texts, tuple(left))
+    return NewFiles(texts, tuple(left))
 
 
 def _values(operator: str, family: str, library: Library) -> Mapping[str, str]:

@@ -31,7 +31,7 @@ _SHOWN: Final = 5  # findings
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class NextRelease:
     """A release that is allowed: its tag, the files that it writes by their path, and its entry of the changelog."""
 
     tag: str
@@ -39,7 +39,7 @@ class Draft:
     entry: str
 
 
-def drafted(library: Library, corpus: Corpus, tag: str) -> Draft | None:
+def drafted(library: Library, corpus: Corpus, tag: str) -> NextRelease | None:
     """The release of the files as they are; None where nothing changed since the last one. Raises Complaint.
 
     Without a tag, it is the next version: MAJOR where a contract has a successor, MINOR for any other new or extended
@@ -62,7 +62,7 @@ def drafted(library: Library, corpus: Corpus, tag: str) -> Draft | None:
         raise Complaint("tally vectors release", "T004", message, "run `tally vectors build`") from None
     entry = as_entry(difference, tag)
     changelog = suite.vectors / CHANGELOG
-    return Draft(tag, {changelog: _with_entry(_read(changelog), entry), suite.spec / LOCK_FILE: text}, entry)
+    return NextRelease(tag, {changelog: _with_entry(_read(changelog), entry), suite.spec / LOCK_FILE: text}, entry)
 
 
 def _refused(difference: SuiteDifference) -> Complaint:
@@ -110,7 +110,7 @@ def _with_entry(text: str, entry: str) -> str:
     return "\n\n".join(part.strip("\n") for part in (head, entry, *others) if part.strip()) + "\n"
 
 
-def write(draft: Draft, library: Library) -> None:
+def write(draft: NextRelease, library: Library) -> None:
     """Write all files of a release or, where one cannot be written, none; raises Complaint."""
     before = {file: file.read_bytes() if file.exists() else None for file in draft.texts}
     done: list[Path] = []
@@ -133,7 +133,7 @@ def _restore(contents: Mapping[Path, bytes | None]) -> None:
                 write_whole(file, content)
 
 
-def shown(draft: Draft, library: Library) -> Iterator[str]:
+def shown(draft: NextRelease, library: Library) -> Iterator[str]:
     """What a release would write, for a dry run."""
     for file, text in draft.texts.items():
         name = library.suite.shown(file)

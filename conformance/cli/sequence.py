@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from conformance.backend.outcome import Observed, ObservedResult
 from conformance.cli.console import Complaint, nearest
-from conformance.cli.interview import Pair, Question
+from conformance.cli.interview import ExplainedCall, Pair
 from conformance.cli.replay import BEFORE, Parted
 from conformance.codec.form import array_of
 from conformance.contract.family import SequenceDeclaration
@@ -184,7 +184,7 @@ def searched(library: Library, operator: str, base: Inputs, pair: Pair) -> Searc
     return Searched(sequence, base, extent, pair)
 
 
-def steps_behind(question: Question, library: Library, pair: Pair, index: int) -> list[str]:
+def steps_behind(question: ExplainedCall, library: Library, pair: Pair, index: int) -> list[str]:
     """The lines of the derivation of one value of a call; none where its operator declares no steps."""
     declaration = library.sequences.get(question.operator)
     if declaration is None or not declaration.steps:

@@ -13,7 +13,7 @@ from conformance.cli.console import Complaint, nearest
 if TYPE_CHECKING:
     from conformance.contract.library import Library
     from conformance.contract.model import Contract
-    from conformance.contract.source import Path as Keys
+    from conformance.contract.source import ValuePath as Keys
     from conformance.contract.suite import Suite
     from conformance.vectors.corpus import Corpus
 

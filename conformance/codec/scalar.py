@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from conformance.codec.cbor import Float
+from conformance.contract.source import ValuePath
 from conformance.contract.types import FIXED_BYTES, FLOAT_BYTES, INTEGER_RANGES, PLACES
 
-Path = tuple[str | int, ...]
 _LIMIT: Final = 80  # characters
 _PLAIN: Final = re.compile(r"[\w./#-]{1,80}\Z", re.ASCII)
 
@@ -21,7 +21,7 @@ _PLAIN: Final = re.compile(r"[\w./#-]{1,80}\Z", re.ASCII)
 class IllTyped(Exception):
     """A value at `path` is not the canonical wire form of its declared type."""
 
-    def __init__(self, expected: str, found: Any, path: Path = ()) -> None:
+    def __init__(self, expected: str, found: Any, path: ValuePath = ()) -> None:
         self.expected, self.found, self.path = expected, found, path
         super().__init__(expected)
 
@@ -33,7 +33,7 @@ class IllTyped(Exception):
         return f"{show_path(self.path)}: expected {self.expected}, found {shorten(self.found)}"
 
 
-def show_path(path: Path) -> str:
+def show_path(path: ValuePath) -> str:
     """A path as users read it: `trace_record.cursor_after.epoch`, `block_order[3]`, `headers["a key\\n"]`."""
     text = ""
     for step in path:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from conformance.contract.source import Path, Position, Source, names, row
+from conformance.contract.source import Position, Source, ValuePath, names, row
 from conformance.contract.suite import MUTANT
 
 
@@ -275,7 +275,7 @@ class DerivationStep:
     element: str  # an expression: which element of the list at the path; empty for the whole
     when: str  # an expression; the step is taken where it is true, and always where there is none
     otherwise: str  # an expression: the value of a step that is not taken
-    path_in_file: Path = field(repr=False)
+    path_in_file: ValuePath = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,7 +308,7 @@ class SequenceDeclaration:
     steps: tuple[DerivationStep, ...]
     position: Position
     source: Source = field(repr=False)
-    path: Path = ()
+    path: ValuePath = ()
 
     @property
     def name(self) -> str:
@@ -321,7 +321,7 @@ def sequences_from(source: Source) -> tuple[SequenceDeclaration, ...]:
     return tuple(_sequence(source, body, ("sequences", k)) for k, body in enumerate(source.value["sequences"]))
 
 
-def _sequence(source: Source, body: Mapping[str, Any], path: Path) -> SequenceDeclaration:
+def _sequence(source: Source, body: Mapping[str, Any], path: ValuePath) -> SequenceDeclaration:
     replay = body.get("replay")
     return row(
         SequenceDeclaration,
@@ -335,6 +335,6 @@ def _sequence(source: Source, body: Mapping[str, Any], path: Path) -> SequenceDe
     )
 
 
-def _step(body: Mapping[str, Any], path: Path) -> DerivationStep:
+def _step(body: Mapping[str, Any], path: ValuePath) -> DerivationStep:
     inputs, uses = body.get("with", {}), body.get("use", {})
     return row(DerivationStep, body, name=body["step"], inputs=inputs, uses=uses, path_in_file=path)

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path as FilePath
+from pathlib import Path
 from typing import Any, Final
 
 from conformance.contract.cache import MISSING, open_cache
@@ -56,7 +56,7 @@ _FAMILY_FILES: Final = (*(f"{name}.yaml" for name in (*_PAGES, *_ROWS)), SHARED)
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Origin:
     """Where a contract comes from, known without it; `machine` is the one that it is or belongs to, empty for none."""
 
     family: str
@@ -114,9 +114,9 @@ def load_library(suite: Suite) -> Library:
     known = reader.cache.get("library", digest)
     if known is not MISSING:
         rows = known.items()
-        return _Loader(reader).known({name: Place(row[0], row[1], row[2], tuple(row[3])) for name, row in rows})
+        return _Loader(reader).known({name: Origin(row[0], row[1], row[2], tuple(row[3])) for name, row in rows})
     library = _Loader(reader).library()
-    places: Mapping[str, Place] = library.contracts.notes if isinstance(library.contracts, LazyMapping) else {}
+    places: Mapping[str, Origin] = library.contracts.notes if isinstance(library.contracts, LazyMapping) else {}
     plain = {name: [one.family, one.file, one.machine, list(one.methods)] for name, one in places.items()}
     reader.cache.put("library", digest, plain)
     return library
@@ -134,7 +134,7 @@ class _Loader:
         """The library with every part made now; raises MalformedContract."""
         types, errors, functions = self.shared()
         contracts: dict[str, Contract] = {}
-        places: dict[str, Place] = {}
+        places: dict[str, Origin] = {}
         folders = self.families()
         for folder in folders:
             for file in sorted(folder.glob("*.yaml")):
@@ -150,7 +150,7 @@ class _Loader:
         contracts_by_name = LazyMapping(places, contracts.__getitem__, self.reader.digest)
         return Library(self.suite, contracts_by_name, types, errors, **pages, **rows)
 
-    def known(self, places: Mapping[str, Place]) -> Library:
+    def known(self, places: Mapping[str, Origin]) -> Library:
         """The library of files that were found valid, each part made when it is first used."""
         types, errors, functions = self.shared()
         folders = self.families()
@@ -180,18 +180,18 @@ class _Loader:
         errors = errors_from(source) if source else {}
         return types, errors, (*FUNCTIONS, *registry_functions(errors))
 
-    def families(self) -> list[FilePath]:
+    def families(self) -> list[Path]:
         return sorted(path for path in self.spec.iterdir() if path.is_dir() and path.name != "schema")
 
-    def pages(self, kind: str, folders: list[FilePath]) -> dict[str, Any]:
+    def pages(self, kind: str, folders: list[Path]) -> dict[str, Any]:
         """The page of each family."""
         return {family: _PAGES[kind](source, family) for family, source in self.each(folders, kind)}
 
-    def lazy_pages(self, kind: str, folders: list[FilePath]) -> LazyMapping[Any]:
+    def lazy_pages(self, kind: str, folders: list[Path]) -> LazyMapping[Any]:
         having = dict.fromkeys(one.name for one in folders if os.path.lexists(one / f"{kind}.yaml"))
         return LazyMapping(having, lambda family: self.pages(kind, [self.spec / family])[family])
 
-    def rows(self, kind: str, folders: list[FilePath]) -> dict[str, Any]:
+    def rows(self, kind: str, folders: list[Path]) -> dict[str, Any]:
         """The rows of all families by name; a problem where a name comes twice."""
         found: dict[str, Any] = {}
         for family, source in self.each(folders, kind):
@@ -201,13 +201,13 @@ class _Loader:
                 found[name] = value
         return found
 
-    def each(self, folders: list[FilePath], schema: str) -> Iterator[tuple[str, Source]]:
+    def each(self, folders: list[Path], schema: str) -> Iterator[tuple[str, Source]]:
         """Every family that has a file of this name, and the file."""
         for folder in folders:
             if source := self.reader.checked(folder / f"{schema}.yaml", schema):
                 yield folder.name, source
 
-    def is_companion(self, file: FilePath) -> bool:
+    def is_companion(self, file: Path) -> bool:
         """Whether a file has the cases of the contract beside it; a problem where there is no such contract."""
         if not file.name.endswith(ENDING):
             return False
@@ -220,8 +220,8 @@ class _Loader:
     def add_contract(
         self,
         contracts: dict[str, Contract],
-        places: dict[str, Place],
-        file: FilePath,
+        places: dict[str, Origin],
+        file: Path,
         family: str,
         types: Mapping[str, Type],
         functions: tuple[Function, ...],
@@ -247,4 +247,4 @@ class _Loader:
             contracts[contract.operator] = contract
             own = contract.own_machine
             name, methods = machine.name if machine else "", own.methods if own else ()
-            places[contract.operator] = Place(family, f"{family}/{file.name}", name, methods)
+            places[contract.operator] = Origin(family, f"{family}/{file.name}", name, methods)

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from conformance.contract.engine import variables_of
 from conformance.contract.expression import Environment, Expression
-from conformance.contract.source import Path, Position, Problem, Source
+from conformance.contract.source import Position, Problem, Source, ValuePath
 from conformance.contract.types import (
     FIXED_BYTES,
     FLOAT_BYTES,
@@ -34,7 +34,7 @@ _LEARNT = re.compile(r"\s*result\.[\w.]+\s*\Z")
 
 
 @dataclass(frozen=True, slots=True)
-class Variable:
+class StateVariable:
     """Something that a machine remembers; an opaque one has no type, no value and no part in an expression."""
 
     name: str
@@ -52,7 +52,7 @@ class Machine:
     """What all methods of a machine share; `methods` are the full names of them, in the contract's order."""
 
     name: str
-    variables: tuple[Variable, ...]
+    variables: tuple[StateVariable, ...]
     methods: tuple[str, ...]
     given: tuple[Mapping[str, Any], ...] = field(default=(), repr=False)  # file steps before every derived trace
     own_roots: bool = False  # what the harness makes up gives no two handles the same root
@@ -164,17 +164,17 @@ def machine_from(source: Source, named: NamedTypes, problems: list[Problem]) -> 
     return Machine(body["contract"], variables, methods, given, body.get("own_roots", False))
 
 
-def _variable(source: Source, name: str, named: NamedTypes, problems: list[Problem]) -> Variable:
-    path: Path = ("state", name)
+def _variable(source: Source, name: str, named: NamedTypes, problems: list[Problem]) -> StateVariable:
+    path: ValuePath = ("state", name)
     position = source.key_at(path)
     if source.value["state"][name].get("opaque"):
-        return Variable(name, None, position)
+        return StateVariable(name, None, position)
     type_ = type_at(source, path, named)
     if not _simple(type_):
         hint = "declare each part as a variable of its own, or the whole as `opaque: true`"
         problems.append(source.problem(path, "C003", f"state cannot be of type {type_}", hint))
-        return Variable(name, None, position)
-    return Variable(name, type_, position)
+        return StateVariable(name, None, position)
+    return StateVariable(name, type_, position)
 
 
 def _simple(type_: Type) -> bool:
@@ -245,7 +245,7 @@ def words_of(source: Source, machine: Machine, inputs: Struct, outputs: Struct, 
 
 def _faults(
     body: Mapping[str, Any], machine: Machine, takes: tuple[str, ...], gives: tuple[str, ...]
-) -> Iterator[tuple[Path, str, str]]:
+) -> Iterator[tuple[ValuePath, str, str]]:
     opens = body.get("opens", "")
     if len(takes) > 1 or len(gives) > 1:
         yield ("inputs",), "an operation takes one handle and gives one", "split it"

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from conformance.contract.source import Path, Position, Source
+from conformance.contract.source import Position, Source, ValuePath
 
 OPEN_HANDLE: Final = "open-handle"  # the guard that refuses a handle that is not open
 _COMMON: Final = ("version", "purpose", "source", "equivalence", "purity", "confirmed_by", "failure", "rng", "calls")
@@ -34,7 +34,7 @@ def parts_of(source: Source) -> tuple[Source, ...]:
     return (_whole(file), *(_method(file, name) for name in source.value["operations"]))
 
 
-_Sections = Mapping[Path, Sequence[tuple[Path, Position]]]
+_Sections = Mapping[ValuePath, Sequence[tuple[ValuePath, Position]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,14 +46,14 @@ class _File:
     keys: _Sections
 
 
-def _by_section(places: Mapping[Path, Position]) -> _Sections:
-    found: dict[Path, list[tuple[Path, Position]]] = {}
+def _by_section(places: Mapping[ValuePath, Position]) -> _Sections:
+    found: dict[ValuePath, list[tuple[ValuePath, Position]]] = {}
     for path, position in places.items():
         found.setdefault(_section(path), []).append((path, position))
     return found
 
 
-def _section(path: Path) -> Path:
+def _section(path: ValuePath) -> ValuePath:
     """The top-level key of a path; of an operation, its name as well."""
     return path[:2] if path[:1] == ("operations",) else path[:1]
 
@@ -61,7 +61,7 @@ def _section(path: Path) -> Path:
 def _whole(file: _File) -> Source:
     body = file.source.value
     value: dict[str, Any] = {"contract": body["machine"], "methods": list(body["operations"])}
-    places: dict[Path, Path] = {("contract",): ("machine",), ("methods",): ("operations",)}
+    places: dict[ValuePath, ValuePath] = {("contract",): ("machine",), ("methods",): ("operations",)}
     for key in (*_COMMON, *_WHOLE):
         if key in body:
             value[key], places[(key,)] = body[key], (key,)
@@ -74,9 +74,9 @@ def _whole(file: _File) -> Source:
 
 def _method(file: _File, name: str) -> Source:
     body, own = file.source.value, file.source.value["operations"][name]
-    here: Path = ("operations", name)
+    here: ValuePath = ("operations", name)
     value: dict[str, Any] = {"contract": f"{body['machine']}.{name}"}
-    places: dict[Path, Path] = {("contract",): here}
+    places: dict[ValuePath, ValuePath] = {("contract",): here}
     for key in _COMMON:
         if key in body and key not in own:
             value[key], places[(key,)] = body[key], (key,)
@@ -96,11 +96,11 @@ def _takes(own: Mapping[str, Any]) -> bool:
     return any(isinstance(one, dict) and one.get("type") == "handle" for one in own.get("inputs", {}).values())
 
 
-def _part(file: _File, value: Mapping[str, Any], places: Mapping[Path, Path]) -> Source:
+def _part(file: _File, value: Mapping[str, Any], places: Mapping[ValuePath, ValuePath]) -> Source:
     """A source with the values at `places`, new path to old, and everything below them."""
     source = file.source
-    values: dict[Path, Position] = {(): source.at(places[("contract",)])}
-    keys: dict[Path, Position] = {}
+    values: dict[ValuePath, Position] = {(): source.at(places[("contract",)])}
+    keys: dict[ValuePath, Position] = {}
     for new, old in places.items():
         for found, known in ((values, file.values), (keys, file.keys)):
             for path, position in known.get(_section(old), ()):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from conformance.contract.expression import Environment, Expression
 from conformance.contract.machine import Machine, Method, State, known, next_state
-from conformance.contract.source import Path, Position, Source
+from conformance.contract.source import Position, Source, ValuePath
 from conformance.contract.types import Struct
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ class Group:
     profile: str
     body: Mapping[str, Any]
     where: Expression | None
-    path: Path
+    path: ValuePath
     position: Position
 
 
@@ -108,7 +108,7 @@ class Workload:
     rulings: tuple[str, ...]
     level: str  # kill, ext4 or posix: the crash level that is asked for
     body: Mapping[str, Any]
-    path: Path
+    path: ValuePath
     position: Position
 
 

@@ -22,7 +22,7 @@ from conformance.contract.model import (
     Rng,
     Workload,
 )
-from conformance.contract.source import MalformedContract, Path, Position, Problem, Source, row
+from conformance.contract.source import MalformedContract, Position, Problem, Source, ValuePath, row
 from conformance.contract.types import ROOT, Field, NamedTypes, Scalar, Struct, is_place, struct_at, walk
 
 DEFAULT_FAILURE = "default_failure"
@@ -180,7 +180,7 @@ class _Parser:
         env = environment(seen, None, [], self.functions, silent=silent)
         return tuple(self.clause(("invariants", k), env) for k in range(len(bodies))), env
 
-    def expression(self, path: Path, env: Environment, expected: Any = ...) -> Expression:
+    def expression(self, path: ValuePath, env: Environment, expected: Any = ...) -> Expression:
         text = self.at(path)
         try:
             return env.compile(text) if expected is ... else env.compile(text, expected)
@@ -188,7 +188,7 @@ class _Parser:
             self.problems.append(self.bad(path, error))
             return Expression(text, None)
 
-    def bad(self, path: Path, error: BadExpression) -> Problem:
+    def bad(self, path: ValuePath, error: BadExpression) -> Problem:
         place = self.inside(self.source.at(path), error)
         return Problem(place, "C004", f"{error.message} in {self.at(path)!r}", error.hint)
 
@@ -204,7 +204,7 @@ class _Parser:
             return position
         return Position(position.file, position.line, position.column + (style in ("'", '"')) + error.column - 1)
 
-    def at(self, path: Path) -> Any:
+    def at(self, path: ValuePath) -> Any:
         value: Any = self.body
         for step in path:
             value = value[step]
@@ -217,13 +217,13 @@ class _Parser:
                 self.problems.append(self.source.problem((key, k), "C005", f"{key} has {name!r} twice", hint))
 
     def guard(self, index: int, env: Environment) -> Guard:
-        path: Path = ("requires", index)
+        path: ValuePath = ("requires", index)
         return row(Guard, self.at(path), code=self.at(path)["else"], **self.judged(path, env))
 
-    def clause(self, path: Path, env: Environment) -> Clause:
+    def clause(self, path: ValuePath, env: Environment) -> Clause:
         return row(Clause, self.at(path), **self.judged(path, env))
 
-    def judged(self, path: Path, env: Environment) -> dict[str, Any]:
+    def judged(self, path: ValuePath, env: Environment) -> dict[str, Any]:
         """What guards and postconditions have beside their texts."""
         expression = self.expression((*path, "that"), env)
         return {"expression": expression, "position": self.source.at(path), "needs": self.needs(expression, env)}
@@ -244,12 +244,12 @@ class _Parser:
         return Rng(**text, through=tuple(body.get("through", ())))
 
     def edge_case(self, index: int, env: Environment) -> EdgeCase:
-        path: Path = ("edge_cases", index)
+        path: ValuePath = ("edge_cases", index)
         when = self.expression((*path, "when"), env)
         return row(EdgeCase, self.at(path), when=when, position=self.source.at(path))
 
     def group(self, index: int, env: Environment) -> Group:
-        path: Path = ("vectors", index)
+        path: ValuePath = ("vectors", index)
         body = self.body["vectors"][index]
         where = self.expression((*path, "where"), env) if "where" in body else None
         given = {"name": body["group"], "profile": body.get("profile", "quick"), "where": where}

@@ -9,28 +9,28 @@ from array import array
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cache
-from pathlib import Path as FilePath
+from pathlib import Path
 from typing import Any, Final
 
 from conformance.contract.cache import MISSING, Cache, digest_of_files, digest_of_texts
 from conformance.contract.lazy import DeferredMapping
 from conformance.contract.shorthand import SHARED, companion_of, joined, with_shared, written_out
-from conformance.contract.source import MalformedContract, Path, Position, Problem, Source, parse, read
+from conformance.contract.source import MalformedContract, Position, Problem, Source, ValuePath, parse, read
 from conformance.contract.suite import Suite
 from conformance.contract.suite_file import schema_folder
 
 _COLUMNS = 7  # of a row: its parent; file, line and column of the value; the same of the key; line 0 for none
-_Positions = dict[Path, Position]
+_Positions = dict[ValuePath, Position]
 
 
 def packed(source: Source) -> dict[str, Any]:
     """The source as plain data, without its text: its positions are a table with one row for each path."""
     files: dict[str, int] = {}
-    rows: dict[Path, int] = {(): 0}
+    rows: dict[ValuePath, int] = {(): 0}
     steps: list[str | int] = [""]
     table = array("I", [0] * _COLUMNS)
 
-    def row(path: Path) -> int:
+    def row(path: ValuePath) -> int:
         """The row of a path, added after the rows of the paths above it."""
         if path not in rows:
             parent = row(path[:-1])
@@ -54,8 +54,8 @@ def unpacked(plain: Mapping[str, Any], name: str, text: str) -> Source:
     def positions() -> tuple[_Positions, _Positions]:
         return _positions(plain["files"], plain["steps"], plain["places"])
 
-    values = DeferredMapping[Path, Position](lambda: positions()[0])
-    keys = DeferredMapping[Path, Position](lambda: positions()[1])
+    values = DeferredMapping[ValuePath, Position](lambda: positions()[0])
+    keys = DeferredMapping[ValuePath, Position](lambda: positions()[1])
     return Source(name, plain["value"], values, keys, text)
 
 
@@ -63,7 +63,7 @@ def _positions(files: list[str], steps: list[str | int], table: bytes) -> tuple[
     """The positions of values and of keys, by path."""
     values: _Positions = {}
     keys: _Positions = {}
-    paths: list[Path] = []
+    paths: list[ValuePath] = []
     numbers = iter(array("I", table))
     for step, *row in zip(steps, *[numbers] * _COLUMNS, strict=True):
         parent, file, line, column, key_file, key_line, key_column = row
@@ -82,7 +82,7 @@ class Snapshot:
     A command reads from here what was there when it began, even if a file changes meanwhile.
     """
 
-    def __init__(self, folder: FilePath) -> None:
+    def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.files: dict[str, bytes] = {}
         try:
@@ -94,18 +94,18 @@ class Snapshot:
             self.files = {}
         self.digest = digest_of_files(self.files) if self.files else ""
 
-    def __getitem__(self, file: FilePath) -> bytes:
+    def __getitem__(self, file: Path) -> bytes:
         return self.files[file.relative_to(self.folder).as_posix()]
 
     def __contains__(self, file: object) -> bool:
-        return isinstance(file, FilePath) and file.relative_to(self.folder).as_posix() in self.files
+        return isinstance(file, Path) and file.relative_to(self.folder).as_posix() in self.files
 
     def below(self, name: str) -> dict[str, bytes]:
         """The files in one folder."""
         return {path: data for path, data in self.files.items() if path.startswith(f"{name}/")}
 
 
-def _files(folder: FilePath) -> Iterator[FilePath]:
+def _files(folder: Path) -> Iterator[Path]:
     for entry in folder.iterdir():
         if entry.is_dir():
             yield from (inner for inner in entry.iterdir() if not inner.is_dir())
@@ -125,7 +125,7 @@ class Reader:
         if not own and self.digest:  # the schemas lie elsewhere
             self.digest = digest_of_texts((self.digest, self._schemas))
 
-    def checked(self, file: FilePath, schema: str) -> Source | None:
+    def checked(self, file: Path, schema: str) -> Source | None:
         """The parsed file if it exists and fits its schema; problems are added to the list, not raised."""
         if not self._exists(file):
             return None
@@ -141,18 +141,18 @@ class Reader:
             self.cache.put("source", key, packed(source))
         return source
 
-    def _exists(self, file: FilePath) -> bool:
+    def _exists(self, file: Path) -> bool:
         # A file that is removed after the start of the command is read from the snapshot.
         return file in self.snapshot or os.path.lexists(file)
 
-    def _digest(self, schema: str, files: list[FilePath]) -> str:
+    def _digest(self, schema: str, files: list[Path]) -> str:
         """The digest of the files and of what they are checked against; empty where one is not in the snapshot."""
         if not all(one in self.snapshot for one in files):
             return ""
         contents = [hashlib.sha256(self.snapshot[one]).hexdigest() for one in files]
         return digest_of_texts((self._schemas, schema, *map(self.suite.shown, files), *contents))
 
-    def _fit(self, schema: str, files: list[FilePath]) -> Source | None:
+    def _fit(self, schema: str, files: list[Path]) -> Source | None:
         try:
             source, *others = map(self._parsed, files)
             if schema == "contract":
@@ -171,7 +171,7 @@ class Reader:
         self.problems += found
         return None if found else source
 
-    def _parsed(self, file: FilePath) -> Source:
+    def _parsed(self, file: Path) -> Source:
         shown = self.suite.shown(file)
         if file in self.snapshot:
             try:
@@ -181,7 +181,7 @@ class Reader:
         return read(file, shown)
 
 
-def _read_below(folder: FilePath) -> dict[str, bytes]:
+def _read_below(folder: Path) -> dict[str, bytes]:
     return {file.name: file.read_bytes() for file in sorted(folder.iterdir()) if file.is_file()}
 
 
@@ -211,7 +211,7 @@ def _with_checks(source: Source) -> Source:
     values = dict(source.values)
     rows: list[Any] = []
     for k, row in enumerate(source.value["requirements"]):
-        at: Path = ("requirements", k, "checks")
+        at: ValuePath = ("requirements", k, "checks")
         if isinstance(row, dict) and isinstance(row.get("checks"), dict):
             checks = list(_checks(source, row["checks"], at))
             values |= {(*at, n): source.at(place) for n, (_, place) in enumerate(checks)}
@@ -220,7 +220,7 @@ def _with_checks(source: Source) -> Source:
     return replace(source, value={**source.value, "requirements": rows}, values=values)
 
 
-def _checks(source: Source, grouped: Mapping[str, Any], at: Path) -> Iterator[tuple[str, Path]]:
+def _checks(source: Source, grouped: Mapping[str, Any], at: ValuePath) -> Iterator[tuple[str, ValuePath]]:
     """Every check string of a row, and the place of its name."""
     for key, inner in grouped.items():
         if key == "lint":
@@ -236,7 +236,7 @@ def _checks(source: Source, grouped: Mapping[str, Any], at: Path) -> Iterator[tu
                 yield f"{kind}:{target}{mark}{name}", place
 
 
-def _names_below(source: Source, names: Any, at: Path) -> Iterator[tuple[str, Path]]:
+def _names_below(source: Source, names: Any, at: ValuePath) -> Iterator[tuple[str, ValuePath]]:
     if not isinstance(names, list) or not names or not all(isinstance(name, str) for name in names):
         raise MalformedContract([source.problem(at, "C018", f"checks: expected a list of names below {at[-1]}")])
     yield from ((name, (*at, k)) for k, name in enumerate(names))
@@ -259,10 +259,10 @@ def _without_groups(source: Source) -> Source:
     return replace(source, value={**source.value, "mutants": [body for body, _ in found]}, values=values, keys=keys)
 
 
-def _single_mutants(source: Source) -> Iterator[tuple[Any, Path]]:
+def _single_mutants(source: Source) -> Iterator[tuple[Any, ValuePath]]:
     """Every mutant with the file of its group, and where it is written."""
     for k, entry in enumerate(source.value["mutants"]):
-        at: Path = ("mutants", k)
+        at: ValuePath = ("mutants", k)
         if not isinstance(entry, dict) or "mutants" not in entry:
             yield _with_patch(entry, ""), at
             continue

@@ -8,14 +8,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
-from pathlib import Path as FilePath
+from pathlib import Path
 from typing import Any, Final
 
 import jsonschema
 from jsonschema.exceptions import ValidationError, best_match
 from referencing import Registry, Resource
 
-from conformance.contract.source import Path, Problem, Source
+from conformance.contract.source import Problem, Source, ValuePath
 from conformance.contract.suggest import close_to, fitting
 
 
@@ -34,7 +34,7 @@ _extend: Any = jsonschema.validators.extend
 _Validator = _extend(jsonschema.Draft202012Validator, {"oneOf": _one_of})
 
 
-def violations(source: Source, schema: FilePath) -> Iterator[Problem]:
+def violations(source: Source, schema: Path) -> Iterator[Problem]:
     """What in `source` does not fit the schema file, the most telling violation of each place."""
     texts = tuple(one.read_text(encoding="utf-8") for one in sorted(schema.parent.glob("*.schema.json")))
     errors = _validator(schema.read_text(encoding="utf-8"), texts).iter_errors(source.value)
@@ -84,8 +84,8 @@ def _problems_of(source: Source, errors: list[ValidationError]) -> Iterator[Prob
                 yield problem
 
 
-def _told(source: Source, error: ValidationError, misspelt: set[tuple[Path, str]]) -> Iterator[Problem]:
-    path: Path = tuple(map(_step, error.absolute_path))
+def _told(source: Source, error: ValidationError, misspelt: set[tuple[ValuePath, str]]) -> Iterator[Problem]:
+    path: ValuePath = tuple(map(_step, error.absolute_path))
     where = ".".join(map(str, path)) or "the file"
     if error.validator == "required" and isinstance(error.instance, dict):
         wanted: Any = error.validator_value
@@ -108,7 +108,7 @@ def _step(step: Any) -> str | int:
     return step if isinstance(step, int) else str(step)
 
 
-def _unknown_keys(error: ValidationError) -> Iterator[tuple[Path, str, str]]:
+def _unknown_keys(error: ValidationError) -> Iterator[tuple[ValuePath, str, str]]:
     """The keys that a violation is about: the path of their map, the key, and the key that it probably means."""
     if error.validator != "additionalProperties" or not isinstance(error.instance, dict):
         return
@@ -116,7 +116,7 @@ def _unknown_keys(error: ValidationError) -> Iterator[tuple[Path, str, str]]:
     for key in error.instance:
         if key not in known:
             free = [name for name in known if name not in error.instance]
-            path: Path = tuple(map(_step, error.absolute_path))
+            path: ValuePath = tuple(map(_step, error.absolute_path))
             yield path, key, next(iter(_alike(key, free)), "")
 
 
@@ -136,7 +136,7 @@ def properties_of(schema: Any) -> Mapping[str, Any]:
     return found
 
 
-def _elsewhere(source: Source, key: str, path: Path, error: ValidationError) -> str:
+def _elsewhere(source: Source, key: str, path: ValuePath, error: ValidationError) -> str:
     """The hint for a key that is like none here: the place above that may have it, or the keys that are allowed."""
     allowed = ", ".join(sorted(properties_of(error.schema)))
     top = source.value.keys() if path and isinstance(source.value, dict) else ()
@@ -151,7 +151,7 @@ _TOP: Final = frozenset(
 )  # fmt: skip
 
 
-def _to_paste(source: Source, path: Path, schema: Any, missing: list[str]) -> str:
+def _to_paste(source: Source, path: ValuePath, schema: Any, missing: list[str]) -> str:
     """The lines to add for keys that are missing, indented like the map that lacks them."""
     lines = [f"{key}: {_example(properties_of(schema).get(key, {}))}" for key in missing]
     place = source.at(path)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path as FilePath
+from pathlib import Path
 from typing import Any, Final
 
 from conformance.contract.canonical import value_item, wire_value
-from conformance.contract.source import MAX_VALUES, MalformedContract, Path, Position, Problem, Source
+from conformance.contract.source import MAX_VALUES, MalformedContract, Position, Problem, Source, ValuePath
 from conformance.contract.steps import with_long_steps, with_named_steps
 from conformance.contract.types import INTEGER_RANGES
 
@@ -18,7 +18,7 @@ SHARED: Final = "values.yaml"  # the values that several contracts of a family u
 KEYS: Final = ("values", "bases", "vectors", "workloads")  # what may be in it instead of in the contract
 
 
-def companion_of(contract: FilePath) -> FilePath:
+def companion_of(contract: Path) -> Path:
     """Where the cases of a contract's file may be."""
     return contract.with_name(contract.stem + ENDING)
 
@@ -115,13 +115,13 @@ class _Writer:
     def __init__(self, source: Source) -> None:
         self.source = source
         self.named: Mapping[str, Any] = source.value.get(VALUES, {})
-        self.values: dict[Path, Position] = {}
-        self.keys: dict[Path, Position] = {}
+        self.values: dict[ValuePath, Position] = {}
+        self.keys: dict[ValuePath, Position] = {}
         self.under_way: list[str] = []
         self.given: Mapping[str, Any] = {}  # what the `like` that is written out gives to the value that it names
         self.count = 0
 
-    def out(self, value: Any, at: Path, to: Path | None = None) -> Any:
+    def out(self, value: Any, at: ValuePath, to: ValuePath | None = None) -> Any:
         """A written value with the forms in it replaced."""
         self.count += 1
         if self.count > MAX_VALUES:
@@ -147,7 +147,7 @@ class _Writer:
             message, hint = f"{form}: a part is of the wrong kind ({error!s:.80})", "docs/language.md, Long values"
             raise MalformedContract([self.source.problem(at, "C018", message, hint)]) from None
 
-    def _repeat(self, body: Mapping[str, Any], at: Path, _: Path | None) -> Any:
+    def _repeat(self, body: Mapping[str, Any], at: ValuePath, _: ValuePath | None) -> Any:
         first = body.get("from")
         match body["repeat"]:
             case [unit, int(count)] if type(count) is int and count >= 0 and type(first) in (int, type(None)):
@@ -157,7 +157,7 @@ class _Writer:
         hint = "{repeat: [a, 300]}; with `from: 1`, {k} is the number of the copy"
         raise _Refused(f"expected [a text or a list, how often], of at most {LONGEST:,} in all", hint)
 
-    def _series(self, body: Mapping[str, Any], _: Path, __: Path | None) -> Any:
+    def _series(self, body: Mapping[str, Any], _: ValuePath, __: ValuePath | None) -> Any:
         match body["series"]:
             case {"start": int(start), "count": int(count), **rest} if 0 <= count <= LONGEST:
                 step, modulo, dtype = rest.pop("step", 1), rest.pop("modulo", 0), rest.pop("as", "")
@@ -167,7 +167,7 @@ class _Writer:
                     return _elements(numbers, dtype) if dtype else numbers
         raise _Refused("expected {start, step?, count, modulo?, as?}", "`as: uint16` gives the hex of its elements")
 
-    def _join(self, body: Mapping[str, Any], at: Path, to: Path | None) -> Any:
+    def _join(self, body: Mapping[str, Any], at: ValuePath, to: ValuePath | None) -> Any:
         parts: Any = body["join"] if isinstance(body["join"], list) else []
         items: list[Any] = []
         texts: list[str] = []
@@ -191,10 +191,10 @@ class _Writer:
             raise _Refused(f"more than {LONGEST:,} letters or items", "make it shorter, or write a recipe")
         return "".join(texts) if texts else maps or items
 
-    def _cbor(self, body: Mapping[str, Any], at: Path, _: Path | None) -> str:
+    def _cbor(self, body: Mapping[str, Any], at: ValuePath, _: ValuePath | None) -> str:
         return value_item(wire_value(self.out(body["cbor"], (*at, "cbor")), canonical=True)).hex()
 
-    def _edit(self, body: Mapping[str, Any], at: Path, _: Path | None) -> str:
+    def _edit(self, body: Mapping[str, Any], at: ValuePath, _: ValuePath | None) -> str:
         base = body["edit"]
         whole = _bytes(self.named_value(base) if _is_in(base, self.named) else self.out(base, (*at, "edit")))
         parts, done = [], 0
@@ -215,19 +215,19 @@ class _Writer:
                     raise _Refused(f"expected [offset, old hex or size, new hex], found {row!r:.80}", hint)
         return b"".join([*parts, whole[done:]]).hex()
 
-    def _tensor(self, body: Mapping[str, Any], at: Path, _: Path | None) -> Any:
+    def _tensor(self, body: Mapping[str, Any], at: ValuePath, _: ValuePath | None) -> Any:
         ((dtype, items),) = body.items()
         shape, data = _flat(self.out(items, (*at, dtype)))
         return {"dtype": dtype, "shape": shape, "data": data}
 
-    def _given(self, body: Mapping[str, Any], at: Path, _: Path | None) -> Any:
+    def _given(self, body: Mapping[str, Any], at: ValuePath, _: ValuePath | None) -> Any:
         if body["given"] in self.given:
             return copy.deepcopy(self.given[body["given"]])
         if "default" in body:
             return self.out(body["default"], (*at, "default"))
         raise _Refused(f"nothing gives {body['given']!r:.60}", f"{{like: NAME, with: {{{body['given']}: ...}}}}")
 
-    def _like(self, body: Mapping[str, Any], at: Path, to: Path | None) -> Any:
+    def _like(self, body: Mapping[str, Any], at: ValuePath, to: ValuePath | None) -> Any:
         given = self.out(body.get("with", {}), (*at, "with"))
         unused = given.keys() - set(_names_given(self.named.get(str(body["like"]))))
         if unused:
@@ -249,7 +249,7 @@ class _Writer:
                 raise _Refused(f"nothing is above {path!r}", "name a part of what is there")
         return value
 
-    def named_value(self, name: Any, to: Path | None = None, given: Mapping[str, Any] | None = None) -> Any:
+    def named_value(self, name: Any, to: ValuePath | None = None, given: Mapping[str, Any] | None = None) -> Any:
         """A named value, written out with what is given to it."""
         if not _is_in(name, self.named):
             raise _Refused(f"unknown value {name!r:.60}", f"values here: {', '.join(self.named) or 'none'}")

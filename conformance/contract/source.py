@@ -6,12 +6,12 @@ import re
 import stat
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
-from pathlib import Path as FilePath
+from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import yaml
 
-Path = tuple[str | int, ...]
+ValuePath = tuple[str | int, ...]
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -90,17 +90,17 @@ class Source:
 
     file: str
     value: Any
-    values: Mapping[Path, Position] = field(repr=False)
-    keys: Mapping[Path, Position] = field(repr=False)
+    values: Mapping[ValuePath, Position] = field(repr=False)
+    keys: Mapping[ValuePath, Position] = field(repr=False)
     text: str = field(default="", repr=False)
 
-    def at(self, path: Path) -> Position:
+    def at(self, path: ValuePath) -> Position:
         """The position of the value at `path`, or of the nearest enclosing value that exists."""
         while path and path not in self.values:
             path = path[:-1]
         return self.values[path]
 
-    def key_at(self, path: Path) -> Position:
+    def key_at(self, path: ValuePath) -> Position:
         """The position of the key that leads to `path`, falling back to the value's own."""
         return self.keys.get(path) or self.at(path)
 
@@ -108,12 +108,12 @@ class Source:
         """Each entry of the list under `key`, with its position."""
         return ((body, self.at((key, k))) for k, body in enumerate(self.value.get(key, ())))
 
-    def problem(self, path: Path, code: str, message: str, hint: str = "") -> Problem:
+    def problem(self, path: ValuePath, code: str, message: str, hint: str = "") -> Problem:
         """A problem at the value at `path`."""
         return Problem(self.at(path), code, message, hint)
 
 
-def read(file: FilePath, shown_as: str | None = None) -> Source:
+def read(file: Path, shown_as: str | None = None) -> Source:
     """Parse one YAML file; raises MalformedContract with the position of what is wrong."""
     name = shown_as or str(file)
     try:
@@ -152,8 +152,8 @@ def _malformed(position: Position, message: str, hint: str = "") -> MalformedCon
 class _Builder:
     def __init__(self, name: str) -> None:
         self.name = name
-        self.values: dict[Path, Position] = {}
-        self.keys: dict[Path, Position] = {}
+        self.values: dict[ValuePath, Position] = {}
+        self.keys: dict[ValuePath, Position] = {}
 
     def document(self, events: Iterator[Any]) -> Any:
         next(events)
@@ -170,7 +170,7 @@ class _Builder:
     def place(self, event: Any) -> Position:
         return Position(self.name, event.start_mark.line + 1, event.start_mark.column + 1)
 
-    def node(self, event: Any, events: Iterator[Any], path: Path) -> Any:
+    def node(self, event: Any, events: Iterator[Any], path: ValuePath) -> Any:
         position = self.place(event)
         if isinstance(event, yaml.AliasEvent) or event.anchor is not None:
             raise _malformed(position, "anchors and aliases are refused", "write the value out")
@@ -207,13 +207,13 @@ class _Builder:
             return float(text)
         return text
 
-    def sequence(self, events: Iterator[Any], path: Path) -> list[Any]:
+    def sequence(self, events: Iterator[Any], path: ValuePath) -> list[Any]:
         items: list[Any] = []
         while not isinstance(event := next(events), yaml.SequenceEndEvent):
             items.append(self.node(event, events, (*path, len(items))))
         return items
 
-    def mapping(self, events: Iterator[Any], path: Path) -> dict[str, Any]:
+    def mapping(self, events: Iterator[Any], path: ValuePath) -> dict[str, Any]:
         items: dict[str, Any] = {}
         while not isinstance(event := next(events), yaml.MappingEndEvent):
             position = self.place(event)

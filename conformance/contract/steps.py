@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from conformance.contract.source import MalformedContract, Path, Position, Source
+from conformance.contract.source import MalformedContract, Position, Source, ValuePath
 
 _PINS: Final = {"gives": "result", "fails": "failure"}
 _CALL_KEYS: Final = frozenset({"step", "call", "base", "set", "unset", "use", "pin", *_PINS})
@@ -41,10 +41,10 @@ class _Reader:
     def __init__(self, source: Source) -> None:
         self.source = source
         self.named_values = source.value.get("values")
-        self.moved: dict[Path, Path] = {}
-        self.made: dict[Path, Position] = {}
+        self.moved: dict[ValuePath, ValuePath] = {}
+        self.made: dict[ValuePath, Position] = {}
 
-    def new_path(self, path: Path) -> Path:
+    def new_path(self, path: ValuePath) -> ValuePath:
         new = list(path)
         # The last step that moved is replaced first, so that the paths above are still the old ones.
         for size in range(len(path), 0, -1):
@@ -52,7 +52,7 @@ class _Reader:
                 new[size - 1 : size] = self.moved[path[:size]]
         return tuple(new)
 
-    def group(self, group: Any, at: Path) -> Any:
+    def group(self, group: Any, at: ValuePath) -> Any:
         if not isinstance(group, dict):
             return group
         group = dict(group)
@@ -69,18 +69,18 @@ class _Reader:
             ]
         return group
 
-    def axis(self, values: Any, at: Path) -> Any:
+    def axis(self, values: Any, at: ValuePath) -> Any:
         """The values of an axis; a map of them has their names."""
         if not isinstance(values, dict) or values.keys() & {"damages", "like", "join", "series", "repeat"}:
             return values
         self.moved |= {(*at, name): (k, "value") for k, name in enumerate(values)}
         return [{"name": name, "value": value} for name, value in values.items()]
 
-    def case(self, case: Mapping[str, Any], common: Mapping[str, Any], at: Path) -> Mapping[str, Any]:
+    def case(self, case: Mapping[str, Any], common: Mapping[str, Any], at: ValuePath) -> Mapping[str, Any]:
         own = case.keys() & {"pin", "like", *_PINS}
         return self.pinned(case if own else {**case, **common}, at)
 
-    def trace(self, steps: Any, at: Path) -> Any:
+    def trace(self, steps: Any, at: ValuePath) -> Any:
         """Steps in a list, or in the lists of a `join` or `repeat`."""
         if isinstance(steps, list):
             return [self.step(one, (*at, k)) if isinstance(one, dict) else one for k, one in enumerate(steps)]
@@ -90,7 +90,7 @@ class _Reader:
                 return {**steps, form: [self.trace(part, (*at, form, k)) for k, part in parts]}
         return steps
 
-    def step(self, step: Mapping[str, Any], at: Path) -> Mapping[str, Any]:
+    def step(self, step: Mapping[str, Any], at: ValuePath) -> Mapping[str, Any]:
         patterns = [key for key in step if key not in _OTHERS | _CALL_KEYS and not key[:1].isupper()]
         if not patterns or step.keys() & _OTHERS:
             return self.called(step, at)
@@ -105,7 +105,7 @@ class _Reader:
         beside = self.called({key: part for key, part in step.items() if key != name}, at)
         return {"like": name, "with": step[name], **({"set": dict(beside)} if beside else {})}
 
-    def named(self, value: Any, at: Path) -> Any:
+    def named(self, value: Any, at: ValuePath) -> Any:
         """A named value; the steps in it may be short."""
         if isinstance(value, list):
             return [self.named(one, (*at, k)) if isinstance(one, dict) else one for k, one in enumerate(value)]
@@ -117,7 +117,7 @@ class _Reader:
         # A case, in a list that several contracts use.
         return self.pinned(value, at) if "id" in value else value
 
-    def called(self, step: Mapping[str, Any], at: Path) -> Mapping[str, Any]:
+    def called(self, step: Mapping[str, Any], at: ValuePath) -> Mapping[str, Any]:
         """A step with `call` and `set` instead of `Call: inputs`."""
         calls = [key for key in step if key[:1].isupper()]
         if not calls:
@@ -131,7 +131,7 @@ class _Reader:
         self.made[(*at, "call")] = self.source.key_at((*at, call))
         return self.pinned({**{key: part for key, part in step.items() if key != call}, "call": call, **inputs}, at)
 
-    def pinned(self, step: Mapping[str, Any], at: Path) -> Mapping[str, Any]:
+    def pinned(self, step: Mapping[str, Any], at: ValuePath) -> Mapping[str, Any]:
         """A step or case with `pin` instead of `gives` or `fails`."""
         short = [key for key in ("pin", *_PINS) if key in step]
         if len(short) > 1:

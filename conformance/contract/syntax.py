@@ -42,7 +42,7 @@ class Node:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class Relation:
     """`left sign right` in the expression `whole`, from `start` to `end`."""
 
     whole: str
@@ -67,10 +67,10 @@ def parse(text: str) -> Node:
     return _Reader(text).whole()
 
 
-def comparisons(text: str) -> tuple[Comparison, ...]:
+def comparisons(text: str) -> tuple[Relation, ...]:
     """Every comparison outside macros, in the order of the text."""
     found = [
-        Comparison(text, node.parts[0].text(text), node.sign, node.parts[1].text(text), node.start, node.end)
+        Relation(text, node.parts[0].text(text), node.sign, node.parts[1].text(text), node.start, node.end)
         for node in _walk(parse(text))
         if node.sign in _BINARY[2] and node.sign != "in"
     ]

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from conformance.contract.source import MalformedContract, Path, Problem, Source
+from conformance.contract.source import MalformedContract, Problem, Source, ValuePath
 from conformance.contract.suggest import type_meant
 
 INTEGER_RANGES: Final[Mapping[str, tuple[int, int]]] = {
@@ -158,13 +158,13 @@ def named_types(source: Source, problems: list[Problem]) -> dict[str, Type]:
     return named
 
 
-def struct_at(source: Source, path: Path, named: NamedTypes) -> Struct:
+def struct_at(source: Source, path: ValuePath, named: NamedTypes) -> Struct:
     """The struct whose fields are declared in the mapping at `path`."""
     fields = [field_at(source, (*path, key), named) for key in _value(source, path)]
     return Struct(tuple(fields))
 
 
-def field_at(source: Source, path: Path, named: NamedTypes) -> Field:
+def field_at(source: Source, path: ValuePath, named: NamedTypes) -> Field:
     """The field declared at `path`; its name is the last element of the path."""
     body: dict[str, Any] = _value(source, path)
     type_ = type_at(source, path, named)
@@ -178,7 +178,7 @@ def field_at(source: Source, path: Path, named: NamedTypes) -> Field:
     )
 
 
-def type_at(source: Source, path: Path, named: NamedTypes) -> Type:
+def type_at(source: Source, path: ValuePath, named: NamedTypes) -> Type:
     """The type declared by the mapping at `path` (`type`, with `values` or `fields` where it needs them)."""
     body = _value(source, path)
     text = body["type"]
@@ -193,7 +193,7 @@ def type_at(source: Source, path: Path, named: NamedTypes) -> Type:
     return parse_type(text, source, (*path, "type"), named)
 
 
-def parse_type(text: str, source: Source, path: Path, named: NamedTypes) -> Type:
+def parse_type(text: str, source: Source, path: ValuePath, named: NamedTypes) -> Type:
     """The type that a type expression names; raises MalformedContract at `path` when it names none."""
     text = text.strip()
     if text.count("<") > MAX_NESTING:
@@ -219,14 +219,14 @@ def parse_type(text: str, source: Source, path: Path, named: NamedTypes) -> Type
     raise _unknown(source, path, f"unknown type {text!r}", hint)
 
 
-def _value(source: Source, path: Path) -> Any:
+def _value(source: Source, path: ValuePath) -> Any:
     value = source.value
     for step in path:
         value = value[step]
     return value
 
 
-def _unknown(source: Source, path: Path, message: str, hint: str) -> MalformedContract:
+def _unknown(source: Source, path: ValuePath, message: str, hint: str) -> MalformedContract:
     return MalformedContract([Problem(source.at(path), "C003", message, hint)])
 
 

@@ -13,7 +13,7 @@ from conformance.contract.family import Requirement
 from conformance.contract.library import Library
 from conformance.contract.machine_file import OPEN_HANDLE
 from conformance.contract.model import Contract
-from conformance.contract.source import Path, Position, names
+from conformance.contract.source import Position, ValuePath, names
 from conformance.contract.suggest import close_to
 from conformance.lint.rule import Found, Rule, Subject, rule
 
@@ -33,7 +33,7 @@ class Mention:
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class NamedCheck:
     """One check string, `kind:target#name` (or `::name`), taken apart; `operator` is empty for tests and benches."""
 
     text: str
@@ -47,7 +47,7 @@ def mentions(contract: Contract, key: str) -> Iterator[Mention]:
     yield from _mentions(contract, contract.source.value, (), key)
 
 
-def _mentions(contract: Contract, value: Any, path: Path, key: str) -> Iterator[Mention]:
+def _mentions(contract: Contract, value: Any, path: ValuePath, key: str) -> Iterator[Mention]:
     if isinstance(value, dict):
         for name in names(value, key) if key in value else ():
             yield Mention(name, contract.source.at((*path, key)))
@@ -60,12 +60,12 @@ def _mentions(contract: Contract, value: Any, path: Path, key: str) -> Iterator[
 
 
 @cache
-def check_of(text: str) -> Check:
+def check_of(text: str) -> NamedCheck:
     """The check that a string of requirements.yaml means."""
     kind, _, target = text.partition(":")
     separator = "::" if kind in ("group", "test") else "#"
     operator, _, name = target.partition(separator)
-    return Check(text, kind, operator, name)
+    return NamedCheck(text, kind, operator, name)
 
 
 def claimable(contract: Contract) -> Iterator[tuple[str, str, tuple[str, ...] | None, Position]]:
@@ -141,7 +141,7 @@ def _parts(library: Library) -> set[str]:
     return {check_text(contract, kind, name) for contract in contracts for kind, name, _, _ in claimable(contract)}
 
 
-def unresolved(library: Library) -> Iterator[tuple[Check, str]]:
+def unresolved(library: Library) -> Iterator[tuple[NamedCheck, str]]:
     """The checks of requirements that name no part of their contract, each with the requirement."""
     existing = _parts(library)
     for row in rows(library):
@@ -150,7 +150,7 @@ def unresolved(library: Library) -> Iterator[tuple[Check, str]]:
                 yield check, row.id
 
 
-def meant(check: Check, library: Library) -> list[str]:
+def meant(check: NamedCheck, library: Library) -> list[str]:
     """The names of parts of the same kind that a check may mean, the nearest first."""
     names = [name for kind, name, _, _ in claimable(library.contracts[check.operator]) if kind == check.kind]
     return close_to(check.name, names, 0.6, 1)
@@ -205,7 +205,7 @@ def checks_resolve(codes: frozenset[str]) -> Rule:
     return resolve
 
 
-def _meant_hint(check: Check, library: Library) -> str:
+def _meant_hint(check: NamedCheck, library: Library) -> str:
     if check.operator not in library.contracts:
         near = close_to(check.operator, sorted(library.contracts), 0.6, 1)
     else:
@@ -213,7 +213,7 @@ def _meant_hint(check: Check, library: Library) -> str:
     return f"did you mean {near[0]}?" if near else "correct the check, or bring back what it names"
 
 
-def _missing(check: Check, existing: set[str], codes: frozenset[str], subject: Subject) -> str:
+def _missing(check: NamedCheck, existing: set[str], codes: frozenset[str], subject: Subject) -> str:
     if check.kind == "lint":
         return "" if check.operator in codes else "no such lint rule"
     if check.kind in ("test", "bench"):
@@ -236,7 +236,7 @@ _WORDS = {
 }
 
 
-def _missing_document(check: Check, subject: Subject) -> str:
+def _missing_document(check: NamedCheck, subject: Subject) -> str:
     if subject.documents is None:
         return ""
     text = subject.documents.get(check.operator)

@@ -8,7 +8,7 @@ from typing import Any, Final
 from conformance.contract.engine import variables_of
 from conformance.contract.family import SequenceDeclaration
 from conformance.contract.model import Contract, Rng
-from conformance.contract.source import Path
+from conformance.contract.source import ValuePath
 from conformance.contract.types import Enum, ListOf, MapOf, Struct, Type
 from conformance.lint.rule import Found, FoundIn, Subject, contract_rule, rule
 from conformance.vectors.call_sequence import problems_of
@@ -224,7 +224,7 @@ def names_permitted(subject: Subject, contract: Contract) -> Iterator[FoundIn]:
                 yield contract.source.at(path), message, "find another name"
 
 
-def _names(contract: Contract) -> Iterator[tuple[Path, str]]:
+def _names(contract: Contract) -> Iterator[tuple[ValuePath, str]]:
     yield (), contract.operator
     for side in ("inputs", "outputs", "failure"):
         for field in getattr(contract, side).fields:
@@ -262,7 +262,7 @@ def sequences_derivable(subject: Subject) -> Iterator[Found]:
             yield where, message, declaration.operator, hint
 
 
-def _of_case(declaration: SequenceDeclaration, case: Case | None) -> Iterator[tuple[Path, str, str]]:
+def _of_case(declaration: SequenceDeclaration, case: Case | None) -> Iterator[tuple[ValuePath, str, str]]:
     if case is None:
         yield ("case",), f"no vector has the id {declaration.case!r}", "name a frozen case of the operator"
         return

@@ -8,7 +8,7 @@ from typing import Final
 from conformance.contract.advice import BadExpression
 from conformance.contract.expression import Environment
 from conformance.contract.model import Contract, Guard
-from conformance.contract.syntax import BYTES, CHARACTERS, ITEMS, Comparison, SizeLimit, size_limits
+from conformance.contract.syntax import BYTES, CHARACTERS, ITEMS, Relation, SizeLimit, size_limits
 from conformance.contract.types import Struct, walk
 from conformance.lint.call import Evaluator, FrozenCall
 from conformance.lint.names import place
@@ -100,7 +100,7 @@ def boundaries_crossed(subject: Subject, contract: Contract) -> Iterator[FoundIn
         judged = [call for call in judged if evaluator.holds(guard.expression.text, call)]
 
 
-def _decides(evaluator: Evaluator, comparison: Comparison, call: FrozenCall) -> bool:
+def _decides(evaluator: Evaluator, comparison: Relation, call: FrozenCall) -> bool:
     """Whether the guard's outcome for the call depends on this comparison."""
     if comparison.text == comparison.whole.strip():
         return True
@@ -108,7 +108,7 @@ def _decides(evaluator: Evaluator, comparison: Comparison, call: FrozenCall) -> 
     return bool(outcomes[0] != outcomes[1])
 
 
-def sides(evaluator: Evaluator, comparison: Comparison, calls: Iterable[FrozenCall]) -> Mapping[str, list[FrozenCall]]:
+def sides(evaluator: Evaluator, comparison: Relation, calls: Iterable[FrozenCall]) -> Mapping[str, list[FrozenCall]]:
     """The calls on each side of a comparison, by the words for that side; empty if a side cannot be evaluated."""
     if not (evaluator.compiles(comparison.left) and evaluator.compiles(comparison.right)):
         return {}

@@ -11,7 +11,7 @@ from conformance.contract.engine import variables_of
 from conformance.contract.family import Mutant, Ruling
 from conformance.contract.library import Library
 from conformance.contract.model import Contract
-from conformance.contract.source import Path, Position
+from conformance.contract.source import Position, ValuePath
 from conformance.contract.suggest import nearest
 from conformance.lint.call import FrozenCall
 from conformance.lint.checks import check_of, mentions, requirement_ids, rows, unknown_requirement_hint
@@ -35,7 +35,7 @@ def operators_resolve(subject: Subject, contract: Contract) -> Iterator[FoundIn]
             yield contract.position, message, "build the vectors again"
 
 
-def _operators(contract: Contract) -> Iterator[tuple[Path, str]]:
+def _operators(contract: Contract) -> Iterator[tuple[ValuePath, str]]:
     for k, operator in enumerate(contract.calls):
         yield ("calls", k), operator
     for k, operator in enumerate(contract.rng.through if contract.rng else ()):
@@ -84,7 +84,7 @@ def place(contract: Contract, call: FrozenCall) -> Position:
     return next((group.position for group in contract.groups if group.name == call.case.group), contract.position)
 
 
-def _codes(contract: Contract) -> Iterator[tuple[Path, str]]:
+def _codes(contract: Contract) -> Iterator[tuple[ValuePath, str]]:
     for k, guard in enumerate(contract.requires):
         yield ("requires", k, "else"), guard.code
     for k, refusal in enumerate(contract.refuses):
@@ -95,7 +95,7 @@ def _codes(contract: Contract) -> Iterator[tuple[Path, str]]:
                 yield (*path, "failure"), pin["failure"]
 
 
-def _pins(body: Any, path: Path) -> Iterator[tuple[Path, Any, Any]]:
+def _pins(body: Any, path: ValuePath) -> Iterator[tuple[ValuePath, Any, Any]]:
     for key in ("cases", "trace"):
         for k, step in enumerate(body.get(key, ())):
             if "pin" in step:

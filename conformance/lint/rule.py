@@ -14,7 +14,7 @@ from conformance.vectors.case import Case
 from conformance.vectors.lock import Lock
 
 
-class Cache:
+class SharedEvaluators:
     """The evaluators and calls that similar subjects share."""
 
     def __init__(self) -> None:
@@ -72,7 +72,7 @@ class Subject:
     known_laws: frozenset[str]
     documents: Mapping[str, str] | None
     codebook: Codebook = field(repr=False)
-    cache: Cache = field(repr=False)
+    cache: SharedEvaluators = field(repr=False)
     only: frozenset[str] | None = None
     evidence: Mapping[str, frozenset[str]] | None = None
     step: Callable[[], None] = field(default=lambda: None, repr=False, compare=False)
@@ -130,7 +130,7 @@ def subject_of(
         by_operator.setdefault(case.operator, []).append(case)
     frozen = {operator: tuple(found) for operator, found in sorted(by_operator.items())}
     book, laws = codebook_of(library), frozenset(known_laws)
-    return Subject(library, frozen, lock, laws, documents, book, Cache(), evidence=evidence)
+    return Subject(library, frozen, lock, laws, documents, book, SharedEvaluators(), evidence=evidence)
 
 
 Found = tuple[Position, str, str, str]  # the place, the message, what it is about, the hint

@@ -40,7 +40,7 @@ class RunTrace:
 
 
 @dataclass(frozen=True, slots=True)
-class Parting:
+class ColumnDifference:
     """A column in which runs differ: in how many rows, in which first (from 1), and what each run has there."""
 
     column: str
@@ -124,10 +124,10 @@ def _object(file: Path, line: int, data: bytes) -> dict[str, Any]:
     return value
 
 
-def partings(traces: Sequence[RunTrace]) -> tuple[list[int], list[Parting]]:
+def partings(traces: Sequence[RunTrace]) -> tuple[list[int], list[ColumnDifference]]:
     """The number of rows of each run, and the columns in which they differ, by their first row. Raises BrokenRecord."""
     counts = [0] * len(traces)
-    found: dict[str, Parting] = {}
+    found: dict[str, ColumnDifference] = {}
     ends: list[Mapping[str, Any]] = [{}] * len(traces)
     for number, rows in enumerate(zip_longest(*(one.rows() for one in traces)), 1):
         for k, row in enumerate(rows):
@@ -140,10 +140,10 @@ def partings(traces: Sequence[RunTrace]) -> tuple[list[int], list[Parting]]:
             _part(number, shown, found)
     apart = sorted(found.values(), key=lambda one: (one.first, one.column))
     said = tuple(text_of(end[_END]) if _END in end else "it has no end" for end in ends)
-    return counts, apart + ([Parting(_END, 1, max(counts), said)] if len(set(said)) > 1 else [])
+    return counts, apart + ([ColumnDifference(_END, 1, max(counts), said)] if len(set(said)) > 1 else [])
 
 
-def _part(number: int, rows: list[Row | None], found: dict[str, Parting]) -> None:
+def _part(number: int, rows: list[Row | None], found: dict[str, ColumnDifference]) -> None:
     if len({text_of(row) for row in rows}) == 1:  # equal values would not do: 1, 1.0 and true are equal
         return
     for column in dict.fromkeys(chain.from_iterable(row for row in rows if row is not None)):
@@ -151,9 +151,9 @@ def _part(number: int, rows: list[Row | None], found: dict[str, Parting]) -> Non
         if len(set(values)) > 1 and _NO_ROW not in values:
             before = found.get(column)
             found[column] = (
-                Parting(column, 1, number, values)
+                ColumnDifference(column, 1, number, values)
                 if before is None
-                else Parting(column, before.rows + 1, before.first, before.values)
+                else ColumnDifference(column, before.rows + 1, before.first, before.values)
             )
 
 

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from conformance.contract.machine_file import OPEN_HANDLE
 from conformance.contract.model import Contract
-from conformance.contract.source import Path
+from conformance.contract.source import ValuePath
 
 
-def parts(contract: Contract) -> Iterator[tuple[str, Path]]:
+def parts(contract: Contract) -> Iterator[tuple[str, ValuePath]]:
     """Each part of a contract by a name for it, and where it stands in the parsed file."""
     for k, guard in enumerate(contract.requires):
         if guard.id != OPEN_HANDLE:  # the machine words it once, for all of its methods

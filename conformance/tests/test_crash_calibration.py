@@ -12,7 +12,7 @@ import pytest
 
 from conformance.tests.crash_store import WRITERS, tried, writer
 from conformance.trial.crash.reconstruction import Untraceable
-from conformance.trial.crash.states import Model
+from conformance.trial.crash.states import CrashModel
 
 Tool = Callable[[str], str]
 FULL = os.environ.get("TALLY_CRASH_FULL") == "1"
@@ -35,7 +35,7 @@ def test_sqlite_in_its_safest_mode_comes_out_clean(tool: Tool) -> None:
 
 def test_sqlite_without_extra_has_exactly_its_documented_gap(tool: Tool) -> None:
     report = tried("three-saves", sqlite(tool, "DELETE", "FULL"), states=STATES)
-    assert not report.states[Model.KILL].bad_count
+    assert not report.states[CrashModel.KILL].bad_count
     bad = [one for one in report.bad if one.during is None]
     lost = {bad_state.operations[index].text for bad_state in bad for index in bad_state.state.lost}
     # The journal's unlink is never made durable, so that it may come back and roll the answered save back.
@@ -45,8 +45,8 @@ def test_sqlite_without_extra_has_exactly_its_documented_gap(tool: Tool) -> None
 
 def test_sqlite_that_never_syncs_is_no_more_than_kill_safe(tool: Tool) -> None:
     report = tried("three-saves", sqlite(tool, "DELETE", "OFF"), states=STATES)
-    assert not report.states[Model.KILL].bad_count
-    assert report.states[Model.EXT4].bad_count > report.states[Model.EXT4].tried // 3
+    assert not report.states[CrashModel.KILL].bad_count
+    assert report.states[CrashModel.EXT4].bad_count > report.states[CrashModel.EXT4].tried // 3
 
 
 def test_sqlite_with_a_shared_index_in_memory_is_untraceable(tool: Tool) -> None:

@@ -22,7 +22,7 @@ from conformance.tests.page_blocks import compared_by, matches
 from conformance.tests.processes import ROOT
 from conformance.tests.shipped import shipped_library
 from conformance.trial.crash.report import CrashReport
-from conformance.trial.crash.states import Model
+from conformance.trial.crash.states import CrashModel
 from conformance.trial.crash.trial import CrashOptions, try_workload
 from conformance.trial.crash.workload import crash_workloads
 
@@ -55,7 +55,7 @@ def test_a_mistake_of_the_reference_leaves_its_level(identity: str, tool: Callab
     report = tried(identity, tmp_path)
     tallies = {model: f"{tally.bad_count}/{tally.total}" for model, tally in report.states.items()}
     inner = {model: f"{tally.bad_count}/{tally.total}" for model, tally in report.recovery_states.items()}
-    print(f"{identity}: {tallies}, {report.recoveries} recoveries interrupted: {inner[Model.POSIX]}")
+    print(f"{identity}: {tallies}, {report.recoveries} recoveries interrupted: {inner[CrashModel.POSIX]}")
     assert all(tally.tried == tally.total for tally in report.states.values())
     reached = "none" if report.reached is None else str(report.reached)
     assert reached == MISTAKES[identity]["level"]

@@ -12,7 +12,7 @@ from conformance.tests.page_blocks import compared_by, matches
 from conformance.trial.crash.reconstruction import Untraceable
 from conformance.trial.crash.recording import BrokenWorkload
 from conformance.trial.crash.report import Damage, listing
-from conformance.trial.crash.states import Model
+from conformance.trial.crash.states import CrashModel
 
 pytestmark = pytest.mark.usefixtures("strace")
 
@@ -81,9 +81,9 @@ def test_a_writer_of_runs_reaches_its_level(style: str) -> None:
 def test_every_state_of_the_control_is_tried_once() -> None:
     report = tried("three-saves", writer("single_file", "control"))
     assert {model: (tally.bad_count, tally.total) for model, tally in report.states.items()} == {
-        Model.KILL: (0, 16),  # 5 calls in each of 3 saves, and the beginning
-        Model.EXT4: (0, 46),
-        Model.POSIX: (0, 46),
+        CrashModel.KILL: (0, 16),  # 5 calls in each of 3 saves, and the beginning
+        CrashModel.EXT4: (0, 46),
+        CrashModel.POSIX: (0, 46),
     }
 
 
@@ -94,14 +94,14 @@ def test_each_way_to_be_wrong_has_its_word() -> None:
         ("three-saves", "single_file", "overwrite-in-place"),
         ("one-run", "committed_run", "recovery-leaves-a-mark"),
     ):
-        seen |= set(tried(workload, writer(program, style), states=ALL).states[Model.POSIX].bad)
+        seen |= set(tried(workload, writer(program, style), states=ALL).states[CrashModel.POSIX].bad)
     assert seen == {Damage.LOST, Damage.STALE, Damage.TORN, Damage.MIXED, Damage.NOT_IDEMPOTENT}
 
 
 def test_a_crash_inside_recovery_is_found_where_recovery_alone_is_fine() -> None:
     report = tried("one-run", writer("committed_run", "recovery-moves-the-pointer"), states=ALL)
     assert all(not tally.bad_count for tally in report.states.values())
-    assert report.recovery_states[Model.KILL].bad_count
+    assert report.recovery_states[CrashModel.KILL].bad_count
     assert report.first_bad is not None
     lines = "\n".join(listing(report.first_bad, report.answers))
     assert "and while it recovered from that, another crash:" in lines
@@ -123,7 +123,7 @@ def test_what_stands_there_before_the_recording_must_survive_as_well() -> None:
 
 def test_a_part_of_the_states_states_no_level() -> None:
     report = tried("three-saves", writer("single_file", "no-fsync"), states=60)
-    tally = report.states[Model.POSIX]
+    tally = report.states[CrashModel.POSIX]
     assert (report.level, tally.tried) == ("", 60)
     assert tally.total > 60
     assert tally.bad_count > 0
@@ -131,8 +131,8 @@ def test_a_part_of_the_states_states_no_level() -> None:
 
 
 def test_a_weaker_model_alone_states_no_level() -> None:
-    report = tried("three-saves", writer("single_file", "no-fsync"), models=(Model.KILL,))
-    assert (report.level, report.reached) == ("", Model.KILL)
+    report = tried("three-saves", writer("single_file", "no-fsync"), models=(CrashModel.KILL,))
+    assert (report.level, report.reached) == ("", CrashModel.KILL)
 
 
 def test_the_first_bad_state_is_listed_with_what_was_lost() -> None:
@@ -173,16 +173,16 @@ def test_a_workload_that_fails_without_a_crash_is_told_so() -> None:
 
 @pytest.mark.parametrize(("style", "bad"), [("control", 0), ("unlink-then-rename", 2)])
 def test_real_kills_leave_only_trees_that_the_model_knows_and_find_what_it_finds(style: str, bad: int) -> None:
-    report = tried("three-saves", writer("single_file", style), models=(Model.KILL,), sweeps=("kill",))
+    report = tried("three-saves", writer("single_file", style), models=(CrashModel.KILL,), sweeps=("kill",))
     (sweep,) = report.sweeps
     assert sweep.reached == sweep.runs >= 18
     assert not [one for one in sweep.findings if "model does not know" in one]
-    assert len(sweep.findings) == bad == report.states[Model.KILL].bad_count
+    assert len(sweep.findings) == bad == report.states[CrashModel.KILL].bad_count
 
 
 def test_an_fsync_that_fails_must_not_be_acknowledged() -> None:
     fine, swallowed = (
-        tried("replaced", writer("single_file", style), models=(Model.KILL,), sweeps=("error",))
+        tried("replaced", writer("single_file", style), models=(CrashModel.KILL,), sweeps=("error",))
         for style in ("control", "swallowed-error")
     )
     assert fine.satisfied
@@ -216,7 +216,7 @@ WRONG = [
 
 
 def findings(workload: str, program: str, style: str) -> tuple[str, ...]:
-    report = tried(workload, writer(program, style), states=1, models=(Model.KILL,), sweeps=("order",))
+    report = tried(workload, writer(program, style), states=1, models=(CrashModel.KILL,), sweeps=("order",))
     (sweep,) = report.sweeps
     assert sweep.reached == sweep.runs >= 3
     return sweep.findings

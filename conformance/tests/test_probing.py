@@ -13,7 +13,7 @@ from conformance.codec.cbor import decode, encode_canonical
 from conformance.tests.mutant_results import codebook, quick_cases
 from conformance.trial.client import Asker
 from conformance.trial.mutant_interview import Failing, Probing
-from conformance.trial.neighbourhood import Steps, cost, in_turns
+from conformance.trial.neighbourhood import AnySteps, cost, in_turns
 from conformance.vectors.case import Asked, CallStep, FileStep
 from conformance.vectors.compact import expanded, recipe
 from conformance.vectors.exchange import Exchange, Transcript, codec_of
@@ -47,11 +47,11 @@ class Answering:
         return Transcript(tuple(said))
 
 
-def question(**changes: str) -> Steps:
+def question(**changes: str) -> AnySteps:
     return (Asked("call", MAP, {**INPUTS, **changes}),)
 
 
-def alike(backend: Mistake, mutant: Mistake, *others: Steps) -> bool:
+def alike(backend: Mistake, mutant: Mistake, *others: AnySteps) -> bool:
     right, failing = Answering(lambda inputs: 0), [Failing(question(), "", "g")]
     asked = [cast(Asker, one) for one in (Answering(backend), right, Answering(mutant))]
     return Probing(codebook(), asked[0], asked[1], failing, ()).alike(asked[2], others)
@@ -212,7 +212,7 @@ def test_values_of_other_cases_are_tried_at_the_same_leaf() -> None:
 
 
 def test_a_trace_is_asked_whole_with_one_call_changed() -> None:
-    steps: Steps = (Asked("first", MAP, INPUTS), Asked("second", MAP, {**INPUTS, "local_pos": "6"}))
+    steps: AnySteps = (Asked("first", MAP, INPUTS), Asked("second", MAP, {**INPUTS, "local_pos": "6"}))
     right = Answering(lambda inputs: 0)
     # The first call's leaf shows it, though the second one failed.
     backend, mutant = Answering(lambda inputs: 1), Answering(lambda inputs: 1 + (inputs["block_id"] == "4"))

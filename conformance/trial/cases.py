@@ -24,7 +24,7 @@ from conformance.codec.codebook import Codebook
 from conformance.codec.framing import Dialect
 from conformance.contract.advice import BadExpression
 from conformance.contract.model import Contract, Guard
-from conformance.contract.syntax import Comparison, comparisons
+from conformance.contract.syntax import Relation, comparisons
 from conformance.trial.check import (
     Check,
     Difference,
@@ -134,7 +134,7 @@ def _stricter(contract: Contract, guard: Guard, activation: Any) -> Iterator[boo
             break
 
 
-def _tightened(comparison: Comparison) -> Iterator[str]:
+def _tightened(comparison: Relation) -> Iterator[str]:
     left, right = f"({comparison.left})", f"({comparison.right})"
     match comparison.sign:
         case "<=":

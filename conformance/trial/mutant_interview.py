@@ -19,7 +19,16 @@ from conformance.contract.family import Mutant
 from conformance.trial.check import Kind, Result, answer_of
 from conformance.trial.client import TOO_SLOW, Asker, attempt, driver_of
 from conformance.trial.fuzz import Fuzzing
-from conformance.trial.neighbourhood import LONGEST, Leaf, Neighbourhood, Steps, cost, in_turns, seen_in, without_pins
+from conformance.trial.neighbourhood import (
+    LONGEST,
+    AnySteps,
+    CallLeaf,
+    Neighbourhood,
+    cost,
+    in_turns,
+    seen_in,
+    without_pins,
+)
 from conformance.trial.plan import Plan
 from conformance.vectors.case import Asked, CallStep, Case
 from conformance.vectors.corpus import Corpus
@@ -36,7 +45,7 @@ _HALVINGS: Final = 64  # at most, until a limit is found
 class Failing:
     """A question that the backend answers wrongly, and the step at which it does."""
 
-    steps: Steps
+    steps: AnySteps
     step: str = ""
     group: str = ""
 
@@ -52,9 +61,9 @@ class Probing:
     cases: Sequence[Case]  # what other values of a leaf are taken from
     _said: dict[str, str] = field(default_factory=dict, init=False)
     _right: dict[str, str] = field(default_factory=dict, init=False)
-    _near: list[Steps] = field(default_factory=list, init=False)  # as far as it was needed
-    _more: Iterator[Steps] = field(init=False)
-    _leaves: list[Leaf] = field(init=False)
+    _near: list[AnySteps] = field(default_factory=list, init=False)  # as far as it was needed
+    _more: Iterator[AnySteps] = field(init=False)
+    _leaves: list[CallLeaf] = field(init=False)
     _neighbourhood: Neighbourhood = field(init=False)
 
     def __post_init__(self) -> None:
@@ -72,21 +81,21 @@ class Probing:
         self._more = chain(first, in_turns([*map(self._neighbourhood.coupled, of_each), *near], _BUDGET))
 
     @property
-    def _questions(self) -> Iterator[Steps]:
+    def _questions(self) -> Iterator[AnySteps]:
         """Everything near what failed; what is not to be asked is only known when its turn comes, and that costs."""
         yield from list(self._near)
         for steps in self._more:
             self._near.append(steps)
             yield steps
 
-    def alike(self, mutant: Asker, others: Sequence[Steps]) -> bool:
+    def alike(self, mutant: Asker, others: Sequence[AnySteps]) -> bool:
         """Whether the mutant answers `others`, and everything near what failed, as the backend does."""
         for steps in chain(others, self._questions):
             if not self._same(mutant, steps):
                 return False
         return self._limits_alike(mutant)
 
-    def _same(self, mutant: Asker, steps: Steps) -> bool:
+    def _same(self, mutant: Asker, steps: AnySteps) -> bool:
         return self._told(mutant, steps, {}) == self._told(self.backend, steps, self._said)
 
     def _limits_alike(self, mutant: Asker) -> bool:
@@ -119,16 +128,16 @@ class Probing:
                 known[place] = self._is_wrong(steps)
         return True
 
-    def _known(self, leaf: Leaf) -> dict[int, bool]:
+    def _known(self, leaf: CallLeaf) -> dict[int, bool]:
         """The places of a dial that were asked, and whether the backend is wrong there."""
         assert leaf.dial is not None
         questions = {place: leaf.at_place(place) for place in (leaf.dial.now, *leaf.dial.places())}
         return {place: self._is_wrong(steps) for place, steps in questions.items() if _key(steps) in self._said}
 
-    def _is_wrong(self, steps: Steps) -> bool:
+    def _is_wrong(self, steps: AnySteps) -> bool:
         return self._told(self.backend, steps, self._said) != self._told(self.reference, steps, self._right)
 
-    def _told(self, asker: Asker, steps: Steps, memory: dict[str, str]) -> str:
+    def _told(self, asker: Asker, steps: AnySteps, memory: dict[str, str]) -> str:
         key = _key(steps)
         if key not in memory:
             memory[key] = self._digest(asker.walk(steps))
@@ -164,12 +173,12 @@ def _halves(known: dict[int, bool]) -> list[int]:
     return [(a + b) // 2 for a, b in pairwise(sorted(known)) if known[a] is not known[b] and b - a > 1]
 
 
-def _is_length(leaf: Leaf) -> bool:
+def _is_length(leaf: CallLeaf) -> bool:
     """Numbers come before lengths, whose notable places are asked anyway."""
     return leaf.dial is None or leaf.dial.counts
 
 
-def _key(steps: Steps) -> str:
+def _key(steps: AnySteps) -> str:
     return repr(
         [(step.name, step.operator, step.inputs) if isinstance(step, CallStep | Asked) else step for step in steps]
     )
@@ -272,7 +281,7 @@ class MutantInterview:
         return driver_of(mutant.backend, self.codebook, declared=self.declared)
 
 
-def _until(steps: Steps, last: str) -> Steps:
+def _until(steps: AnySteps, last: str) -> AnySteps:
     """The steps up to the first wrong answer, so that nothing else is wrong; what comes behind was never asked."""
     for k, step in enumerate(steps):
         if last and getattr(step, "name", "") == last:

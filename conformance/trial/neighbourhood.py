@@ -87,14 +87,14 @@ _LEAST_COUPLED: Final = 2  # zeros and ones are equal by chance
 _ROUNDS: Final = 16  # times that a wrong call is made again
 _MOST: Final = 300  # items of a large value
 _NOTHING: Final = object()
-Steps = tuple[AnyStep, ...]
+AnySteps = tuple[AnyStep, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Leaf:
+class CallLeaf:
     """One leaf of one call of a question, or a number or text inside the CBOR of a file or of a byte string."""
 
-    steps: Steps
+    steps: AnySteps
     at: int  # the place of the call, or of the file step
     spot: Spot
     dial: Dial | None
@@ -109,7 +109,7 @@ class Leaf:
         assert isinstance(step, CallStep | Asked)
         return f"{step.operator} {self.spot.place}"
 
-    def having(self, value: Any) -> Steps:
+    def having(self, value: Any) -> AnySteps:
         """The question with another value of the leaf."""
         step = self.steps[self.at]
         changed: AnyStep
@@ -123,7 +123,7 @@ class Leaf:
             changed = Asked(step.name, step.operator, put(step.inputs, spot.steps, value))
         return (*self.steps[: self.at], changed, *self.steps[self.at + 1 :])
 
-    def at_place(self, place: int) -> Steps:
+    def at_place(self, place: int) -> AnySteps:
         """The question with the leaf's dial at a place."""
         assert self.dial is not None
         return self.having(self.dial.value(place))
@@ -136,7 +136,7 @@ class Neighbourhood:
     codebook: Codebook
     seen: Mapping[tuple[str, str], Sequence[Any]]
 
-    def leaves(self, steps: Steps, last: str = "") -> Iterator[Leaf]:
+    def leaves(self, steps: AnySteps, last: str = "") -> Iterator[CallLeaf]:
         """The leaves of every call, those of the call `last` first, then of those before; of each some occurrences."""
         calls = [k for k, step in enumerate(steps) if isinstance(step, CallStep | Asked)]
         names = [step.name for step in steps if isinstance(step, CallStep | Asked)]
@@ -154,21 +154,21 @@ class Neighbourhood:
                     continue
                 if found[spot.place] < _OCCURRENCES and not is_placeholder(spot.value):
                     found[spot.place] += 1
-                    yield Leaf(steps, k, spot, dial_of(spot))
+                    yield CallLeaf(steps, k, spot, dial_of(spot))
 
-    def stored(self, steps: Steps) -> Iterator[Leaf]:
+    def stored(self, steps: AnySteps) -> Iterator[CallLeaf]:
         """The numbers and texts inside the files that a question writes and the byte strings that it hands over."""
         for k, step in enumerate(steps):
             if isinstance(step, FileStep):
                 if (data := written(step)) is not None:
-                    yield from (Leaf(steps, k, *one) for one in parts_in(data, step.subject))
+                    yield from (CallLeaf(steps, k, *one) for one in parts_in(data, step.subject))
             elif isinstance(step, CallStep | Asked):
                 for spot in spots(self.codebook[step.operator].contract.inputs, step.inputs):
                     if spot.type == Scalar("bytes") and isinstance(spot.value, str) and "~" not in spot.place:
                         found = parts_in(bytes.fromhex(spot.value), spot.place)
-                        yield from (Leaf(steps, k, *one, holder=spot) for one in found)
+                        yield from (CallLeaf(steps, k, *one, holder=spot) for one in found)
 
-    def rounds(self, steps: Steps, last: str, calls: Iterable[CallStep]) -> Iterator[Steps]:
+    def rounds(self, steps: AnySteps, last: str, calls: Iterable[CallStep]) -> Iterator[AnySteps]:
         """The question, then the wrong call of a machine many times, so that what the machine counts goes on.
 
         In all lines but the first, one of `calls` comes before each repetition, on the same handle.
@@ -210,7 +210,7 @@ class Neighbourhood:
                 found[step.operator] = step
         return list(found.values())
 
-    def near(self, leaf: Leaf) -> Iterator[Steps]:
+    def near(self, leaf: CallLeaf) -> Iterator[AnySteps]:
         """The questions in which only this leaf has another value, without those that no backend is asked."""
         step = leaf.steps[leaf.at]
         told = {repr(leaf.spot.value)}
@@ -221,7 +221,7 @@ class Neighbourhood:
                 if self.is_askable(question := leaf.having(value), leaf.at):
                     yield question
 
-    def coupled(self, leaves: Sequence[Leaf]) -> Iterator[Steps]:
+    def coupled(self, leaves: Sequence[CallLeaf]) -> Iterator[AnySteps]:
         """The questions in which two numbers of one call that are equal, or differ by one, move together.
 
         Where a call lies at a limit that another of its numbers sets, it stays there.
@@ -239,7 +239,7 @@ class Neighbourhood:
                     if self.is_askable(both, one.at):
                         yield both
 
-    def _values(self, operator: str, leaf: Leaf) -> Iterator[Any]:
+    def _values(self, operator: str, leaf: CallLeaf) -> Iterator[Any]:
         """Values of every sort by turns, so that the first few contain some of each."""
         sorts: list[Iterable[Any]] = []
         if leaf.dial is not None:
@@ -255,7 +255,7 @@ class Neighbourhood:
         for row in zip_longest(*sorts, fillvalue=_NOTHING):
             yield from (value for value in row if value is not _NOTHING)
 
-    def is_askable(self, steps: Steps, at: int) -> bool:
+    def is_askable(self, steps: AnySteps, at: int) -> bool:
         """Whether a call is inside the domain and cheap, also for a backend whose guard against long calls is wrong."""
         step = steps[at]
         if isinstance(step, FileStep):
@@ -292,7 +292,7 @@ def seen_in(cases: Iterable[Case], codebook: Codebook) -> Mapping[tuple[str, str
     return {key: tuple(kept.values()) for key, kept in found.items()}
 
 
-def cost(steps: Steps) -> int:
+def cost(steps: AnySteps) -> int:
     """About what a question costs, in characters of a call."""
     total = 0
     for step in steps:
@@ -301,7 +301,7 @@ def cost(steps: Steps) -> int:
     return total
 
 
-def in_turns(lines: Sequence[Iterable[Steps]], budget: int) -> Iterator[Steps]:
+def in_turns(lines: Sequence[Iterable[AnySteps]], budget: int) -> Iterator[AnySteps]:
     """A question of each line, then the next of each, until they have cost the budget."""
     waiting = [iter(line) for line in lines]
     while waiting:
@@ -315,7 +315,7 @@ def in_turns(lines: Sequence[Iterable[Steps]], budget: int) -> Iterator[Steps]:
             yield question
 
 
-def without_pins(steps: Sequence[AnyStep]) -> Steps:
+def without_pins(steps: Sequence[AnyStep]) -> AnySteps:
     """The steps of a question, ready to be changed."""
     return tuple(replace(step, pin=None) if isinstance(step, Asked) else step for step in steps)
 

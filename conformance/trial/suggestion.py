@@ -13,7 +13,7 @@ from conformance.contract.engine import Unjudgeable
 from conformance.contract.machine import State
 from conformance.contract.machine_file import OPEN_HANDLE
 from conformance.contract.model import Contract
-from conformance.contract.syntax import Comparison
+from conformance.contract.syntax import Relation
 from conformance.contract.types import INTEGER_RANGES, ListOf, Scalar
 from conformance.lint.call import Evaluator, FrozenCall
 from conformance.trial.fuzz.draw import drawn_calls
@@ -168,7 +168,7 @@ def _solved(search: _Search, native: Native) -> Iterator[Native]:
         yield from islice(_beside(search, native, aim), 60)
 
 
-def _beside(search: _Search, native: Native, aim: Comparison) -> Iterator[Native]:
+def _beside(search: _Search, native: Native, aim: Relation) -> Iterator[Native]:
     def of(one: Native) -> tuple[Any, Any]:
         call = FrozenCall(_NO_CASE, "", search.contract.operator, one)
         try:

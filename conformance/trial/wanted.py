@@ -8,7 +8,7 @@ from typing import Final
 
 from conformance.contract.model import Contract, Guard
 from conformance.contract.source import names
-from conformance.contract.syntax import Comparison, comparisons
+from conformance.contract.syntax import Relation, comparisons
 from conformance.lint.call import Evaluator, FrozenCall
 from conformance.lint.guards import FALSE, TRUE, WORDS, sides
 from conformance.vectors.state_tracking import NEIGHBOURS, comparisons_of
@@ -30,7 +30,7 @@ class Wanted:
     what: str
     requirements: tuple[str, ...]
     meets: Meets = field(repr=False, compare=False)
-    aims: tuple[Comparison, ...] = field(default=(), repr=False)
+    aims: tuple[Relation, ...] = field(default=(), repr=False)
 
 
 def wanted(contract: Contract, evaluator: Evaluator, calls: Sequence[FrozenCall]) -> tuple[Wanted, ...]:
@@ -66,7 +66,7 @@ def _all(contract: Contract, evaluator: Evaluator) -> Iterator[tuple[Wanted, int
 
 
 def _sides(
-    contract: Contract, guard: Guard, number: int, aims: Iterable[Comparison], evaluator: Evaluator
+    contract: Contract, guard: Guard, number: int, aims: Iterable[Relation], evaluator: Evaluator
 ) -> Iterator[tuple[Wanted, int]]:
     earlier = contract.requires[:number]
     for count, one in enumerate(aims, start=1):
@@ -76,7 +76,7 @@ def _sides(
             yield Wanted(f"guard {guard.id}", f"{name}-{count}", what, guard.requirements, meets, (one,)), 1
 
 
-def _words(one: Comparison, evaluator: Evaluator) -> list[tuple[str, str]]:
+def _words(one: Relation, evaluator: Evaluator) -> list[tuple[str, str]]:
     """The sides of a comparison, as a name and as the lint rule words them; none where a side has no value alone."""
     if not (evaluator.compiles(one.left) and evaluator.compiles(one.right)):
         return []
@@ -86,7 +86,7 @@ def _words(one: Comparison, evaluator: Evaluator) -> list[tuple[str, str]]:
     return [("true", TRUE), ("false", FALSE)]
 
 
-def _beside(earlier: Sequence[Guard], one: Comparison, words: str) -> Meets:
+def _beside(earlier: Sequence[Guard], one: Relation, words: str) -> Meets:
     def meets(evaluator: Evaluator, call: FrozenCall) -> bool:
         passed = all(evaluator.holds(guard.expression.text, call) for guard in earlier)
         return passed and bool(sides(evaluator, one, [call]).get(words))
@@ -115,7 +115,7 @@ def _is_not(text: str) -> Meets:
     return lambda evaluator, call: not evaluator.holds(text, call)
 
 
-def _comparisons(text: str) -> tuple[Comparison, ...]:
+def _comparisons(text: str) -> tuple[Relation, ...]:
     try:
         return comparisons(text)
     except ValueError:  # this reader does not know every construct that the engine accepts

@@ -12,7 +12,7 @@ from conformance.contract.source import Position, Problem
 from conformance.vectors.case import Case, Question, asked_of
 from conformance.vectors.corpus import CONTRACT, PIN, Corpus, CorruptedCorpus, load_corpus
 from conformance.vectors.expand import expand_all
-from conformance.vectors.freeze import Frozen, Progress, freeze, second_derivations, silent
+from conformance.vectors.freeze import FreezeProgress, Frozen, freeze, second_derivations, silent
 from conformance.vectors.governance import governance
 from conformance.vectors.jsontext import write_whole
 from conformance.vectors.lock import LOCK_FILE, Lock, contract_digests, lock_of, lock_text, read_lock
@@ -36,7 +36,7 @@ def regenerate(
     library: Library,
     jobs: int = 1,
     golden: bool = False,
-    progress: Progress = silent,
+    progress: FreezeProgress = silent,
     reference: str = "",
     only: frozenset[str] | None = None,
     agrees: Agrees = lambda _: True,
@@ -171,7 +171,7 @@ def build(
     library: Library,
     jobs: int = 1,
     golden: bool = False,
-    progress: Progress = silent,
+    progress: FreezeProgress = silent,
     reference: str = "",
     only: frozenset[str] | None = None,
     agrees: Agrees = lambda _: True,

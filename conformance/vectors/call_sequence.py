@@ -14,7 +14,7 @@ from conformance.contract.functions import FUNCTIONS, registry_functions
 from conformance.contract.library import Library
 from conformance.contract.machine import native
 from conformance.contract.model import Contract
-from conformance.contract.source import MalformedContract, Path, Problem
+from conformance.contract.source import MalformedContract, Problem, ValuePath
 from conformance.contract.types import INTEGER_RANGES, Field, ListOf, Scalar, Struct, Type
 from conformance.vectors.leaf import UnknownPath, replaced, type_at, value_at
 
@@ -48,12 +48,12 @@ class CallSequence:
     declaration: SequenceDeclaration
     contract: Contract
     environment: Environment = field(repr=False)
-    expressions: Mapping[tuple[Path, str], Expression] = field(repr=False)  # by the path and key in the file
-    types: Mapping[tuple[Path, str], Type] = field(repr=False)  # of the inputs of helper calls, by the same
+    expressions: Mapping[tuple[ValuePath, str], Expression] = field(repr=False)  # by the path and key in the file
+    types: Mapping[tuple[ValuePath, str], Type] = field(repr=False)  # of the inputs of helper calls, by the same
     helpers: Mapping[str, Contract] = field(repr=False)  # by step: the contract that it calls
     bound: frozenset[str]  # the steps whose values later expressions can use
 
-    def value(self, path: Path, key: str, values: Inputs) -> Any:
+    def value(self, path: ValuePath, key: str, values: Inputs) -> Any:
         """What an expression of the file comes to over native inputs, `position`, `index` and steps; None for none."""
         return self.expressions[path, key].evaluate(self.environment.bind(values))
 
@@ -99,8 +99,8 @@ class _Compiler:
     def __init__(self, declaration: SequenceDeclaration, library: Library) -> None:
         self.declaration, self.library = declaration, library
         self.problems: list[Problem] = []
-        self.expressions: dict[tuple[Path, str], Expression] = {}
-        self.types: dict[tuple[Path, str], Type] = {}
+        self.expressions: dict[tuple[ValuePath, str], Expression] = {}
+        self.types: dict[tuple[ValuePath, str], Type] = {}
 
     def sequence(self) -> CallSequence:
         declaration = self.declaration
@@ -120,7 +120,7 @@ class _Compiler:
         names = frozenset(one.name for one in bound)
         return CallSequence(declaration, contract, env, self.expressions, self.types, calls, names)
 
-    def contract(self, path: Path, name: str) -> Contract | None:
+    def contract(self, path: ValuePath, name: str) -> Contract | None:
         found = self.library.contracts.get(name)
         if found is None or found.machine is not None:
             why = "no contract" if found is None else "a machine keeps state: it has no random access"
@@ -138,7 +138,7 @@ class _Compiler:
             self.problems.append(declaration.source.problem(path, "C013", f"{declaration.at} is {type_}", hint))
         self.type_at(contract.outputs, declaration.values, (*declaration.path, "values"))
 
-    def type_at(self, struct: Type, dotted: str, path: Path) -> Type | None:
+    def type_at(self, struct: Type, dotted: str, path: ValuePath) -> Type | None:
         try:
             return type_at(struct, dotted)
         except UnknownPath as error:
@@ -219,13 +219,13 @@ class _Compiler:
                     self.types[path, member.name] = member.type
                     self.compiled(env, (*path, "with"), member.name, step.inputs[member.name], member.type)
 
-    def compiled(self, env: Environment, path: Path, key: str, text: str, type_: Type | None) -> None:
+    def compiled(self, env: Environment, path: ValuePath, key: str, text: str, type_: Type | None) -> None:
         try:
             self.expressions[path, key] = env.compile(text, None) if type_ is None else env.compile_as(text, type_)
         except BadExpression as error:
             self.problems.append(self.bad((*path, key), text, error))
 
-    def bad(self, path: Path, text: str, error: BadExpression) -> Problem:
+    def bad(self, path: ValuePath, text: str, error: BadExpression) -> Problem:
         return self.declaration.source.problem(path, "C004", f"{error.message} in {text!r}", error.hint)
 
 

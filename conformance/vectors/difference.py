@@ -10,13 +10,14 @@ import stat
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from pathlib import Path as FilePath
+from pathlib import Path
 from typing import Any, Final
 
 from conformance.backend.outcome import BadAnswer, Observed, ObservedFailure, ObservedResult
 from conformance.codec.form import array_of
-from conformance.codec.scalar import Path, shorten, show_path
+from conformance.codec.scalar import shorten, show_path
 from conformance.contract.lazy import np
+from conformance.contract.source import ValuePath
 from conformance.contract.types import ListOf, MapOf, Scalar, Struct, Tensor, Type, Value
 from conformance.vectors.case import HEAD_AND_TAIL, Expected, ExpectedFailure, ExpectedResult, TreeStep
 from conformance.vectors.compact import compact, compact_list, compact_tensor, is_marker
@@ -76,7 +77,7 @@ def _kind(answer: Observed | Expected) -> str:
     return "a result" if isinstance(answer, ObservedResult | ExpectedResult) else str(answer)
 
 
-def first_difference(expected: Any, observed: Any, type_: Type, path: Path = ()) -> Difference | None:
+def first_difference(expected: Any, observed: Any, type_: Type, path: ValuePath = ()) -> Difference | None:
     """Where `observed` first differs from `expected`, None where they are equal; both in wire form, markers allowed.
 
     Struct fields are visited in declared order, map keys in sorted order, list elements by index.
@@ -107,7 +108,7 @@ def _known_by_digest(value: Any, type_: Type) -> bool:
 
 
 def _parts_difference(
-    expected: Mapping[str, Any], observed: Mapping[str, Any], types: Mapping[str, Type], path: Path
+    expected: Mapping[str, Any], observed: Mapping[str, Any], types: Mapping[str, Type], path: ValuePath
 ) -> Difference | None:
     for name, type_ in types.items():
         here = (*path, name)
@@ -118,7 +119,7 @@ def _parts_difference(
     return None
 
 
-def _list_difference(expected: Any, observed: Any, item: Type, path: Path) -> Difference | None:
+def _list_difference(expected: Any, observed: Any, item: Type, path: ValuePath) -> Difference | None:
     if isinstance(expected, Mapping):
         return _marker_difference(expected, observed, item, path)
     if isinstance(observed, Mapping):  # a list too long to be equal
@@ -132,7 +133,7 @@ def _list_difference(expected: Any, observed: Any, item: Type, path: Path) -> Di
     return _length_difference(len(expected), len(observed), path)
 
 
-def _tensor_difference(expected: Mapping[str, Any], observed: Mapping[str, Any], path: Path) -> Difference | None:
+def _tensor_difference(expected: Mapping[str, Any], observed: Mapping[str, Any], path: ValuePath) -> Difference | None:
     for name in ("dtype", "shape"):
         if expected[name] != observed[name]:
             return Difference(show_path((*path, name)), expected[name], observed[name])
@@ -142,7 +143,7 @@ def _tensor_difference(expected: Mapping[str, Any], observed: Mapping[str, Any],
     return None if left == right else Difference(show_path(path), left, right, "tensors known by their digests")
 
 
-def _element_difference(expected: Mapping[str, Any], observed: Mapping[str, Any], path: Path) -> Difference | None:
+def _element_difference(expected: Mapping[str, Any], observed: Mapping[str, Any], path: ValuePath) -> Difference | None:
     if expected["data"] == observed["data"]:
         return None
     left, right = (_elements(side) for side in (expected, observed))
@@ -163,7 +164,7 @@ def _shown_element(element: Any) -> Any:
     return f"{element.item()!r} ({bits})"
 
 
-def _marker_difference(expected: Mapping[str, Any], observed: Any, item: Type, path: Path) -> Difference | None:
+def _marker_difference(expected: Mapping[str, Any], observed: Any, item: Type, path: ValuePath) -> Difference | None:
     actual = observed if isinstance(observed, Mapping) else compact_list(observed, item)
     if actual == expected:
         return None
@@ -179,7 +180,7 @@ def _marker_difference(expected: Mapping[str, Any], observed: Any, item: Type, p
     return Difference(show_path(path), {"sha256": expected["sha256"]}, {"sha256": actual["sha256"]}, note)
 
 
-def _length_difference(expected: int, observed: int, path: Path) -> Difference | None:
+def _length_difference(expected: int, observed: int, path: ValuePath) -> Difference | None:
     if expected == observed:
         return None
     return Difference(show_path((*path, min(expected, observed))), f"{expected} elements", f"{observed} elements")
@@ -230,7 +231,7 @@ def _apart(expected: Any, found: Any, path: tuple[str | int, ...]) -> tuple[tupl
     return None
 
 
-def _entries(top: FilePath, decode: Mapping[str, str], roots: Roots) -> Iterator[tuple[str, Any]]:
+def _entries(top: Path, decode: Mapping[str, str], roots: Roots) -> Iterator[tuple[str, Any]]:
     """Every entry at and below `top`, sorted by path."""
     whole = str(top)
     found = [(".", _entry(whole, ".", decode, roots))]

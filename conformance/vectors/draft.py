@@ -18,11 +18,11 @@ from typing import Any, Final
 
 from conformance.codec import selfdescribing
 from conformance.codec.form import Form, form_of
-from conformance.codec.scalar import WIDE, IllTyped, Path, show_path
+from conformance.codec.scalar import WIDE, IllTyped, show_path
 from conformance.contract.canonical import wire_value
 from conformance.contract.lazy import np
 from conformance.contract.model import Contract
-from conformance.contract.source import Position, Problem, Source
+from conformance.contract.source import Position, Problem, Source, ValuePath
 from conformance.contract.suggest import nearest
 from conformance.contract.types import INTEGER_RANGES, TENSOR_DTYPES, ListOf, MapOf, Scalar, Struct, Tensor, Type, Value
 from conformance.vectors.case import Pin
@@ -169,7 +169,7 @@ class YamlPlace:
     """The place of a value in a YAML source."""
 
     source: Source
-    path: Path
+    path: ValuePath
 
     def __truediv__(self, step: str | int) -> YamlPlace:
         return YamlPlace(self.source, (*self.path, step))

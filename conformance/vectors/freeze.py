@@ -34,7 +34,7 @@ from conformance.vectors.derivation import (
 from conformance.vectors.exchange import Transcript
 from conformance.vectors.state_tracking import situations
 
-Progress = Callable[[str, int, int], None]  # backend, questions done, questions in all
+FreezeProgress = Callable[[str, int, int], None]  # backend, questions done, questions in all
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ def freeze(
     questions: Sequence[Question],
     codebook: Codebook,
     jobs: int = 1,
-    progress: Progress = silent,
+    progress: FreezeProgress = silent,
     reference: str = "",
 ) -> Frozen:
     """Derive and confirm every question; raises BackendNotFound, BadHello, LostBackend where a backend cannot start.
@@ -116,7 +116,7 @@ def second_derivations(operator: str, codebook: Codebook) -> tuple[str, ...]:
 class _Meter:
     """Adds up the progress of several tasks of one backend."""
 
-    def __init__(self, progress: Progress, tasks: Sequence[tuple[str, Sequence[Question]]]) -> None:
+    def __init__(self, progress: FreezeProgress, tasks: Sequence[tuple[str, Sequence[Question]]]) -> None:
         self._progress, self._lock = progress, threading.Lock()
         self._done = dict.fromkeys((name for name, _ in tasks), 0)
         self._total = {name: sum(len(some) for other, some in tasks if other == name) for name in self._done}

@@ -82,7 +82,7 @@ _PARTS: Final = re.compile(r"[^a-z0-9]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class ReachedState:
     """A state that can be reached, by the shortest way to it that the search found."""
 
     state: State | None
@@ -115,8 +115,8 @@ class _Search:
         self.expansion, body = expansion, expansion.body["derive"]
         self.model = Model(expansion.contract, expansion.codebook, body.get("operations", ()))
         self.depth: int = body.get("depth", DEPTH)
-        self.nodes: dict[str, Node] = {}
-        self.first: dict[tuple[str, str], tuple[Node, Move]] = {}  # (operator, what it shows) -> the shortest way
+        self.nodes: dict[str, ReachedState] = {}
+        self.first: dict[tuple[str, str], tuple[ReachedState, Move]] = {}  # by operator and what it shows
         self.openings: list[tuple[Move, str]] = []
         self.paths: list[tuple[Move, ...]] = []  # of the tours
         self.toured: set[tuple[str, str]] = set()  # operator and example of every call in them
@@ -126,7 +126,7 @@ class _Search:
     def explore(self) -> None:
         """Breadth first from every opening call."""
         waiting: deque[str] = deque()
-        outside = Node(None)
+        outside = ReachedState(None)
         for operator in filter(self.model.opening, self.model.moves):
             for move in self.model.moves[operator]:
                 reached = self.see(outside, move)
@@ -141,7 +141,7 @@ class _Search:
                     if reached.side == SUCCEEDS and reached.after is not None and len(node.path) <= self.depth:
                         node.edges.append((move, self.arrive(node, move, reached.after, waiting)))
 
-    def see(self, node: Node, move: Move) -> Reached:
+    def see(self, node: ReachedState, move: Move) -> Reached:
         """What a move does at a node, noted if nothing showed that before."""
         reached = self.model.reach(move, node.state)
         if reached.side == OUTSIDE:
@@ -154,11 +154,11 @@ class _Search:
                 self.first.setdefault((move.operator, what), (node, move))
         return reached
 
-    def arrive(self, node: Node, move: Move, state: State, waiting: deque[str]) -> str:
+    def arrive(self, node: ReachedState, move: Move, state: State, waiting: deque[str]) -> str:
         """The key of the state that a move leads to."""
         key = repr(sorted(state.items()))
         if key not in self.nodes and len(self.nodes) < MOST_STATES:
-            self.nodes[key] = Node(state, (*node.path, move))
+            self.nodes[key] = ReachedState(state, (*node.path, move))
             waiting.append(key)
         return key
 
@@ -203,7 +203,7 @@ class _Search:
             self.shown.append((node.path, move))
             yield partial(self.single, slug, node, move)
 
-    def single(self, slug: str, node: Node, move: Move) -> Question:
+    def single(self, slug: str, node: ReachedState, move: Move) -> Question:
         """The way to a node, the call, what can be read afterwards, and the end."""
         draft = TraceDraft(self.expansion)
         handle, state = self.follow(draft, node.path)

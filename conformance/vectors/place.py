@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from conformance.contract.lazy import np
+from conformance.contract.source import ValuePath
 from conformance.contract.types import (
     FIXED_BYTES,
     INTEGER_RANGES,
@@ -31,7 +32,6 @@ from conformance.contract.types import (
 ABSENT: Final = object()  # in place of a value: there is none
 EACH: Final = "*"  # in a leaf's name: any key of a map, any place of a list
 _ENDS: Final = 8  # elements of a list that are places, at each end
-Path = tuple[str | int, ...]
 
 
 class Place(NamedTuple):  # not a dataclass, which takes twice the time to make: a run makes half a million
@@ -41,7 +41,7 @@ class Place(NamedTuple):  # not a dataclass, which takes twice the time to make:
     elements of a list and all keys of a map are one; the names inside a self-describing value stay apart.
     """
 
-    path: Path
+    path: ValuePath
     key: str
     type: Type
     value: Any

@@ -13,7 +13,7 @@ from conformance.contract.advice import BadExpression
 from conformance.contract.expression import Expression
 from conformance.contract.machine import Method, State, known
 from conformance.contract.model import Clause, Contract, Guard
-from conformance.contract.syntax import Comparison, comparisons
+from conformance.contract.syntax import Relation, comparisons
 from conformance.vectors.case import Asked, CallStep, RestartStep
 from conformance.vectors.draft import Draft, YamlPlace
 from conformance.vectors.exchange import AnyStep, Exchange
@@ -192,7 +192,7 @@ class Model:
                 yield f"{guard}/{one.number}/{'inside' if apart == true else 'outside'}"
 
 
-def comparisons_of(guard: Guard) -> tuple[Comparison, ...]:
+def comparisons_of(guard: Guard) -> tuple[Relation, ...]:
     """The comparisons that a guard makes outside macros."""
     try:
         return comparisons(guard.expression.text)

@@ -24,17 +24,17 @@ from conformance.vectors.leaf import changed
 LIKE: Final = "like"
 _PARTS: Final = ("inputs", "expected")
 _SHORT: Final = 0.9  # of the whole call: a difference that is no shorter says less than the call itself
-Record = dict[str, Any]
+JsonObject = dict[str, Any]
 
 
 class Models:
     """The first whole call of every operator in each group of one file; cases are given in the file's order."""
 
     def __init__(self) -> None:
-        self._first: dict[tuple[str, str], tuple[str, Record]] = {}  # by group and operator: its name and the call
+        self._first: dict[tuple[str, str], tuple[str, JsonObject]] = {}  # by group and operator: its name and the call
         self._named: dict[str, Mapping[str, Any]] = {}
 
-    def written(self, case: str, steps: Sequence[Record]) -> list[Record]:
+    def written(self, case: str, steps: Sequence[JsonObject]) -> list[JsonObject]:
         """The records of a case's steps, each call that is like the group's first one as what differs from it."""
         group, slug = _group_and_slug(case)
         return [self._written(group, slug, step) if "call" in step else step for step in steps]
@@ -60,7 +60,7 @@ class Models:
             if "call" in step and LIKE not in step:
                 self._named.setdefault(f"{group}::{slug}::{step['step']}", step)
 
-    def _written(self, group: str, slug: str, step: Record) -> Record:
+    def _written(self, group: str, slug: str, step: JsonObject) -> JsonObject:
         if (group, step["call"]) not in self._first:
             self._first[group, step["call"]] = (f"{slug}::{step['step']}", step)
             return step

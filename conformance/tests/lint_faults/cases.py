@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 
 from conformance.contract.model import Contract, EdgeCase, Guard
-from conformance.contract.syntax import Comparison
+from conformance.contract.syntax import Relation
 from conformance.lint.call import FrozenCall
 from conformance.lint.guards import looks, sides
 from conformance.lint.rule import Subject
@@ -71,7 +71,7 @@ def _boundaries(subject: Subject, contract: Contract) -> Iterator[Fault]:
                 yield _fault("L303", name, subject, contract.operator, touching)
 
 
-def _touching(subject: Subject, contract: Contract, guard: int, comparison: Comparison, side: int) -> list[FrozenCall]:
+def _touching(subject: Subject, contract: Contract, guard: int, comparison: Relation, side: int) -> list[FrozenCall]:
     """The calls on one side of a comparison, among those that every earlier guard lets through."""
     evaluator, earlier = subject.evaluator(contract), contract.requires[:guard]
     judged = [call for call in subject.calls(contract.operator) if evaluator.refusal(earlier, call) is None]

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from conformance.contract.model import Contract
-from conformance.contract.source import Path
+from conformance.contract.source import ValuePath
 from conformance.contract.syntax import size_limits
 from conformance.lint.checks import mentions
 from conformance.lint.determinism import carried_paths, list_paths
@@ -66,7 +66,7 @@ def _limits(contract: Contract) -> _Edits:
             yield "L308", f"guard {guard.id} with a unit and no limit", put(("requires", k, "unit"), "bytes")
 
 
-def _without_axis(where: Sequence[Path], tree: Tree) -> Tree:
+def _without_axis(where: Sequence[ValuePath], tree: Tree) -> Tree:
     for path in where:
         tree = tree.drop((*path, "axis"))
         if not {"cases", "trace"} & tree.at(path).keys():

@@ -12,7 +12,7 @@ from conformance.contract.family import SequenceDeclaration, coverage_from, requ
 from conformance.contract.library import Library
 from conformance.contract.model import Contract
 from conformance.contract.parse import contract_from
-from conformance.contract.source import Path
+from conformance.contract.source import ValuePath
 from conformance.lint.call import memory_of
 from conformance.lint.rule import Subject
 from conformance.tests.lint_faults.compiled import compiled_once, functions_of
@@ -38,29 +38,29 @@ class Tree:
     def __init__(self, value: Any) -> None:
         self.value = copy.copy(value)
 
-    def at(self, path: Path) -> Any:
+    def at(self, path: ValuePath) -> Any:
         """A copy of the value at a path."""
         value = self.value
         for step in path:
             value = value[step]
         return copy.deepcopy(value)
 
-    def put(self, path: Path, value: Any) -> Tree:
+    def put(self, path: ValuePath, value: Any) -> Tree:
         """Put a value at a path; missing mappings above it are made."""
         self._copied(path[:-1], missing={})[path[-1]] = value
         return self
 
-    def drop(self, path: Path) -> Tree:
+    def drop(self, path: ValuePath) -> Tree:
         """Remove the value at a path."""
         del self._copied(path[:-1])[path[-1]]
         return self
 
-    def add(self, path: Path, *items: Any) -> Tree:
+    def add(self, path: ValuePath, *items: Any) -> Tree:
         """Append items to the list at a path; a missing list is made."""
         self._copied(path, missing=[]).extend(items)
         return self
 
-    def _copied(self, path: Path, missing: Any = None) -> Any:
+    def _copied(self, path: ValuePath, missing: Any = None) -> Any:
         """The container at a path, copied, as is every container above it; `missing` replaces an absent one."""
         container = self.value
         for step in path:
@@ -73,17 +73,17 @@ class Tree:
 Edit = Callable[[Tree], Tree]
 
 
-def put(path: Path, value: Any) -> Edit:
+def put(path: ValuePath, value: Any) -> Edit:
     """The edit that puts a value at a path."""
     return lambda tree: tree.put(path, value)
 
 
-def drop(path: Path) -> Edit:
+def drop(path: ValuePath) -> Edit:
     """The edit that removes the value at a path."""
     return lambda tree: tree.drop(path)
 
 
-def add(path: Path, *items: Any) -> Edit:
+def add(path: ValuePath, *items: Any) -> Edit:
     """The edit that appends items to the list at a path."""
     return lambda tree: tree.add(path, *items)
 

@@ -14,9 +14,9 @@ from conformance.backend.resolve import BackendCommand
 from conformance.backend.scheduler import Conversation
 from conformance.trial.crash.operation import Acknowledge, Operation, Traced, Volume, materialise, snapshot
 from conformance.trial.crash.reconstruction import TRACED, Untraceable, reconstruct
-from conformance.trial.crash.states import Replay
+from conformance.trial.crash.states import CrashTrees
 from conformance.trial.crash.strace import Injection, events, interrupted, traced
-from conformance.trial.crash.workload import Answer, CrashWorkload, Questioner, Step, answers_by_event
+from conformance.trial.crash.workload import Answer, CrashWorkload, Questioner, WorkloadStep, answers_by_event
 from conformance.trial.options import Progress
 
 
@@ -45,9 +45,9 @@ class Recording:
         return tuple(one.operation for one in self.traced)
 
     @cached_property
-    def replay(self) -> Replay:
+    def replay(self) -> CrashTrees:
         """Makes every tree of this run."""
-        return Replay(self.initial, self.operations)
+        return CrashTrees(self.initial, self.operations)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,13 +88,13 @@ class InterruptedRun:
     reached: bool  # whether the failure took effect
 
 
-def record(setup: Setup, initial: Volume, steps: Sequence[Step], name: str = "live") -> Recording:
+def record(setup: Setup, initial: Volume, steps: Sequence[WorkloadStep], name: str = "live") -> Recording:
     """Ask every step of a traced process; raises BrokenWorkload, Untraceable."""
     folder, log = setup.scratch / name, setup.scratch / "trace.log"
     materialise(initial, folder)
     volumes = [snapshot(folder)]
 
-    def goes_on(step: Step, answer: Answer) -> bool:
+    def goes_on(step: WorkloadStep, answer: Answer) -> bool:
         if not answer.usable:
             raise BrokenWorkload(f"the step {step.name} is answered by {answer} though nothing interrupts it")
         volumes.append(snapshot(folder))
@@ -125,7 +125,7 @@ def interrupt(setup: Setup, initial: Volume, injection: Injection) -> Interrupte
     materialise(initial, folder)
     answers: list[Answer] = []  # also of a process that is lost
 
-    def goes_on(step: Step, answer: Answer) -> bool:
+    def goes_on(step: WorkloadStep, answer: Answer) -> bool:
         answers.append(answer)
         return answer.usable
 

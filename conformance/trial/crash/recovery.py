@@ -27,8 +27,8 @@ from conformance.trial.crash.operation import (
     snapshot,
 )
 from conformance.trial.crash.recording import Recording, Setup, record
-from conformance.trial.crash.report import UNDAMAGED, BadState, Damage, Judgement, Reading, judge
-from conformance.trial.crash.states import CrashState, Model, Replay, crash_states, first_states
+from conformance.trial.crash.report import UNDAMAGED, BadState, Damage, Judgement, TreeAnswers, judge
+from conformance.trial.crash.states import CrashModel, CrashState, CrashTrees, crash_states, first_states
 from conformance.trial.crash.strace import NotRun
 from conformance.trial.crash.workload import Answer, AnswerKind, CrashWorkload, Questioner
 
@@ -39,9 +39,9 @@ class Inherited:
 
     traced: tuple[Traced, ...]
     killed: int
-    replay: Replay
+    replay: CrashTrees
 
-    def states(self, models: Sequence[Model]) -> list[CrashState]:
+    def states(self, models: Sequence[CrashModel]) -> list[CrashState]:
         """The states of a power loss during or after recovery in which something done before the kill is gone.
 
         Those after the most of recovery come first.
@@ -71,14 +71,14 @@ def inherited(outer: Recording, state: CrashState, recovery: Recording) -> Inher
 
     own = tuple(replace(one, operation=renumbered(one.operation, number, state.answers)) for one in recovery.traced)
     traced = (*outer.traced[: state.at], *own)
-    return Inherited(traced, state.at, Replay(outer.initial, [one.operation for one in traced]))
+    return Inherited(traced, state.at, CrashTrees(outer.initial, [one.operation for one in traced]))
 
 
 Maker = Callable[[], Volume]
 MOST_INHERITED: Final = 400  # states of one recovery in which something done before the kill is gone
 
 
-def examine(setup: Setup, makers: Sequence[Maker], what: str) -> list[Reading]:
+def examine(setup: Setup, makers: Sequence[Maker], what: str) -> list[TreeAnswers]:
     """The reading of every tree, in their order; a backend that is lost on a tree has not recovered it.
 
     A tree is made when its turn comes and removed when it has been read, so that only a few exist at a time.
@@ -90,7 +90,7 @@ def examine(setup: Setup, makers: Sequence[Maker], what: str) -> list[Reading]:
         Conversation(f"{k}", partial(_talk, setup.questioner, setup.workload, make, folder / f"{k}"))
         for k, make in enumerate(makers)
     ]
-    readings: dict[int, Reading] = {}
+    readings: dict[int, TreeAnswers] = {}
     for finished in setup.driver().hold(conversations):
         if finished.lost is not None and finished.side is Side.INSTALLATION:
             raise NotRun(f"the stand-in cannot answer: {describe(finished.lost)}")
@@ -101,8 +101,8 @@ def examine(setup: Setup, makers: Sequence[Maker], what: str) -> list[Reading]:
     return [readings[k] for k in range(len(makers))]
 
 
-def _unread(why: str) -> Reading:
-    return Reading((Answer(AnswerKind.BAD, why),), (), stable=True, changed=True)
+def _unread(why: str) -> TreeAnswers:
+    return TreeAnswers((Answer(AnswerKind.BAD, why),), (), stable=True, changed=True)
 
 
 def given(volume: Volume) -> Maker:
@@ -110,7 +110,9 @@ def given(volume: Volume) -> Maker:
     return lambda: volume
 
 
-def _talk(questioner: Questioner, workload: CrashWorkload, make: Callable[[], Volume], folder: Path) -> Talk[Reading]:
+def _talk(
+    questioner: Questioner, workload: CrashWorkload, make: Callable[[], Volume], folder: Path
+) -> Talk[TreeAnswers]:
     # The driver repeats a conversation after another one lost the process; it must find the tree as it was.
     shutil.rmtree(folder, ignore_errors=True)
     volume = make()
@@ -123,12 +125,12 @@ def _talk(questioner: Questioner, workload: CrashWorkload, make: Callable[[], Vo
             again = yield from questioner.ask(workload.recover, folder)
             stable = after == snapshot(folder).digests() and all(answer.usable for answer in again)
             answers = yield from questioner.ask(workload.verify, folder)
-            return Reading(recovered, answers, stable, before != after)
+            return TreeAnswers(recovered, answers, stable, before != after)
         answers = yield from questioner.ask(workload.verify, folder)
         if snapshot(folder).digests() == before:
-            return Reading((), answers, stable=True, changed=False)
+            return TreeAnswers((), answers, stable=True, changed=False)
         second = yield from questioner.ask(workload.verify, folder)
-        return Reading((), answers, answers == second, changed=True)
+        return TreeAnswers((), answers, answers == second, changed=True)
     except StrangeFile as strange:
         return _unread(str(strange))
     finally:
@@ -140,8 +142,8 @@ class Interruption:
     """How many classes of recoveries were interrupted, the models of their states, and the bad states."""
 
     classes: int = 0
-    states: list[Model] = field(default_factory=list)
-    tried: list[Model] = field(default_factory=list)
+    states: list[CrashModel] = field(default_factory=list)
+    tried: list[CrashModel] = field(default_factory=list)
     bad: list[BadState] = field(default_factory=list)
 
 
@@ -151,14 +153,14 @@ class Recovered:
 
     recording: Recording
     states: Sequence[CrashState]
-    readings: Mapping[bytes, Reading]
+    readings: Mapping[bytes, TreeAnswers]
 
 
-Judge = Callable[[Reading, int], Judgement]  # of a reading after so many answers
+Judge = Callable[[TreeAnswers, int], Judgement]  # of a reading after so many answers
 
 
 def interrupt_recoveries(
-    setup: Setup, models: Sequence[Model], outer: Recovered, judged: Judge, most: int | None, each: int | None
+    setup: Setup, models: Sequence[CrashModel], outer: Recovered, judged: Judge, most: int | None, each: int | None
 ) -> Interruption:
     """Interrupt one recovery of every class: at most `most` classes, and `each` states of one recovery.
 

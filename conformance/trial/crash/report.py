@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 from conformance.trial.crash.operation import Acknowledge, SyncAll, SyncFile, SyncFolder, Traced
-from conformance.trial.crash.states import CrashState, Model
+from conformance.trial.crash.states import CrashModel, CrashState
 from conformance.trial.crash.workload import Answer, AnswerKind
 
 
@@ -24,7 +24,7 @@ class Damage(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class TreeAnswers:
     """What a backend answers on one tree, recovering twice."""
 
     recovered: tuple[Answer, ...]
@@ -42,11 +42,13 @@ class Judgement:
 
 
 _LONGEST = 80  # characters of a value that a reason shows, around the first that differs
-Version = tuple[Answer, ...]
+Answers = tuple[Answer, ...]
 UNDAMAGED = Judgement(Damage.NONE)
 
 
-def judge(reading: Reading, names: Sequence[str], versions: Sequence[Version], floor: int, ceiling: int) -> Judgement:
+def judge(
+    reading: TreeAnswers, names: Sequence[str], versions: Sequence[Answers], floor: int, ceiling: int
+) -> Judgement:
     """The judgement on a reading where every version from `floor` to `ceiling` is right.
 
     `names` are those of the reads, `versions` what they answered after 0, 1, 2, ... uninterrupted steps.
@@ -63,7 +65,7 @@ def judge(reading: Reading, names: Sequence[str], versions: Sequence[Version], f
 
 
 def _wrong(
-    answers: Version, names: Sequence[str], versions: Sequence[Version], right: Sequence[Version], floor: int
+    answers: Answers, names: Sequence[str], versions: Sequence[Answers], right: Sequence[Answers], floor: int
 ) -> Judgement:
     for index, (name, answer) in enumerate(zip(names, answers, strict=True)):
         wanted = [version[index] for version in right]
@@ -134,7 +136,7 @@ def _leaves(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str,
 class BadState:
     """A crash state from which a backend does not recover."""
 
-    model: Model
+    model: CrashModel
     state: CrashState
     judgement: Judgement
     operations: Sequence[Traced]
@@ -173,12 +175,12 @@ class CrashReport:
     backend: str
     workload: str
     why: str
-    wanted: Model
+    wanted: CrashModel
     operations: Sequence[Traced]
     answers: tuple[str, ...]  # the steps, in the order in which they were answered
-    states: Mapping[Model, Tally]
+    states: Mapping[CrashModel, Tally]
     recoveries: int  # recoveries that were interrupted in their turn, one for each class of states
-    recovery_states: Mapping[Model, Tally]
+    recovery_states: Mapping[CrashModel, Tally]
     bad: tuple[BadState, ...]
     full: bool  # whether every state and every class of recoveries was tried
     sweeps: tuple[Sweep, ...]
@@ -186,10 +188,10 @@ class CrashReport:
     @property
     def complete(self) -> bool:
         """Whether every state of every model was tried, as a level requires."""
-        return self.full and set(self.states) == set(Model)
+        return self.full and set(self.states) == set(CrashModel)
 
     @property
-    def reached(self) -> Model | None:
+    def reached(self) -> CrashModel | None:
         """The strongest model without a bad state among those tried; None where a kill already has one."""
         worst = min((bad.model for bad in self.bad), default=None)
         clean = [model for model in self.states if worst is None or model < worst]

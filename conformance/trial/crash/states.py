@@ -28,7 +28,7 @@ from conformance.trial.crash.operation import (
 )
 
 
-class Model(IntEnum):
+class CrashModel(IntEnum):
     """How much a crash may undo; a higher model undoes more."""
 
     KILL = 1
@@ -48,7 +48,7 @@ class CrashPoint:
     answers: int
 
 
-def crash_points(operations: Sequence[Operation], model: Model) -> Iterator[CrashPoint]:
+def crash_points(operations: Sequence[Operation], model: CrashModel) -> Iterator[CrashPoint]:
     """Every place where a crash can happen, with the operations before it that the model does not promise to keep."""
     pending: list[int] = []
     answers = 0
@@ -60,18 +60,18 @@ def crash_points(operations: Sequence[Operation], model: Model) -> Iterator[Cras
             pending = []
         elif isinstance(operation, SyncFile | SyncFolder):
             pending = [one for one in pending if _stays_pending(operations[one], operation, model)]
-        elif model is not Model.KILL:
+        elif model is not CrashModel.KILL:
             pending.append(index)
         yield CrashPoint(index + 1, tuple(pending), answers)
 
 
-def in_order(operation: Operation, model: Model) -> bool:
+def in_order(operation: Operation, model: CrashModel) -> bool:
     """Whether an operation survives only if all earlier ones of its kind do."""
-    return model is Model.EXT4 and not isinstance(operation, Write)
+    return model is CrashModel.EXT4 and not isinstance(operation, Write)
 
 
-def _stays_pending(operation: Operation, sync: SyncFile | SyncFolder, model: Model) -> bool:
-    if model is Model.EXT4:
+def _stays_pending(operation: Operation, sync: SyncFile | SyncFolder, model: CrashModel) -> bool:
+    if model is CrashModel.EXT4:
         # Either sync commits the journal, and with it every earlier change of entries and sizes.
         return isinstance(operation, Write) and operation.inode != sync.inode
     if isinstance(sync, SyncFile):
@@ -83,7 +83,7 @@ Torn: TypeAlias = tuple[int, int]  # an operation, and the bytes of it that surv
 _Built: TypeAlias = tuple[dict[int, dict[str, int]], dict[int, tuple[bytes, bytes]]]
 
 
-class Replay:
+class CrashTrees:
     """Makes the trees of one recorded run; contents are built once for each set of writes."""
 
     def __init__(self, initial: Volume, operations: Sequence[Operation]) -> None:
@@ -187,7 +187,7 @@ class Tier(IntEnum):
 class CrashState:
     """One tree that a crash can leave: the crash point, what of it was lost, where the last write was cut."""
 
-    model: Model  # the weakest model that has this state
+    model: CrashModel  # the weakest model that has this state
     tier: Tier
     at: int
     lost: tuple[int, ...]
@@ -196,13 +196,13 @@ class CrashState:
     answers: int
     digest: bytes
 
-    def volume(self, replay: Replay) -> Volume:
+    def volume(self, replay: CrashTrees) -> Volume:
         """The tree itself."""
         return replay.volume(self.at, frozenset(self.lost), self.torn)
 
 
 def crash_states(
-    replay: Replay, models: Iterable[Model], step: Callable[[], None] = lambda: None, start: int = 0
+    replay: CrashTrees, models: Iterable[CrashModel], step: Callable[[], None] = lambda: None, start: int = 0
 ) -> list[CrashState]:
     """Every distinct state of a crash after `start` operations, those of a weaker model first; `step` is called once
     per crash point."""
@@ -237,7 +237,7 @@ def _effects(operations: Sequence[Operation], at: int) -> int:
 
 
 def _candidates(
-    operations: Sequence[Operation], point: CrashPoint, model: Model
+    operations: Sequence[Operation], point: CrashPoint, model: CrashModel
 ) -> Iterator[tuple[Tier, frozenset[int], Torn | None]]:
     """Sets of lost operations, and where the last surviving pending write is cut."""
     torn = 0
@@ -261,7 +261,7 @@ def _cuts(write: Operation) -> list[int]:
 
 
 def _survivors(
-    operations: Sequence[Operation], point: CrashPoint, model: Model
+    operations: Sequence[Operation], point: CrashPoint, model: CrashModel
 ) -> Iterator[tuple[Tier, frozenset[int]]]:
     """Sets of pending operations that a crash may leave, the likeliest first."""
     ordered = [one for one in point.pending if in_order(operations[one], model)]

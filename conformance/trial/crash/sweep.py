@@ -29,7 +29,7 @@ from conformance.trial.crash.operation import (
 from conformance.trial.crash.recording import InterruptedRun, Recording, Setup, interrupt
 from conformance.trial.crash.recovery import Judge, examine, given
 from conformance.trial.crash.report import Damage, Sweep
-from conformance.trial.crash.states import Model, crash_points
+from conformance.trial.crash.states import CrashModel, crash_points
 from conformance.trial.crash.strace import Injection
 from conformance.trial.crash.workload import AnswerKind, CrashWorkload
 
@@ -128,7 +128,7 @@ def order_sweep(workload: CrashWorkload, recording: Recording) -> Sweep:
     traced = recording.traced
     findings: list[str] = []
     looked_at = 0
-    for point in crash_points(recording.operations, Model.POSIX):
+    for point in crash_points(recording.operations, CrashModel.POSIX):
         if point.at == len(traced):
             break
         operation = traced[point.at].operation

@@ -25,20 +25,20 @@ from conformance.trial.crash.reconstruction import Untraceable
 from conformance.trial.crash.recording import BrokenWorkload, Recording, Setup, record
 from conformance.trial.crash.recovery import Interruption, Recovered, examine, given, interrupt_recoveries
 from conformance.trial.crash.report import (
+    Answers,
     BadState,
     CrashReport,
     Damage,
     Judgement,
-    Reading,
     Sweep,
     Tally,
-    Version,
+    TreeAnswers,
     judge,
 )
-from conformance.trial.crash.states import Model, crash_states, first_states
+from conformance.trial.crash.states import CrashModel, crash_states, first_states
 from conformance.trial.crash.strace import NotRun, require_tracing, scratch
 from conformance.trial.crash.sweep import error_sweep, kill_sweep, order_sweep
-from conformance.trial.crash.workload import AnswerKind, CrashWorkload, Questioner, Step, crash_workloads
+from conformance.trial.crash.workload import AnswerKind, CrashWorkload, Questioner, WorkloadStep, crash_workloads
 from conformance.trial.options import DEFAULT_TIMEOUT, Progress, Silence
 from conformance.vectors.draft import Unusable
 
@@ -53,7 +53,7 @@ class CrashOptions:
 
     backend: str
     wire: str = "json"
-    models: tuple[Model, ...] = tuple(Model)
+    models: tuple[CrashModel, ...] = tuple(CrashModel)
     states: int | None = SOME_STATES
     sweeps: tuple[str, ...] = ()
     timeout: float = DEFAULT_TIMEOUT
@@ -162,14 +162,14 @@ class _Test:
         if finished.lost is not None:
             raise BrokenWorkload(f"the backend was lost before the recording: {describe(finished.lost)}")
         for step, answer in zip(self.setup.workload.before, finished.finding or (), strict=True):
-            if isinstance(step, Step) and not answer.usable:
+            if isinstance(step, WorkloadStep) and not answer.usable:
                 said = f"the step {step.name} is answered by {answer} though nothing interrupts it"
                 if self.options.declared is not None and step.operator not in self.options.declared:
                     raise NotRun(f"the stand-in is wrong before the recording: {said}")
                 raise BrokenWorkload(said)
         return snapshot(folder)
 
-    def versions(self, recording: Recording) -> tuple[Version, ...]:
+    def versions(self, recording: Recording) -> tuple[Answers, ...]:
         """The answers of the reads after 0, 1, 2, ... steps without a crash; raises BrokenWorkload."""
         readings = examine(self.setup, [given(volume) for volume in recording.volumes], "reading what is written")
         places = ["before any step", *(f"after {step.name}" for step in self.setup.workload.steps)]
@@ -187,11 +187,11 @@ class _Test:
             raise BrokenWorkload("what is read never changes: the steps do nothing that `verify` can see")
         return versions
 
-    def judged(self, versions: Sequence[Version], reading: Reading, answers: int) -> Judgement:
+    def judged(self, versions: Sequence[Answers], reading: TreeAnswers, answers: int) -> Judgement:
         ceiling = min(answers + 1, len(versions) - 1)
         return judge(reading, self.setup.workload.reads, versions, self.setup.workload.floor(answers), ceiling)
 
-    def interruption(self, recovered: Recovered, versions: Sequence[Version]) -> Interruption:
+    def interruption(self, recovered: Recovered, versions: Sequence[Answers]) -> Interruption:
         declared = self.options.declared
         if declared is not None and not {step.operator for step in self.setup.workload.recovery} <= declared:
             return Interruption()  # the stand-in would recover, and it is not under test
@@ -202,7 +202,7 @@ class _Test:
             self.setup, self.options.models, recovered, partial(self.judged, versions), most, each
         )
 
-    def sweeps(self, recording: Recording, versions: Sequence[Version]) -> Iterable[Sweep]:
+    def sweeps(self, recording: Recording, versions: Sequence[Answers]) -> Iterable[Sweep]:
         judge = partial(self.judged, versions)
         if "order" in self.options.sweeps:
             yield order_sweep(self.setup.workload, recording)
@@ -213,8 +213,8 @@ class _Test:
 
 
 def tallies(
-    models: Sequence[Model], every: Sequence[Model], tried: Sequence[Model], bad: Sequence[BadState]
-) -> dict[Model, Tally]:
+    models: Sequence[CrashModel], every: Sequence[CrashModel], tried: Sequence[CrashModel], bad: Sequence[BadState]
+) -> dict[CrashModel, Tally]:
     """The states by model; those of a weaker one are among those of a stronger one."""
     return {
         model: Tally(

@@ -18,7 +18,7 @@ from conformance.contract.model import Contract, Workload
 from conformance.contract.types import ROOT, members_of
 from conformance.trial.crash.operation import snapshot
 from conformance.trial.crash.reconstruction import Untraceable
-from conformance.trial.crash.states import Model
+from conformance.trial.crash.states import CrashModel
 from conformance.trial.crash.strace import Event
 from conformance.vectors.draft import Draft, Reference, YamlPlace
 from conformance.vectors.exchange import resolve
@@ -27,7 +27,7 @@ from conformance.vectors.temp_roots import fault_of
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class WorkloadStep:
     """One call; `absent` lists the answers that mean that nothing is there.
 
     A text is a failure code; a map gives fields of a result or of a failure record by path.
@@ -66,11 +66,11 @@ class CrashWorkload:
 
     id: str  # OPERATOR%name
     why: str
-    level: Model
-    before: tuple[Step | Put, ...]
-    steps: tuple[Step, ...]
-    recover: tuple[Step, ...]
-    verify: tuple[Step | Look, ...]
+    level: CrashModel
+    before: tuple[WorkloadStep | Put, ...]
+    steps: tuple[WorkloadStep, ...]
+    recover: tuple[WorkloadStep, ...]
+    verify: tuple[WorkloadStep | Look, ...]
     requirements: tuple[str, ...] = ()
     rulings: tuple[str, ...] = ()
 
@@ -79,7 +79,7 @@ class CrashWorkload:
         """Every root that a step names."""
         names: dict[str, None] = {}
         for step in (*self.before, *self.steps, *self.recover, *self.verify):
-            names |= dict.fromkeys(step.roots.values() if isinstance(step, Step) else (step.root,))
+            names |= dict.fromkeys(step.roots.values() if isinstance(step, WorkloadStep) else (step.root,))
         return tuple(names)
 
     @property
@@ -88,9 +88,9 @@ class CrashWorkload:
         return frozenset(step.operator for step in self.steps)
 
     @property
-    def recovery(self) -> tuple[Step, ...]:
+    def recovery(self) -> tuple[WorkloadStep, ...]:
         """The calls that recover a tree: the reads where no step is named for it."""
-        return self.recover or tuple(step for step in self.verify if isinstance(step, Step))
+        return self.recover or tuple(step for step in self.verify if isinstance(step, WorkloadStep))
 
     @property
     def reads(self) -> tuple[str, ...]:
@@ -116,7 +116,7 @@ def workload_of(contract: Contract, workload: Workload, codebook: Codebook) -> C
     return CrashWorkload(
         id=f"{contract.operator}%{workload.name}",
         why=workload.why,
-        level=Model[workload.level.upper()],
+        level=CrashModel[workload.level.upper()],
         before=tuple(step for step in builder.steps("before") if not isinstance(step, Look)),
         steps=builder.calls("steps"),
         recover=builder.calls("recover"),
@@ -133,7 +133,7 @@ class _Builder:
     place: YamlPlace
     body: Mapping[str, Any]
 
-    def steps(self, key: str) -> Iterator[Step | Look | Put]:
+    def steps(self, key: str) -> Iterator[WorkloadStep | Look | Put]:
         """The steps under a key, in order; their names differ."""
         earlier: dict[str, str] = {}
         for k, body in enumerate(self.body.get(key, ())):
@@ -155,11 +155,11 @@ class _Builder:
                 earlier[name] = step.operator
                 yield step
 
-    def calls(self, key: str) -> tuple[Step, ...]:
+    def calls(self, key: str) -> tuple[WorkloadStep, ...]:
         """The calls under a key."""
-        return tuple(step for step in self.steps(key) if isinstance(step, Step))
+        return tuple(step for step in self.steps(key) if isinstance(step, WorkloadStep))
 
-    def step(self, body: Mapping[str, Any], place: YamlPlace, earlier: Mapping[str, str]) -> Step:
+    def step(self, body: Mapping[str, Any], place: YamlPlace, earlier: Mapping[str, str]) -> WorkloadStep:
         operator = body.get("call", self.contract.operator)
         if operator not in self.codebook:
             raise (place / "call").problem("C014", f"unknown operator {operator!r}", "name a contract of this library")
@@ -173,7 +173,7 @@ class _Builder:
             draft.set(path, Reference(text), place / "use" / path)
         inputs = draft.wire(place)
         roots = {name: inputs[name][ROOT] for name in members_of(contract.inputs, ROOT) if name in inputs}
-        return Step(
+        return WorkloadStep(
             body["step"], operator, inputs, roots, body.get("acknowledged", True), tuple(body.get("absent", ()))
         )
 
@@ -237,9 +237,9 @@ class Questioner:
 
     def ask(
         self,
-        steps: Sequence[Step | Look | Put],
+        steps: Sequence[WorkloadStep | Look | Put],
         folder: Path,
-        goes_on: Callable[[Step, Answer], bool] = lambda step, answer: True,
+        goes_on: Callable[[WorkloadStep, Answer], bool] = lambda step, answer: True,
     ) -> Talk[tuple[Answer, ...]]:
         """The answers to the steps in order, until `goes_on` stops after a call."""
         given: dict[str, Any] = {}
@@ -256,11 +256,11 @@ class Questioner:
             answers.append(answer)
             if answer.kind is AnswerKind.ABSENT:
                 absent.add(step.name)
-            if isinstance(step, Step) and not goes_on(step, answer):
+            if isinstance(step, WorkloadStep) and not goes_on(step, answer):
                 break
         return tuple(answers)
 
-    def _called(self, step: Step, folder: Path, given: dict[str, Any]) -> Talk[Answer]:
+    def _called(self, step: WorkloadStep, folder: Path, given: dict[str, Any]) -> Talk[Answer]:
         """The answer to one call; `given` collects the results by step."""
         roots = {name: str(folder / root) for name, root in step.roots.items()}
 
@@ -277,7 +277,7 @@ class Questioner:
             given[step.name] = outcome.value
         return self.answer(step, outcome)
 
-    def answer(self, step: Step, outcome: Any) -> Answer:
+    def answer(self, step: WorkloadStep, outcome: Any) -> Answer:
         """An outcome read by its contract; ABSENT where it is one of those that mean that nothing is there."""
         observed = observe(outcome, step.operator, self.codebook, self.dialect)
         if isinstance(observed, ObservedResult):

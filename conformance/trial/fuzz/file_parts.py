@@ -77,7 +77,7 @@ _NUMBER: Final = re.compile(r"\.[0-9]+(?=[. ])")
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FormatFiles:
     """The files of one format that are there before a call of a case."""
 
     base: Base
@@ -115,7 +115,7 @@ def lacking(contract: Contract, bases: Sequence[Base], reading: Reading) -> Iter
             yield from (found.edited((damaged(found, edit),)) for edit in fresh.values())
 
 
-def formed_files(contract: Contract, bases: Sequence[Base]) -> Iterator[Found]:
+def formed_files(contract: Contract, bases: Sequence[Base]) -> Iterator[FormatFiles]:
     """The files of declared formats, each before the first call of an operation that finds it; best cases first."""
     for base in ranked(contract, bases):
         case, seen = base
@@ -133,10 +133,10 @@ def formed_files(contract: Contract, bases: Sequence[Base]) -> Iterator[Found]:
                     in_use(contract, edit, steps[:k]) for edit in emptied(root, formed.paths)
                 ):
                     asked.add(mark)
-                    yield Found(base, steps, k, root, formed)
+                    yield FormatFiles(base, steps, k, root, formed)
 
 
-def damaged(found: Found, edit: str) -> FileStep:
+def damaged(found: FormatFiles, edit: str) -> FileStep:
     """The step that damages the files of a format in one way."""
     return file_step("damage", found.root, path=found.formed.place, format=found.formed.form.name, edit=edit)
 
@@ -226,7 +226,7 @@ def tells(contract: Contract) -> bool:
     return any(isinstance(item, Enum) or item == Scalar("string") for item in lists)
 
 
-def _edits(contract: Contract, found: Sequence[Found]) -> Iterator[Edit]:
+def _edits(contract: Contract, found: Sequence[FormatFiles]) -> Iterator[Edit]:
     """Edits that may be reported: an extra file beside each file, an extra key in each map; taken in turn."""
     extra = [[(damaged(one, f"{at} extra"),) for at in maps_of(one.formed)] for one in found]
     beside = [[_beside(contract, one, path) for path in one.formed.paths] for one in found]
@@ -235,7 +235,7 @@ def _edits(contract: Contract, found: Sequence[Found]) -> Iterator[Edit]:
             yield edit
 
 
-def _beside(contract: Contract, found: Found, path: str) -> Edit:
+def _beside(contract: Contract, found: FormatFiles, path: str) -> Edit:
     """The edit that puts a file with another name beside one; empty if the operator could own that name."""
     taken = {**contract.bystanders.owned, **contract.bystanders.none}
     name = next((other for other in near_misses(path) if not is_matched(other, taken)), "")

@@ -10,13 +10,14 @@ from typing import Any, Final
 
 import numpy as np
 
+from conformance.contract.source import ValuePath
 from conformance.contract.types import INTEGER_RANGES, Scalar, Struct, Tensor, Value
 from conformance.trial.fuzz.near_bytes import degenerate_items, item_in, with_part
 from conformance.trial.fuzz.seed import (
     Places,
 )
 from conformance.trial.generator import Native
-from conformance.vectors.place import Path, Place, degenerates, distinct_places, put
+from conformance.vectors.place import Place, degenerates, distinct_places, put
 
 Kind = tuple[str, bool, bool]
 
@@ -26,7 +27,7 @@ def listed(inside: Places, natives: Iterable[Native]) -> Iterator[Native]:
 
     The first value of every leaf comes before the second of any: whoever takes only some leaves out no leaf.
     """
-    found: dict[Kind, Iterator[tuple[Native, Path, Any]]] = {}
+    found: dict[Kind, Iterator[tuple[Native, ValuePath, Any]]] = {}
     for native in natives:
         for kind, path, values in _leaves(inside, native):
             if kind not in found:
@@ -35,7 +36,7 @@ def listed(inside: Places, natives: Iterable[Native]) -> Iterator[Native]:
         yield put(native, path, value)
 
 
-def _leaves(inside: Places, native: Native) -> Iterator[tuple[Kind, Path, Iterator[Any]]]:
+def _leaves(inside: Places, native: Native) -> Iterator[tuple[Kind, ValuePath, Iterator[Any]]]:
     """Every leaf of an input, with where it is and its degenerate values; parts of a CBOR item are leaves too."""
     for place in inside.first(native):
         yield _kind(place), place.path, degenerates(place)
@@ -211,7 +212,7 @@ def _in_fields(native: Native, some: list[Place]) -> Iterator[Native]:
             yield _both_put(native, some[first].path, one, some[second].path, other)
 
 
-def _both_put(native: Native, path: Path, one: Any, beside: Path, other: Any) -> Native:
+def _both_put(native: Native, path: ValuePath, one: Any, beside: ValuePath, other: Any) -> Native:
     moved: Native = put(put(native, path, one), beside, other)
     return moved
 
@@ -241,7 +242,7 @@ def _pairs(name: str) -> Iterator[tuple[Any, Any]]:
 _VERSION: Final = re.compile(r"(0|[1-9][0-9]{0,18})\.(0|[1-9][0-9]{0,18})\.(0|[1-9][0-9]{0,18})", re.ASCII)
 _STEPS: Final = (1, -1, 2, 10)
 _LARGEST: Final = 4_000  # bytes of an item that is looked into
-Leaf = tuple[Place, Path | None]  # inside bytes, the path of the part
+Leaf = tuple[Place, ValuePath | None]  # inside bytes, the path of the part
 
 
 def is_version(value: Any) -> bool:

@@ -15,9 +15,10 @@ from typing import Any, Final
 
 from conformance.codec.cbor import Float, IllFormed, Incomplete, decode, encode_canonical
 from conformance.contract.canonical import HEAD_SIZES, argument_at, encode_item, head, long_head
+from conformance.contract.source import ValuePath
 from conformance.contract.types import Value
 from conformance.trial.fuzz.seed import LONGEST
-from conformance.vectors.place import ABSENT, Path, Place, at, degenerates, distinct_places, places, plain_map, put
+from conformance.vectors.place import ABSENT, Place, at, degenerates, distinct_places, places, plain_map, put
 
 Change = Callable[[Any], Any]
 _LARGEST: Final = 1 << 17  # bytes that are read as an item
@@ -69,7 +70,7 @@ def degenerate_items(data: bytes) -> Iterator[tuple[Place, Iterator[bytes]]]:
         yield Place((), "head", Value(), item[0]), spoilt
 
 
-def with_part(item: Any, path: Path, value: Any) -> bytes:
+def with_part(item: Any, path: ValuePath, value: Any) -> bytes:
     """The bytes of an item with another value at a path, and every digest of a part in it made right again."""
     return resealed(item, put(item, path, value))
 
@@ -83,7 +84,7 @@ def _part(place: Place) -> bytes:
     return encode_item(place.path[-1]) + (encode_item(place.value) if place.is_there else b"")
 
 
-def _degenerates(item: Any, place: Place, seals: Callable[[], list[tuple[Place, Path]]]) -> Iterator[bytes]:
+def _degenerates(item: Any, place: Place, seals: Callable[[], list[tuple[Place, ValuePath]]]) -> Iterator[bytes]:
     for value in degenerates(place):
         yield _canonical(_sealed(seals(), put(item, place.path, value)))
 
@@ -129,7 +130,7 @@ def _changed(item: Any, random: Random, change: Change, tame: bool) -> bytes:
     return encode_item(whole)
 
 
-def _seals(item: Any) -> list[tuple[Place, Path]]:
+def _seals(item: Any) -> list[tuple[Place, ValuePath]]:
     """The digests in an item of parts of it, each with the path of its part."""
     inside = [place for place in places(Value(), item) if place.is_there]
     seals = [place for place in inside if isinstance(place.value, bytes) and len(place.value) == _HASH]
@@ -139,7 +140,7 @@ def _seals(item: Any) -> list[tuple[Place, Path]]:
     return [(seal, parts[seal.value]) for seal in seals if seal.value in parts]
 
 
-def _sealed(seals: Sequence[tuple[Place, Path]], changed: Any) -> Any:
+def _sealed(seals: Sequence[tuple[Place, ValuePath]], changed: Any) -> Any:
     """The changed item with every digest of one of its parts computed again."""
     for seal, part in seals:
         try:
