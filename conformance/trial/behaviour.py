@@ -21,7 +21,7 @@ from conformance.trial.check import (
     Result,
     Verdict,
     answer_of,
-    loss_sentence,
+    lost,
     outcome_name,
     shown,
     walks_apart,
@@ -198,7 +198,7 @@ class BehaviourRules:
                 message = "a code that the contract does not declare"
                 return Result(check, Verdict.FAIL, "failure", message=message, difference=where, call=asked)
             if not isinstance(observed, ObservedResult | ObservedFailure):
-                return Result(check, Verdict.ERROR, outcome_name(observed), message=loss_sentence(observed), call=asked)
+                return lost(check, observed, call=asked)
         return Result(check, Verdict.PASS)
 
 

@@ -33,7 +33,7 @@ from conformance.trial.check import (
     Result,
     Verdict,
     answer_of,
-    loss_sentence,
+    lost,
     outcome_name,
     tree_apart,
 )
@@ -187,11 +187,6 @@ def forsaken(reason: Lost) -> str:
     return f"{STAND_IN} is lost, and no check repeats it alone: {describe(reason)}"
 
 
-def lost(check: Check, reason: Lost) -> Result:
-    """The verdict on a check in which the backend was lost."""
-    return Result(check, Verdict.ERROR, outcome_name(reason), message=describe(reason))
-
-
 def _unjudged(result: Result, why: str) -> Result:
     return replace(result, verdict=Verdict.ERROR, message=why) if result.verdict in BAD else result
 
@@ -245,7 +240,7 @@ class CaseRunner:
         check, name = check_of(case), step.name if case.kind == "trace" else ""
         if not isinstance(observed, ObservedResult | ObservedFailure | BadAnswer):
             # A framed message that is no answer; a lost process never reaches a talk.
-            return Result(check, Verdict.ERROR, outcome_name(observed), name, loss_sentence(observed))
+            return lost(check, observed, name)
         contract = self.codebook[step.operator].contract
         found = difference(step.expected, observed, contract.outputs, contract.failure)
         if found is None:

@@ -11,7 +11,16 @@ from enum import StrEnum
 from fnmatch import fnmatchcase
 from typing import Any, Final
 
-from conformance.backend.outcome import BadAnswer, Crash, Observed, ObservedFailure, ObservedResult, Timeout, describe
+from conformance.backend.outcome import (
+    BadAnswer,
+    Crash,
+    Lost,
+    Observed,
+    ObservedFailure,
+    ObservedResult,
+    Timeout,
+    describe,
+)
 from conformance.vectors.case import Step, TreeStep, label
 from conformance.vectors.difference import Difference as Difference
 from conformance.vectors.difference import tree_difference
@@ -140,10 +149,15 @@ def answer_of(observed: Observed) -> Any:
     return None
 
 
-def loss_sentence(observed: Observed) -> str:
-    """How the backend was lost, in one sentence."""
-    assert not isinstance(observed, ObservedResult | ObservedFailure | BadAnswer)
-    return describe(observed)
+def lost(check: Check, observed: Lost, step: str = "", call: FailedCall | None = None) -> Result:
+    """The error of a check in which the backend was lost."""
+    return Result(check, Verdict.ERROR, outcome_name(observed), step, describe(observed), call=call)
+
+
+def unjudged(check: Check, message: str, observed: Observed | None = None, call: FailedCall | None = None) -> Result:
+    """The error of a check that the suite or its reference prevents; `observed` is what the reference did."""
+    outcome = "" if observed is None else outcome_name(observed)
+    return Result(check, Verdict.ERROR, outcome, message=message, call=call, of_suite=True)
 
 
 def shown(observed: Observed) -> object:

@@ -19,8 +19,8 @@ from typing import Final
 from conformance.backend.driver import Driver
 from conformance.backend.outcome import ProtocolError, describe
 from conformance.backend.scheduler import Finished, Patience
-from conformance.trial.cases import blamed, forsaken, lost
-from conformance.trial.check import Check, FailedCall, Kind, Result, Verdict
+from conformance.trial.cases import blamed, forsaken
+from conformance.trial.check import Check, FailedCall, Kind, Result, Verdict, lost
 from conformance.trial.forked import PAUSE, share_out
 from conformance.trial.options import Progress
 from conformance.trial.plan import Trial

@@ -11,12 +11,12 @@ from random import Random
 from typing import Any, Final, TypeVar
 
 from conformance.backend.driver import Call
-from conformance.backend.outcome import Lost
+from conformance.backend.outcome import Lost, describe
 from conformance.codec.codebook import Codebook, OperatorForms
 from conformance.contract.model import Contract
 from conformance.contract.types import Struct, is_place
 from conformance.trial.bystanders import one_of_each_group, with_looks
-from conformance.trial.check import Check, Result, Verdict, loss_sentence, outcome_name
+from conformance.trial.check import Check, Result, Verdict, lost, unjudged
 from conformance.trial.client import Asker
 from conformance.trial.fuzz.draw import Drawn, only_drawn
 from conformance.trial.fuzz.file_example import Example
@@ -144,7 +144,7 @@ def fuzz_calls(asked: Challenge) -> tuple[Result, Mapping[str, Any]]:
     elif changed:
         result = Result(asked.check, Verdict.PASS)
     else:
-        result = Result(asked.check, Verdict.ERROR, message="no call of a frozen case could be changed", of_suite=True)
+        result = unjudged(asked.check, "no call of a frozen case could be changed")
     return result, {**search.record(), "unforeseen": len(changed)}
 
 
@@ -218,8 +218,7 @@ def fuzz_series(asked: Challenge) -> tuple[Result, Mapping[str, Any]]:
     for one in drawn_runs(asked.contract, asked.cases, codebook, asked.seed):
         right = reference.hold(partial(accumulate, one, codebook, reference.dialect))
         if isinstance(right, Lost):
-            message = f"{LOST}: {loss_sentence(right)}"
-            wrong = Result(check, Verdict.ERROR, outcome_name(right), message=message, of_suite=True)
+            wrong = unjudged(check, f"{LOST}: {describe(right)}", right)
             break
         done = one.count if right.stop is None else right.stop.call
         runs, calls, succeeded = runs + 1, calls + done, succeeded + done - (right.stop is not None)
@@ -252,7 +251,7 @@ def drawn_runs(contract: Contract, cases: Sequence[Case], codebook: Codebook, se
 
 def _wrong(check: Check, right: Accumulated, said: Accumulated | Lost) -> Result | None:
     if isinstance(said, Lost):
-        return Result(check, Verdict.ERROR, outcome_name(said), message=loss_sentence(said))
+        return lost(check, said)
     if said.stop != right.stop:
         stop = said.stop or right.stop
         assert stop is not None

@@ -13,7 +13,7 @@ from conformance.backend.outcome import Lost
 from conformance.codec.codebook import Codebook
 from conformance.contract.model import LawUse
 from conformance.trial.challenge.challenge import Challenge
-from conformance.trial.check import Check, Result, Verdict, loss_sentence, outcome_name
+from conformance.trial.check import Check, Result, Verdict, lost
 from conformance.trial.client import TOO_SLOW, Asker
 from conformance.trial.law import Axes, Instance, Law, LawBroken, Split, Tools, axes, known_laws
 
@@ -70,7 +70,7 @@ def _broken(check: Check, law: Law, instance: Instance, asker: Asker) -> Result 
 
     found = asker.hold(talk, instance.alone)
     if isinstance(found, Lost):
-        return Result(check, Verdict.ERROR, outcome_name(found), message=loss_sentence(found))
+        return lost(check, found)
     return None if found.verdict is Verdict.PASS else found
 
 

@@ -13,11 +13,20 @@ from random import Random
 from typing import Any, Final
 
 from conformance.backend.driver import Call
-from conformance.backend.outcome import ObservedFailure, ObservedResult
+from conformance.backend.outcome import ObservedFailure, ObservedResult, describe
 from conformance.codec.codebook import Codebook
 from conformance.contract.model import Contract
 from conformance.trial.bystanders import is_matched, near_misses, one_of_each_group, roots_in, with_looks
-from conformance.trial.check import Check, Kind, Result, Verdict, faults_apart, loss_sentence, outcome_name, tree_apart
+from conformance.trial.check import (
+    Check,
+    Kind,
+    Result,
+    Verdict,
+    faults_apart,
+    lost,
+    tree_apart,
+    unjudged,
+)
 from conformance.trial.client import Asker, Walked, walked_by_both
 from conformance.trial.fuzz.file_edits import drawn_edit, exposed, file_step
 from conformance.trial.fuzz.file_example import Example, Snapshots, in_use, left_open, names, places_asked
@@ -224,13 +233,12 @@ class FileSearch:
         steps = example.steps
         right = self.reference.walk(steps) if walked is None else walked[0]
         if not isinstance(right, Transcript):
-            message = f"{LOST}: {loss_sentence(right)}"
-            return Result(self.check, Verdict.ERROR, outcome_name(right), message=message, of_suite=True)
+            return unjudged(self.check, f"{LOST}: {describe(right)}", right)
         if counted:
             self.count(example, right)
         said = self.backend.walk(steps) if walked is None else walked[1]
         if not isinstance(said, Transcript):
-            return Result(self.check, Verdict.ERROR, outcome_name(said), message=loss_sentence(said))
+            return lost(self.check, said)
         for one, other in zip(right.exchanges, said.exchanges, strict=False):
             contract, call = self.codebook[one.operator].contract, Call(one.operator, one.inputs)
             if (wrong := judged(self.check, contract, call, one.observed, other.observed, FOUND)) is not None:
@@ -276,5 +284,5 @@ class FileSearch:
         asked, examples = self.counts["asked"], self.counts["examples"]
         if not examples or asked < _LEAST_ASKED * examples:
             message = f"fuzzing did not reach what it must: {asked} of {examples} examples were asked behind the edits"
-            return Result(self.check, Verdict.ERROR, message=message, of_suite=True)
+            return unjudged(self.check, message)
         return Result(self.check, Verdict.PASS)

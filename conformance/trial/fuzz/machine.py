@@ -10,10 +10,10 @@ from itertools import chain, islice
 from typing import Any, Final
 
 from conformance.backend.driver import Call
-from conformance.backend.outcome import ObservedFailure, ObservedResult
+from conformance.backend.outcome import ObservedFailure, ObservedResult, describe
 from conformance.codec.codebook import Codebook
 from conformance.contract.model import Contract
-from conformance.trial.check import Result, Verdict, loss_sentence, outcome_name
+from conformance.trial.check import Result, Verdict, lost, unjudged
 from conformance.trial.client import Asker, Walked, walked_by_both
 from conformance.trial.fuzz.operator import LEAST_SUCCEEDED, LOST, SEEN_ONCE, SPEECHLESS, fuzz_check, judged
 from conformance.trial.fuzz.program import (
@@ -119,18 +119,16 @@ class MachineSearch:
         steps, check = self.steps(program), fuzz_check(self.contract)
         right = self.reference.walk(steps) if walked is None else walked[0]
         if not isinstance(right, Transcript):
-            message = f"{LOST}: {loss_sentence(right)}"
-            return Result(check, Verdict.ERROR, outcome_name(right), message=message, of_suite=True)
+            return unjudged(check, f"{LOST}: {describe(right)}", right)
         found = tuple(situations(steps, right.exchanges, self.codebook))
         if counted:
             self.count(found)
         for situation in found if self.trusted else ():
             if broken := contradicted(situation, self.codebook):
-                message = f"{CONTRADICTED}: {broken}"
-                return Result(check, Verdict.ERROR, step=situation.exchange.step, message=message, of_suite=True)
+                return replace(unjudged(check, f"{CONTRADICTED}: {broken}"), step=situation.exchange.step)
         said = self.backend.walk(steps) if walked is None else walked[1]
         if not isinstance(said, Transcript):
-            return Result(check, Verdict.ERROR, outcome_name(said), message=loss_sentence(said))
+            return lost(check, said)
         for one, other in zip(right.exchanges, said.exchanges, strict=False):
             contract = self.codebook[one.operator].contract
             call = Call(one.operator, one.inputs)
@@ -162,8 +160,7 @@ class MachineSearch:
         if self.once is not None:
             return self.once
         if shortfalls := list(self.shortfalls()):
-            message = "fuzzing did not reach what it must: " + "; ".join(shortfalls)
-            return Result(fuzz_check(self.contract), Verdict.ERROR, message=message, of_suite=True)
+            return unjudged(fuzz_check(self.contract), "fuzzing did not reach what it must: " + "; ".join(shortfalls))
         return Result(fuzz_check(self.contract), Verdict.PASS)
 
     def smallest(self, found: Result, program: Program) -> Result:

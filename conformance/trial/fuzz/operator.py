@@ -21,8 +21,9 @@ from conformance.trial.check import (
     Result,
     Verdict,
     answer_of,
-    loss_sentence,
+    lost,
     outcome_name,
+    unjudged,
 )
 from conformance.trial.client import Asker
 from conformance.trial.fuzz.draw import DRAWN, GROWN, Drawn, drawn_calls
@@ -148,8 +149,7 @@ class _Search:
         if self.found is not None:
             return self.found
         if shortfalls := list(self.figures.shortfalls()):
-            message = "fuzzing did not reach what it must: " + "; ".join(shortfalls)
-            return Result(fuzz_check(self.contract), Verdict.ERROR, message=message, of_suite=True)
+            return unjudged(fuzz_check(self.contract), "fuzzing did not reach what it must: " + "; ".join(shortfalls))
         return Result(fuzz_check(self.contract), Verdict.PASS)
 
 
@@ -207,10 +207,9 @@ def judged(check: Check, contract: Contract, call: Call, right: Observed, said: 
     elif isinstance(right, ObservedFailure):
         expected = ExpectedFailure(right.code, right.data)
     else:
-        message = f"{SPEECHLESS}: {right}"
-        return Result(check, Verdict.ERROR, outcome_name(right), message=message, call=asked, of_suite=True)
+        return unjudged(check, f"{SPEECHLESS}: {right}", right, asked)
     if not isinstance(said, ObservedResult | ObservedFailure | BadAnswer):
-        return Result(check, Verdict.ERROR, outcome_name(said), message=loss_sentence(said), call=asked)
+        return lost(check, said, call=asked)
     apart = difference(expected, said, contract.outputs, contract.failure)
     if apart is None:
         return None
