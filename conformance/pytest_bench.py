@@ -21,7 +21,7 @@ from conformance.report.record import entry_of, prose_of
 from conformance.report.untrusted import one_line
 from conformance.trial.cases import blamed
 from conformance.trial.check import Check, Result, Verdict, outcome_name
-from conformance.trial.client import Asker
+from conformance.trial.client import Client
 from conformance.trial.forked import Partner
 from conformance.trial.fuzz import Fuzzing
 from conformance.trial.options import RunOptions
@@ -154,8 +154,8 @@ class _Trials:
     def _tried(self, trial: Trial, hello: Hello) -> Sequence[Result]:
         if trial.operator not in hello.operators:
             return [Result(check, Verdict.NOT_APPLICABLE) for check in trial.checks]
-        (finished,) = self._driver.hold([trial.conversation], lasting=True)
-        if finished.lost is None and (loss := self._driver.unattributed or self._driver.forsaken):
+        (finished,) = self._driver.run([trial.conversation], lasting=True)
+        if finished.lost is None and (loss := self._driver.unattributed or self._driver.stand_in_losses):
             # Pytest has no place for a loss that no check repeats alone: the check that it came in is red.
             side = Side.BACKEND if loss is self._driver.unattributed else Side.STAND_IN
             finished = Finished(finished.key, None, loss.pop(), side=side)
@@ -166,7 +166,7 @@ class _Trials:
         if contract.operator not in hello.operators:
             return [Result(fuzzing.check, Verdict.NOT_APPLICABLE)]
         cases = self._corpus.cases.get(contract.operator, ())
-        with Asker(self._driver) as backend, reference(options, self._codebook) as right:
+        with Client(self._driver) as backend, reference(options, self._codebook) as right:
             result, _ = fuzzing.fuzz(contract, cases, backend, right, self._codebook, options.examples, options.seed)
         return [result]
 

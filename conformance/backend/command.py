@@ -35,7 +35,7 @@ from conformance.backend.outcome import (
     Timeout,
     describe,
     outcome_of,
-    stranger,
+    unexpected_message,
 )
 from conformance.backend.resolve import BackendNotFound
 from conformance.codec.framing import MAX_MESSAGE, Dialect, Garbage
@@ -253,7 +253,7 @@ class Process:
         if type(id_) is not int or id_ not in self._open:
             if type(id_) is int and 0 <= id_ < self._next_id:
                 raise self._lost(ProtocolError(f"a second answer to the request {id_}"))
-            raise self._lost(stranger(message))
+            raise self._lost(unexpected_message(message))
         self._open.remove(id_)
         self._answers.append((id_, outcome_of(message)))
 

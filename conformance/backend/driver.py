@@ -23,12 +23,12 @@ from conformance.backend.scheduler import (
     Call,
     Conversation,
     Finished,
-    Patience,
     Pipeline,
     Restart,
     Running,
     T,
     Talk,
+    TimeoutBudget,
     outcomes_of,
 )
 from conformance.codec.codebook import Codebook
@@ -45,14 +45,15 @@ _BRIEF: Final = 0.1  # seconds of grace for a backend that has ignored tally.bye
 
 
 class Driver:
-    """Holds conversations with one backend; `unattributed` collects losses that no conversation repeats alone.
+    """Runs conversations with one backend; `unattributed` collects losses that no conversation repeats alone.
 
     A `tolerant` driver goes on after any number of crashes: each costs a process, but the findings do not depend on
-    the order of the conversations. Silence costs a timeout; the driver counts it, or the `patience` that it shares
-    with other drivers.
+    the order of the conversations. Silence costs a timeout; the driver counts it, or
+    the `timeout_budget` that it shares with other drivers.
 
     With a `stand_in` only what the backend declares is asked of it: `declared`, else what its first process says. What
-    a later process says changes nothing. `forsaken` collects losses of the stand-in that no conversation repeats alone.
+    a later process says changes nothing. `stand_in_losses` collects losses of the stand-in that no conversation repeats
+    alone.
     """
 
     def __init__(
@@ -70,7 +71,7 @@ class Driver:
         self.timeout, self.hello_timeout, self.tolerant = timeout, hello_timeout, tolerant
         self.stand_in, self.declared = stand_in, declared
         self.unattributed: list[Lost] = []
-        self.forsaken: list[Lost] = []
+        self.stand_in_losses: list[Lost] = []
         self.stderr_tail = b""
         self.calls = 0
         self._lost_in_a_row = 0
@@ -79,7 +80,7 @@ class Driver:
         self._failed_starts = 0
         self._grace = GRACE
         self._connected: tuple[Carrier, Hello] | None = None
-        self.patience: Patience | None = None
+        self.timeout_budget: TimeoutBudget | None = None
 
     def start(self) -> tuple[Carrier, Hello]:
         """A new backend after a valid hello, with its stand-in; raises BadHello."""
@@ -142,14 +143,14 @@ class Driver:
                 if settle:
                     self._settle(carrier)
             except LostBackend as lost:
-                self._blame_nobody(lost)
+                self._unattributed_loss(lost)
             finally:
                 self._end(carrier)
 
-    def hold(self, conversations: Iterable[Conversation[T]], lasting: bool = False) -> Generator[Finished[T]]:
-        """Hold every conversation; each is finished exactly once, in no particular order; no loss is raised.
+    def run(self, conversations: Iterable[Conversation[T]], lasting: bool = False) -> Generator[Finished[T]]:
+        """Run every conversation; each is finished exactly once, in no particular order; no loss is raised.
 
-        Where they are `lasting`, those that restart no process are held in one process that later calls use as well.
+        Where they are `lasting`, those that restart no process run in one process that later calls use as well.
         """
         together: deque[Conversation[T]] = deque()
         in_step: deque[Conversation[T]] = deque()
@@ -157,26 +158,26 @@ class Driver:
         for conversation in conversations:
             restarting = in_step if conversation.in_step else apart
             (restarting if conversation.alone else together).append(conversation)
-        while together and self._resignation is None:
+        while together and self._why_given_up is None:
             given_up = [one for one in together if self._given_up(one) is not None]
             for conversation in given_up:
                 together.remove(conversation)
-                yield self._hold_alone(conversation)
-            yield from self._hold_together(together, lasting)
-        yield from self._hold_in_step(in_step)
+                yield self._run_alone(conversation)
+            yield from self._run_together(together, lasting)
+        yield from self._run_in_step(in_step)
         for conversation in (*together, *apart):
-            yield self._hold_alone(conversation)
+            yield self._run_alone(conversation)
 
     @property
-    def _resignation(self) -> str | None:
+    def _why_given_up(self) -> str | None:
         """Why nothing is asked any more."""
         if self._lost_in_a_row >= GIVE_UP_AFTER and not self.tolerant:
             return f"the backend was lost in {GIVE_UP_AFTER} conversations in a row"
-        if self.patience is not None and (why := self.patience.exhausted) is not None:
+        if self.timeout_budget is not None and (why := self.timeout_budget.exhausted) is not None:
             return why
-        if self._silences >= _SILENCES and self.patience is None:
+        if self._silences >= _SILENCES and self.timeout_budget is None:
             return f"the backend was silent until the timeout in {_SILENCES} conversations in a row"
-        if self._timeouts >= GIVE_UP_AFTER and self.patience is None:
+        if self._timeouts >= GIVE_UP_AFTER and self.timeout_budget is None:
             return f"the backend was silent until the timeout {GIVE_UP_AFTER} times"
         if self._failed_starts >= _STARTS:
             return f"{_STARTS} processes in a row said no valid hello"
@@ -184,16 +185,18 @@ class Driver:
 
     def _given_up(self, conversation: Conversation[T]) -> str | None:
         """Why this conversation is not started any more."""
-        why = self._resignation
-        return why if why is not None or self.patience is None else self.patience.weary_of(conversation.key)
+        why = self._why_given_up
+        if why is not None or self.timeout_budget is None:
+            return why
+        return self.timeout_budget.why_check_given_up(conversation.key)
 
-    def _hold_together(self, waiting: deque[Conversation[T]], lasting: bool) -> Iterator[Finished[T]]:
+    def _run_together(self, waiting: deque[Conversation[T]], lasting: bool) -> Iterator[Finished[T]]:
         try:
             carrier, hello = (lasting and self._connected) or self.start()
         except BadHello as error:
             self._counted(error.lost)
             if lasting:
-                yield self._hold_alone(waiting.popleft())
+                yield self._run_alone(waiting.popleft())
             else:
                 self.unattributed.append(error.lost)
             return
@@ -202,7 +205,7 @@ class Driver:
         if lasting:
             self._connected = None  # until it has answered them all
         try:
-            for finished in pipeline.hold(waiting):
+            for finished in pipeline.run(waiting):
                 self._lost_in_a_row = self._silences = 0
                 yield finished
             if lasting:
@@ -212,24 +215,24 @@ class Driver:
         except LostBackend as lost:
             self._end(carrier)
             self._counted(lost.reason)
-            yield from self._blame(lost, pipeline.victims(), waiting)
+            yield from self._blame(lost, pipeline.interrupted(), waiting)
         finally:
             if self._connected is None or self._connected[0] is not carrier:
                 self._end(carrier)
 
-    def _hold_in_step(self, conversations: Iterable[Conversation[T]]) -> Iterator[Finished[T]]:
-        """Hold conversations that restart the process, as many processes as the one with the most restarts needs."""
+    def _run_in_step(self, conversations: Iterable[Conversation[T]]) -> Iterator[Finished[T]]:
+        """Run conversations that restart the process, as many processes as the one with the most restarts needs."""
         unfinished = {conversation.key: conversation for conversation in conversations}
         waiting = deque(one for one in unfinished.values() if self._given_up(one) is None)
         resumed: list[Running[T]] = []
         pipeline: Pipeline[T] | None = None
         loss: LostBackend | None = None
-        while (waiting or resumed) and loss is None and self._resignation is None:
+        while (waiting or resumed) and loss is None and self._why_given_up is None:
             carrier: Carrier | None = None
             try:
                 carrier, hello = self.start()
                 pipeline = Pipeline(carrier, self.submit, hello.max_in_flight)
-                for finished in pipeline.hold(waiting, resumed):
+                for finished in pipeline.run(waiting, resumed):
                     self._lost_in_a_row = self._silences = 0
                     del unfinished[finished.key]
                     yield finished
@@ -243,34 +246,34 @@ class Driver:
                 if carrier is not None:
                     self._end(carrier)
         if pipeline is not None:
-            pipeline.victims()  # closed now, so that their roots are gone before they are held again
+            pipeline.interrupted()  # closed now, so that their roots are gone before they are started again
         if loss is not None:
             self._counted(loss.reason)
         guilty = False
         for conversation in unfinished.values():
-            finished = self._hold_alone(conversation)
+            finished = self._run_alone(conversation)
             guilty = guilty or finished.lost is not None
             yield finished
         if loss is not None and not guilty:
-            self._blame_nobody(loss)
+            self._unattributed_loss(loss)
 
     def _blame(
-        self, loss: LostBackend, victims: Sequence[Conversation[T]], waiting: deque[Conversation[T]]
+        self, loss: LostBackend, interrupted: Sequence[Conversation[T]], waiting: deque[Conversation[T]]
     ) -> Iterator[Finished[T]]:
-        suspects, guilty = deque(victims), False
+        suspects, guilty = deque(interrupted), False
         # A backend that has just been lost several times in a row would only be lost together once more.
         while suspects and not (guilty and self._lost_in_a_row < _PIPELINES):
-            finished = self._hold_alone(suspects.popleft())
+            finished = self._run_alone(suspects.popleft())
             guilty = guilty or finished.lost is not None
             yield finished
         waiting.extendleft(reversed(suspects))
         if not guilty:
-            self._blame_nobody(loss)
+            self._unattributed_loss(loss)
 
-    def _blame_nobody(self, loss: LostBackend) -> None:
-        (self.unattributed if loss.side is Side.BACKEND else self.forsaken).append(loss.reason)
+    def _unattributed_loss(self, loss: LostBackend) -> None:
+        (self.unattributed if loss.side is Side.BACKEND else self.stand_in_losses).append(loss.reason)
 
-    def _hold_alone(self, conversation: Conversation[T]) -> Finished[T]:
+    def _run_alone(self, conversation: Conversation[T]) -> Finished[T]:
         """Run one conversation in processes of its own, with as many restarts as it asks for."""
         if (why := self._given_up(conversation)) is not None:
             return Finished(conversation.key, None, ProtocolError(f"not asked: {why}"), asked=False)
@@ -314,8 +317,8 @@ class Driver:
         reason = self._counted(loss.reason)
         self._lost_in_a_row += 1
         self._silences = self._silences + 1 if isinstance(reason, Timeout) else 0
-        if self.patience is not None and isinstance(reason, Timeout):
-            self.patience.silent(conversation.key)
+        if self.timeout_budget is not None and isinstance(reason, Timeout):
+            self.timeout_budget.silent(conversation.key)
         tail = self.stderr_tail if carrier is None else carrier.stderr_tail
         stderr = (loss.stderr if isinstance(loss, LostStandIn) else tail).decode("utf-8", "replace")
         calls = self.calls - self._begun
@@ -324,8 +327,8 @@ class Driver:
     def _counted(self, reason: Lost) -> Lost:
         if isinstance(reason, Timeout):
             self._timeouts += 1
-            if self.patience is not None:
-                self.patience.timed_out()
+            if self.timeout_budget is not None:
+                self.timeout_budget.timed_out()
         return reason
 
     def submit(self, carrier: Carrier, call: Call) -> int:

@@ -118,7 +118,7 @@ def outcome_of(message: Mapping[str, Any]) -> Outcome:
     return Failure(error.get("code"), error.get("message"), error.get("data"))
 
 
-def stranger(message: Mapping[str, Any]) -> ProtocolError:
+def unexpected_message(message: Mapping[str, Any]) -> ProtocolError:
     """What is wrong with a message whose id was never asked."""
     if "method" in message and "id" not in message:
         return ProtocolError(f"a notification, {shorten(message['method'])}: a backend only answers")

@@ -67,7 +67,7 @@ OF_AN_OPERATOR: Final = 5  # silent checks, then no other of this operator is as
 OF_A_RUN: Final = 12  # silent checks, each operator counted up to the number above; then nothing is asked
 
 
-class Patience:
+class TimeoutBudget:
     """Counts the silent checks of one run, in any process that is forked behind it.
 
     An operator's count stops at its limit. So the sum, and what is given up on, is the same in whatever order a
@@ -107,7 +107,7 @@ class Patience:
             return f"the backend was silent until the timeout {self.most} times"
         return None
 
-    def weary(self, group: str) -> str | None:
+    def why_given_up(self, group: str) -> str | None:
         """Why no check of this operator is asked any more."""
         if (why := self.exhausted) is not None:
             return why
@@ -115,9 +115,9 @@ class Patience:
             return f"the backend was silent until the timeout in {OF_AN_OPERATOR} checks of this operator"
         return None
 
-    def weary_of(self, key: str) -> str | None:
+    def why_check_given_up(self, key: str) -> str | None:
         """Why the check with this key is not asked any more."""
-        return self.weary(self._groups[key])
+        return self.why_given_up(self._groups[key])
 
 
 @contextmanager
@@ -168,7 +168,7 @@ class Running(Generic[T]):
 
 
 class Pipeline(Generic[T]):
-    """The conversations that run in one process; `victims` are those that its loss interrupts."""
+    """The conversations that run in one process; `interrupted` are those that its loss interrupts."""
 
     def __init__(self, carrier: Carrier, submit: Callable[[Carrier, Call], int], limit: int) -> None:
         self._carrier, self._submit, self._limit = carrier, submit, limit
@@ -177,7 +177,7 @@ class Pipeline(Generic[T]):
         self._running: dict[Running[T], None] = {}
         self.resting: list[Running[T]] = []  # they ask for a new process
 
-    def hold(self, waiting: deque[Conversation[T]], resumed: Sequence[Running[T]] = ()) -> Iterator[Finished[T]]:
+    def run(self, waiting: deque[Conversation[T]], resumed: Sequence[Running[T]] = ()) -> Iterator[Finished[T]]:
         """Run every waiting conversation, and those that asked for this process; raises LostBackend."""
         for running in resumed:
             if (finished := self._advance(running)) is not None:
@@ -189,7 +189,7 @@ class Pipeline(Generic[T]):
                     if (finished := self._take(id_, outcome)) is not None:
                         yield finished
 
-    def victims(self) -> list[Conversation[T]]:
+    def interrupted(self) -> list[Conversation[T]]:
         """Give up every unfinished conversation; they come in the order of their oldest open requests."""
         asking = (running for running, _ in self._asked.values() if running in self._running)
         unfinished = dict.fromkeys([*asking, *self._running, *self.resting])

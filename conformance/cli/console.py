@@ -21,7 +21,7 @@ def say(text: str, err: bool = False, nl: bool = True) -> None:
     click.echo(printable(text), err=err, nl=nl)
 
 
-def pour(data: bytes) -> None:
+def write_report(data: bytes) -> None:
     """Write the bytes of a report on stdout; on a terminal everything is escaped that could steer it."""
     if sys.stdout.isatty():
         say(data.decode("utf-8"), nl=False)

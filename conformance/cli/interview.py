@@ -24,7 +24,7 @@ from conformance.backend.resolve import BackendNotFound
 from conformance.backend.scheduler import Conversation, Talk
 from conformance.cli.console import Complaint
 from conformance.codec.codebook import Codebook
-from conformance.trial.client import Asker, driver_of
+from conformance.trial.client import Client, driver_of
 from conformance.vectors.accumulate import accumulate, gap, inputs_of
 from conformance.vectors.call_sequence import Inputs
 from conformance.vectors.case import Accumulation, Expected, ExpectedFailure, ExpectedResult, Step
@@ -47,7 +47,7 @@ class Witness:
         except BackendNotFound as error:
             raise Complaint(place, "T001", str(error)) from None
         self._driver.tolerant = True  # a search may meet any number of calls that the backend does not survive
-        self.asker = Asker(self._driver)
+        self.client = Client(self._driver)
         self._hello: Hello | None = None
 
     def hello(self) -> Hello:
@@ -72,7 +72,7 @@ class Witness:
     def ask_all(self, operator: str, many: Sequence[Inputs]) -> Iterator[Observed]:
         """The same of many calls, which may be open at the same time."""
         self.hello()
-        for found in self.asker.ask([Call(operator, inputs) for inputs in many]):
+        for found in self.client.ask([Call(operator, inputs) for inputs in many]):
             if isinstance(found, ProtocolError) and found.reason.startswith("not asked"):
                 raise Complaint(self.name, "T007", found.reason, "shorten --timeout, or ask for one --position", 1)
             yield found
@@ -84,7 +84,7 @@ class Witness:
         params: dict[str, Any] = {"method": operator, "params": inputs, "path": path}
         if index is not None:
             params["index"] = str(index)
-        outcome = self.asker.request("tally.explain", params)
+        outcome = self.client.request("tally.explain", params)
         if isinstance(outcome, RawResult) and isinstance(outcome.value, dict):
             return list(map(str, outcome.value.get("lines", [])))
         return []
@@ -93,7 +93,7 @@ class Witness:
         """What it answers to one call in a process of its own, with fresh roots; raises Complaint where it does not."""
 
         def talk() -> Talk[Observed]:
-            with Stage(self.codebook, self.asker.dialect) as stage:
+            with Stage(self.codebook, self.client.dialect) as stage:
                 try:
                     call = stage.call(operator, inputs)
                 except KeyError as missing:
@@ -103,16 +103,16 @@ class Witness:
                 (outcome,) = yield [call]
                 return stage.note("asked", operator, inputs, outcome).observed
 
-        return self.hold(talk)
+        return self.run(talk)
 
     def exchanges(self, steps: Sequence[Step]) -> Sequence[Exchange]:
         """What it answers to the steps of a trace; raises Complaint where it is lost."""
-        return self.hold(lambda: exchanges(steps, self.codebook, self.asker.dialect)).exchanges
+        return self.run(lambda: exchanges(steps, self.codebook, self.client.dialect)).exchanges
 
-    def hold(self, start: Callable[[], Talk[T]]) -> T:
-        """Hold one conversation in a process of its own; raises Complaint where it is lost or says no hello."""
+    def run(self, start: Callable[[], Talk[T]]) -> T:
+        """Run one conversation in a process of its own; raises Complaint where it is lost or says no hello."""
         driver = self._driver
-        (finished,) = driver.hold([Conversation("interview", start, alone=True)])
+        (finished,) = driver.run([Conversation("interview", start, alone=True)])
         if finished.lost is not None:
             if not finished.calls:
                 self._require_begun()
@@ -224,11 +224,11 @@ class Pair:
         With `call`, counted from 0, that one. The frozen checkpoints say between which two powers of two the runs
         part, so the reference is asked no call behind them.
         """
-        backend, codebook, dialect = self.backend, self.codebook, self.reference.asker.dialect
+        backend, codebook, dialect = self.backend, self.codebook, self.reference.client.dialect
         if call is not None or backend is None:
             return self._call(accumulation, call or 0)
         kept = range(accumulation.count) if accumulation.count <= _MOST_CALLS else ()
-        found = backend.hold(lambda: accumulate(accumulation, codebook, dialect, kept))
+        found = backend.run(lambda: accumulate(accumulation, codebook, dialect, kept))
         if found.stop is not None:
             return _of_run(accumulation, found.stop.call, found.stop.inputs)
         between = gap(accumulation.checkpoints, found.checkpoints)
@@ -243,8 +243,8 @@ class Pair:
         def asked_again() -> Talk[Any]:
             return accumulate(short, codebook, dialect, window)
 
-        mine = self.reference.hold(asked_again).windows
-        theirs = found.windows if kept else backend.hold(asked_again).windows
+        mine = self.reference.run(asked_again).windows
+        theirs = found.windows if kept else backend.run(asked_again).windows
         asked = f"the checkpoint after {between.agreed} calls agrees" if between.agreed else "no checkpoint agrees"
         for number in window:
             if number not in theirs or theirs[number].sha256 != mine[number].sha256:
@@ -258,8 +258,8 @@ class Pair:
             contract = self.codebook[accumulation.operator].contract
             return _of_run(accumulation, number + 1, inputs_of(accumulation, contract, number))
         run = replace(accumulation, count=number + 1, checkpoints=())
-        dialect = self.reference.asker.dialect
-        made = self.reference.hold(lambda: accumulate(run, self.codebook, dialect, {number})).windows
+        dialect = self.reference.client.dialect
+        made = self.reference.run(lambda: accumulate(run, self.codebook, dialect, {number})).windows
         return _of_run(accumulation, number + 1, made[number].inputs)
 
 
@@ -273,10 +273,10 @@ def pair_of(codebook: Codebook, backend: str | None, timeout: float) -> Iterator
     """Both, until the block ends; raises Complaint where one cannot be started."""
     name = codebook.suite.reference
     reference = Witness(name, name, codebook, timeout)
-    with reference.asker:
+    with reference.client:
         if backend is None:
             yield Pair(codebook, reference, None)
             return
         other = Witness(backend, f"--backend {backend!r}", codebook, timeout)
-        with other.asker:
+        with other.client:
             yield Pair(codebook, reference, other)

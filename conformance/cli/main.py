@@ -28,7 +28,7 @@ _PLACES: Final = (_PACKAGE.parent, _PACKAGE / "_data")  # a checkout wins over p
 
 
 @lru_cache(1)
-def guests() -> Mapping[str, tuple[str, str]]:
+def added_commands() -> Mapping[str, tuple[str, str]]:
     """The module of each command and what it does; the suites of users add none, so that no folder adds a command."""
     import tomllib  # 10 ms
 
@@ -39,9 +39,9 @@ def guests() -> Mapping[str, tuple[str, str]]:
     return {}
 
 
-def guest(name: str) -> click.Command:
+def added_command(name: str) -> click.Command:
     """The command of a name, imported now."""
-    command: click.Command = import_module(guests()[name][0]).command
+    command: click.Command = import_module(added_commands()[name][0]).command
     return command
 
 
@@ -111,12 +111,12 @@ class Commands(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The commands in the order in which a newcomer needs them, then those of the bundled suite."""
-        return [*COMMANDS, *guests()]
+        return [*COMMANDS, *added_commands()]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The command called `cmd_name`, imported now."""
         if cmd_name not in COMMANDS:
-            return prepared(guest(cmd_name)) if cmd_name in guests() else None
+            return prepared(added_command(cmd_name)) if cmd_name in added_commands() else None
         command: click.Command = import_module(f"conformance.cli.{cmd_name.replace('-', '_')}").command
         return prepared(command, has_suite=True)
 
@@ -131,7 +131,7 @@ class Commands(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands without importing any."""
         with formatter.section("Commands"):
-            formatter.write_dl([*COMMANDS.items(), *((name, says) for name, (_, says) in guests().items())])
+            formatter.write_dl([*COMMANDS.items(), *((name, says) for name, (_, says) in added_commands().items())])
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})

@@ -12,7 +12,7 @@ from typing import Final
 
 import click
 
-from conformance.cli.console import pour, say, writing
+from conformance.cli.console import say, write_report, writing
 from conformance.cli.suite import current_suite
 from conformance.report.record import Record
 from conformance.report.summary import MOST_FAILURES
@@ -111,7 +111,7 @@ class Outputs:
 def write_page(content: bytes, path: Path, place: str) -> None:
     """Write a report to a file, or to stdout where the path is `-`; raises Complaint."""
     if path == STDOUT:
-        pour(content)
+        write_report(content)
         return
     with writing(place, _FILE):
         write_whole(path, content)

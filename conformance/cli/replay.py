@@ -21,7 +21,7 @@ Tell = Callable[[int, Exchange], bool]  # the round and what was answered; wheth
 
 
 @dataclass(frozen=True, slots=True)
-class Parted:
+class Divergence:
     """One call of a replay: its round, what the reference and the backend made of it, and where they differ.
 
     `rounds` are the rounds that the backend and the reference went through.
@@ -37,7 +37,7 @@ class Parted:
 
 
 @dataclass(slots=True)
-class _Heard:
+class _Answers:
     """What one side answered, in order; a conversation that is held again begins anew."""
 
     answers: list[tuple[int, Exchange]] = field(default_factory=list)
@@ -48,7 +48,7 @@ class _Heard:
         return self.answers[-1][0] + 1 if self.answers else 0
 
 
-def replayed(declaration: SequenceDeclaration, case: Case, pair: Pair, only: int | None) -> Parted | None:
+def replayed(declaration: SequenceDeclaration, case: Case, pair: Pair, only: int | None) -> Divergence | None:
     """The first call that the backend answers otherwise than the reference; None where there is none.
 
     With `only`, the rounds before are not compared, and the last call of that round is found where all are equal.
@@ -59,16 +59,16 @@ def replayed(declaration: SequenceDeclaration, case: Case, pair: Pair, only: int
         hint = f"the sequence has the positions 0 to {replay.times - 1}"
         raise Complaint(f"--position {only}", "T003", f"there is no {declaration.unit} {only}", hint)
     steps, rounds = steps_of(declaration, case), replay.times if only is None else only + 1
-    heard, lost = _Heard(), None
+    heard, lost = _Answers(), None
     if pair.backend is not None:
 
         def start() -> Talk[bool]:
             heard.answers.clear()
             return _talk(steps, rounds, pair, lambda number, one: _keep(heard, number, one))
 
-        lost = pair.backend.asker.hold(start)
-    found: list[Parted] = []
-    mine = _Heard()
+        lost = pair.backend.client.run(start)
+    found: list[Divergence] = []
+    mine = _Answers()
     answers: list[tuple[int, Exchange]] = []
 
     def compare(number: int, one: Exchange) -> bool:
@@ -86,7 +86,7 @@ def replayed(declaration: SequenceDeclaration, case: Case, pair: Pair, only: int
         answers.append((number, one))
         if parted is not None or only is not None:
             so_far = tuple(exchange for _, exchange in answers)
-            found[:] = [Parted(number, one, theirs, parted, (heard.rounds, number + 1), only is not None, so_far)]
+            found[:] = [Divergence(number, one, theirs, parted, (heard.rounds, number + 1), only is not None, so_far)]
         return parted is not None
 
     def again() -> Talk[bool]:
@@ -95,13 +95,13 @@ def replayed(declaration: SequenceDeclaration, case: Case, pair: Pair, only: int
         found.clear()
         return _talk(steps, rounds, pair, compare)
 
-    gone = pair.reference.asker.hold(again)
+    gone = pair.reference.client.run(again)
     if isinstance(gone, Lost):
         pair.expected(gone)
     return found[0] if found else None
 
 
-def _keep(heard: _Heard, number: int, one: Exchange) -> bool:
+def _keep(heard: _Answers, number: int, one: Exchange) -> bool:
     heard.answers.append((number, one))
     return False
 
@@ -137,7 +137,7 @@ def _talk(steps: tuple[Sequence[Step], Sequence[Step]], rounds: int, pair: Pair,
 
     A step that needs what was not answered ends it too.
     """
-    with Stage(pair.codebook, pair.reference.asker.dialect) as stage:
+    with Stage(pair.codebook, pair.reference.client.dialect) as stage:
         for number in range(BEFORE, rounds):
             for place, step in enumerate(steps[0] if number == BEFORE else steps[1], start=1):
                 try:

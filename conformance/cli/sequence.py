@@ -10,7 +10,7 @@ from typing import Any, Final
 from conformance.backend.outcome import Observed, ObservedResult
 from conformance.cli.console import Complaint, nearest
 from conformance.cli.interview import ExplainedCall, Pair
-from conformance.cli.replay import BEFORE, Parted
+from conformance.cli.replay import BEFORE, Divergence
 from conformance.codec.form import array_of
 from conformance.contract.family import SequenceDeclaration
 from conformance.contract.library import Library
@@ -231,7 +231,7 @@ def told(declaration: SequenceDeclaration) -> str:
     return f"{replay.times} rounds of {', '.join(replay.round)}, replayed: no call goes to a position"
 
 
-def replay_facts(found: Parted, declaration: SequenceDeclaration, pair: Pair) -> Iterator[Fact]:
+def replay_facts(found: Divergence, declaration: SequenceDeclaration, pair: Pair) -> Iterator[Fact]:
     """Which call of a replay it is about, and what was asked."""
     backend, reference = found.rounds
     if pair.backend is not None:

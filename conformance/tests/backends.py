@@ -80,22 +80,22 @@ class Held:
     finished: tuple[Finished[Any], ...]
 
 
-def hold(by: Driver, conversations: Iterable[Conversation[Any]]) -> Held:
-    """Hold conversations to the end; each must be finished exactly once."""
+def run(by: Driver, conversations: Iterable[Conversation[Any]]) -> Held:
+    """Run conversations to the end; each must be finished exactly once."""
     asked = list(conversations)
-    finished = tuple(by.hold(asked))
+    finished = tuple(by.run(asked))
     assert sorted(one.key for one in finished) == sorted(one.key for one in asked)
     findings = {one.key: one.finding for one in finished if one.lost is None}
     return Held(findings, {one.key: one.lost for one in finished if one.lost is not None}, finished)
 
 
-def hold_numbers(by: Driver, count: int = 20) -> Held:
+def run_numbers(by: Driver, count: int = 20) -> Held:
     """Ask the numbers from 0 on, one conversation each."""
-    return hold(by, [asking(n) for n in range(count)])
+    return run(by, [asking(n) for n in range(count)])
 
 
 def all_but(*missing: int, count: int = 20) -> dict[str, str]:
-    """The findings of `hold_numbers` when everything is right but some."""
+    """The findings of `run_numbers` when everything is right but some."""
     return {str(n): str(n) for n in range(count) if n not in missing}
 
 

@@ -18,7 +18,7 @@ from conformance.tests.processes import fake_command
 from conformance.tests.small_corpus import OPERATOR, halved
 from conformance.tests.small_spec import CONTRACT, ERRORS, SHIPPED, load
 from conformance.trial.check import Result, RunResult, Verdict
-from conformance.trial.client import Asker
+from conformance.trial.client import Client
 from conformance.trial.options import START_TIMEOUT, RunOptions
 from conformance.trial.run import run_trial
 from conformance.vectors.case import CallStep, Case
@@ -68,9 +68,9 @@ def tried(text: str, cases: Iterable[Case] = CASES, **options: Any) -> RunResult
     return run_trial(library(), corpus(cases), RunOptions(backend=text, **chosen))
 
 
-def asker(sin: str, timeout: float = 10.0, **how: Any) -> Asker:
+def client(sin: str, timeout: float = 10.0, **how: Any) -> Client:
     """A fake to ask in lock-step."""
-    return Asker(Driver(resolve(backend(sin, **how), SHIPPED), DIALECTS["json"], codebook(), timeout, START_TIMEOUT))
+    return Client(Driver(resolve(backend(sin, **how), SHIPPED), DIALECTS["json"], codebook(), timeout, START_TIMEOUT))
 
 
 def verdicts(run: RunResult) -> dict[str, Verdict]:

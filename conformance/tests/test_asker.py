@@ -8,7 +8,7 @@ import pytest
 
 from conformance.backend.driver import Call
 from conformance.backend.outcome import Crash, Observed, ObservedFailure, ObservedResult, ProtocolError, Timeout
-from conformance.tests.halving import asker
+from conformance.tests.halving import client
 from conformance.tests.small_corpus import OPERATOR, SALT
 
 FEW = range(20)
@@ -29,7 +29,7 @@ def said(observed: Observed) -> str:
 
 @pytest.mark.parametrize("backwards", [False, True])
 def test_answers_come_in_the_order_of_the_calls(backwards: bool) -> None:
-    with asker("right", backwards=backwards) as by:
+    with client("right", backwards=backwards) as by:
         for numbers in (FEW, range(30, 31), range(7, 3, -1)):
             answers = dict(zip(numbers, map(said, by.ask(calls(numbers))), strict=True))
             assert answers == right(numbers)
@@ -37,7 +37,7 @@ def test_answers_come_in_the_order_of_the_calls(backwards: bool) -> None:
 
 
 def test_nothing_asked_is_nothing_answered() -> None:
-    with asker("right") as by:
+    with client("right") as by:
         assert list(by.ask([])) == []
 
 
@@ -46,7 +46,7 @@ def test_nothing_asked_is_nothing_answered() -> None:
     [("leaves_on_six", 10.0, Crash("it exited with status 9")), ("sleeps_on_six", 0.3, Timeout(0.3))],
 )
 def test_a_loss_is_the_answer_of_the_call_that_repeats_it(sin: str, timeout: float, loss: object) -> None:
-    with asker(sin, timeout) as by:
+    with client(sin, timeout) as by:
         answers = dict(zip(FEW, by.ask(calls(FEW)), strict=True))
         assert answers.pop(6) == loss
         assert {whole: said(answer) for whole, answer in answers.items()} == right(FEW, 6)
@@ -56,20 +56,20 @@ def test_a_loss_is_the_answer_of_the_call_that_repeats_it(sin: str, timeout: flo
 
 def test_calls_after_a_loss_wait_for_their_turn() -> None:
     """A backend that is silent in every call would else cost a timeout each."""
-    with asker("sleeps_on_six", 0.2) as by:
+    with client("sleeps_on_six", 0.2) as by:
         assert next(iter(by.ask(calls(range(6, 7)) * 50))) == Timeout(0.2)
 
 
 def test_a_loss_that_no_call_repeats_is_kept_and_every_call_answered() -> None:
     numbers = range(60)
-    with asker("leaves_on_the_fortieth") as by:
+    with client("leaves_on_the_fortieth") as by:
         assert dict(zip(numbers, map(said, by.ask(calls(numbers))), strict=True)) == right(numbers)
     assert by.unattributed == [Crash("it exited with status 9")]
 
 
 def test_a_second_answer_is_never_overlooked() -> None:
     """It is the loss of the call that gets it, or of nobody where it comes too late for that."""
-    with asker("right", twice=True) as by:
+    with client("right", twice=True) as by:
         answers = dict(zip(FEW, by.ask(calls(FEW)), strict=True))
     losses = [answer for answer in [answers.pop(6), *by.unattributed] if isinstance(answer, ProtocolError)]
     assert len(losses) == 1
@@ -79,7 +79,7 @@ def test_a_second_answer_is_never_overlooked() -> None:
 
 def test_a_backend_that_starts_no_more_is_lost_in_every_call_after_the_first_loss(tmp_path: Path) -> None:
     """Three starts that fail say why; the backend is not started again for the other calls."""
-    with asker("leaves_on_six", count=str(tmp_path / "count"), starts=1) as by:
+    with client("leaves_on_six", count=str(tmp_path / "count"), starts=1) as by:
         answers = list(by.ask(calls(FEW)))
     lost = [answer for answer in answers if isinstance(answer, Crash | ProtocolError)]
     assert answers[6:] == lost[-14:]

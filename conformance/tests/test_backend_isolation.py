@@ -13,17 +13,17 @@ from conformance.backend import driver as drive
 from conformance.backend.command import Process
 from conformance.backend.driver import RESTART, Call, Conversation
 from conformance.backend.outcome import Crash, ProtocolError, RawResult, Timeout
-from conformance.tests.backends import Talk, all_but, asking, driver, echo, hold, hold_numbers
+from conformance.tests.backends import Talk, all_but, asking, driver, echo, run, run_numbers
 
 
 def test_an_honest_backend_loses_nothing() -> None:
     by = driver("honest")
-    assert hold_numbers(by, 100).findings == all_but(count=100)
+    assert run_numbers(by, 100).findings == all_but(count=100)
     assert (by.unattributed, by.calls) == ([], 100)
 
 
 def test_answers_may_come_in_any_order() -> None:
-    assert hold_numbers(driver("answers_backwards")).findings == all_but()
+    assert run_numbers(driver("answers_backwards")).findings == all_but()
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ def test_answers_may_come_in_any_order() -> None:
 )
 def test_a_crash_on_one_input_costs_one_finding(name: str, arguments: tuple[str, ...], lost: object) -> None:
     by = driver(name, *arguments)
-    held = hold_numbers(by)
+    held = run_numbers(by)
     # What comes late may be noticed when its conversation is over; then nobody is blamed and the run is red.
     if held.lost or name != "answers_seven_twice":
         assert held.lost == {"7": lost}
@@ -53,28 +53,28 @@ def test_a_crash_on_one_input_costs_one_finding(name: str, arguments: tuple[str,
 @pytest.mark.parametrize("name", ["hangs_on_seven", "forgets_seven"])
 def test_silence_on_one_input_costs_one_finding(name: str) -> None:
     by = driver(name, timeout=0.6)
-    held = hold_numbers(by)
+    held = run_numbers(by)
     assert held.lost == {"7": Timeout(0.6)}
     assert held.findings == all_but(7)
     assert by.unattributed == []
 
 
 def test_a_backend_that_closes_its_stdout_and_runs_on_costs_one_finding() -> None:
-    held = hold_numbers(driver("closes_stdout_on_seven", timeout=0.6))
+    held = run_numbers(driver("closes_stdout_on_seven", timeout=0.6))
     assert held.lost == {"7": Crash("it closed its stdout and went on running")}
     assert held.findings == all_but(7)
 
 
 @pytest.mark.parametrize("form", ["invalid_utf8", "id_as_string"])
 def test_garbage_in_answer_to_one_input_costs_one_finding(form: str) -> None:
-    held = hold_numbers(driver("answers_seven_in_bad_form", form), 10)
+    held = run_numbers(driver("answers_seven_in_bad_form", form), 10)
     assert held.findings == all_but(7, count=10)
     assert isinstance(held.lost["7"], ProtocolError)
 
 
 def test_a_framed_message_that_is_no_answer_is_an_outcome_and_the_process_goes_on() -> None:
     by = driver("answers_seven_with_a_non_answer", "neither")
-    held = hold_numbers(by, 10)
+    held = run_numbers(by, 10)
     assert held.findings == {
         **all_but(7, count=10),
         "7": ProtocolError("an answer must have either a result or an error"),
@@ -83,7 +83,7 @@ def test_a_framed_message_that_is_no_answer_is_an_outcome_and_the_process_goes_o
 
 
 def test_the_observation_of_a_lost_conversation_holds_what_the_backend_said_on_stderr() -> None:
-    held = hold_numbers(driver("crashes_on_seven"))
+    held = run_numbers(driver("crashes_on_seven"))
     (lost,) = [one for one in held.finished if one.lost is not None]
     assert lost.stderr == "seven is too much for me\n"
     assert "seven" not in str(lost.lost)
@@ -91,13 +91,13 @@ def test_the_observation_of_a_lost_conversation_holds_what_the_backend_said_on_s
 
 def test_a_crash_that_no_conversation_repeats_alone_is_unattributed_and_loses_nothing() -> None:
     by = driver("crashes_every_tenth_call")
-    held = hold_numbers(by)
+    held = run_numbers(by)
     assert held.findings == all_but()
     assert set(by.unattributed) == {Crash("it exited with status 1")}
 
 
 def test_a_backend_that_crashes_at_random_answers_right_or_is_lost() -> None:
-    held = hold_numbers(driver("crashes_at_random"))
+    held = run_numbers(driver("crashes_at_random"))
     assert held.findings.items() <= all_but().items()
     assert all(lost == Crash("it exited with status 1") for lost in held.lost.values())
     assert len(held.findings) > 10
@@ -105,7 +105,7 @@ def test_a_backend_that_crashes_at_random_answers_right_or_is_lost() -> None:
 
 def test_a_backend_that_dies_after_hello_is_given_up_on(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(drive, "GIVE_UP_AFTER", 5)
-    held = hold_numbers(driver("dies_after_hello"), 40)
+    held = run_numbers(driver("dies_after_hello"), 40)
     assert held.findings == {}
     asked = [lost for lost in held.lost.values() if lost == Crash("it exited with status 0")]
     assert len(asked) == 5
@@ -115,7 +115,7 @@ def test_a_backend_that_dies_after_hello_is_given_up_on(monkeypatch: pytest.Monk
 
 
 def test_a_backend_that_is_always_silent_is_given_up_on() -> None:
-    held = hold_numbers(driver("stops_reading", timeout=0.05), 40)
+    held = run_numbers(driver("stops_reading", timeout=0.05), 40)
     assert held.findings == {}
     silent = [lost for lost in held.lost.values() if lost == Timeout(0.05)]
     assert len(silent) == 5
@@ -126,14 +126,14 @@ def test_a_backend_that_is_always_silent_is_given_up_on() -> None:
 
 def test_a_backend_that_is_often_silent_is_given_up_on(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(drive, "GIVE_UP_AFTER", 3)
-    held = [one.lost for one in driver("forgets_seven", timeout=0.2).hold([asking(n) for n in (7, 1, 7, 2, 7)])]
+    held = [one.lost for one in driver("forgets_seven", timeout=0.2).run([asking(n) for n in (7, 1, 7, 2, 7)])]
     assert Timeout(0.2) in held
     assert ProtocolError("not asked: the backend was silent until the timeout 3 times") in held
 
 
 def test_a_backend_that_stops_starting_is_given_up_on(tmp_path: Path) -> None:
     by = driver("starts_only", f"{tmp_path / 'count'}:0")
-    held = hold_numbers(by)
+    held = run_numbers(by)
     assert set(held.lost.values()) == {ProtocolError("not asked: 3 processes in a row said no valid hello")}
     assert by.stderr_tail == b"no more today\n"
 
@@ -149,13 +149,13 @@ def restarting(key: str) -> Conversation[Any]:
 
 
 def test_a_conversation_restarts_its_process(tmp_path: Path) -> None:
-    held = hold(driver("starts_only", f"{tmp_path / 'count'}:9"), [restarting("a"), restarting("b")])
+    held = run(driver("starts_only", f"{tmp_path / 'count'}:9"), [restarting("a"), restarting("b")])
     assert held.findings == {"a": ["1", "2", "3"], "b": ["1", "2", "3"]}
     assert (tmp_path / "count").read_text() == "4"
 
 
 def test_a_restart_that_fails_loses_its_conversation_alone(tmp_path: Path) -> None:
-    held = hold(driver("starts_only", f"{tmp_path / 'count'}:2"), [asking(1), restarting("a")])
+    held = run(driver("starts_only", f"{tmp_path / 'count'}:2"), [asking(1), restarting("a")])
     assert held.findings == {"1": "1"}
     assert held.lost == {"a": Crash("it exited with status 5 before it answered tally.hello")}
 
@@ -163,14 +163,14 @@ def test_a_restart_that_fails_loses_its_conversation_alone(tmp_path: Path) -> No
 def test_a_backend_that_ignores_bye_is_ended() -> None:
     by = driver("ignores_bye", timeout=0.5)
     by._grace = 0.2  # a test has less patience
-    assert hold(by, [restarting("a"), restarting("b")]).findings == {"a": ["1", "2", "3"], "b": ["1", "2", "3"]}
+    assert run(by, [restarting("a"), restarting("b")]).findings == {"a": ["1", "2", "3"], "b": ["1", "2", "3"]}
     assert by._grace < 0.2
 
 
 @pytest.mark.parametrize("end", ["\n", ""])
 def test_words_after_bye_lose_the_conversation_or_stay_unattributed(end: str) -> None:
     by = driver("talks_after_bye", end)
-    held = hold(by, [asking(1), restarting("a")])
+    held = run(by, [asking(1), restarting("a")])
     assert held.findings == {"1": "1"}
     assert "Goodbye" in str(held.lost["a"])
     assert len(by.unattributed) == 1
@@ -185,12 +185,12 @@ def test_conversations_of_many_calls_keep_the_order_of_their_outcomes() -> None:
             found += [outcome.value["n"] for outcome in outcomes if isinstance(outcome, RawResult)]
         return found
 
-    held = hold(driver("answers_backwards"), [Conversation(key, talk) for key in "abc"])
+    held = run(driver("answers_backwards"), [Conversation(key, talk) for key in "abc"])
     assert set(map(tuple, held.findings.values())) == {tuple(str(n) for n in range(40))}
 
 
 def test_two_conversations_may_have_one_key() -> None:
-    assert [one.finding for one in driver("honest").hold([asking(1), asking(1)])] == ["1", "1"]
+    assert [one.finding for one in driver("honest").run([asking(1), asking(1)])] == ["1", "1"]
 
 
 def test_an_operator_that_no_contract_describes_may_be_listed() -> None:
@@ -198,7 +198,7 @@ def test_an_operator_that_no_contract_describes_may_be_listed() -> None:
     carrier, hello = by.start()
     carrier.kill()
     assert hello.operators == {"Echo_v1", "Nobody_v9"}
-    assert hold_numbers(by, 3).findings == all_but(count=3)
+    assert run_numbers(by, 3).findings == all_but(count=3)
 
 
 def test_an_operator_without_a_contract_cannot_be_asked() -> None:
@@ -206,7 +206,7 @@ def test_an_operator_without_a_contract_cannot_be_asked() -> None:
         yield [Call("Unknown_v1", {})]
 
     with pytest.raises(KeyError, match="no contract describes Unknown_v1"):
-        list(driver("honest").hold([Conversation("a", talk)]))
+        list(driver("honest").run([Conversation("a", talk)]))
 
 
 def test_a_consumer_that_stops_early_leaves_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -218,7 +218,7 @@ def test_a_consumer_that_stops_early_leaves_no_process(monkeypatch: pytest.Monke
             started.append(self)
 
     monkeypatch.setattr(drive, "Process", Recorded)
-    for finished in driver("honest").hold([asking(n) for n in range(100)]):
+    for finished in driver("honest").run([asking(n) for n in range(100)]):
         assert finished.lost is None
         break
     gc.collect()
@@ -240,7 +240,7 @@ def unsendable(key: str, before: int = 0) -> Conversation[Any]:
 def test_a_request_that_cannot_be_sent_costs_its_own_conversation_alone() -> None:
     by = driver("honest")
     odd = [unsendable("first"), unsendable("second", 3), replace(unsendable("alone"), alone=True)]
-    held = hold(by, [odd[0], *(asking(n) for n in range(20)), *odd[1:]])
+    held = run(by, [odd[0], *(asking(n) for n in range(20)), *odd[1:]])
     assert held.findings == all_but()
     assert by.unattributed == []
     assert held.lost.keys() == {"first", "second", "alone"}

@@ -17,7 +17,7 @@ from conformance.backend.outcome import Crash, LostBackend, Outcome, ProtocolErr
 from conformance.backend.resolve import BackendNotFound
 from conformance.backend.scheduler import Pipeline
 from conformance.codec.framing import DIALECTS
-from conformance.tests.backends import SOON, Talk, ask, driver, echo, hold_numbers, process
+from conformance.tests.backends import SOON, Talk, ask, driver, echo, process, run_numbers
 from conformance.tests.fakes.echo import FORMS, HELLOS, WAYS
 from conformance.tests.processes import ROOT, is_alive, python
 
@@ -104,7 +104,7 @@ def test_a_flood_on_stderr_does_not_postpone_the_timeout() -> None:
 
 def test_a_backend_that_complains_on_stderr_between_answers_is_heard() -> None:
     by = driver("floods_stderr", "and answers")
-    assert hold_numbers(by, 10).lost == {}
+    assert run_numbers(by, 10).lost == {}
     assert by.stderr_tail.endswith(b"deprecated! ")
 
 
@@ -157,7 +157,7 @@ def test_requests_queue_up_to_a_megabyte_whatever_is_in_flight() -> None:
     running.hello()
     pipeline: Pipeline[Any] = Pipeline(running, lambda carrier, call: carrier.submit(call.operator, call.inputs), 64)
     waiting = deque(Conversation(str(n), talk) for n in range(20))
-    assert len(list(pipeline.hold(waiting))) == 20
+    assert len(list(pipeline.run(waiting))) == 20
     running.kill()
     assert 400_000 < running.most < 1_500_000
 

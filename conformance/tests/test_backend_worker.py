@@ -236,8 +236,8 @@ def test_any_other_exception_is_a_crash_with_its_traceback(home: Home, body: str
 def test_a_crash_costs_one_conversation(home: Home) -> None:
     home.module("def hello():\n    return HELLO\ndef call(method, params):\n    return {'n': 7 // (params['n'] - 3)}\n")
     driver = Driver(home.command(), DIALECTS["cbor"], home.codebook, START)
-    assert {one.key for one in driver.hold(map(asking, range(4, 12))) if one.lost} == set()
-    finished = {one.key: one for one in driver.hold(map(asking, range(2, 8)))}
+    assert {one.key for one in driver.run(map(asking, range(4, 12))) if one.lost} == set()
+    finished = {one.key: one for one in driver.run(map(asking, range(2, 8)))}
     assert {key for key, one in finished.items() if one.lost == Crash("it exited with status 70")} == {"3"}
     assert "ZeroDivisionError" in finished["3"].stderr
 
@@ -380,7 +380,7 @@ def test_in_the_same_process_a_crash_keeps_its_exception(home: Home, capsys: pyt
 def test_a_driver_holds_conversations_in_the_same_process(home: Home) -> None:
     home.module(ECHO, "driven")
     driver = Driver(resolve("python:driven", SHIPPED, same_process=True), DIALECTS["json"], home.codebook, 1)
-    assert len([one for one in driver.hold(map(asking, range(5))) if one.lost is None]) == 5
+    assert len([one for one in driver.run(map(asking, range(5))) if one.lost is None]) == 5
     with pytest.raises(BadHello, match="there is no module 'undriven'"):
         Driver(resolve("python:undriven", SHIPPED, same_process=True), DIALECTS["json"], home.codebook, 1).start()
 

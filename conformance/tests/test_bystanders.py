@@ -26,7 +26,7 @@ from conformance.trial import bystanders
 from conformance.trial.behaviour import BehaviourRules
 from conformance.trial.bystanders import near_misses
 from conformance.trial.check import Result, Verdict
-from conformance.trial.client import Asker
+from conformance.trial.client import Client
 from conformance.trial.fuzz.file_edits import drawn_edit
 from conformance.trial.fuzz.files import fuzz_files
 from conformance.vectors.build import build
@@ -49,9 +49,9 @@ def cases() -> tuple[Case, ...]:
     return tuple(built.corpus.cases[KEEP])
 
 
-def asker(*sins: str) -> Asker:
+def client(*sins: str) -> Client:
     command = resolve(backend(library().suite.root, *sins), SHIPPED)
-    return Asker(Driver(command, DIALECTS["json"], codebook_of(library()), 10.0, 10.0))
+    return Client(Driver(command, DIALECTS["json"], codebook_of(library()), 10.0, 10.0))
 
 
 def crowded(*sins: str, contract: Contract | None = None) -> Result:
@@ -60,13 +60,13 @@ def crowded(*sins: str, contract: Contract | None = None) -> Result:
     talk = rules.among_bystanders(contract or library().contracts[KEEP], cases())
     assert talk is not None
     driver = Driver(resolve(backend(library().suite.root, *sins), SHIPPED), DIALECTS["json"], codebook, 10.0, 10.0)
-    (finished,) = driver.hold([talk])
+    (finished,) = driver.run([talk])
     assert finished.finding is not None
     return finished.finding[0]
 
 
 def fuzzed(*sins: str, seed: str = "") -> tuple[Result, Mapping[str, Any]]:
-    with asker(*sins) as asked, asker() as right:
+    with client(*sins) as asked, client() as right:
         return fuzz_files(library().contracts[KEEP], cases(), asked, right, codebook_of(library()), 60, seed)
 
 
@@ -167,7 +167,7 @@ def test_the_same_seed_makes_the_same_edits() -> None:
 
 
 def led_out(sin: str, right: str = "minds-all") -> Result:
-    with asker(sin) as asked, asker(right) as reference:
+    with client(sin) as asked, client(right) as reference:
         contract, codebook = library().contracts[KEEP], codebook_of(library())
         return fuzz_files(contract, cases(), asked, reference, codebook, 1)[0]
 

@@ -16,7 +16,7 @@ from conformance.backend.driver import Driver
 from conformance.backend.resolve import resolve
 from conformance.codec.codebook import Codebook, codebook_of
 from conformance.codec.framing import DIALECTS
-from conformance.tests.halving import asker, corpus, library
+from conformance.tests.halving import client, corpus, library
 from conformance.tests.halving import codebook as small_codebook
 from conformance.tests.processes import ROOT, fake_command
 from conformance.tests.shipped import shipped_library
@@ -25,7 +25,7 @@ from conformance.trial.challenge import challenge, challenges_of, unforeseen
 from conformance.trial.challenge.challenge import drawn_runs, long_runs, takes_files
 from conformance.trial.challenge.laws import drawn_instances
 from conformance.trial.check import Verdict
-from conformance.trial.client import Asker, attempt, driver_of
+from conformance.trial.client import Client, attempt, driver_of
 from conformance.trial.fuzz import Fuzzing, fuzzings_of
 from conformance.trial.law import Tools, known_laws
 from conformance.vectors.case import Case
@@ -56,16 +56,16 @@ def cases_of(operator: str) -> tuple[Case, ...]:
 
 
 @pytest.fixture(scope="module")
-def right() -> Iterator[Asker]:
+def right() -> Iterator[Client]:
     """The reference in one process for all tests."""
-    with Asker(driver_of("reference", codebook())) as asked:
+    with Client(driver_of("reference", codebook())) as asked:
         yield asked
 
 
-def wrong(backend: str, ways: Iterable[Fuzzing], right: Asker, seed: str = "") -> set[str]:
+def wrong(backend: str, ways: Iterable[Fuzzing], right: Client, seed: str = "") -> set[str]:
     """The ways of fuzzing in which a backend is wrong, not those that so few calls leave unfinished."""
     found = set()
-    with Asker(Driver(resolve(backend, shipped_library().suite), DIALECTS["json"], codebook(), LONG, LONG)) as asked:
+    with Client(Driver(resolve(backend, shipped_library().suite), DIALECTS["json"], codebook(), LONG, LONG)) as asked:
         for way in ways:
             cases = cases_of(way.contract.operator)
             result, _ = way.fuzz(way.contract, cases, asked, right, codebook(), FEW, seed, False)
@@ -91,7 +91,7 @@ def few(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("operator", TRIED)
-def test_a_table_of_all_public_answers_fails(operator: str, tmp_path: Path, right: Asker, few: None) -> None:
+def test_a_table_of_all_public_answers_fails(operator: str, tmp_path: Path, right: Client, few: None) -> None:
     """A small part of the challenge is enough.
 
     Of the usual fuzzing the drawn calls are written down; the listed ones are the same for every seed, and none of the
@@ -118,7 +118,7 @@ def test_a_table_of_all_public_answers_fails(operator: str, tmp_path: Path, righ
 def test_who_answers_differently_twice_fails_the_challenge(sin: str) -> None:
     contract = library().contracts[OPERATOR]
     (way,) = [one for one in challenges_of(contract, corpus().cases[OPERATOR]) if one.check.group == "again"]
-    with asker(sin) as asked, asker("right") as right:
+    with client(sin) as asked, client("right") as right:
         result, _ = way.fuzz(contract, corpus().cases[OPERATOR], asked, right, small_codebook(), None, NONCE)
     assert (result.verdict, result.check.id) == (Verdict.FAIL, f"{OPERATOR}?again")
 
@@ -126,7 +126,7 @@ def test_who_answers_differently_twice_fails_the_challenge(sin: str) -> None:
 # -- what the nonce decides
 
 
-def test_every_operator_gets_calls_that_only_the_nonce_decides(right: Asker, few: None) -> None:
+def test_every_operator_gets_calls_that_only_the_nonce_decides(right: Client, few: None) -> None:
     """Of the bundled suite; the smallest number of unforeseen calls that an operator gets is far from none."""
     figures = {}
     for operator in OPERATORS:

@@ -168,7 +168,7 @@ def test_the_deepest_value_crosses_both_wires_and_reaches_a_backend(wire: str, k
         return (yield [Call(ENCODE, {"item": value})])
 
     driver = Driver(resolve("reference", SHIPPED, wire), dialect, codebook_of(shipped_library()), 30.0)
-    (finished,) = driver.hold([Conversation("deep", talk)])
+    (finished,) = driver.run([Conversation("deep", talk)])
     assert finished.finding is not None, finished.lost
     (outcome,) = finished.finding
     assert isinstance(outcome, Failure)

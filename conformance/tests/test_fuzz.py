@@ -10,11 +10,11 @@ import pytest
 from conformance.backend.driver import Call
 from conformance.backend.outcome import Observed, ObservedFailure, ObservedResult
 from conformance.codec.codebook import Codebook, codebook_of
-from conformance.tests.halving import CASES, asker, codebook
+from conformance.tests.halving import CASES, client, codebook
 from conformance.tests.shipped import shipped_library
 from conformance.tests.small_corpus import OPERATOR, case, halved, step
 from conformance.trial.check import Kind, Result, Verdict
-from conformance.trial.client import Asker
+from conformance.trial.client import Client
 from conformance.trial.fuzz import fuzz_operator
 from conformance.trial.fuzz.operator import DEFAULT_EXAMPLES, LEAST_SUCCEEDED, Figures
 from conformance.trial.fuzz.seed import ACCEPTED, seeds_of
@@ -67,7 +67,7 @@ def fuzzed(
     forms = forms or codebook()
     right = reference or Halves()
     contract = forms[operator].contract
-    return fuzz_operator(contract, cases, cast(Asker, backend), cast(Asker, right), forms, **options)
+    return fuzz_operator(contract, cases, cast(Client, backend), cast(Client, right), forms, **options)
 
 
 # -- what it asks and counts
@@ -168,7 +168,7 @@ def test_every_shipped_contract_is_fuzzed_on_both_sides_of_every_guard(operator:
 
 
 def test_the_smallest_wrong_call_is_found_and_nothing_else_is_in_it() -> None:
-    result, _ = fuzzed(asker("wrong_in_a_corner"))
+    result, _ = fuzzed(client("wrong_in_a_corner"))
     assert result.verdict is Verdict.FAIL
     assert result.call is not None
     assert result.call.inputs == {"whole": "100", "salt": "00" * 16}
@@ -177,7 +177,7 @@ def test_the_smallest_wrong_call_is_found_and_nothing_else_is_in_it() -> None:
 
 
 def test_what_is_found_is_found_again_the_same() -> None:
-    found = [fuzzed(asker("wrong_in_a_corner")) for _ in range(2)]
+    found = [fuzzed(client("wrong_in_a_corner")) for _ in range(2)]
     assert found[0] == found[1]
 
 
@@ -189,7 +189,7 @@ def test_shrinking_does_not_count_as_fuzzing() -> None:
 
 
 def test_a_call_that_ends_the_backend_is_an_error_with_its_input() -> None:
-    with asker("leaves_on_six") as backend:
+    with client("leaves_on_six") as backend:
         result, _ = fuzzed(backend)
     assert (result.verdict, result.outcome) == (Verdict.ERROR, "crash")
     assert result.call is not None
@@ -198,7 +198,7 @@ def test_a_call_that_ends_the_backend_is_an_error_with_its_input() -> None:
 
 
 def test_a_call_that_silences_the_backend_is_an_error_with_its_input() -> None:
-    with asker("sleeps_on_six", 0.3) as backend:
+    with client("sleeps_on_six", 0.3) as backend:
         result, _ = fuzzed(backend)
     assert (result.verdict, result.outcome) == (Verdict.ERROR, "timeout")
     assert result.call is not None
@@ -206,7 +206,7 @@ def test_a_call_that_silences_the_backend_is_an_error_with_its_input() -> None:
 
 
 def test_a_reference_without_an_answer_is_no_ones_pass() -> None:
-    with asker("leaves_on_six") as reference:
+    with client("leaves_on_six") as reference:
         result, _ = fuzzed(Halves(), reference)
     assert (result.verdict, result.of_suite) == (Verdict.ERROR, True)
     assert "the reference itself gave no proper answer" in result.message

@@ -14,7 +14,7 @@ from conformance.tests.counter_spec import COUNTER, NAME, backend, load
 from conformance.trial.fuzz.file_edits import Edit, exposed, file_step
 from conformance.trial.fuzz.file_example import in_use
 from conformance.trial.fuzz.program import Program
-from conformance.trial.fuzz.program_draw import Urn, urn_of
+from conformance.trial.fuzz.program_draw import Pool, pool_of
 from conformance.trial.fuzz.program_listings import emptied, nothing_asked, rounds
 from conformance.trial.generator import valid
 from conformance.vectors.build import build
@@ -22,9 +22,9 @@ from conformance.vectors.case import CallStep, ExpectedResult, FileStep
 
 
 @cache
-def urn(text: str = COUNTER) -> Urn:
+def pool(text: str = COUNTER) -> Pool:
     library = load(Path(mkdtemp(prefix="tally-again-")), text)
-    return urn_of(library.contracts[NAME], (), codebook_of(library))
+    return pool_of(library.contracts[NAME], (), codebook_of(library))
 
 
 def told(program: Program) -> list[str]:
@@ -32,11 +32,11 @@ def told(program: Program) -> list[str]:
 
 
 def test_an_empty_value_follows_a_full_one_and_both_are_looked_at() -> None:
-    assert ["Open", "Increment 1", "Read", "Increment 0", "Read", "Increment 1", "Read"] in map(told, emptied(urn()))
+    assert ["Open", "Increment 1", "Read", "Increment 0", "Read", "Increment 1", "Read"] in map(told, emptied(pool()))
 
 
 def test_every_operation_follows_every_other_and_each_is_looked_at() -> None:
-    (program,) = rounds(urn(COUNTER.replace("limit: [3, 1, 0]", "limit: [3, 0]")))
+    (program,) = rounds(pool(COUNTER.replace("limit: [3, 1, 0]", "limit: [3, 0]")))
     names = [one.split()[0] for one in told(program)]
     assert set(pairwise(name for name in names if name != "Read")) == {
         ("Open", "Increment"),
@@ -51,7 +51,7 @@ def test_every_operation_follows_every_other_and_each_is_looked_at() -> None:
 def test_a_state_that_refuses_is_asked_with_degenerate_inputs() -> None:
     library = load(Path(mkdtemp(prefix="tally-again-")))
     made, _ = build(library, reference=backend(library.suite.root))
-    frozen = urn_of(library.contracts[NAME], made.corpus.cases[NAME], codebook_of(library))
+    frozen = pool_of(library.contracts[NAME], made.corpus.cases[NAME], codebook_of(library))
     programs = [told(program) for program in nothing_asked(frozen)]
     after_close = [one for one in programs if "Close" in one]
     assert any("Increment 0" in one[one.index("Close") :] for one in after_close)

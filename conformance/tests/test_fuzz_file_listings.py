@@ -22,7 +22,7 @@ from conformance.trial.fuzz.file_example import Base, Example, Formed, Snapshots
 from conformance.trial.fuzz.file_listings import calls_of_each_input, layout_of, left_elsewhere
 from conformance.trial.fuzz.file_parts import Reading, lacking, lengthened, maps_of, parts_of, tells, told_together
 from conformance.trial.fuzz.program import behind_another, steps_of, to_the_end
-from conformance.trial.fuzz.program_draw import Urn, urn_of
+from conformance.trial.fuzz.program_draw import Pool, pool_of
 from conformance.trial.fuzz.program_listings import ended
 from conformance.vectors.case import CallStep, Case, Expected, ExpectedFailure, ExpectedResult, FileStep
 from conformance.vectors.damage import damage
@@ -207,13 +207,13 @@ def test_who_answers_no_list_has_nothing_to_tell_beside_the_answer() -> None:
 
 
 @cache
-def urn() -> Urn:
+def pool() -> Pool:
     library = load(Path(mkdtemp(prefix="tally-ended-")))
-    return urn_of(library.contracts[NAME], (), codebook_of(library))
+    return pool_of(library.contracts[NAME], (), codebook_of(library))
 
 
 def test_every_operation_is_asked_with_the_only_handle_once_it_has_ended() -> None:
-    for program in ended(urn()):
+    for program in ended(pool()):
         opened = {k for k, turn in enumerate(program) if turn.handle is None}
         assert opened
         for k in opened:
@@ -225,11 +225,11 @@ def test_every_operation_is_asked_with_the_only_handle_once_it_has_ended() -> No
 
 
 def test_what_is_told_of_an_ended_handle_is_its_beginning_its_end_and_the_call() -> None:
-    (program,) = ended(urn())
+    (program,) = ended(pool())
     last = max(k for k, turn in enumerate(program) if turn.operator.endswith("Read"))
-    short = to_the_end(program, last, urn().codebook)
+    short = to_the_end(program, last, pool().codebook)
     assert [turn.operator.removeprefix("Counter.") for turn in short] == ["Open", "Close", "Read"]
-    assert steps_of(short, urn().codebook)[-1].inputs["handle"] == {"from": "open-1.handle"}
+    assert steps_of(short, pool().codebook)[-1].inputs["handle"] == {"from": "open-1.handle"}
     assert [turn.handle for turn in behind_another(short)] == [None, None, 1, 1]
 
 

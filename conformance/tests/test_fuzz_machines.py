@@ -20,7 +20,7 @@ from conformance.report.record import Prose, entry_of
 from conformance.tests.counter_spec import COUNTER, NAME, backend, load, write
 from conformance.tests.small_spec import SHIPPED
 from conformance.trial.check import Result, Verdict
-from conformance.trial.client import Asker
+from conformance.trial.client import Client
 from conformance.trial.fuzz import fuzz_operator
 from conformance.trial.fuzz.machine import FOUND
 from conformance.trial.fuzz.operator import SEEN_ONCE
@@ -50,11 +50,11 @@ def fuzzed(
     spec = spec or library()
     codebook = codebook_of(spec)
 
-    def asker(sin: str) -> Asker:
-        return Asker(Driver(resolve(backend(spec.suite.root, sin), SHIPPED), DIALECTS["json"], codebook, 10.0, 10.0))
+    def client(sin: str) -> Client:
+        return Client(Driver(resolve(backend(spec.suite.root, sin), SHIPPED), DIALECTS["json"], codebook, 10.0, 10.0))
 
     known = cases() if frozen else ()
-    with asker(sins[0]) as asked, asker(reference) as right:
+    with client(sins[0]) as asked, client(reference) as right:
         found = fuzz_operator(spec.contracts[NAME], known, asked, right, codebook, CALLS, seed)
         assert asked.unattributed == []
     return found

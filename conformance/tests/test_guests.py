@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.cli.main import COMMANDS, guests, status_of
+from conformance.cli.main import COMMANDS, added_commands, status_of
 from conformance.contract.source import MalformedContract
 from conformance.contract.suite_file import read_suite
 
@@ -22,8 +22,8 @@ def suite(folder: Path, commands: str) -> Path:
 
 
 def test_the_help_lists_what_the_suite_adds(capsys: Capture) -> None:
-    assert list(guests()) == ["batch"]
-    assert not set(guests()) & set(COMMANDS)
+    assert list(added_commands()) == ["batch"]
+    assert not set(added_commands()) & set(COMMANDS)
     assert status_of(["--help"]) == 0
     assert "describe a database file, for training batches" in " ".join(capsys.readouterr().out.split())
     assert status_of(["bacth"]) == 2

@@ -19,7 +19,7 @@ from conformance.tests.shipped import shipped_library
 from conformance.tests.small_spec import SHIPPED
 from conformance.trial import mutant_interview
 from conformance.trial.check import Diagnosis, Verdict
-from conformance.trial.client import Asker, Attempt, attempt, behaviour
+from conformance.trial.client import Attempt, Client, attempt, behaviour
 from conformance.trial.diagnosis import NOT_EXPLAINED, diagnose
 from conformance.trial.kill_matrix import KillMatrix, MutantRow, Status
 from conformance.trial.mutant_interview import MutantInterview
@@ -45,8 +45,8 @@ def nearest(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @contextmanager
-def asker(backend: str) -> Iterator[Asker]:
-    with Asker(Driver(resolve(backend, SHIPPED), DIALECTS["json"], codebook(), 30.0)) as one:
+def client(backend: str) -> Iterator[Client]:
+    with Client(Driver(resolve(backend, SHIPPED), DIALECTS["json"], codebook(), 30.0)) as one:
         yield one
 
 
@@ -78,7 +78,7 @@ def diagnosed(backend: str, cases: Sequence[Case], known: Attempt, tried: Attemp
     results = [tried.results[case.id] for case in cases]
     matrix = KillMatrix(tuple(case.id for case in cases), {LISTED: MutantRow(LISTED, Status.KILLED, killed, "x")})
     plan = Plan(library, corpus(), RunOptions(profile="quick"), codebook())
-    with asker(f"mutant:{backend}") as on_trial, asker("reference") as right:
+    with client(f"mutant:{backend}") as on_trial, client("reference") as right:
         interview = MutantInterview(plan, corpus(), codebook(), on_trial, right)
         return diagnose(results, listed, matrix, interview)
 

@@ -11,7 +11,7 @@ import pytest
 from conformance.backend.outcome import Crash, Lost, ObservedResult
 from conformance.codec.cbor import decode, encode_canonical
 from conformance.tests.mutant_results import codebook, quick_cases
-from conformance.trial.client import Asker
+from conformance.trial.client import Client
 from conformance.trial.mutant_interview import Failing, Probing
 from conformance.trial.neighbourhood import AnySteps, cost, in_turns
 from conformance.vectors.case import Asked, CallStep, FileStep
@@ -53,7 +53,7 @@ def question(**changes: str) -> AnySteps:
 
 def alike(backend: Mistake, mutant: Mistake, *others: AnySteps) -> bool:
     right, failing = Answering(lambda inputs: 0), [Failing(question(), "", "g")]
-    asked = [cast(Asker, one) for one in (Answering(backend), right, Answering(mutant))]
+    asked = [cast(Client, one) for one in (Answering(backend), right, Answering(mutant))]
     return Probing(codebook(), asked[0], asked[1], failing, ()).alike(asked[2], others)
 
 
@@ -119,7 +119,7 @@ def test_a_limit_off_by_more_is_not_taken_for_a_limit_off_by_one(
 
     def told(backend: int, mutant: int) -> bool:
         mistakes = (off_by(backend, limit), lambda inputs: 0, off_by(mutant, limit))
-        asked = [cast(Asker, Answering(one)) for one in mistakes]
+        asked = [cast(Client, Answering(one)) for one in mistakes]
         return not Probing(codebook(), asked[0], asked[1], [Failing((ask(first),))], ()).alike(asked[2], ())
 
     assert told(number, off_by_one)
@@ -132,7 +132,7 @@ def test_a_limit_far_from_the_failing_call_is_looked_for_until_it_is_exact() -> 
     right, failing = Answering(lambda inputs: 0), [Failing((of_number(1500),))]
     for limit, other, same in ((2001, 2004, False), (2004, 2001, False), (2001, 2001, True)):
         backend, mutant = (Answering(off_by(one - 1000, 1000)) for one in (limit, other))
-        asked = [cast(Asker, one) for one in (backend, right, mutant)]
+        asked = [cast(Client, one) for one in (backend, right, mutant)]
         assert Probing(codebook(), asked[0], asked[1], failing, ()).alike(asked[2], ()) is same
 
 
@@ -157,7 +157,7 @@ def test_a_limit_on_a_number_in_a_file_is_looked_for_too(number: int) -> None:
     failing = [Failing((put, *question()), "call")]
     for other, same in ((number, True), (1 if number > 0 else -1, False)):
         mistakes = (off_by(number, limit), lambda inputs: 0, off_by(other, limit))
-        asked = [cast(Asker, Reading(one)) for one in mistakes]
+        asked = [cast(Client, Reading(one)) for one in mistakes]
         assert Probing(codebook(), asked[0], asked[1], failing, ()).alike(asked[2], ()) is same
 
 
@@ -178,7 +178,7 @@ def test_numbers_that_meet_at_a_limit_move_together() -> None:
     equal = {"local_pos": "7", "block_size": "7"}
     backend, right = Answering(lambda inputs: inputs["local_pos"] == inputs["block_size"]), Answering(lambda inputs: 0)
     nearly = Answering(lambda inputs: inputs["local_pos"] == inputs["block_size"] and size(inputs) < 100)
-    asked = [cast(Asker, one) for one in (backend, right, nearly)]
+    asked = [cast(Client, one) for one in (backend, right, nearly)]
     assert not Probing(codebook(), asked[0], asked[1], [Failing(question(**equal))], ()).alike(asked[2], ())
 
 
@@ -191,8 +191,8 @@ def test_frozen_cases_that_the_run_left_out_are_asked() -> None:
 
 def test_a_backend_is_asked_once_for_all_mutants() -> None:
     backend, right = Answering(lambda inputs: size(inputs) > 1000), Answering(lambda inputs: 0)
-    probing = Probing(codebook(), cast(Asker, backend), cast(Asker, right), [Failing(question())], ())
-    one, other = (cast(Asker, Answering(lambda inputs: size(inputs) > 1000)) for _ in range(2))
+    probing = Probing(codebook(), cast(Client, backend), cast(Client, right), [Failing(question())], ())
+    one, other = (cast(Client, Answering(lambda inputs: size(inputs) > 1000)) for _ in range(2))
     assert probing.alike(one, ())
     before = backend.asked
     assert probing.alike(other, ())
@@ -206,7 +206,7 @@ def test_values_of_other_cases_are_tried_at_the_same_leaf() -> None:
     first = [one for one in cases if any(getattr(step, "inputs", {}).get("epoch_seed") == rare for step in one.steps)]
     right, failing = Answering(lambda inputs: 0), [Failing(question())]
     backend, mutant = Answering(lambda inputs: 1), Answering(lambda inputs: 1 + (inputs["epoch_seed"] == rare))
-    asked = [cast(Asker, one) for one in (backend, right, mutant)]
+    asked = [cast(Client, one) for one in (backend, right, mutant)]
     assert Probing(codebook(), asked[0], asked[1], failing, ()).alike(asked[2], ())
     assert not Probing(codebook(), asked[0], asked[1], failing, first[:1]).alike(asked[2], ())
 
@@ -216,7 +216,7 @@ def test_a_trace_is_asked_whole_with_one_call_changed() -> None:
     right = Answering(lambda inputs: 0)
     # The first call's leaf shows it, though the second one failed.
     backend, mutant = Answering(lambda inputs: 1), Answering(lambda inputs: 1 + (inputs["block_id"] == "4"))
-    asked = [cast(Asker, one) for one in (backend, right, mutant)]
+    asked = [cast(Client, one) for one in (backend, right, mutant)]
     assert not Probing(codebook(), asked[0], asked[1], [Failing(steps, "second")], ()).alike(asked[2], ())
 
 

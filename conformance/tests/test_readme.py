@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.cli.main import COMMANDS, guests, status_of
+from conformance.cli.main import COMMANDS, added_commands, status_of
 from conformance.tests.processes import ROOT
 from conformance.tests.shipped import shipped_library
 from conformance.vectors.corpus import load_corpus
@@ -46,7 +46,7 @@ def test_the_failure_is_what_a_wrong_backend_gets(
 
 
 def test_every_command_is_in_the_table_and_every_row_of_it_a_command() -> None:
-    assert set(re.findall(r"^\| `tally ([a-z-]+)", README, re.M)) == {*COMMANDS, *guests()}
+    assert set(re.findall(r"^\| `tally ([a-z-]+)", README, re.M)) == {*COMMANDS, *added_commands()}
 
 
 @pytest.mark.parametrize("link", sorted(set(re.findall(r"\]\(([^)#:]+)\)", README))))

@@ -104,7 +104,7 @@ def held(home: Path, codebook: Codebook, wire: str, in_process: bool) -> Transcr
     command = BackendCommand("keeper", worker, environment, target if in_process else "")
     driver = Driver(command, DIALECTS[wire], codebook, 20.0)
     talk = Conversation("all", lambda: exchanges(STEPS, codebook, DIALECTS[wire]), alone=True)
-    (finished,) = driver.hold([talk])
+    (finished,) = driver.run([talk])
     assert finished.lost is None, finished.stderr
     assert finished.finding is not None
     return finished.finding

@@ -126,7 +126,7 @@ def test_only_the_first_hello_says_what_is_declared() -> None:
     def talk() -> Any:
         return (yield [Call(OPERATOR, {"whole": "2"})])
 
-    (finished,) = driver.hold([Conversation("one", talk)])
+    (finished,) = driver.run([Conversation("one", talk)])
     assert finished.finding == [RawResult({"half": "0"})]
 
 
@@ -146,7 +146,7 @@ def test_the_operators_that_were_called_are_told_however_a_conversation_is_held(
         yield [Call(TWIN, {"whole": "2"})]
 
     for how in ({"alone": True}, {"alone": True, "in_step": True}):
-        (finished,) = driver.hold([Conversation("one", talk, **how)])
+        (finished,) = driver.run([Conversation("one", talk, **how)])
         assert finished.called == {OPERATOR, TWIN}
 
 

@@ -182,7 +182,7 @@ def blamed(checks: Sequence[Check], finished: Finished[Sequence[Result]], declar
     return Blamed([Result(check, Verdict.ERROR, outcome_name(finished.lost), message=why) for check in checks], why)
 
 
-def forsaken(reason: Lost) -> str:
+def stand_in_loss(reason: Lost) -> str:
     """Why nothing is judged: the stand-in was lost, and no check alone repeats the loss."""
     return f"{STAND_IN} is lost, and no check repeats it alone: {describe(reason)}"
 

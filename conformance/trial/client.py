@@ -18,7 +18,7 @@ from conformance.backend.resolve import resolve
 from conformance.backend.scheduler import T
 from conformance.codec.codebook import Codebook
 from conformance.codec.framing import DIALECTS
-from conformance.trial.cases import CaseRunner, blamed, check_of, forsaken
+from conformance.trial.cases import CaseRunner, blamed, check_of, stand_in_loss
 from conformance.trial.check import Kind, Result, Verdict
 from conformance.trial.options import DEFAULT_TIMEOUT
 from conformance.vectors.case import Case
@@ -34,7 +34,7 @@ def driver_of(
     return Driver(command, DIALECTS["json"], codebook, timeout, stand_in=stand_in, declared=declared)
 
 
-class Asker:
+class Client:
     """Asks one backend in a lasting process; a loss is the answer to the call that causes it alone.
 
     `unattributed` has the losses that no call repeats alone.
@@ -45,7 +45,7 @@ class Asker:
         self.unattributed = driver.unattributed
         self.dialect = driver.dialect
 
-    def __enter__(self) -> Asker:
+    def __enter__(self) -> Client:
         return self
 
     def __exit__(
@@ -56,7 +56,7 @@ class Asker:
     def ask(self, calls: Sequence[Call]) -> Iterator[Observed]:
         """What the backend makes of each call, in their order; after a loss each is asked as its turn comes."""
         talks = [Conversation(str(place), partial(_asking, call)) for place, call in enumerate(calls)]
-        answers = ((int(one.key), _answer(one)) for one in self._driver.hold(talks, lasting=True))
+        answers = ((int(one.key), _answer(one)) for one in self._driver.run(talks, lasting=True))
         known: dict[int, Outcome] = {}
         for place, outcome in answers:
             known[place] = outcome
@@ -70,7 +70,7 @@ class Asker:
     def walk(self, steps: Sequence[AnyStep], watch: Watch | None = None) -> Transcript | Lost:
         """Take the steps of one trace; a call on a handle that was not given is passed over."""
 
-        return self.hold(partial(self._walking, steps, watch), alone=restarts(steps))
+        return self.run(partial(self._walking, steps, watch), alone=restarts(steps))
 
     def walk_all(self, traces: Sequence[Sequence[AnyStep]]) -> list[Transcript | Lost]:
         """Take the steps of several traces at a time, because a backend that waits for each call costs as much again as
@@ -80,7 +80,7 @@ class Asker:
             for place, steps in enumerate(traces)
         ]
         found = dict[str, Transcript | Lost]()
-        for finished in self._driver.hold(talks, lasting=True):
+        for finished in self._driver.run(talks, lasting=True):
             answer = _answer(finished)
             found[finished.key] = answer
         return [found[talk.key] for talk in talks]
@@ -92,9 +92,9 @@ class Asker:
         """What the backend itself says to a request that is no call; raises LostBackend."""
         return self._driver.request(method, params)
 
-    def hold(self, start: Callable[[], Talk[T]], alone: bool = False) -> T | Lost:
-        """Hold one conversation; `alone` where it restarts the process."""
-        (finished,) = self._driver.hold([Conversation("talk", start, alone)], lasting=True)
+    def run(self, start: Callable[[], Talk[T]], alone: bool = False) -> T | Lost:
+        """Run one conversation; `alone` where it restarts the process."""
+        (finished,) = self._driver.run([Conversation("talk", start, alone)], lasting=True)
         return _answer(finished)
 
 
@@ -103,7 +103,7 @@ Walked = tuple[Transcript | Lost, Transcript | Lost]  # by the reference, and by
 
 
 def walked_by_both(
-    asked: Iterable[T], steps: Callable[[T], Sequence[AnyStep]], reference: Asker, backend: Asker
+    asked: Iterable[T], steps: Callable[[T], Sequence[AnyStep]], reference: Client, backend: Client
 ) -> Iterator[tuple[T, Walked]]:
     """What is asked with the two walks of its steps, in order; a few are asked before they are wanted."""
     left = iter(asked)
@@ -162,14 +162,14 @@ def attempt(
     by_id = {case.id: case for case in cases if case.profile != TOO_SLOW}
     results: dict[str, Result] = {}
     obstacles: list[str] = []
-    for finished in driver.hold([conversation_of(runner, case, stateless) for case in by_id.values()]):
+    for finished in driver.run([conversation_of(runner, case, stateless) for case in by_id.values()]):
         judged = blamed([check_of(by_id[finished.key])], finished, driver.declared)
         (results[finished.key],) = judged.results
         obstacles += filter(None, [judged.obstacle])
     tail = driver.stderr_tail.decode("utf-8", "replace")
     if driver.unattributed:
         return Attempt({}, describe(driver.unattributed[0]), tail)
-    if obstacles := [*obstacles, *map(forsaken, driver.forsaken)]:
+    if obstacles := [*obstacles, *map(stand_in_loss, driver.stand_in_losses)]:
         return Attempt({}, obstacles[0], tail)
     return Attempt(dict(sorted(results.items())), "", tail)
 

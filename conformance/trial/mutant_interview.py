@@ -17,7 +17,7 @@ from conformance.backend.outcome import Lost
 from conformance.codec.codebook import Codebook
 from conformance.contract.family import Mutant
 from conformance.trial.check import Kind, Result, answer_of
-from conformance.trial.client import TOO_SLOW, Asker, attempt, driver_of
+from conformance.trial.client import TOO_SLOW, Client, attempt, driver_of
 from conformance.trial.fuzz import Fuzzing
 from conformance.trial.neighbourhood import (
     LONGEST,
@@ -55,8 +55,8 @@ class Probing:
     """Asks the backend under test, the reference and mutants; remembers what the first two said."""
 
     codebook: Codebook
-    backend: Asker
-    reference: Asker
+    backend: Client
+    reference: Client
     failing: Sequence[Failing]
     cases: Sequence[Case]  # what other values of a leaf are taken from
     _said: dict[str, str] = field(default_factory=dict, init=False)
@@ -88,17 +88,17 @@ class Probing:
             self._near.append(steps)
             yield steps
 
-    def alike(self, mutant: Asker, others: Sequence[AnySteps]) -> bool:
+    def alike(self, mutant: Client, others: Sequence[AnySteps]) -> bool:
         """Whether the mutant answers `others`, and everything near what failed, as the backend does."""
         for steps in chain(others, self._questions):
             if not self._same(mutant, steps):
                 return False
         return self._limits_alike(mutant)
 
-    def _same(self, mutant: Asker, steps: AnySteps) -> bool:
+    def _same(self, mutant: Client, steps: AnySteps) -> bool:
         return self._told(mutant, steps, {}) == self._told(self.backend, steps, self._said)
 
-    def _limits_alike(self, mutant: Asker) -> bool:
+    def _limits_alike(self, mutant: Client) -> bool:
         """Whether answers turn from right to wrong at the same places, on the dials on which they turn at all."""
         budget = _BUDGET
         lively: Counter[str] = Counter()
@@ -137,10 +137,10 @@ class Probing:
     def _is_wrong(self, steps: AnySteps) -> bool:
         return self._told(self.backend, steps, self._said) != self._told(self.reference, steps, self._right)
 
-    def _told(self, asker: Asker, steps: AnySteps, memory: dict[str, str]) -> str:
+    def _told(self, client: Client, steps: AnySteps, memory: dict[str, str]) -> str:
         key = _key(steps)
         if key not in memory:
-            memory[key] = self._digest(asker.walk(steps))
+            memory[key] = self._digest(client.walk(steps))
         return memory[key]
 
     def _digest(self, found: Transcript | Lost) -> str:
@@ -197,8 +197,8 @@ class MutantInterview:
     plan: Plan
     corpus: Corpus
     codebook: Codebook
-    backend: Asker
-    reference: Asker
+    backend: Client
+    reference: Client
     declared: frozenset[str] | None = None  # what the backend declares; a mutant is asked no other operator
     _probing: dict[tuple[str, ...], Probing] = field(default_factory=dict, init=False)
 
@@ -208,7 +208,7 @@ class MutantInterview:
         cases = [case for case in self.corpus if case.id in chosen]
         found = dict(attempt(mutant.backend, cases, self.codebook, declared=self.declared).results)
         trials = [trial for trial in self.plan.trials if trial.checks[0].kind is Kind.LAW and chosen & {*trial.ids}]
-        for finished in self._driver(mutant).hold([trial.conversation for trial in trials]):
+        for finished in self._driver(mutant).run([trial.conversation for trial in trials]):
             found |= {result.check.id: result for result in finished.finding or ()}
         return found
 
@@ -232,7 +232,7 @@ class MutantInterview:
                 others.setdefault(f"{case.operator}::{case.group}", []).append(case)
         in_turns = [case.steps for row in zip_longest(*others.values()) for case in row if case is not None]
         counterexamples = [one.steps for one in probing.failing]
-        with Asker(self._driver(mutant)) as other:
+        with Client(self._driver(mutant)) as other:
             return probing.alike(other, [*counterexamples, *in_turns[:MOST_LEFT_OUT]])
 
     def _cases(self, operators: set[str]) -> Iterator[Case]:
@@ -260,7 +260,7 @@ class MutantInterview:
 
     def fresh(self, mutant: Mutant, operators: Sequence[str]) -> bool:
         """Whether the mutant and the backend answer alike in new calls of those operators that can be fuzzed."""
-        with Asker(self._driver(mutant)) as other:
+        with Client(self._driver(mutant)) as other:
             for fuzzing in self._fuzzed:
                 if fuzzing.contract.operator not in operators:
                     continue

@@ -93,7 +93,7 @@ def footprints(cases: Sequence[Case], codebook: Codebook) -> Footprints | None:
         found: dict[str, frozenset[str]] = {}
         # Those that restart the process would run by turns, so each goes to the driver alone.
         for part in (together, *([one] for one in held if one.alone or one.in_step)):
-            for finished in driver.hold(part):
+            for finished in driver.run(part):
                 ran = file.read_text("utf-8") if file.exists() else ""
                 os.truncate(file, 0)
                 if finished.lost is None:
@@ -212,8 +212,8 @@ class _MutantTrial:
             before = self.effort.known.digests
             fresh = {id_ for id_, digest in self.digests.items() if before.get(id_) != digest}
             asked = [case for case in asked if case.id in old.killed or case.id in fresh]
-        patience = self.codebook.suite.mutants.seconds
-        tried = attempt(mutant.backend, asked, self.codebook, patience, names_broken=True)
+        timeout = self.codebook.suite.mutants.seconds
+        tried = attempt(mutant.backend, asked, self.codebook, timeout, names_broken=True)
         if tried.refusal:
             status = Status.NOT_APPLIED if _UNUSABLE in tried.refusal else Status.DOES_NOT_RUN
             said = tried.stderr_tail.strip().splitlines()

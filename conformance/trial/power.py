@@ -18,7 +18,7 @@ from conformance.lint.call import FrozenCall, UnreadableCase, calls_of
 from conformance.lint.checks import check_of, check_text, guard_text
 from conformance.trial.cases import blamed
 from conformance.trial.check import Kind, Result, Verdict
-from conformance.trial.client import Asker
+from conformance.trial.client import Client
 from conformance.trial.crash.recording import BrokenWorkload
 from conformance.trial.crash.trial import CrashOptions, try_workload
 from conformance.trial.crash.workload import crash_workloads
@@ -69,7 +69,7 @@ class Power:
         if not asked:
             return frozenset()
         found: set[str] = set()
-        with Asker(self._driver(mutant)) as backend, reference(self._plan.options, self.codebook) as right:
+        with Client(self._driver(mutant)) as backend, reference(self._plan.options, self.codebook) as right:
             for one in asked:
                 if found and f"fuzz:{one.contract.operator}" not in named:
                     break
@@ -122,7 +122,7 @@ class Power:
         driver = self._driver(mutant, tolerant=True)
         by_key = {trial.conversation.key: trial for trial in trials}
         found: set[str] = set()
-        for one in (finished := driver.hold([trial.conversation for trial in trials])):
+        for one in (finished := driver.run([trial.conversation for trial in trials])):
             trial = by_key[one.key]
             judged = blamed(trial.checks, one, driver.declared)
             if any(result.verdict is not Verdict.PASS for result in judged.results):
@@ -140,7 +140,7 @@ class Power:
     def _called(self, trial: Trial) -> Iterable[str]:
         return (trial.operator, *self.library.laws[trial.checks[0].group].calls)
 
-    def _differs(self, fuzzing: Fuzzing, backend: Asker, right: Asker) -> bool:
+    def _differs(self, fuzzing: Fuzzing, backend: Client, right: Client) -> bool:
         contract = fuzzing.contract
         cases = self.corpus.cases.get(contract.operator, ())
         drawn = {"drawn": calls} if (calls := self._drawn(fuzzing)) else {}

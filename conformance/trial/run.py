@@ -24,7 +24,7 @@ from conformance.codec.framing import DIALECTS
 from conformance.contract.library import Library
 from conformance.contract.suite import Suite
 from conformance.trial.check import BackendIdentity, Counts, Diagnosis, Kind, Result, RunResult, Verdict
-from conformance.trial.client import Asker
+from conformance.trial.client import Client
 from conformance.trial.forked import apart, share_out
 from conformance.trial.options import FailureLimit, Progress, RunOptions, Selection, Silence
 from conformance.trial.plan import Plan, Trial
@@ -214,7 +214,7 @@ class _Run:
         if (new := len(unlisted(self.library.mutants, matrix))) > MOST_UNLISTED:
             self.progress.note(f"{new} known mistakes are not in {file.name} and were not looked at")
         self.progress.stage("looking for the mistake behind it", 1)
-        with Asker(self.driver()) as backend, reference(self.options, self.codebook) as right:
+        with Client(self.driver()) as backend, reference(self.options, self.codebook) as right:
             interview = MutantInterview(self.plan, self.corpus, self.codebook, backend, right, self.declared)
             sure = believed(matrix, self.corpus, self.declared)
             return diagnose(results, self.library.mutants, matrix, interview, sure)
@@ -315,7 +315,7 @@ class _Run:
 
     def _fuzz_some(self, silent: Any, some: Iterator[Fuzzing], tell: Callable[[Any], None]) -> None:
         """Fuzz one operator after the other until `silent`, which all processes share, is too much."""
-        with Asker(self.driver()) as backend, reference(self.options, self.codebook) as right:
+        with Client(self.driver()) as backend, reference(self.options, self.codebook) as right:
             for one in some:
                 if silent.value >= OF_AN_OPERATOR:
                     break
@@ -366,10 +366,10 @@ def started_as(options: RunOptions, suite: Suite) -> BackendCommand:
     return Sandbox(suite, run_folder(), options.readable).command(command)
 
 
-def reference(options: RunOptions, codebook: Codebook) -> Asker:
+def reference(options: RunOptions, codebook: Codebook) -> Client:
     """A partner that knows the right answers."""
     command, dialect = resolve(options.reference, codebook.suite), DIALECTS["json"]
-    return Asker(Driver(command, dialect, codebook, options.timeout, options.start_timeout))
+    return Client(Driver(command, dialect, codebook, options.timeout, options.start_timeout))
 
 
 def expectations(options: RunOptions, results: Sequence[Result], plan: Plan) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -18,8 +18,8 @@ from typing import Final
 
 from conformance.backend.driver import Driver
 from conformance.backend.outcome import ProtocolError, describe
-from conformance.backend.scheduler import Finished, Patience
-from conformance.trial.cases import blamed, forsaken
+from conformance.backend.scheduler import Finished, TimeoutBudget
+from conformance.trial.cases import blamed, stand_in_loss
 from conformance.trial.check import Check, FailedCall, Kind, Result, Verdict, lost
 from conformance.trial.forked import PAUSE, share_out
 from conformance.trial.options import Progress
@@ -77,8 +77,8 @@ def run_trials(
 ) -> TrialResults:
     """Run every trial, `jobs` processes at a time; `driver` must give tolerant drivers."""
     operators = {trial.conversation.key: trial.operator for trial in trials}
-    patience = Patience(operators, jobs, driver().timeout, progress.note)
-    return _Runner(driver, jobs, shuffle, progress, patience).run(trials)
+    timeout_budget = TimeoutBudget(operators, jobs, driver().timeout, progress.note)
+    return _Runner(driver, jobs, shuffle, progress, timeout_budget).run(trials)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ class _Runner:
     jobs: int
     shuffle: str
     progress: Progress
-    patience: Patience
+    timeout_budget: TimeoutBudget
 
     def run(self, trials: Sequence[Trial]) -> TrialResults:
         # Those that restart the process come last, because each costs processes.
@@ -129,11 +129,12 @@ class _Runner:
 
     def silence(self, operator: str) -> str:
         """Why an operator was not asked though only silence kept it from being asked."""
-        return self.patience.weary(operator) or "no process of the backend said a valid hello any more"
+        return self.timeout_budget.why_given_up(operator) or "no process of the backend said a valid hello any more"
 
     def forget(self, whole: TrialResults, trials: Sequence[Trial]) -> None:
-        """Judge these trials as not asked where patience with their operator ended, also those that were asked."""
-        why = {trial.operator: reason for trial in trials if (reason := self.patience.weary(trial.operator))}
+        """Judge these trials as not asked where their operator is given up on, also those that were asked."""
+        budget = self.timeout_budget
+        why = {trial.operator: reason for trial in trials if (reason := budget.why_given_up(trial.operator))}
         late = {check.id: why[trial.operator] for trial in trials if trial.operator in why for check in trial.checks}
         whole.hopeless |= why
         whole.results = [unasked(r.check, late[r.check.id]) if r.check.id in late else r for r in whole.results]
@@ -170,14 +171,14 @@ class _Runner:
 
     def work(self, parts: Iterator[Sequence[Trial]], tell: Callable[[TrialResults | str], None]) -> None:
         """Run parts one after the other; tells what the trials came to, several at a time."""
-        self.patience.tell = tell
+        self.timeout_budget.tell = tell
         for part in parts:
             driver = self.driver()
-            driver.patience = self.patience
+            driver.timeout_budget = self.timeout_budget
             by_key = {trial.conversation.key: trial for trial in part}
             ended, told = TrialResults(), time.perf_counter()
             since = told
-            for finished in driver.hold([trial.conversation for trial in part]):
+            for finished in driver.run([trial.conversation for trial in part]):
                 trial, now = by_key[finished.key], time.perf_counter()
                 found = judged(trial, finished, driver.declared)
                 # Trials overlap; what passed since the last one ended counts for this one, so that the sum is right.
@@ -190,7 +191,7 @@ class _Runner:
             ended.add(
                 TrialResults(
                     unattributed=[describe(reason) for reason in driver.unattributed],
-                    obstacles=[forsaken(reason) for reason in driver.forsaken],
+                    obstacles=[stand_in_loss(reason) for reason in driver.stand_in_losses],
                     stderr_tail=driver.stderr_tail,
                     calls=driver.calls,
                 )

@@ -19,7 +19,7 @@ from conformance.lint.call import Evaluator, FrozenCall
 from conformance.trial.fuzz.draw import drawn_calls
 from conformance.trial.fuzz.mutation import mutated
 from conformance.trial.fuzz.program import Program, method_of, without
-from conformance.trial.fuzz.program_draw import Urn, move_of, programs, urn_of
+from conformance.trial.fuzz.program_draw import Pool, move_of, pool_of, programs
 from conformance.trial.fuzz.program_listings import degenerate, opening
 from conformance.trial.fuzz.seed import Seeds, printed, vocabulary_of
 from conformance.trial.generator import Native
@@ -258,15 +258,15 @@ def machine_suggestions(
 
     States follow from the machine; where a state depends on an answer it is unknown, and nothing is found.
     """
-    search = _MachineSearch(urn_of(contract, cases, codebook), codebook)
+    search = _MachineSearch(pool_of(contract, cases, codebook), codebook)
     for operator, calls in known.items():
         evaluator = Evaluator(codebook[operator].contract)
         search.evaluators[operator] = evaluator
         lacking = wanted(codebook[operator].contract, evaluator, calls)
         # Without a handle the state has no value, so that no other guard can be judged.
         search.missing[operator] = [one for one in lacking if not _is_pair_of_handle(one)]
-    drawn = islice(programs(search.urn, f"{contract.operator}\0suggest"), _PROGRAMS)
-    for program in chain(opening(search.urn), degenerate(search.urn), drawn):
+    drawn = islice(programs(search.pool, f"{contract.operator}\0suggest"), _PROGRAMS)
+    for program in chain(opening(search.pool), degenerate(search.pool), drawn):
         if not any(search.missing.values()):
             break
         search.take(program)
@@ -281,8 +281,8 @@ def _is_pair_of_handle(one: Wanted) -> bool:
 class _MachineSearch:
     """What is still missing of every operation, and what was found."""
 
-    def __init__(self, urn: Urn, codebook: Codebook) -> None:
-        self.urn, self.codebook = urn, codebook
+    def __init__(self, pool: Pool, codebook: Codebook) -> None:
+        self.pool, self.codebook = pool, codebook
         self.evaluators: dict[str, Evaluator] = {}
         self.missing: dict[str, list[Wanted]] = {}
         self.found: list[Sequenced] = []
@@ -323,7 +323,7 @@ class _MachineSearch:
             known = state is not None or not method.takes or turn.handle is not None
             judged = known and contract.foresees(inputs)
             yield FrozenCall(_NO_CASE, str(k), turn.operator, inputs) if judged else None
-            reached = self.urn.model.reach(move_of(turn), state)
+            reached = self.pool.model.reach(move_of(turn), state)
             if reached.side != SUCCEEDS:
                 continue
             if method.opens:

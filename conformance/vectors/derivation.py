@@ -40,7 +40,7 @@ from conformance.vectors.state_tracking import Situation
 from conformance.vectors.vector_file import sealed
 
 WINDOWS: Final = 64  # calls of a long run that the reference confirms (DESIGN 5)
-PATIENCE: Final = 120.0  # seconds without an answer; the slowest single call of the corpus takes the reference 4
+TIMEOUT: Final = 120.0  # seconds without an answer; the slowest single call of the corpus takes the reference 4
 Judge = Callable[[Question, Transcript], None]
 Tick = Callable[[], None]
 
@@ -71,7 +71,7 @@ class Derivation:
 
 def introduce(backend: str, codebook: Codebook) -> Hello:
     """A backend's hello; raises BackendNotFound, BadHello, LostBackend."""
-    process, hello = Driver(resolve(backend, codebook.suite), DIALECTS["json"], codebook, PATIENCE).start()
+    process, hello = Driver(resolve(backend, codebook.suite), DIALECTS["json"], codebook, TIMEOUT).start()
     process.settle()
     return hello
 
@@ -98,7 +98,7 @@ def derive(
             for one in asked.values()
             if runs == (one.accumulation is not None)
         ]
-        for one in Driver(resolve(backend, codebook.suite, dialect.name), dialect, codebook, PATIENCE).hold(talks):
+        for one in Driver(resolve(backend, codebook.suite, dialect.name), dialect, codebook, TIMEOUT).run(talks):
             if one.finding is None:
                 faults[one.key] = str(one.lost)
             elif runs:
@@ -139,7 +139,7 @@ def confirm_windows(
         Conversation(str(call), partial(window_of, accumulation, window.inputs, codebook, dialect))
         for call, window in run.windows.items()
     ]
-    for finished in Driver(resolve(backend, codebook.suite, dialect.name), dialect, codebook, PATIENCE).hold(talks):
+    for finished in Driver(resolve(backend, codebook.suite, dialect.name), dialect, codebook, TIMEOUT).run(talks):
         call = int(finished.key)
         yield call, run.windows[call].sha256, finished.finding or f"no result ({finished.lost})"
 

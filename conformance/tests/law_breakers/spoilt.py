@@ -102,7 +102,7 @@ def told(law: str, wrongs: Sequence[tuple[Wrong, str]]) -> list[list[str]]:
         for one in instances
     ]
     driver = Driver(resolve("reference", SHIPPED), JSON, codebook(), timeout=30.0)
-    for _ in driver.hold(asked):  # whoever is lost over a wrong question has said nothing
+    for _ in driver.run(asked):  # whoever is lost over a wrong question has said nothing
         pass
     return messages
 

@@ -17,7 +17,7 @@ from conformance.contract.model import Contract
 from conformance.contract.types import Struct, is_place
 from conformance.trial.bystanders import one_of_each_group, with_looks
 from conformance.trial.check import Check, Result, Verdict, lost, unjudged
-from conformance.trial.client import Asker
+from conformance.trial.client import Client
 from conformance.trial.fuzz.draw import Drawn, only_drawn
 from conformance.trial.fuzz.file_example import Example
 from conformance.trial.fuzz.files import FileSearch
@@ -25,7 +25,7 @@ from conformance.trial.fuzz.machine import MachineSearch
 from conformance.trial.fuzz.mutation import mutated
 from conformance.trial.fuzz.operator import DEFAULT_EXAMPLES, LOST, judged, seed_number
 from conformance.trial.fuzz.program import Program
-from conformance.trial.fuzz.program_draw import programs, urn_of
+from conformance.trial.fuzz.program_draw import pool_of, programs
 from conformance.trial.fuzz.seed import ACCEPTED, Bounds, Vocabulary, printed, seeds_of, vocabulary_of
 from conformance.trial.generator import Native
 from conformance.vectors.accumulate import Accumulated, accumulate, gap
@@ -43,8 +43,8 @@ class Challenge:
     check: Check
     contract: Contract
     cases: Sequence[Case]
-    backend: Asker
-    reference: Asker  # gives the right answers
+    backend: Client
+    reference: Client  # gives the right answers
     codebook: Codebook
     examples: int | None = None  # None: as many as the way asks by itself
     seed: str = ""
@@ -69,8 +69,8 @@ def fuzz_again(asked: Challenge) -> tuple[Result, Mapping[str, Any]]:
     """
     contract, codebook, backend, reference = asked.contract, asked.codebook, asked.backend, asked.reference
     if contract.machine is not None:
-        urn = urn_of(contract, asked.cases, codebook)
-        search = MachineSearch(contract, urn, codebook, backend, reference, asked.trusted)
+        pool = pool_of(contract, asked.cases, codebook)
+        search = MachineSearch(contract, pool, codebook, backend, reference, asked.trusted)
         some = _programs(search, asked.seed)
         mine, usual = frozenset(some), frozenset(_programs(search, ""))
         wrongs = (search.judge(program, counted=True) for program in _twice(list(some.values())))
@@ -93,7 +93,7 @@ def _twice(some: Sequence[T]) -> list[T]:
 
 
 def _first_wrong(
-    check: Check, forms: OperatorForms, asked: Sequence[Drawn], backend: Asker, reference: Asker
+    check: Check, forms: OperatorForms, asked: Sequence[Drawn], backend: Client, reference: Client
 ) -> Result | None:
     calls = [Call(forms.contract.operator, forms.inputs.from_native(one.native)) for one in asked]
     for call, right, said in zip(calls, reference.ask(calls), backend.ask(calls), strict=True):
@@ -110,7 +110,7 @@ def _calls(forms: OperatorForms, cases: Sequence[Case], seed: str, wanted: int) 
 
 def _programs(search: MachineSearch, seed: str) -> dict[str, Program]:
     """The first drawn programs of a seed, by how they are printed."""
-    some = islice(programs(search.urn, f"{search.contract.operator}\0{seed}"), _PROGRAMS)
+    some = islice(programs(search.pool, f"{search.contract.operator}\0{seed}"), _PROGRAMS)
     return {repr([(turn.operator, printed(dict(turn.native)), turn.handle) for turn in one]): one for one in some}
 
 
@@ -135,7 +135,7 @@ def fuzz_calls(asked: Challenge) -> tuple[Result, Mapping[str, Any]]:
         example = hand.example(Random(digest))  # noqa: S311
         if search.found is not None or example is None:
             break
-        search.hold(example)
+        search.try_one(example)
         if search.found is None:
             search.found = search.judge(example)
         changed.add(printed([getattr(step, "inputs", None) for step in example.steps]))
@@ -216,13 +216,13 @@ def fuzz_series(asked: Challenge) -> tuple[Result, Mapping[str, Any]]:
     calls = succeeded = runs = 0
     wrong: Result | None = None
     for one in drawn_runs(asked.contract, asked.cases, codebook, asked.seed):
-        right = reference.hold(partial(accumulate, one, codebook, reference.dialect))
+        right = reference.run(partial(accumulate, one, codebook, reference.dialect))
         if isinstance(right, Lost):
             wrong = unjudged(check, f"{LOST}: {describe(right)}", right)
             break
         done = one.count if right.stop is None else right.stop.call
         runs, calls, succeeded = runs + 1, calls + done, succeeded + done - (right.stop is not None)
-        said = backend.hold(partial(accumulate, one, codebook, backend.dialect))
+        said = backend.run(partial(accumulate, one, codebook, backend.dialect))
         if (wrong := _wrong(check, right, said)) is not None:
             break
     figures = {"examples": calls, "succeeded": succeeded, "runs": runs, "unforeseen": runs}

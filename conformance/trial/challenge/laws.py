@@ -14,7 +14,7 @@ from conformance.codec.codebook import Codebook
 from conformance.contract.model import LawUse
 from conformance.trial.challenge.challenge import Challenge
 from conformance.trial.check import Check, Result, Verdict, lost
-from conformance.trial.client import TOO_SLOW, Asker
+from conformance.trial.client import TOO_SLOW, Client
 from conformance.trial.law import Axes, Instance, Law, LawBroken, Split, Tools, axes, known_laws
 
 _INSTANCES: Final = 2  # of each law
@@ -48,8 +48,8 @@ def fuzz_laws(asked: Challenge) -> tuple[Result, Mapping[str, Any]]:
     return Result(check, Verdict.PASS), _figures(counted)
 
 
-def _tools(codebook: Codebook, asker: Asker) -> Tools:
-    return Tools(codebook, asker.dialect)
+def _tools(codebook: Codebook, client: Client) -> Tools:
+    return Tools(codebook, client.dialect)
 
 
 def _figures(counted: Mapping[str, int]) -> dict[str, Any]:
@@ -57,7 +57,7 @@ def _figures(counted: Mapping[str, int]) -> dict[str, Any]:
     return {"examples": tried, "succeeded": tried, "laws": dict(counted), "unforeseen": tried}
 
 
-def _broken(check: Check, law: Law, instance: Instance, asker: Asker) -> Result | None:
+def _broken(check: Check, law: Law, instance: Instance, client: Client) -> Result | None:
     """What is wrong with a backend's answers in one instance, None where the law is true of them."""
 
     def talk() -> Talk[Result]:
@@ -68,7 +68,7 @@ def _broken(check: Check, law: Law, instance: Instance, asker: Asker) -> Result 
             return Result(check, Verdict.FAIL, "result", message=message, call=broken.answered())
         return Result(check, Verdict.PASS)
 
-    found = asker.hold(talk, instance.alone)
+    found = client.run(talk, instance.alone)
     if isinstance(found, Lost):
         return lost(check, found)
     return None if found.verdict is Verdict.PASS else found

@@ -102,7 +102,7 @@ def record(setup: Setup, initial: Volume, steps: Sequence[WorkloadStep], name: s
 
     driver = setup.driver(traced(setup.command, setup.strace, log, TRACED))
     talk = partial(setup.questioner.ask, steps, folder, goes_on)
-    (finished,) = driver.hold([Conversation("record", talk, alone=True)])
+    (finished,) = driver.run([Conversation("record", talk, alone=True)])
     if finished.lost is not None:
         said = finished.stderr.strip().splitlines()
         raise BrokenWorkload(
@@ -132,7 +132,7 @@ def interrupt(setup: Setup, initial: Volume, injection: Injection) -> Interrupte
     talk = partial(setup.questioner.ask, setup.workload.steps, folder, goes_on)
     log = setup.scratch / f"{name}.log"
     command = interrupted(setup.command, setup.strace, log, injection)
-    (finished,) = setup.driver(command).hold([Conversation("interrupt", talk, alone=True)])
+    (finished,) = setup.driver(command).run([Conversation("interrupt", talk, alone=True)])
     reached = finished.lost is not None or b"(INJECTED)" in log.read_bytes()
     return InterruptedRun(snapshot(folder), tuple(answers), reached)
 

@@ -91,7 +91,7 @@ def examine(setup: Setup, makers: Sequence[Maker], what: str) -> list[TreeAnswer
         for k, make in enumerate(makers)
     ]
     readings: dict[int, TreeAnswers] = {}
-    for finished in setup.driver().hold(conversations):
+    for finished in setup.driver().run(conversations):
         if finished.lost is not None and finished.side is Side.INSTALLATION:
             raise NotRun(f"the stand-in cannot answer: {describe(finished.lost)}")
         reading = _unread(describe(finished.lost)) if finished.lost is not None else finished.finding

@@ -78,8 +78,8 @@ def try_workload(
     command = resolve(options.backend, codebook.suite, options.wire)
     with scratch() as folder:
         questioner = Questioner(codebook, DIALECTS[options.wire])
-        patience = max(options.timeout, DEFAULT_TIMEOUT)
-        stand_in = stand_in_for(codebook.suite, options.wire, patience, options.reference)
+        seconds = max(options.timeout, DEFAULT_TIMEOUT)
+        stand_in = stand_in_for(codebook.suite, options.wire, seconds, options.reference)
         place = Path(folder).resolve()
         progress = progress or Silence()
         setup = Setup(
@@ -156,7 +156,7 @@ class _Test:
         for root in self.setup.workload.roots:
             (folder / root).mkdir(parents=True)
         talk = partial(self.setup.questioner.ask, self.setup.workload.before, folder)
-        (finished,) = self.setup.driver().hold([Conversation("before", talk, alone=True)])
+        (finished,) = self.setup.driver().run([Conversation("before", talk, alone=True)])
         if finished.side is not Side.BACKEND:
             raise NotRun(f"{finished.side.value} was lost before the recording")
         if finished.lost is not None:

@@ -59,7 +59,7 @@ def drawn_calls(
 
     The drawn ones are no frozen calls. Fewer are drawn where the contract has no more.
     """
-    hand = _Hand(forms, seeds, Random(number), bounds or Bounds(forms.contract))  # noqa: S311
+    hand = _CallDrawer(forms, seeds, Random(number), bounds or Bounds(forms.contract))  # noqa: S311
     calls = [*hand.opening(), *hand.degenerate(), *hand.related(), *hand.neighbours(), *hand.versions()]
     grown = [*hand.grown()]
     return (*calls, *hand.drawn(wanted), *grown)
@@ -67,10 +67,10 @@ def drawn_calls(
 
 def only_drawn(forms: OperatorForms, seeds: Seeds, wanted: int, number: int) -> tuple[Drawn, ...]:
     """Drawn calls alone, which cost a fifth of all: those behind the listed ones may differ in a few."""
-    return tuple(_Hand(forms, seeds, Random(number), Bounds(forms.contract)).drawn(wanted))  # noqa: S311
+    return tuple(_CallDrawer(forms, seeds, Random(number), Bounds(forms.contract)).drawn(wanted))  # noqa: S311
 
 
-class _Hand:
+class _CallDrawer:
     """Draws calls, and remembers which were drawn."""
 
     def __init__(self, forms: OperatorForms, seeds: Seeds, random: Random, bounds: Bounds) -> None:

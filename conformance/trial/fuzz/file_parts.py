@@ -15,7 +15,7 @@ from conformance.contract.model import Contract
 from conformance.contract.types import Enum, ListOf, Scalar, walk
 from conformance.trial.bystanders import is_matched, near_misses, with_looks
 from conformance.trial.check import shown
-from conformance.trial.client import Asker
+from conformance.trial.client import Client
 from conformance.trial.fuzz.file_edits import Edit, file_step
 from conformance.trial.fuzz.file_example import Base, Example, Formed, Snapshots, in_use, places_asked, ranked
 from conformance.vectors.case import CallStep, FileStep
@@ -37,7 +37,7 @@ class Effect:
 class Reading:
     """Asks the reference alone; remembers where a kind of file was not read."""
 
-    reference: Asker
+    reference: Client
     _unread: dict[tuple[str, str], set[str]] = field(default_factory=dict)
     _in_a_row: Counter[str] = field(default_factory=Counter)
 

@@ -27,7 +27,7 @@ from conformance.trial.check import (
     tree_apart,
     unjudged,
 )
-from conformance.trial.client import Asker, Walked, walked_by_both
+from conformance.trial.client import Client, Walked, walked_by_both
 from conformance.trial.fuzz.file_edits import drawn_edit, exposed, file_step
 from conformance.trial.fuzz.file_example import Example, Snapshots, in_use, left_open, names, places_asked
 from conformance.trial.fuzz.file_listings import LISTINGS, left_elsewhere
@@ -65,8 +65,8 @@ def keeps_files(contract: Contract, cases: Sequence[Case]) -> bool:
 def fuzz_files(
     contract: Contract,
     cases: Sequence[Case],
-    backend: Asker,
-    reference: Asker,
+    backend: Client,
+    reference: Client,
     codebook: Codebook,
     examples: int | None = None,
     seed: str = "",
@@ -84,7 +84,7 @@ def fuzz_files(
             seen.note(right)
     generator = generator_of(contract, codebook.suite) if contract.purity == "io" and contract.machine is None else None
     if generator is not None and generator.listed is not None:
-        search.hold_all((_of_files(contract, codebook, generator, made), None) for made in generator.listed())
+        search.try_all((_of_files(contract, codebook, generator, made), None) for made in generator.listed())
     reading = Reading(reference)
     listings = (
         *(listing(contract, codebook, bases) for listing in LISTINGS),
@@ -94,10 +94,10 @@ def fuzz_files(
         lengthened(contract, bases, reading),
         told_together(contract, codebook, bases, reading),
     )
-    search.hold_all((listed, None) for listed in chain(*listings))
+    search.try_all((listed, None) for listed in chain(*listings))
     for outside in ways_out(contract, bases):
         if search.found is None and is_refused(reference.walk(outside.steps)):
-            search.hold(outside)
+            search.try_one(outside)
 
     def drawn() -> Iterator[Asking]:
         for number in range(examples or contract.fuzz_examples or EXAMPLES):
@@ -109,7 +109,7 @@ def fuzz_files(
             elif (example := _edited(contract, codebook, random, *random.choice(bases))) is not None:
                 yield example, None
 
-    search.hold_all(drawn())
+    search.try_all(drawn())
     return search.result(), search.record()
 
 
@@ -190,7 +190,7 @@ class FileSearch:
     """The state of one search: what was reached, and the first example that was answered wrongly."""
 
     def __init__(
-        self, contract: Contract, backend: Asker, reference: Asker, codebook: Codebook, trusted: bool, check: Check
+        self, contract: Contract, backend: Client, reference: Client, codebook: Codebook, trusted: bool, check: Check
     ) -> None:
         self.contract, self.backend, self.reference, self.codebook = contract, backend, reference, codebook
         self.trusted, self.check = trusted, check
@@ -198,14 +198,14 @@ class FileSearch:
         self.edits: Counter[str] = Counter()
         self.found: Result | None = None
 
-    def hold_all(self, asked: Iterable[Asking]) -> None:
+    def try_all(self, asked: Iterable[Asking]) -> None:
         """Ask both several examples at a time, until one is answered wrongly; those behind it do not count."""
         walks = walked_by_both(asked, lambda one: one[0].steps, self.reference, self.backend)
         while self.found is None and (walk := next(walks, None)) is not None:
             (example, choices), walked = walk
-            self.hold(example, choices, walked)
+            self.try_one(example, choices, walked)
 
-    def hold(
+    def try_one(
         self, example: Example, choices: Callable[[], Choices] | None = None, walked: Walked | None = None
     ) -> None:
         """Ask both, compare, count; what is answered wrongly is made small."""

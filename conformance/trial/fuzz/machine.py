@@ -14,7 +14,7 @@ from conformance.backend.outcome import ObservedFailure, ObservedResult, describ
 from conformance.codec.codebook import Codebook
 from conformance.contract.model import Contract
 from conformance.trial.check import Result, Verdict, lost, unjudged
-from conformance.trial.client import Asker, Walked, walked_by_both
+from conformance.trial.client import Client, Walked, walked_by_both
 from conformance.trial.fuzz.operator import LEAST_SUCCEEDED, LOST, SEEN_ONCE, SPEECHLESS, fuzz_check, judged
 from conformance.trial.fuzz.program import (
     Program,
@@ -24,7 +24,7 @@ from conformance.trial.fuzz.program import (
     to_the_end,
     trace_lines,
 )
-from conformance.trial.fuzz.program_draw import Urn, programs, urn_of, within
+from conformance.trial.fuzz.program_draw import Pool, pool_of, programs, within
 from conformance.trial.fuzz.program_listings import degenerate, emptied, ended, nothing_asked, opening, rounds
 from conformance.trial.fuzz.shrink import in_steps, smallest
 from conformance.vectors.case import Asked, Case, HarnessStep, RestartStep
@@ -44,8 +44,8 @@ _REFUSED, _ASKED, _FORESEEN = "refused", "asked", "foreseen"
 def fuzz_machine(
     contract: Contract,
     cases: Sequence[Case],
-    backend: Asker,
-    reference: Asker,
+    backend: Client,
+    reference: Client,
     codebook: Codebook,
     wanted: int,
     seed: str,
@@ -55,15 +55,15 @@ def fuzz_machine(
 
     The same seed gives the same calls; without one the machine's name is the seed.
     """
-    search = MachineSearch(contract, urn_of(contract, cases, codebook), codebook, backend, reference, trusted)
+    search = MachineSearch(contract, pool_of(contract, cases, codebook), codebook, backend, reference, trusted)
     listings = (opening, degenerate, emptied, rounds, nothing_asked)
-    for program in ended(search.urn):
-        search.hold(program, alone=True)
-    search.hold_all(chain.from_iterable(listing(search.urn) for listing in listings))
+    for program in ended(search.pool):
+        search.try_one(program, alone=True)
+    search.try_all(chain.from_iterable(listing(search.pool) for listing in listings))
     search.aimed = Counter(search.sides)
     drawn = search.sides[_ASKED]
-    search.hold_all(
-        islice(programs(search.urn, f"{contract.operator}\0{seed}"), wanted),
+    search.try_all(
+        islice(programs(search.pool, f"{contract.operator}\0{seed}"), wanted),
         enough=lambda: search.sides[_ASKED] - drawn >= wanted,
     )
     return search.result(), search.record()
@@ -73,9 +73,9 @@ class MachineSearch:
     """The state of one machine's fuzzing: what was reached, and the first program that was answered wrongly."""
 
     def __init__(
-        self, contract: Contract, urn: Urn, codebook: Codebook, backend: Asker, reference: Asker, trusted: bool
+        self, contract: Contract, pool: Pool, codebook: Codebook, backend: Client, reference: Client, trusted: bool
     ) -> None:
-        self.contract, self.urn, self.codebook = contract, urn, codebook
+        self.contract, self.pool, self.codebook = contract, pool, codebook
         self.backend, self.reference, self.trusted = backend, reference, trusted
         self.sides: Counter[str] = Counter()
         self.aimed: Counter[str] = Counter()  # of the programs that are listed, not drawn
@@ -84,7 +84,7 @@ class MachineSearch:
         self.once: Result | None = None  # of the first program whose wrong answer did not come again
         self.alone = False
 
-    def hold_all(self, asked: Iterable[Program], enough: Callable[[], bool] = lambda: False) -> None:
+    def try_all(self, asked: Iterable[Program], enough: Callable[[], bool] = lambda: False) -> None:
         """Ask both several programs at a time, until one is answered wrongly or it is enough; others do not count."""
         walks = walked_by_both(asked, self.steps, self.reference, self.backend)
         while self.wrong is None and not enough():
@@ -92,9 +92,9 @@ class MachineSearch:
             if (walk := next(walks, None)) is None:
                 break
             program, walked = walk
-            self.hold(program, walked=walked)
+            self.try_one(program, walked=walked)
 
-    def hold(self, program: Program, alone: bool = False, walked: Walked | None = None) -> None:
+    def try_one(self, program: Program, alone: bool = False, walked: Walked | None = None) -> None:
         """Ask both, compare, and count; notes the first wrong answer. What is `alone` has a process of its own."""
         self.alone = alone
         found = self.judge(program, counted=True, walked=walked)
@@ -171,10 +171,10 @@ class MachineSearch:
         if kind and not self.alone:
 
             def is_wrong(other: Program) -> bool:
-                bounded = bool(other) and all(within(self.urn, turn) for turn in other)
+                bounded = bool(other) and all(within(self.pool, turn) for turn in other)
                 return bounded and _kind(self.judge(other)) == kind
 
-            program = smallest(program, in_steps(partial(simpler_program, self.urn.inputs)), is_wrong, _MOST)
+            program = smallest(program, in_steps(partial(simpler_program, self.pool.inputs)), is_wrong, _MOST)
             found = self.judge(program) or found
         return self.told(found, program)
 
@@ -201,7 +201,7 @@ class MachineSearch:
             f"{contract.method.name}#{guard.id}": {
                 side: self.sides[f"{contract.method.name}#{guard.id}/{side}"] for side in ("passed", _REFUSED)
             }
-            for contract in self.urn.model.contracts.values()
+            for contract in self.pool.model.contracts.values()
             if contract.method is not None
             for guard in contract.requires
         }

@@ -25,7 +25,7 @@ from conformance.trial.check import (
     outcome_name,
     unjudged,
 )
-from conformance.trial.client import Asker
+from conformance.trial.client import Client
 from conformance.trial.fuzz.draw import DRAWN, GROWN, Drawn, drawn_calls
 from conformance.trial.fuzz.seed import ACCEPTED, Bounds, seeds_of
 from conformance.trial.fuzz.shrink import Choices, in_steps, simpler, smallest
@@ -44,8 +44,8 @@ _TOGETHER: Final = 32  # calls that are asked at once
 def fuzz_operator(
     contract: Contract,
     cases: Sequence[Case],
-    backend: Asker,
-    reference: Asker,
+    backend: Client,
+    reference: Client,
     codebook: Codebook,
     examples: int | None = None,
     seed: str = "",
@@ -71,7 +71,7 @@ def fuzz_operator(
     calls = drawn or calls_for(forms, cases, wanted, seed)
     for start in range(0, len(calls), _TOGETHER):
         if search.found is None:
-            search.hold(calls[start : start + _TOGETHER])
+            search.try_calls(calls[start : start + _TOGETHER])
     if trusted:
         search.shrink()
     return search.result(), search.figures.record()
@@ -94,14 +94,14 @@ def seed_number(forms: OperatorForms, seed: str) -> int:
 class _Search:
     """The state of one operator's fuzzing: what was reached, and the first wrong answer found."""
 
-    def __init__(self, forms: OperatorForms, backend: Asker, reference: Asker) -> None:
+    def __init__(self, forms: OperatorForms, backend: Client, reference: Client) -> None:
         self.forms, self.contract = forms, forms.contract
         self.backend, self.reference = backend, reference
         self.figures = Figures(forms.contract)
         self.found: Result | None = None
         self.wrong: Drawn | None = None  # the call behind what was found
 
-    def hold(self, calls: Sequence[Drawn]) -> None:
+    def try_calls(self, calls: Sequence[Drawn]) -> None:
         """Ask both, compare, and count; notes the first wrong answer."""
         first = self._first_wrong([call.native for call in calls])
         for call in calls if first is None else calls[: first + 1]:

@@ -20,14 +20,14 @@ from conformance.vectors.machine_trace import kebab, own_roots
 from conformance.vectors.place import ABSENT
 from conformance.vectors.state_tracking import UNKNOWN_HANDLE
 
-STRANGER: Final = -1  # in place of a turn: a handle that no operation returned
+NOT_GIVEN: Final = -1  # in place of a turn: a handle that no operation returned
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
     """One call. `native` are its inputs without places; `roots` its directories in frozen form.
 
-    `handle` is the number of the turn that gave the handle, STRANGER for none that was given, None where none is taken.
+    `handle` is the number of the turn that gave the handle, NOT_GIVEN for an unknown one, None where none is taken.
     """
 
     operator: str
@@ -67,7 +67,7 @@ def _step(k: int, program: Program, codebook: Codebook) -> Asked:
 
 
 def _handle(giver: int | None, program: Program, codebook: Codebook) -> Any:
-    if giver is None or giver == STRANGER:
+    if giver is None or giver == NOT_GIVEN:
         return UNKNOWN_HANDLE
     return {"from": f"{step_name(giver, program, codebook)}.{method_of(codebook, program[giver].operator).opens}"}
 
@@ -100,7 +100,7 @@ def turn_of(step: CallStep, codebook: Codebook, names: Mapping[str, int]) -> Tur
     handle: int | None = None
     if method.takes:
         given = wire.pop(method.takes)
-        handle = names.get(given["from"].split(".")[0], STRANGER) if isinstance(given, Mapping) else STRANGER
+        handle = names.get(given["from"].split(".")[0], NOT_GIVEN) if isinstance(given, Mapping) else NOT_GIVEN
     if holds_recipe(wire) or any(is_reference(part) or is_damaged(part) for part in wire.values()):
         return None
     places = (*roots, *([method.takes] if method.takes else ()))
@@ -117,10 +117,10 @@ def without(program: Sequence[Any], gone: Container[int]) -> Program:
         if k in gone:
             continue
         giver = turn.handle
-        if giver is not None and giver != STRANGER and giver not in places:
+        if giver is not None and giver != NOT_GIVEN and giver not in places:
             continue
         places[k] = len(kept)
-        kept.append(turn if giver is None or giver == STRANGER else replace(turn, handle=places[giver]))
+        kept.append(turn if giver is None or giver == NOT_GIVEN else replace(turn, handle=places[giver]))
     return tuple(kept)
 
 
@@ -133,7 +133,7 @@ def to_the_end(program: Program, last: int, codebook: Codebook) -> Program:
 
 def behind_another(program: Program) -> Program:
     """The program behind its first turn, made once more: another handle is open all the time."""
-    moved = (one if one.handle in (None, STRANGER) else replace(one, handle=one.handle + 1) for one in program)
+    moved = (one if one.handle in (None, NOT_GIVEN) else replace(one, handle=one.handle + 1) for one in program)
     return (program[0], *moved)
 
 
@@ -196,7 +196,7 @@ def _simpler(inputs: Mapping[str, Struct], program: Program, k: int, step: int) 
     type_ = inputs.get(turn.operator)
     native = fixed(turn.native) if type_ is None else simpler(type_, turn.native, step)
     givers = {one.handle for one in program if one.handle is not None}
-    earlier = [] if turn.handle is None else sorted(giver for giver in givers if STRANGER < giver < turn.handle)
+    earlier = [] if turn.handle is None else sorted(giver for giver in givers if NOT_GIVEN < giver < turn.handle)
     handle = one_of([*earlier, turn.handle])
     turns = together([native, handle]).map(lambda made: replace(turn, native=made[0], handle=made[1]))
     return kept(turns)

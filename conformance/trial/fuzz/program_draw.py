@@ -18,7 +18,7 @@ from conformance.contract.model import Contract
 from conformance.contract.types import Struct, is_place
 from conformance.lint.call import calls_of
 from conformance.trial.fuzz.mutation import mutated
-from conformance.trial.fuzz.program import STRANGER, Program, Turn, method_of, program_of, turn_of
+from conformance.trial.fuzz.program import NOT_GIVEN, Program, Turn, method_of, program_of, turn_of
 from conformance.trial.fuzz.seed import Vocabulary, vocabulary_of
 from conformance.trial.generator import Native
 from conformance.vectors.case import CallStep, Case, ExpectedFailure
@@ -28,7 +28,7 @@ LONGEST: Final = 14  # turns of a drawn program
 _SELDOM: Final = 0.1  # of the turns open one more handle
 _LUCKY: Final = 7 / 8  # of the turns are to succeed
 _AGAIN: Final = 2 / 3  # of the turns use a closed handle where none is open
-_HANDLES: Final = ["live"] * 16 + ["closed"] * 2 + ["stranger"]
+_HANDLES: Final = ["live"] * 16 + ["closed"] * 2 + ["not given"]
 _CHANGES: Final = [0, 0, 1, 1, 2]  # places of an example that a turn changes
 _TRIES: Final = 4  # draws until a turn succeeds that should
 
@@ -42,7 +42,7 @@ class Seed:
 
 
 @dataclass(slots=True)
-class Urn:
+class Pool:
     """What programs of one machine are drawn from."""
 
     contract: Contract
@@ -77,13 +77,13 @@ class Urn:
         return [name for name in taking for _ in range(1 if self.model.closes(name) else 4)]
 
 
-def urn_of(contract: Contract, cases: Sequence[Case], codebook: Codebook) -> Urn:
+def pool_of(contract: Contract, cases: Sequence[Case], codebook: Codebook) -> Pool:
     """Everything to draw from: the examples of the contract, and the inputs of frozen calls."""
     model = Model(contract, codebook)
     assert contract.machine is not None
     methods = contract.machine.methods
     quick = [case for case in cases if case.profile == "quick"]
-    urn = Urn(contract, codebook, model)
+    pool = Pool(contract, codebook, model)
     steps = [step for case in quick for step in case.calls if step.operator in methods]
     answers = [(step, turn) for step in steps for turn in [turn_of(step, codebook, {})] if turn is not None]
     asked = [turn for _, turn in answers]
@@ -94,21 +94,21 @@ def urn_of(contract: Contract, cases: Sequence[Case], codebook: Codebook) -> Urn
         seeds = {repr(seed): seed for move in moves for seed in [_seed(move, places)]}
         turns = [turn for turn in asked if turn.operator == operator]
         seeds |= {repr(seed): seed for turn in turns for seed in [Seed(turn.native, turn.roots)]}
-        urn.seeds[operator] = tuple(seeds[key] for key in sorted(seeds, key=lambda text: (len(text), text)))
-        urn.answered[operator] = frozenset(
+        pool.seeds[operator] = tuple(seeds[key] for key in sorted(seeds, key=lambda text: (len(text), text)))
+        pool.answered[operator] = frozenset(
             repr(Seed(turn.native, turn.roots)) for turn in lucky if turn.operator == operator
         )
         plain = Struct(tuple(one for one in forms.contract.inputs.fields if not is_place(one.type)))
         if plain.fields:
-            urn.inputs[operator] = plain
-            urn.words[operator] = vocabulary_of(
-                replace(forms.contract, inputs=plain), [seed.native for seed in urn.seeds[operator]]
+            pool.inputs[operator] = plain
+            pool.words[operator] = vocabulary_of(
+                replace(forms.contract, inputs=plain), [seed.native for seed in pool.seeds[operator]]
             )
-    _, fresh = next(opened(urn), (None, None))
-    for operator, some in urn.seeds.items():
-        urn.good[operator] = tuple(seed for seed in some if _is_good(urn, operator, seed, fresh)) or some
-    urn.refusing = tuple(_refusing(quick, codebook, methods))
-    return urn
+    _, fresh = next(opened(pool), (None, None))
+    for operator, some in pool.seeds.items():
+        pool.good[operator] = tuple(seed for seed in some if _is_good(pool, operator, seed, fresh)) or some
+    pool.refusing = tuple(_refusing(quick, codebook, methods))
+    return pool
 
 
 def _refusing(cases: Sequence[Case], codebook: Codebook, methods: Sequence[str]) -> Iterator[Program]:
@@ -130,14 +130,14 @@ def _is_refused(step: CallStep, methods: Sequence[str]) -> bool:
     return step.operator in methods and isinstance(step.expected, ExpectedFailure)
 
 
-def _is_good(urn: Urn, operator: str, seed: Seed, fresh: State | None) -> bool:
+def _is_good(pool: Pool, operator: str, seed: Seed, fresh: State | None) -> bool:
     turn = Turn(operator, seed.native, seed.roots)
-    return urn.reach(turn, fresh).side in (SUCCEEDS, UNSURE) and within(urn, turn)
+    return pool.reach(turn, fresh).side in (SUCCEEDS, UNSURE) and within(pool, turn)
 
 
-def within(urn: Urn, turn: Turn) -> bool:
+def within(pool: Pool, turn: Turn) -> bool:
     """Whether a turn keeps to the bounds that only fuzzing has: calls that are cheap enough, and that end."""
-    contract = urn.codebook[turn.operator].contract
+    contract = pool.codebook[turn.operator].contract
     activation = contract.environment.bind(turn.native) if contract.fuzz_limits else None
     return all(limit.holds(activation) for limit in contract.fuzz_limits)
 
@@ -148,33 +148,33 @@ def _seed(move: Move, places: set[str]) -> Seed:
     return Seed(native, roots)
 
 
-def opened(urn: Urn) -> Iterator[tuple[Turn, State]]:
+def opened(pool: Pool) -> Iterator[tuple[Turn, State]]:
     """The turns that open a handle, whatever files say, each with the state that it leaves."""
-    for operator in urn.opening:
-        for seed in urn.seeds[operator]:
+    for operator in pool.opening:
+        for seed in pool.seeds[operator]:
             turn = Turn(operator, seed.native, seed.roots)
-            reached = urn.reach(turn, None)
-            if reached.side == SUCCEEDS and reached.after is not None and within(urn, turn):
+            reached = pool.reach(turn, None)
+            if reached.side == SUCCEEDS and reached.after is not None and within(pool, turn):
                 yield turn, reached.after
 
 
-def is_judged(urn: Urn, turn: Turn) -> bool:
+def is_judged(pool: Pool, turn: Turn) -> bool:
     """Whether the expression engine can hold a turn's inputs, and they lie in the domain."""
     try:
-        return urn.reach(turn, None).side != OUTSIDE
+        return pool.reach(turn, None).side != OUTSIDE
     except Unjudgeable:
         return False
 
 
-def programs(urn: Urn, seed: str) -> Iterator[Program]:
+def programs(pool: Pool, seed: str) -> Iterator[Program]:
     """Programs without end; none where no operation opens a handle."""
     random = Random(seed)  # noqa: S311
-    opening, taking = urn.opening, urn.taking or urn.opening
+    opening, taking = pool.opening, pool.taking or pool.opening
     while opening:
-        yield _program(random, urn, opening, taking)
+        yield _program(random, pool, opening, taking)
 
 
-def _program(random: Random, urn: Urn, opening: Sequence[str], taking: Sequence[str]) -> Program:
+def _program(random: Random, pool: Pool, opening: Sequence[str], taking: Sequence[str]) -> Program:
     turns: list[Turn] = []
     live: dict[int, State] = {}
     closed: list[int] = []
@@ -182,34 +182,36 @@ def _program(random: Random, urn: Urn, opening: Sequence[str], taking: Sequence[
         begins = not (live or closed) or random.random() < _SELDOM or (not live and random.random() >= _AGAIN)
         operator = random.choice(opening if begins else taking)
         handle = None
-        if method_of(urn.codebook, operator).takes:
+        if method_of(pool.codebook, operator).takes:
             handle = _drawn_handle(random, live, closed)
         wanted = random.random() < _LUCKY
         for attempt in range(_TRIES):
-            seeds = urn.good if wanted else urn.seeds
-            turn = _drawn_turn(random, urn, operator, random.choice(seeds[operator]), handle)
-            reached = urn.reach(turn, live.get(STRANGER if handle is None else handle))
+            seeds = pool.good if wanted else pool.seeds
+            turn = _drawn_turn(random, pool, operator, random.choice(seeds[operator]), handle)
+            reached = pool.reach(turn, live.get(NOT_GIVEN if handle is None else handle))
             content = not wanted or reached.side in (SUCCEEDS, UNSURE) or attempt + 1 == _TRIES
-            if content and reached.side != OUTSIDE and within(urn, turn):
+            if content and reached.side != OUTSIDE and within(pool, turn):
                 break
         else:
             continue
         turns.append(turn)
         if reached.side == SUCCEEDS:
-            _follow(urn, turn, len(turns) - 1, reached.after, live, closed)
-    return (*turns, *reading(urn, list(live)))
+            _follow(pool, turn, len(turns) - 1, reached.after, live, closed)
+    return (*turns, *reading(pool, list(live)))
 
 
-def reading(urn: Urn, live: Sequence[int]) -> Iterator[Turn]:
+def reading(pool: Pool, live: Sequence[int]) -> Iterator[Turn]:
     """What can be read on every handle that is still open: a wrong state shows at the end at the latest."""
     for handle in live:
-        for operator in filter(urn.model.reads, urn.seeds):
-            seed = urn.good[operator][0]
+        for operator in filter(pool.model.reads, pool.seeds):
+            seed = pool.good[operator][0]
             yield Turn(operator, seed.native, seed.roots, handle)
 
 
-def _follow(urn: Urn, turn: Turn, number: int, after: State | None, live: dict[int, State], closed: list[int]) -> None:
-    if method_of(urn.codebook, turn.operator).opens:
+def _follow(
+    pool: Pool, turn: Turn, number: int, after: State | None, live: dict[int, State], closed: list[int]
+) -> None:
+    if method_of(pool.codebook, turn.operator).opens:
         live[number] = after or {}
     elif turn.handle is not None and turn.handle in live:
         if after is None:
@@ -221,16 +223,16 @@ def _follow(urn: Urn, turn: Turn, number: int, after: State | None, live: dict[i
 
 def _drawn_handle(random: Random, live: Mapping[int, State], closed: Sequence[int]) -> int:
     kind = random.choice(_HANDLES)
-    if kind == "stranger" or not (live or closed):
-        return STRANGER
+    if kind == "not given" or not (live or closed):
+        return NOT_GIVEN
     return random.choice(list(closed if not live or (closed and kind == "closed") else live))
 
 
-def _drawn_turn(random: Random, urn: Urn, operator: str, seed: Seed, handle: int | None) -> Turn:
+def _drawn_turn(random: Random, pool: Pool, operator: str, seed: Seed, handle: int | None) -> Turn:
     native = seed.native
-    for _ in range(random.choice(_CHANGES) if operator in urn.inputs else 0):
-        other = mutated(native, random, urn.words[operator])
-        native = other if is_judged(urn, Turn(operator, other, seed.roots, handle)) else native
+    for _ in range(random.choice(_CHANGES) if operator in pool.inputs else 0):
+        other = mutated(native, random, pool.words[operator])
+        native = other if is_judged(pool, Turn(operator, other, seed.roots, handle)) else native
     return Turn(operator, native, seed.roots, handle)
 
 

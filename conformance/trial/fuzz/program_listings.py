@@ -10,8 +10,8 @@ from typing import Any, Final
 from conformance.contract.machine import State
 from conformance.contract.types import Enum
 from conformance.trial.fuzz.input_listings import listed
-from conformance.trial.fuzz.program import STRANGER, Program, Turn, method_of
-from conformance.trial.fuzz.program_draw import LONGEST, Seed, Urn, is_judged, opened, reading, within
+from conformance.trial.fuzz.program import NOT_GIVEN, Program, Turn, method_of
+from conformance.trial.fuzz.program_draw import LONGEST, Pool, Seed, is_judged, opened, reading, within
 from conformance.vectors.place import ABSENT, Place, degenerates, put
 from conformance.vectors.state_tracking import OUTSIDE, SUCCEEDS, UNSURE
 
@@ -24,98 +24,98 @@ _MOST_REFUSED: Final = 24  # degenerate inputs of an operation that a state refu
 _MOST_OTHERS: Final = 3  # degenerate inputs of every other operation in that state
 
 
-def opening(urn: Urn) -> Iterator[Program]:
+def opening(pool: Pool) -> Iterator[Program]:
     """A program for every side of every guard that a fresh handle shows, or a frozen trace; each reads at its end."""
-    for program in (*_sides(urn), *urn.refusing):
+    for program in (*_sides(pool), *pool.refusing):
         handle = program[-1].handle
-        yield program if handle is None or handle == STRANGER else (*program, *reading(urn, [handle]))
+        yield program if handle is None or handle == NOT_GIVEN else (*program, *reading(pool, [handle]))
 
 
-def _sides(urn: Urn) -> Iterator[Program]:
-    first = next(opened(urn), None)
+def _sides(pool: Pool) -> Iterator[Program]:
+    first = next(opened(pool), None)
     seen: set[tuple[str, str]] = set()
-    for operator, seeds in urn.seeds.items():
-        if not method_of(urn.codebook, operator).takes:
+    for operator, seeds in pool.seeds.items():
+        if not method_of(pool.codebook, operator).takes:
             for turn in (Turn(operator, seed.native, seed.roots) for seed in seeds):
-                if _is_new(urn, turn, None, seen):
+                if _is_new(pool, turn, None, seen):
                     yield (turn,)
         elif first is not None and seeds:
             given, state = first
-            yield (given, Turn(operator, seeds[0].native, seeds[0].roots, STRANGER))
+            yield (given, Turn(operator, seeds[0].native, seeds[0].roots, NOT_GIVEN))
             for turn in (Turn(operator, seed.native, seed.roots, 0) for seed in seeds):
-                if _is_new(urn, turn, state, seen):
+                if _is_new(pool, turn, state, seen):
                     yield (given, turn)
 
 
-def _is_new(urn: Urn, turn: Turn, state: State | None, seen: set[tuple[str, str]]) -> bool:
-    if not within(urn, turn):
+def _is_new(pool: Pool, turn: Turn, state: State | None, seen: set[tuple[str, str]]) -> bool:
+    if not within(pool, turn):
         return False
-    side = (turn.operator, urn.reach(turn, state).side)
+    side = (turn.operator, pool.reach(turn, state).side)
     new = side not in seen and side[1] != OUTSIDE
     seen.add(side)
     return new
 
 
-def degenerate(urn: Urn) -> Iterator[Program]:
+def degenerate(pool: Pool) -> Iterator[Program]:
     """Programs of degenerate inputs, leaf by leaf: a few turns on one handle, which is read at the end."""
-    given = next((turn for turn, _ in opened(urn)), None)
-    for operator in urn.inputs:
-        opens = not method_of(urn.codebook, operator).takes
-        asked = _degenerate(urn, operator, None if opens else 0, _MOST_LISTED)
+    given = next((turn for turn, _ in opened(pool)), None)
+    for operator in pool.inputs:
+        opens = not method_of(pool.codebook, operator).takes
+        asked = _degenerate(pool, operator, None if opens else 0, _MOST_LISTED)
         if opens:
-            yield from ((turn, *reading(urn, [0])) for turn in asked)
+            yield from ((turn, *reading(pool, [0])) for turn in asked)
         elif given is not None:
             while some := tuple(islice(asked, LONGEST)):
-                yield (given, *some, *reading(urn, [0]))
+                yield (given, *some, *reading(pool, [0]))
 
 
-def _degenerate(urn: Urn, operator: str, handle: int | None, most: int) -> Iterator[Turn]:
+def _degenerate(pool: Pool, operator: str, handle: int | None, most: int) -> Iterator[Turn]:
     """Turns of an operation with degenerate inputs."""
-    seed = urn.good[operator][0]
-    alike = [one.native for one in urn.good[operator] if one.roots == seed.roots]
-    natives = listed(urn.words[operator].inside, alike)
+    seed = pool.good[operator][0]
+    alike = [one.native for one in pool.good[operator] if one.roots == seed.roots]
+    natives = listed(pool.words[operator].inside, alike)
     turns = (Turn(operator, native, seed.roots, handle) for native in natives)
-    yield from islice((turn for turn in turns if is_judged(urn, turn) and within(urn, turn)), most)
+    yield from islice((turn for turn in turns if is_judged(pool, turn) and within(pool, turn)), most)
 
 
-def ended(urn: Urn) -> Iterator[Program]:
+def ended(pool: Pool) -> Iterator[Program]:
     """One program that opens a handle of every kind, ends it, and asks every operation with it; it has no other handle.
 
     This finds backends that lose a handle only while another one is open.
     """
     turns: list[Turn] = []
-    taking = [name for name in urn.seeds if method_of(urn.codebook, name).takes]
-    taking.sort(key=lambda name: not urn.model.reads(name))  # a trace that ends with a look is the plainest
-    for given, _ in _of_each_kind(urn):
-        for closer in (name for name in urn.seeds if urn.model.closes(name)):
+    taking = [name for name in pool.seeds if method_of(pool.codebook, name).takes]
+    taking.sort(key=lambda name: not pool.model.reads(name))  # a trace that ends with a look is the plainest
+    for given, _ in _of_each_kind(pool):
+        for closer in (name for name in pool.seeds if pool.model.closes(name)):
             opened_by = len(turns)
             turns.append(given)
             for name in (closer, *taking):
-                seed = urn.good[name][0]
+                seed = pool.good[name][0]
                 turns.append(Turn(name, seed.native, seed.roots, opened_by))
     if turns:
         yield tuple(turns)
 
 
-def emptied(urn: Urn) -> Iterator[Program]:
+def emptied(pool: Pool) -> Iterator[Program]:
     """For every operation with inputs, leaf by leaf: a call with a value, one with an empty one; each is looked at.
 
     This finds backends that take a zero for "not given".
     """
-    given = next((turn for turn, _ in opened(urn)), None)
+    given = next((turn for turn, _ in opened(pool)), None)
     if given is None:
         return
-    look = (*reading(urn, [0]),)
-    for operator in (name for name in urn.inputs if method_of(urn.codebook, name).takes):
-        for full, bare in list(_full_and_bare(urn, operator))[:_MOST_EMPTIED]:
+    look = (*reading(pool, [0]),)
+    for operator in (name for name in pool.inputs if method_of(pool.codebook, name).takes):
+        for full, bare in list(_full_and_bare(pool, operator))[:_MOST_EMPTIED]:
             yield (given, full, *look, bare, *look, full, *look)
 
 
-def _full_and_bare(urn: Urn, operator: str) -> Iterator[tuple[Turn, Turn]]:
+def _full_and_bare(pool: Pool, operator: str) -> Iterator[tuple[Turn, Turn]]:
     """Two turns that differ in one leaf, which has a value in the first and none or an empty one in the second."""
     seen: set[str] = set()
-    for seed in fullest(urn, operator):
-        for place in urn.words[operator].inside.first(seed.native):
+    for seed in fullest(pool, operator):
+        for place in pool.words[operator].inside.first(seed.native):
             if place.key in seen:
                 continue
             values = [place.value, *degenerates(place)]
@@ -123,7 +123,7 @@ def _full_and_bare(urn: Urn, operator: str) -> Iterator[tuple[Turn, Turn]]:
             bare = [value for value in values if _is_empty(value)]
             for value in bare if full else ():
                 turns = tuple(_turn(operator, seed, place, one) for one in (full[0], value))
-                if all(is_judged(urn, turn) and within(urn, turn) for turn in turns):
+                if all(is_judged(pool, turn) and within(pool, turn) for turn in turns):
                     seen.add(place.key)
                     yield turns[0], turns[1]
 
@@ -137,71 +137,71 @@ def _is_empty(value: Any) -> bool:
     return value is ABSENT or not (value if size is None else size)
 
 
-def nothing_asked(urn: Urn) -> Iterator[Program]:
+def nothing_asked(pool: Pool) -> Iterator[Program]:
     """For every operation and guard of state that refuses it in a frozen trace: degenerate inputs there, first of the
     refused operation, then of the others.
 
     This finds backends that check the inputs before the state, and so answer an empty call that is not allowed.
     """
-    taking = [name for name in urn.inputs if method_of(urn.codebook, name).takes]
+    taking = [name for name in pool.inputs if method_of(pool.codebook, name).takes]
     seen: set[tuple[str, str]] = set()
-    for *way, refused in urn.refusing:
-        if refused.handle is None or refused.handle == STRANGER:
+    for *way, refused in pool.refusing:
+        if refused.handle is None or refused.handle == NOT_GIVEN:
             continue
-        look = (*reading(urn, [refused.handle]),)
+        look = (*reading(pool, [refused.handle]),)
         if (refused.operator, told := repr(way)) not in seen:
             seen.add((refused.operator, told))
             own = [refused.operator] if refused.operator in taking else []
-            turns = (_degenerate(urn, name, refused.handle, _MOST_REFUSED) for name in own)
+            turns = (_degenerate(pool, name, refused.handle, _MOST_REFUSED) for name in own)
             yield (*way, *chain.from_iterable(turns), *look)
         if ("", told) not in seen:
             seen.add(("", told))
-            others = (name for name in taking if name != refused.operator and not urn.model.closes(name))
-            turns = (_degenerate(urn, name, refused.handle, _MOST_OTHERS) for name in others)
+            others = (name for name in taking if name != refused.operator and not pool.model.closes(name))
+            turns = (_degenerate(pool, name, refused.handle, _MOST_OTHERS) for name in others)
             yield (*way, *chain.from_iterable(turns), *look)
 
 
-def rounds(urn: Urn) -> Iterator[Program]:
+def rounds(pool: Pool) -> Iterator[Program]:
     """For every kind of handle, a program in which every operation follows every other, its inputs as before.
 
     This finds backends that cache an answer under too few of the inputs.
     """
-    names = [name for name in urn.seeds if _is_asked(urn, name)]
-    seeds = {name: fullest(urn, name)[:_MOST_SEEDS] for name in names}
-    for given, state in _of_each_kind(urn, lambda state: bool(_possible(urn, seeds, state))):
-        yield (given, *_round(urn, seeds, state))
+    names = [name for name in pool.seeds if _is_asked(pool, name)]
+    seeds = {name: fullest(pool, name)[:_MOST_SEEDS] for name in names}
+    for given, state in _of_each_kind(pool, lambda state: bool(_possible(pool, seeds, state))):
+        yield (given, *_round(pool, seeds, state))
 
 
-def _of_each_kind(urn: Urn, wanted: Callable[[State], bool] = lambda _: True) -> Iterator[tuple[Turn, State]]:
+def _of_each_kind(pool: Pool, wanted: Callable[[State], bool] = lambda _: True) -> Iterator[tuple[Turn, State]]:
     """The first wanted handle of every kind, of the first few kinds."""
     seen: set[tuple[object, ...]] = set()
-    for given, state in opened(urn):
-        kind = _kind(urn, given, state)
+    for given, state in opened(pool):
+        kind = _kind(pool, given, state)
         if kind not in seen and len(seen) < _MOST_HANDLES and wanted(state):
             seen.add(kind)
             yield given, state
 
 
-def _kind(urn: Urn, given: Turn, state: State) -> tuple[object, ...]:
+def _kind(pool: Pool, given: Turn, state: State) -> tuple[object, ...]:
     """What makes a handle another kind: who opened it, and the words in its state."""
-    machine = urn.contract.machine
+    machine = pool.contract.machine
     assert machine is not None
     return given.operator, *(state.get(one.name) for one in machine.state.fields if isinstance(one.type, Enum))
 
 
-def _is_asked(urn: Urn, name: str) -> bool:
+def _is_asked(pool: Pool, name: str) -> bool:
     """Whether an operation is one of those that follow each other: what only reads is asked after each anyway."""
-    return not (urn.model.opening(name) or urn.model.closes(name) or urn.model.reads(name))
+    return not (pool.model.opening(name) or pool.model.closes(name) or pool.model.reads(name))
 
 
-def _round(urn: Urn, seeds: Mapping[str, Sequence[Seed]], state: State) -> Iterator[Turn]:
-    look = (*reading(urn, [0]),)
-    lasting = set(_lasting(urn, seeds, state))
+def _round(pool: Pool, seeds: Mapping[str, Sequence[Seed]], state: State) -> Iterator[Turn]:
+    look = (*reading(pool, [0]),)
+    lasting = set(_lasting(pool, seeds, state))
     pairs: set[tuple[str, str]] = set()
     count: Counter[str] = Counter()
     before, idle = "", 0
     for _ in range(_MOST_TURNS):
-        can = _possible(urn, seeds, state)
+        can = _possible(pool, seeds, state)
         unseen = [name for name in can if (before, name) not in pairs]
         idle = 0 if unseen else idle + 1
         if not can or idle > len(seeds):
@@ -212,45 +212,45 @@ def _round(urn: Urn, seeds: Mapping[str, Sequence[Seed]], state: State) -> Itera
         count[asked] += 1
         yield can[asked]
         yield from look
-        before, state = asked, _after(urn, can[asked], state)
+        before, state = asked, _after(pool, can[asked], state)
 
 
-def _lasting(urn: Urn, seeds: Mapping[str, Sequence[Seed]], state: State) -> Iterator[str]:
+def _lasting(pool: Pool, seeds: Mapping[str, Sequence[Seed]], state: State) -> Iterator[str]:
     """The operations behind which another one is refused, whatever else is asked next."""
-    can = _possible(urn, seeds, state)
+    can = _possible(pool, seeds, state)
     for name, turn in can.items():
-        after = _after(urn, turn, state)
-        left = _possible(urn, seeds, after)
-        back = {one for then in left.values() for one in _possible(urn, seeds, _after(urn, then, after))}
+        after = _after(pool, turn, state)
+        left = _possible(pool, seeds, after)
+        back = {one for then in left.values() for one in _possible(pool, seeds, _after(pool, then, after))}
         if can.keys() - left.keys() - back:
             yield name
 
 
-def _possible(urn: Urn, seeds: Mapping[str, Sequence[Seed]], state: State) -> dict[str, Turn]:
-    found = ((name, _next(urn, some, name, state)) for name, some in seeds.items())
+def _possible(pool: Pool, seeds: Mapping[str, Sequence[Seed]], state: State) -> dict[str, Turn]:
+    found = ((name, _next(pool, some, name, state)) for name, some in seeds.items())
     return {name: turn for name, turn in found if turn is not None}
 
 
-def _after(urn: Urn, turn: Turn, state: State) -> State:
-    return urn.reach(turn, state).after or {}
+def _after(pool: Pool, turn: Turn, state: State) -> State:
+    return pool.reach(turn, state).after or {}
 
 
-def _next(urn: Urn, seeds: Sequence[Seed], operator: str, state: State) -> Turn | None:
+def _next(pool: Pool, seeds: Sequence[Seed], operator: str, state: State) -> Turn | None:
     """The first of an operation's turns that a handle in this state lets through, or may."""
     for seed in seeds:
         turn = Turn(operator, seed.native, seed.roots, 0)
-        if urn.reach(turn, state).side in (SUCCEEDS, UNSURE) and within(urn, turn):
+        if pool.reach(turn, state).side in (SUCCEEDS, UNSURE) and within(pool, turn):
             return turn
     return None
 
 
-def fullest(urn: Urn, operator: str) -> list[Seed]:
+def fullest(pool: Pool, operator: str) -> list[Seed]:
     """The inputs of an operation: those that a frozen call was answered for first, of these those with most in them."""
-    words = urn.words.get(operator)
+    words = pool.words.get(operator)
     return sorted(
-        urn.good[operator],
+        pool.good[operator],
         key=lambda seed: (
-            repr(seed) not in urn.answered[operator],
+            repr(seed) not in pool.answered[operator],
             sum(_is_poor(place.value) for place in (words.inside.first(seed.native) if words else ())),
         ),
     )
