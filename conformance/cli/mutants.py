@@ -44,11 +44,23 @@ def judge_mutants(ids: Sequence[str], kinds: Sequence[str], jobs: int, changed: 
     library, corpus = _specified(ids)
     folder = library.suite.reports
     committed = read_matrix(folder / MATRIX_FILE) if changed or (ids and write) else None
+
+    def merged(fresh: KillMatrix) -> KillMatrix:
+        kept = {} if committed is None else {id_: row for id_, row in committed.rows.items() if id_ in library.mutants}
+        return merged_matrix(KillMatrix((), kept) if committed is None else replace(committed, rows=kept), fresh)
+
+    def save(fresh: KillMatrix) -> None:
+        """Write the rows so far: of a run that is interrupted, `--changed` asks only the rest."""
+        write_whole(folder / MATRIX_FILE, matrix_text(merged(fresh)))
+
+    saving = save if write and committed is not None else None
     effort = Effort(kinds, Power(library, corpus, codebook_of(library)), committed if changed else None)
     try:
         with shown_progress("mutants") as progress:
             # The mutants meet the suite's own laws and generators, which are not imported in this process.
-            matrix = apart(lambda told: measure_matrix(library, corpus, ids, Forked(jobs), told, effort), progress)
+            matrix = apart(
+                lambda told: measure_matrix(library, corpus, ids, Forked(jobs), told, effort, saving), progress
+            )
             floor = None if ids else measure_floor(library, corpus, progress)
     except (NotRun, Untraceable) as error:
         raise Complaint(
@@ -62,9 +74,7 @@ def judge_mutants(ids: Sequence[str], kinds: Sequence[str], jobs: int, changed: 
         say("\n".join(_floor_lines(floor)))
         bad += floor_problems(floor)
     if write:
-        kept = {} if committed is None else {id_: row for id_, row in committed.rows.items() if id_ in library.mutants}
-        whole = merged_matrix(KillMatrix((), kept) if committed is None else replace(committed, rows=kept), matrix)
-        _write(library, whole, floor)
+        _write(library, merged(matrix), floor)
     elif floor is not None:
         bad += _stale(folder, matrix, floor)
     for sentence in bad:
@@ -205,7 +215,8 @@ KINDS = ("vectors", "laws", "fuzz", "crash")
 @click.option(
     "--changed",
     is_flag=True,
-    help="Keep the committed row of a mutant whose source did not change; run only cases that changed or killed it.",
+    help="Keep the committed row of a mutant whose source did not change; run only cases that changed or killed it. "
+    "With --write an interrupted run keeps the rows that it has.",
 )
 @click.option("--solo", is_flag=True, help="Declare one operator at a time; a stand-in answers everything else.")
 @click.option("--wire", is_flag=True, help="Score distortions of values instead; IDS are then operators.")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -20,6 +22,7 @@ from conformance.trial import mutants as trial
 from conformance.trial.client import Attempt, attempt
 from conformance.trial.kill_matrix import KillMatrix, MutantRow, Status
 from conformance.trial.mutants import Solo, solo_problems, solos
+from conformance.trial.options import Silence
 from conformance.vectors.case import Case
 from conformance.vectors.corpus import Corpus, load_corpus
 
@@ -110,6 +113,27 @@ def test_changed_asks_only_what_killed_a_mutant_and_what_is_new(
     asked.clear()
     assert status_of(["mutants", TAGS, "--changed", "--write"]) == 0
     assert sorted(asked) == everything
+
+
+@pytest.mark.usefixtures("asked")
+def test_an_interrupted_run_keeps_the_rows_that_it_has(
+    written: list[KillMatrix], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Interrupting(Silence):
+        def step(self, count: int = 1) -> None:
+            raise KeyboardInterrupt
+
+    texts: list[str] = []
+    old = MutantRow("seed-words-big-endian", Status.KILLED, frozenset(), "of an earlier run", sources="another")
+    monkeypatch.setattr(command, "read_matrix", lambda file: KillMatrix((), {old.id: old}))
+    monkeypatch.setattr(command, "write_whole", lambda file, text: texts.append(text))
+    monkeypatch.setattr(command, "shown_progress", lambda name: nullcontext(Interrupting()))
+    monkeypatch.setattr(trial, "SAVED", 1)
+    assert status_of(["mutants", TAGS, old.id, "--changed", "--write"]) != 0
+    assert written == []
+    rows = json.loads(texts[0])["mutants"]
+    assert rows[TAGS]["status"] == "killed"
+    assert rows[old.id]["sources"] == "another"
 
 
 @pytest.mark.usefixtures("written")

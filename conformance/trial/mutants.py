@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import tempfile
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
@@ -105,6 +105,7 @@ def footprints(cases: Sequence[Case], codebook: Codebook) -> Footprints | None:
 PROFILE: Final = "quick"  # only these cases decide: a mutant must not need a slow case to be noticed
 DIGEST: Final = 8  # hex digits of a case's digest that tell whether it is still the one that was asked
 JOBS: Final = 2
+SAVED: Final = 25  # mutants: of this suite, about a minute's work
 _FEW: Final = 20
 _UNUSABLE: Final = "it exited with status 3"  # the patch does not apply; a mutant says so before its hello
 
@@ -129,10 +130,12 @@ def measure_matrix(
     executor: Executor | None = None,
     progress: Progress | None = None,
     effort: Effort | None = None,
+    save: Callable[[KillMatrix], None] | None = None,
 ) -> KillMatrix:
     """Run every mutant, or those named in `only`; an executor must share memory, and only vectors may be tried in it.
 
-    The result does not depend on the executor, the number of its workers, or the order of the cases.
+    The result does not depend on the executor, the number of its workers, or the order of the cases. `save` gets the
+    rows so far, after every SAVED of them.
     """
     deciding = deciding_cases(cases)
     mutants = [mutant for id_, mutant in sorted(library.mutants.items()) if not only or id_ in only]
@@ -144,12 +147,15 @@ def measure_matrix(
     # To trace every case takes as long as a few mutants.
     traced = footprints(deciding, codebook) if len(mutants) > _FEW else None
     trial = _MutantTrial(deciding, digests_of(deciding), codebook, BrokenParts(codebook), effort or Effort(), traced)
+    ids, unchecked = tuple(case.id for case in deciding), reference_only(library)
     rows: dict[str, MutantRow] = {}
     with workers(JOBS) as own:
         for row in (executor or own).map(trial.row, mutants):
             rows[row.id] = row
+            if save is not None and len(rows) % SAVED == 0:
+                save(KillMatrix(ids, rows, trial.digests, unchecked))
             progress.step()
-    return KillMatrix(tuple(case.id for case in deciding), rows, trial.digests, reference_only(library))
+    return KillMatrix(ids, rows, trial.digests, unchecked)
 
 
 def reference_only(library: Library) -> tuple[str, ...]:
