@@ -275,15 +275,16 @@ def _form(value: Mapping[str, Any]) -> str:
 def _numbered(unit: Any, numbers: Sequence[int]) -> Any:
     """One copy of a text or list for each number, in which {k} is the number."""
 
-    def copied(value: Any, number: str) -> Any:
+    def copied(value: Any, number: int) -> Any:
         if isinstance(value, str):
-            return value.replace("{k}", number)
+            return number if value == "{k}" else value.replace("{k}", str(number))
         if isinstance(value, list):
             return [copied(part, number) for part in value]
         return {key: copied(part, number) for key, part in value.items()} if isinstance(value, dict) else value
 
-    copies = [copied(unit, str(number)) for number in numbers]
-    return "".join(copies) if isinstance(unit, str) else [part for one in copies for part in one]
+    if isinstance(unit, str):
+        return "".join(unit.replace("{k}", str(number)) for number in numbers)
+    return [part for number in numbers for part in copied(unit, number)]
 
 
 def _flat(items: Any) -> tuple[list[int], list[Any]]:
@@ -314,14 +315,14 @@ def _is_in(name: Any, known: Mapping[str, Any]) -> bool:
 
 
 def _reached(value: Any, path: str) -> tuple[Any, str]:
-    """The map or list above the last step of a dotted path, or None, and that step."""
-    *steps, last = path.split(".")
-    for step in steps:
+    """The map or list above the last step of a dotted path, or None, and that step; a key may have dots itself."""
+    while "." in path and not (isinstance(value, dict) and path in value):
+        step, _, path = path.partition(".")
         if isinstance(value, list) and step.isdigit() and int(step) < len(value):
             value = value[int(step)]
         else:
             value = value.get(step) if isinstance(value, dict) else None
-    return value, last
+    return value, path
 
 
 def _bytes(text: Any) -> bytes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from conformance.contract.source import MalformedContract, Position, Source, ValuePath
 
@@ -19,7 +19,10 @@ NUMBERED: Final = "-N"  # the end of a name that gets a number
 
 
 def with_long_steps(source: Source) -> Source:
-    """The source with `{Call: inputs}`, `{pattern: parts}`, `gives` and `fails` in the long form of a step."""
+    """The source with `{Call: inputs}`, `{pattern: parts}`, `gives` and `fails` in the long form of a step.
+
+    A step that is several, a named list or a `repeat`, makes the trace a `join`.
+    """
     if not isinstance(source.value, dict):
         return source
     reader = _Reader(source)
@@ -81,16 +84,40 @@ class _Reader:
         return self.pinned(case if own else {**case, **common}, at)
 
     def trace(self, steps: Any, at: ValuePath) -> Any:
-        """Steps in a list, or in the lists of a `join` or `repeat`."""
+        """Steps in a list, or in the lists of a `join` or `repeat`; a step may be several."""
         if isinstance(steps, list):
-            return [self.step(one, (*at, k)) if isinstance(one, dict) else one for k, one in enumerate(steps)]
+            made = [self.step(one, (*at, k)) if isinstance(one, dict) else one for k, one in enumerate(steps)]
+            several = [isinstance(one, dict) and self.is_several(one) for one in made]
+            return self.spliced(made, several, at) if any(several) else made
         for form in ("join", "repeat"):
             if isinstance(steps, dict) and isinstance(steps.get(form), list):
                 parts = enumerate(steps[form])
                 return {**steps, form: [self.trace(part, (*at, form, k)) for k, part in parts]}
         return steps
 
+    def is_several(self, step: Mapping[str, Any]) -> bool:
+        """Whether a step is a `repeat` or a named list of steps."""
+        named = step.get("like")
+        known = self.named_values.get(named) if isinstance(named, str) and isinstance(self.named_values, dict) else None
+        return "repeat" in step or isinstance(known, list)
+
+    def spliced(self, steps: list[Any], several: list[bool], at: ValuePath) -> Mapping[str, Any]:
+        """Steps of which some are several, as a `join`."""
+        parts: list[Any] = []
+        for k, (one, is_several) in enumerate(zip(steps, several, strict=True)):
+            if is_several:
+                self.moved[(*at, k)] = ("join", len(parts))
+                parts.append(one)
+                continue
+            if not parts or not isinstance(parts[-1], list):
+                parts.append([])
+            self.moved[(*at, k)] = ("join", len(parts) - 1, len(parts[-1]))
+            parts[-1].append(one)
+        return {"join": parts}
+
     def step(self, step: Mapping[str, Any], at: ValuePath) -> Mapping[str, Any]:
+        if "repeat" in step:
+            return cast(Mapping[str, Any], self.trace(step, at))
         patterns = [key for key in step if key not in _OTHERS | _CALL_KEYS and not key[:1].isupper()]
         if not patterns or step.keys() & _OTHERS:
             return self.called(step, at)
@@ -108,6 +135,8 @@ class _Reader:
     def named(self, value: Any, at: ValuePath) -> Any:
         """A named value; the steps in it may be short."""
         if isinstance(value, list):
+            if any(isinstance(one, dict) and one.keys() & self.named_values.keys() for one in value):
+                return self.trace(value, at)  # steps, of which some are named values themselves
             return [self.named(one, (*at, k)) if isinstance(one, dict) else one for k, one in enumerate(value)]
         if not isinstance(value, dict):
             return value

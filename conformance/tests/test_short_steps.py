@@ -53,6 +53,33 @@ def test_a_join_of_steps_may_have_short_ones() -> None:
     assert [step["step"] for step in steps] == ["read", "read-2", "batch"]
 
 
+SEVERAL = """
+values:
+  take: {step: batch-N, Take: {rows: {given: rows}}}
+  round: [{take: {rows: {given: rows}}}, {Advance: {pulse: {given: pulse, default: 1}}}]
+  rounds: [{round: {rows: 8}}, {round: {rows: 9, pulse: 2}}]
+vectors:
+- group: g
+  trace:
+  - {Open: {}}
+  - {round: {rows: 1}}
+  - {repeat: [[{round: {rows: 7, pulse: "{k}"}}, {put: {path: "f-{k}"}}], 2], from: 3}
+  - {like: rounds}
+  - {Close: {}, fails: BAD}
+"""
+
+
+def test_a_step_may_be_several_a_named_list_or_a_repeat() -> None:
+    source = written_out(parse(SEVERAL, "x.yaml"))
+    steps = source.value["vectors"][0]["trace"]
+    rounds = [(2, 1), (4, 3), (7, 4), (10, 1), (12, 2)]
+    assert [step.get("step") for step in steps[:3]] == ["open", "batch", "advance"]
+    assert [steps[at]["set"] for at, _ in rounds] == [{"pulse": pulse} for _, pulse in rounds]
+    assert [steps[at]["put"]["path"] for at in (5, 8)] == ["f-3", "f-4"]
+    place = source.at(("vectors", 0, "trace", 13, "pin", "failure"))
+    assert (place.line, place.column) == (13, 24)
+
+
 def test_a_failure_of_a_group_is_that_of_each_case_without_an_answer() -> None:
     text = NAMED + "- {group: g, fails: BAD, cases: [{id: a}, {id: b, gives: {row: 1}}, {id: c, fails: WORSE}]}\n"
     (group,) = written_out(parse(text, "x.yaml")).value["vectors"]

@@ -35,7 +35,7 @@ def value_of(form: str) -> Any:
         ("{repeat: [a, 0]}", ""),
         ('{repeat: ["c{k} ", 3], from: 9}', "c9 c10 c11 "),
         ('{repeat: [["t{k}", {"a{k}": [{k: "{k}"}], b: 7}], 2], from: 0}',
-         ["t0", {"a{k}": [{"k": "0"}], "b": 7}, "t1", {"a{k}": [{"k": "1"}], "b": 7}]),
+         ["t0", {"a{k}": [{"k": 0}], "b": 7}, "t1", {"a{k}": [{"k": 1}], "b": 7}]),
         ("{series: {start: 5, count: 3}}", [5, 6, 7]),
         ("{series: {start: 5, step: -2, count: 3}}", [5, 3, 1]),
         ("{series: {start: 0, step: 37, count: 4, modulo: 100}}", [0, 37, 74, 11]),
@@ -72,6 +72,12 @@ def value_of(form: str) -> Any:
 )
 def test_a_form_is_the_value_that_it_stands_for(form: str, value: Any) -> None:
     assert value_of(form) == value
+
+
+def test_a_path_may_go_through_a_key_with_dots() -> None:
+    named = "values: {files: {a.b: 2, d: {e/f.bin: 1, g: 2}}}\n"
+    form = "here: {like: files, set: {a.b: 3}, unset: [d.e/f.bin]}\n"
+    assert written_out(parse(named + form, "x.yaml")).value["here"] == {"a.b": 3, "d": {"g": 2}}
 
 
 def test_cbor_is_what_a_library_reads_and_its_maps_are_in_canonical_order() -> None:
