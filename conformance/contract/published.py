@@ -100,6 +100,8 @@ def _contract(schema: Schema) -> Schema:
     for name in ("group", "case"):
         if name in definitions:
             definitions[name]["properties"] |= _SHORT
+    if "case" in definitions:
+        definitions["case"]["additionalProperties"] = {"type": "object"}  # the parts of a pattern, under its name
     if "step" in definitions:
         # A step may begin with the name of its call, or of a pattern.
         definitions["step"]["properties"] |= _SHORT

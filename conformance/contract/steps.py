@@ -11,6 +11,7 @@ from conformance.contract.source import MalformedContract, Position, Source, Val
 
 _PINS: Final = {"gives": "result", "fails": "failure"}
 _CALL_KEYS: Final = frozenset({"step", "call", "base", "set", "unset", "use", "pin", *_PINS})
+_CASE_KEYS: Final = frozenset({"id", "base", "set", "unset", "why", "like", "pin", *_PINS})
 _OTHERS: Final = frozenset(
     {"restart", "put", "flip", "truncate", "delete", "rename", "link", "damage", "tree", "like", "given"}
 )  # what a map among the steps begins with if it is no call
@@ -80,8 +81,17 @@ class _Reader:
         return [{"name": name, "value": value} for name, value in values.items()]
 
     def case(self, case: Mapping[str, Any], common: Mapping[str, Any], at: ValuePath) -> Mapping[str, Any]:
-        own = case.keys() & {"pin", "like", *_PINS}
-        return self.pinned(case if own else {**case, **common}, at)
+        """A case with `pin`; what is beside the named value that it begins with is set in that."""
+        named = self.named_values if isinstance(self.named_values, dict) else {}
+        name = next((key for key in case if key in named and key not in _CASE_KEYS), "")
+        pattern = named[name] if isinstance(named.get(name), dict) else {}
+        own = (case.keys() | pattern.keys()) & {"pin", "like", *_PINS}
+        if not name:
+            return self.pinned(case if own else {**case, **common}, at)
+        self.moved[(*at, name)] = ("with",)
+        beside = {key: part for key, part in case.items() if key != name}
+        beside = dict(self.pinned(beside if own else {**beside, **common}, at))
+        return {"like": name, "with": case[name], **({"set": beside} if beside else {})}
 
     def trace(self, steps: Any, at: ValuePath) -> Any:
         """Steps in a list, or in the lists of a `join` or `repeat`; a step may be several."""
@@ -143,8 +153,8 @@ class _Reader:
         calls = any(key[:1].isupper() for key in value)
         if ("step" in value or calls) and all(key in _CALL_KEYS or key[:1].isupper() for key in value):
             return self.called(value, at)
-        # A case, in a list that several contracts use.
-        return self.pinned(value, at) if "id" in value else value
+        # A case, in a list that several contracts use, or the pattern of one.
+        return self.pinned(value, at) if "id" in value or value.keys() <= _CASE_KEYS else value
 
     def called(self, step: Mapping[str, Any], at: ValuePath) -> Mapping[str, Any]:
         """A step with `call` and `set` instead of `Call: inputs`."""

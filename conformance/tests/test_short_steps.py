@@ -87,6 +87,24 @@ def test_a_failure_of_a_group_is_that_of_each_case_without_an_answer() -> None:
     assert group == {"group": "g", "cases": [{"id": name, "pin": pin} for name, pin in zip("abc", pins, strict=True)]}
 
 
+def test_a_case_may_use_a_pattern() -> None:
+    named = """
+values:
+  short: {set: {text: {given: text}}, gives: {size: 1}}
+  text: {set: {text: {given: text}}}
+vectors:
+- group: g
+  fails: BAD
+  cases: [{id: a, short: {text: x}, why: W}, {id: b, text: {text: y}}, {id: c, text: {text: z}, gives: {size: 2}}]
+"""
+    (group,) = written_out(parse(named, "x.yaml")).value["vectors"]
+    assert group["cases"] == [
+        {"id": "a", "set": {"text": "x"}, "pin": {"result": {"size": 1}}, "why": "W"},
+        {"id": "b", "set": {"text": "y"}, "pin": {"failure": "BAD"}},
+        {"id": "c", "set": {"text": "z"}, "pin": {"result": {"size": 2}}},
+    ]
+
+
 def test_the_values_of_an_axis_may_be_a_map_of_their_names() -> None:
     axes = "'@a': {one: {repeat: [x, 2]}, '2': y}, '@b': {damages: f}, '@c': {like: faults}"
     text = f"{NAMED}- {{group: g, matrix: {{{axes}}}}}\n"
