@@ -101,7 +101,9 @@ def _contract(schema: Schema) -> Schema:
         if name in definitions:
             definitions[name]["properties"] |= _SHORT
     if "case" in definitions:
-        definitions["case"]["additionalProperties"] = {"type": "object"}  # the parts of a pattern, under its name
+        # A case may have the parts of a pattern, under its name, and the id from it.
+        definitions["case"]["additionalProperties"] = {"type": "object"}
+        del definitions["case"]["required"]
     if "step" in definitions:
         # A step may begin with the name of its call, or of a pattern.
         definitions["step"]["properties"] |= _SHORT
