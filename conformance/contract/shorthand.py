@@ -198,7 +198,7 @@ class _Writer:
         base = body["edit"]
         whole = _bytes(self.named_value(base) if _is_in(base, self.named) else self.out(base, (*at, "edit")))
         parts, done = [], 0
-        for row in body.get("replace", ()):
+        for row in self.out(body.get("replace", []), (*at, "replace")):
             match row:
                 case [int(offset), str(old), str(new)] if offset >= done:
                     before = _bytes(old)
