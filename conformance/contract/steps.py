@@ -143,11 +143,14 @@ class _Reader:
         return {"like": name, "with": step[name], **({"set": dict(beside)} if beside else {})}
 
     def named(self, value: Any, at: ValuePath) -> Any:
-        """A named value; the steps in it may be short."""
+        """A named value; the steps and cases in it may be short."""
         if isinstance(value, list):
-            if any(isinstance(one, dict) and one.keys() & self.named_values.keys() for one in value):
-                return self.trace(value, at)  # steps, of which some are named values themselves
-            return [self.named(one, (*at, k)) if isinstance(one, dict) else one for k, one in enumerate(value)]
+            maps = [one for one in value if isinstance(one, dict)]
+            if not any(one.keys() & self.named_values.keys() for one in maps):
+                return [self.named(one, (*at, k)) if isinstance(one, dict) else one for k, one in enumerate(value)]
+            if all("id" in one for one in maps):
+                return [self.case(one, {}, (*at, k)) if isinstance(one, dict) else one for k, one in enumerate(value)]
+            return self.trace(value, at)
         if not isinstance(value, dict):
             return value
         calls = any(key[:1].isupper() for key in value)

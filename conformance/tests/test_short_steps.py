@@ -92,12 +92,15 @@ def test_a_case_may_use_a_pattern() -> None:
 values:
   short: {set: {text: {given: text}}, gives: {size: 1}}
   text: {set: {text: {given: text}}}
+  texts: [{id: d, text: {text: w}, fails: WORSE}]
 vectors:
+- {group: f, cases: {like: texts}}
 - group: g
   fails: BAD
   cases: [{id: a, short: {text: x}, why: W}, {id: b, text: {text: y}}, {id: c, text: {text: z}, gives: {size: 2}}]
 """
-    (group,) = written_out(parse(named, "x.yaml")).value["vectors"]
+    listed, group = written_out(parse(named, "x.yaml")).value["vectors"]
+    assert listed["cases"] == [{"id": "d", "set": {"text": "w"}, "pin": {"failure": "WORSE"}}]
     assert group["cases"] == [
         {"id": "a", "set": {"text": "x"}, "pin": {"result": {"size": 1}}, "why": "W"},
         {"id": "b", "set": {"text": "y"}, "pin": {"failure": "BAD"}},
