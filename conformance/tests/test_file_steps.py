@@ -173,6 +173,29 @@ def test_what_the_files_do_not_allow_is_refused_with_the_path(action: str, body:
         assert str(roots.path("a")) not in str(refused.value)
 
 
+def test_put_does_not_write_into_a_pipe_that_a_backend_left_nor_wait_for_its_reader() -> None:
+    with Roots() as roots:
+        pipe = roots.path("a") / "f"
+        os.mkfifo(pipe)
+        reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+        try:
+            with pytest.raises(StepRefused, match="no regular file"):
+                do(roots, "put", path="f", text="x")
+        finally:
+            os.close(reader)
+        with pytest.raises(StepRefused, match="'f'"):
+            do(roots, "put", path="f", text="x")
+
+
+def test_a_file_longer_than_any_of_a_case_is_known_by_its_length_and_not_read() -> None:
+    with Roots() as roots:
+        do(roots, "put", path="f", text="")
+        os.truncate(roots.path("a") / "f", 1 << 31)
+        assert look(roots) == {"f": {"size": 1 << 31}}
+        with pytest.raises(StepRefused, match="2147483648 bytes, more than"):
+            do(roots, "flip", path="f", offset=0, mask=1)
+
+
 def test_a_tree_lists_everything_below_its_path() -> None:
     with Roots() as roots:
         do(roots, "put", path="d/f", text="")

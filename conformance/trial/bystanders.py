@@ -22,7 +22,7 @@ from conformance.trial.check import Check, Difference, Result, Verdict, tree_apa
 from conformance.vectors.case import CallStep, Case, FileStep, Step, TreeStep, label
 from conformance.vectors.exchange import Exchange, Stage, Transcript, exchanges
 from conformance.vectors.leaf import is_root
-from conformance.vectors.temp_roots import fault_of
+from conformance.vectors.temp_roots import LONGEST_FILE, fault_of
 
 _MOST, _MOST_NAMES = 1 << 16, 255  # bytes of a file, and names below a folder, that are copied
 _LARGE: Final = 1 << 24  # bytes of a file; a larger one is known by its digest
@@ -238,6 +238,8 @@ def _look(path: str) -> Content:
         status = os.fstat(file)
         if stat.S_ISREG(status.st_mode) and status.st_size <= _LARGE:
             return os.read(file, status.st_size + 1)
+        if stat.S_ISREG(status.st_mode) and status.st_size > LONGEST_FILE:
+            return f"{_FILE}of {status.st_size} bytes"
         if stat.S_ISREG(status.st_mode):
             with os.fdopen(file, "rb", closefd=False) as opened:
                 return _FILE + hashlib.file_digest(opened, "sha256").hexdigest()

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
+import stat
 import tempfile
 from collections.abc import Mapping
 from functools import lru_cache
@@ -47,11 +49,16 @@ def place(root: Path, path: str) -> Path:
     return folder / found.name
 
 
+LONGEST_FILE: Final = 1 << 30  # bytes that are read; a backend can leave a file of any length, with nothing in it
+
+
 def regular(root: Path, path: str) -> Path:
-    """The place of a regular file below a root; raises StepRefused where there is none, or a link."""
+    """The place of a regular file below a root; raises StepRefused where there is none, a link, or too long a file."""
     found = not_linked(place(root, path), path)
     if not found.is_file():
         raise StepRefused(f"there is no file {path!r}")
+    if (size := found.stat().st_size) > LONGEST_FILE:
+        raise StepRefused(f"{path!r} has {size} bytes, more than any file of a case")
     return found
 
 
@@ -63,9 +70,11 @@ def not_linked(found: Path, path: str) -> Path:
 
 
 def write_file(file: Path, data: bytes) -> None:
-    """Write a file, but not through a symbolic link."""
-    descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o644)
-    with os.fdopen(descriptor, "wb", buffering=0) as opened:
+    """Write a file, but not through a symbolic link nor into a pipe, where writing could wait for ever."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_NONBLOCK
+    with os.fdopen(os.open(file, flags, 0o644), "wb", buffering=0) as opened:
+        if not stat.S_ISREG(os.fstat(opened.fileno()).st_mode):
+            raise OSError(errno.EINVAL, "no regular file is there")
         rest = memoryview(data)
         while rest:
             rest = rest[opened.write(rest) :]
