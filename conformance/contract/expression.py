@@ -114,6 +114,7 @@ class Environment:
     silent: Mapping[str, str] = field(default_factory=dict)  # what has a name and no value here, and why
     after: tuple[Let, ...] = ()  # what follows from inputs and result: the state of a machine after the call
     named: tuple[str, ...] = ()  # what else has a value while the contract is read: the lets so far
+    over: tuple[str, ...] = ()  # the digests of what functions look into beside their arguments
 
     def compile(self, text: str, expected: Any = cel.Type.BOOL) -> Expression:
         """Compile an expression of type `expected` (None: any); raises BadExpression."""
@@ -263,7 +264,8 @@ def environment(
     last = Environment(tuple(variables), _engine(types, declared), silent=silent)
     bound = tuple(last.let(name, text) for name, text in lets)
     following = tuple(last.let(name, text) for name, text, _ in after)
-    return Environment(last.variables, last.engine, bound, silent, following)
+    over = tuple(sorted({function.over for function in functions if function.over}))
+    return Environment(last.variables, last.engine, bound, silent, following, over=over)
 
 
 def _declared(functions: Sequence[Function]) -> list[Any]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import cbor2
 from cel_expr_python import cel
 
+from conformance.contract.cache import digest_of_texts
 from conformance.contract.canonical import (
     array,
     canonical,
@@ -168,12 +169,16 @@ _ROWS = _T.List(_T.Map(_T.STRING, _T.UINT))
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A named function: its overloads by parameter types, one result type, and a pure Python body."""
+    """A named function: its overloads by parameter types, one result type, and a pure Python body.
+
+    `over` is the digest of what it looks into beside its arguments; empty where that is nothing.
+    """
 
     name: str
     parameters: Sequence[Sequence[Any]]
     returns: Any
     call: Callable[..., Any]
+    over: str = ""
 
 
 def _is_permutation(items: Sequence[int]) -> bool:
@@ -266,13 +271,14 @@ def registry_functions(errors: Mapping[str, ErrorCode]) -> Sequence[Function]:
         whole = len(encode_item(given)) == len(item)
         return whole and all(_is_of(given[name], kind) for name, kind in declared.items())
 
+    over = digest_of_texts([repr(sorted(errors.items()))])
     return (
-        Function("registered", [[_T.STRING]], _T.BOOL, registered),
-        Function("error_number", [[_T.STRING]], _T.UINT, lambda code: errors[code].number),
-        Function("error_severity", [[_T.STRING]], _T.STRING, lambda code: errors[code].severity),
-        Function("error_subsystem", [[_T.STRING]], _T.STRING, lambda code: errors[code].subsystem),
-        Function("error_message", [[_T.STRING]], _T.STRING, lambda code: errors[code].message),
-        Function("diagnostics_match", [[_T.STRING, _T.BYTES]], _T.BOOL, diagnostics_match),
+        Function("registered", [[_T.STRING]], _T.BOOL, registered, over),
+        Function("error_number", [[_T.STRING]], _T.UINT, lambda code: errors[code].number, over),
+        Function("error_severity", [[_T.STRING]], _T.STRING, lambda code: errors[code].severity, over),
+        Function("error_subsystem", [[_T.STRING]], _T.STRING, lambda code: errors[code].subsystem, over),
+        Function("error_message", [[_T.STRING]], _T.STRING, lambda code: errors[code].message, over),
+        Function("diagnostics_match", [[_T.STRING, _T.BYTES]], _T.BOOL, diagnostics_match, over),
     )
 
 

@@ -16,7 +16,7 @@ from conformance.tests.small_corpus import OPERATOR, case, halved, step
 from conformance.trial.check import Kind, Result, Verdict
 from conformance.trial.client import Client
 from conformance.trial.fuzz import fuzz_operator
-from conformance.trial.fuzz.operator import DEFAULT_EXAMPLES, LEAST_SUCCEEDED, Figures
+from conformance.trial.fuzz.operator import DEFAULT_EXAMPLES, LEAST_SUCCEEDED, SEEN_ONCE, Figures
 from conformance.trial.fuzz.seed import ACCEPTED, seeds_of
 from conformance.trial.options import RunOptions
 from conformance.trial.run import run_trial
@@ -186,6 +186,18 @@ def test_shrinking_does_not_count_as_fuzzing() -> None:
     result, figures = fuzzed(backend)
     assert result.verdict is Verdict.FAIL
     assert figures["examples"] < len(backend.asked)
+
+
+def test_a_call_that_is_answered_wrongly_only_beside_others_is_wrong_but_not_said_to_be_the_smallest() -> None:
+    class Crowded(Halves):
+        def ask(self, calls: Sequence[Call]) -> Iterator[Observed]:
+            self.wrong = tuple(range(100, 2**12, 2)) if len(calls) > 1 else ()
+            return super().ask(calls)
+
+    result, _ = fuzzed(Crowded())
+    assert (result.verdict, result.message) == (Verdict.FAIL, SEEN_ONCE)
+    assert result.call is not None
+    assert int(result.call.inputs["whole"]) in range(100, 2**12, 2)
 
 
 def test_a_call_that_ends_the_backend_is_an_error_with_its_input() -> None:

@@ -14,6 +14,7 @@ import pytest
 from conformance.codec.cbor import encode_canonical
 from conformance.codec.codebook import codebook_of
 from conformance.contract.canonical import encode_item
+from conformance.contract.functions import registry_functions
 from conformance.contract.types import Enum, Field, ListOf, MapOf, Scalar, Struct, Tensor, Type, Value
 from conformance.tests.shipped import shipped_library
 from conformance.trial.fuzz.draw import DEGENERATE, DRAWN, OPENING
@@ -195,7 +196,7 @@ def test_every_degenerate_value_beside_a_huge_float_is_an_item_of_cbor() -> None
 
 
 def test_a_later_run_knows_the_sides_of_the_same_inputs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """But not of a NaN, because all are printed alike, and not under another guard."""
+    """But not of a NaN, because all are printed alike, and not under another guard or other registered codes."""
     monkeypatch.setenv("TALLY_CACHE", str(tmp_path / "cache"))
     contract = shipped_library().contracts["UML_OS.Checkpoint.Serialize_v1"]
     known: list[dict[str, Any]] = [{"header": {"tenant_id": "t"}}, {"header": {"run": 1.5}}, {"header": {}}]
@@ -211,7 +212,9 @@ def test_a_later_run_knows_the_sides_of_the_same_inputs(monkeypatch: pytest.Monk
     monkeypatch.setattr(Bounds, "_side", asked)
     assert [later.side(native) for native in known] == sides
     fewer = Bounds(replace(contract, requires=contract.requires[1:])).recall()
+    over = replace(contract.environment, over=(registry_functions({})[0].over,))
+    coded = Bounds(replace(contract, environment=over)).recall()
     unknown: list[dict[str, Any]] = [{"header": {"run": float("nan")}}, {"header": {"t": 1}}]
-    for bounds, native in (*((later, one) for one in unknown), (fewer, known[0])):
+    for bounds, native in (*((later, one) for one in unknown), (fewer, known[0]), (coded, known[0])):
         with pytest.raises(AssertionError, match="asked again"):
             bounds.side(native)

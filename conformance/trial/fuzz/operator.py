@@ -125,7 +125,8 @@ class _Search:
         ways: list[Callable[[Native], Choices]] = [] if made is None else [lambda _: made()]
         ways += in_steps(partial(simpler, self.contract.inputs))
         native = smallest(wrong.native, ways, is_wrong)
-        self._first_wrong([native])
+        if self._first_wrong([native]) is None:
+            self.found = replace(self.found, message=SEEN_ONCE)
 
     def _first_wrong(self, natives: Sequence[Native]) -> int | None:
         """The place of the first input that is answered wrongly, and `found` is what was wrong with it."""

@@ -187,12 +187,12 @@ class Bounds:
             open_cache("trial").put(_CACHED, self._key(), self._asked)
 
     def _key(self) -> str:
-        """The digest of all that an answer depends on beside the input: the expressions and the types."""
+        """The digest of all that an answer depends on beside the input: expressions, what they look into, types."""
         contract = self.contract
         guards = [(guard.id, guard.expression.text) for guard in contract.requires]
         bounds = [[one.text for one in some] for some in (contract.domain, contract.fuzz_limits)]
         named = [(let.name, let.expression.text) for let in self._environment.lets]
-        return digest_of_texts(map(repr, (contract.inputs, guards, *bounds, named)))
+        return digest_of_texts(map(repr, (contract.inputs, guards, *bounds, named, self._environment.over)))
 
     def side(self, native: Native, limited: bool = True, told: str = "") -> str | None:
         """On which side of the guards an input lies; None where it is not to be asked: outside the domain, or, where it
