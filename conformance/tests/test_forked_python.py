@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -14,8 +15,9 @@ import pytest
 
 import conformance.backend.command
 from conformance.tests.forked_python import Forked, forking
-from conformance.tests.processes import ROOT
+from conformance.tests.processes import ROOT, environment, fake_command
 
+FAKE = "conformance.tests.fakes.echo"
 TOLD = """
 import atexit, gc, json, os, signal, sys, threading, time
 
@@ -76,10 +78,37 @@ def test_another_command_is_started_anew_and_so_is_another_hash_seed(monkeypatch
     def no_fork(*_: Any) -> None:
         raise AssertionError
 
-    monkeypatch.setattr("conformance.tests.forked_python._run", no_fork)
+    monkeypatch.setattr("conformance.tests.forked_python.Mother.fork", no_fork)
     popen = forking(conformance.backend.command).Popen
     here = dict(os.environ)
     assert popen([sys.executable, "-S", "-c", "pass"], env=here).wait() == 0
     assert popen([sys.executable, "-P", "-m", "this"], env={**here, "PYTHONHASHSEED": "7"}, stdout=-3).wait() == 0
-    with pytest.raises(subprocess.SubprocessError):
-        popen([sys.executable, "-P", "-m", "this"], env=here)
+    for mine in ([sys.executable, "-P", "-m", "this"], shlex.split(fake_command("halves", "right"))):
+        with pytest.raises(AssertionError):
+            popen(mine, env=here)
+
+
+def test_a_process_that_the_tests_forked_forks_its_own_backends_and_its_parent_waits_for_them(tmp_path: Path) -> None:
+    (tmp_path / "told.py").write_text(TOLD)
+    assert told(Forked, tmp_path, "told")[3] == 3
+    if (child := os.fork()) == 0:
+        os._exit(told(Forked, tmp_path, "told")[3])
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 3
+
+
+def test_a_forked_fake_answers_and_ends_as_a_new_one() -> None:
+    pipe = subprocess.PIPE
+    hello = b'{"jsonrpc": "2.0", "id": 0, "method": "tally.hello", "params": {}}\n'
+    commands = (shlex.split(fake_command("halves", "right")), [sys.executable, "-S", "-m", FAKE, "honest"])
+    for command in commands:
+        said = [
+            popen(command, stdin=pipe, stdout=pipe, stderr=pipe, env=environment()).communicate(hello, timeout=60)
+            for popen in (subprocess.Popen, Forked)
+        ]
+        assert said[0] == said[1]
+        assert b'"protocol": 1' in said[0][0]
+
+
+def test_a_folder_that_is_not_there_is_told_as_by_a_new_one(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        told(Forked, tmp_path / "gone", "told")
