@@ -11,7 +11,7 @@ from conformance.contract.source import MalformedContract, Position, Source, Val
 
 _PINS: Final = {"gives": "result", "fails": "failure"}
 _CALL_KEYS: Final = frozenset({"step", "call", "base", "set", "unset", "use", "pin", *_PINS})
-_CASE_KEYS: Final = frozenset({"id", "base", "set", "unset", "why", "like", "pin", *_PINS})
+_CASE_KEYS: Final = frozenset({"id", "base", "set", "unset", "why", "requirement", "ruling", "like", "pin", *_PINS})
 _OTHERS: Final = frozenset(
     {"restart", "put", "flip", "truncate", "delete", "rename", "link", "damage", "tree", "like", "given"}
 )  # what a map among the steps begins with if it is no call
