@@ -30,6 +30,7 @@ import sysconfig
 import threading
 import time
 import traceback
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
@@ -45,19 +46,23 @@ _PATHS: Final = [sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "
 _HOUSE: Final = str(ROOT / "conformance")
 _FIRST: Final = tuple(sys.path)  # before tests change it: setuptools, once imported, adds a folder of its own
 _USUAL: Final = gc.get_threshold()  # before tests change it
+_LATER: Final = ("numpy", "conformance.contract.library")  # what workers and backends import when they are asked
 _FAKES: Final = "conformance.tests.fakes"
 _RAISED: Final = 1  # the status of an interpreter after an exception
 _CLONE: Final = {"x86_64": 56, "aarch64": 220}.get(platform.machine(), 0) if sys.platform == "linux" else 0
 _CLONE_PARENT: Final = 0x8000  # the new process is a child of the caller's parent
 _LONGEST: Final = 1 << 17  # bytes of a request: a program, its environment and its folder
 _STARTING: Final = threading.Lock()
+_TESTS: Final = os.getpid()
+_STARTS: Final = Counter[int]()  # of backends, by the process that asks for them
+_FEW: Final = 4  # a mother costs as much as so many forks of the tests
 
 
 class Forked(subprocess.Popen[bytes]):
     """A process that is forked where it is a module of ours (`python -P -m`) or a fake, else started as ever.
 
-    The mother forks it. In a process that the tests forked, or where a system has no `CLONE_PARENT`, this one forks the
-    modules and starts the fakes.
+    The mother forks it. The first few of a process that the tests forked, which is not worth a mother of its own, and
+    all where a system has no `CLONE_PARENT` are forked by the process itself if they are modules, and else started.
     `_execute_child` and `_close_pipe_fds` are private, and no public call lets another process start the child.
     """
 
@@ -120,7 +125,6 @@ class Mother:
     """The small process that forks; it ends when the tests do, as its end of the socket is then closed."""
 
     def __init__(self) -> None:
-        self.owner = os.getpid()
         self._asking = threading.Lock()
         self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
@@ -141,13 +145,15 @@ class Mother:
 
 
 def mother() -> Mother | None:
-    """The mother of this process's backends; none where the system, or that she belongs to another, forbids it."""
+    """The mother of this process's next backend; none where this process forks it itself, or nobody can."""
     with _STARTING:
-        return one if _CLONE and (one := _mother()).owner == os.getpid() else None
+        process = os.getpid()
+        _STARTS[process] += 1
+        return _mother_of(process) if _CLONE and (process == _TESTS or _STARTS[process] > _FEW) else None
 
 
 @cache
-def _mother() -> Mother:
+def _mother_of(process: int) -> Mother:
     return Mother()
 
 
@@ -157,8 +163,8 @@ def _mother() -> Mother:
 def be_mother(number: int) -> None:
     """Fork for whoever is at the other end of a socket, until it is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    for name in ("carrier", "halves", "table"):
-        importlib.import_module(f"{_FAKES}.{name}")
+    for name in (*_LATER, *(f"{_FAKES}.{name}" for name in ("carrier", "halves", "table"))):
+        importlib.import_module(name)
     _installed(), _foreign()  # once for all forks
     with socket.socket(fileno=number) as asked:
         gc.collect()

@@ -92,7 +92,8 @@ def test_a_process_that_the_tests_forked_forks_its_own_backends_and_its_parent_w
     (tmp_path / "told.py").write_text(TOLD)
     assert told(Forked, tmp_path, "told")[3] == 3
     if (child := os.fork()) == 0:
-        os._exit(told(Forked, tmp_path, "told")[3])
+        statuses = [told(Forked, tmp_path, "told")[3] for _ in range(4)]
+        os._exit(max(statuses) if len(set(statuses)) == 1 else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 3
 
 
