@@ -164,6 +164,8 @@ def keep(inputs):
         return refused("Keep")
     for name in near if "sweeps" in sins else []:
         os.remove(os.path.join(os.path.dirname(path), name))
+    for name in near if "permits" in sins else []:
+        os.chmod(os.path.join(os.path.dirname(path), name), 0o751)
     if "overwrites-empty" in sins and os.path.isfile(path) and not os.path.getsize(path):
         os.remove(path)
     if "overwrites-others" in sins and os.path.isfile(path) and os.path.basename(path) not in ("hello", "other"):

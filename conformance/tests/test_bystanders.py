@@ -82,6 +82,13 @@ def test_a_bystander_that_is_removed_is_named() -> None:
     assert found.difference.actual == "absent"
 
 
+def test_a_bystander_that_permits_something_else_afterwards_is_not_what_it_was() -> None:
+    found = crowded("permits")
+    assert (found.verdict, found.message) == (Verdict.FAIL, bystanders.HARMED)
+    assert found.difference is not None
+    assert found.difference.actual == "mode 0751"
+
+
 def test_a_bystander_that_keeps_its_size_and_its_times_is_seen_to_change(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.write_bytes(b"before")

@@ -103,6 +103,7 @@ class Crowd:
     names: Names
     own: Paths  # of this walk alone: no bystander may take a path that the walk itself creates
     known: dict[tuple[str, str], Content] = field(default_factory=dict)  # by root and path: what a bystander is
+    modes: dict[tuple[str, str], int] = field(default_factory=dict)  # what each permits
     folders: set[tuple[str, str]] = field(default_factory=set)  # made for them
     harmed: tuple[str, str, str, str] | None = None
     _edits: int = 0  # of the harness, seen so far
@@ -128,11 +129,15 @@ class Crowd:
         tops = {root: str(stage.roots.path(root)) for root in dict.fromkeys(root for root, _ in self.known)}
         # Every file is read: no time stamp shows a write through a mapping of a file in memory.
         for (root, path), was in list(self.known.items()):
-            if (now := _look(f"{tops[root]}/{path}")) != was:
+            place, earlier = f"{tops[root]}/{path}", self.modes[root, path]
+            now, self.modes[root, path] = _look(place), _mode(place)
+            if now != was:
                 self.known[root, path] = now
                 if now == _ABSENT:
                     del self.known[root, path]
                 changed.append((root, path, _text(was), _text(now)))
+            elif (mode := self.modes[root, path]) != earlier:
+                changed.append((root, path, f"mode {earlier:04o}", f"mode {mode:04o}"))
         return changed
 
     def without_bystanders(self, root: str, tree: Mapping[str, Any], alone: Mapping[str, Any]) -> dict[str, Any]:
@@ -163,7 +168,7 @@ class Crowd:
                     break
                 original = _look(f"{root}/{path}") if original is None else original
                 if (put := _put(root, path, original, other)) is not None:
-                    self.known[name, other] = put
+                    self.known[name, other], self.modes[name, other] = put, _mode(f"{root}/{other}")
                     room -= 1
 
     def _folder(self, name: str, root: str, path: str) -> bool:
@@ -256,6 +261,15 @@ def _unopened(path: str) -> str:
         return f"{_LINK}{os.readlink(path)}" if stat.S_ISLNK(mode) else _SPECIAL
     except OSError:
         return _ABSENT
+
+
+def _mode(path: str) -> int:
+    """What a file or folder permits; 0 where nothing is and for a link; a hard one may be to an own file."""
+    try:
+        mode = os.lstat(path).st_mode
+    except OSError:
+        return 0
+    return 0 if stat.S_ISLNK(mode) or path.endswith(_HARD) else stat.S_IMODE(mode)
 
 
 def _copy(look: Content, path: str) -> Content:
