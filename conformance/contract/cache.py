@@ -41,8 +41,9 @@ class Cache:
         if self._folder is None or not key:
             return MISSING
         try:
-            data = _read(self._folder / self._name(kind, key)) if _is_ours(self._folder.stat()) else b""
-            if hashlib.sha256(data[_DIGEST:]).digest() != data[:_DIGEST]:
+            name = self._name(kind, key)
+            data = _read(self._folder / name) if _is_ours(self._folder.stat()) else b""
+            if _sealed(name, data[_DIGEST:]) != data[:_DIGEST]:
                 return MISSING
             return cbor2.loads(data[_DIGEST:])
         except Exception:  # whatever is wrong with an entry, it is computed again
@@ -55,7 +56,8 @@ class Cache:
         try:
             content = cbor2.dumps(value)
             if len(content) <= MAX_ENTRY and _is_own(self._folder):
-                _write(self._folder / self._name(kind, key), hashlib.sha256(content).digest() + content)
+                name = self._name(kind, key)
+                _write(self._folder / name, _sealed(name, content) + content)
                 if not self._is_trimmed:  # checked once: there may be thousands of entries
                     _trim(self._folder)
                     self._is_trimmed = True
@@ -72,6 +74,11 @@ class Cache:
 
     def _name(self, kind: str, key: str) -> str:
         return digest_of_texts((self._maker, kind, key)) + _ENDING
+
+
+def _sealed(name: str, content: bytes) -> bytes:
+    """The digest of an entry, whose name is part of it: a copy under another name is no entry."""
+    return hashlib.sha256(name.encode() + content).digest()
 
 
 def open_cache(room: str = ROOMS[-1]) -> Cache:

@@ -74,6 +74,15 @@ def test_a_damaged_entry_is_made_anew(kept: Cache, tmp_path: Path, damage: Calla
     assert kept.get_or_make("kind", "inputs", lambda: "made") == "made"
 
 
+def test_an_entry_under_the_name_of_another_is_made_anew(kept: Cache, tmp_path: Path) -> None:
+    mine = entry(tmp_path)
+    kept.put("other", "inputs", [1])
+    (other,) = (file for file in tmp_path.glob("cache/*") if file != mine)
+    shutil.copy(mine, other)
+    assert kept.get("other", "inputs") is MISSING
+    assert kept.get("kind", "inputs") == PLAIN
+
+
 def test_a_folder_that_others_can_write_to_is_not_written_to(tmp_path: Path) -> None:
     (tmp_path / "cache").mkdir()
     (tmp_path / "cache").chmod(0o777)
