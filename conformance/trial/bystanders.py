@@ -33,9 +33,8 @@ _TIMES: Final = re.compile(r"(\[[^]]*\])\{([0-9]+)\}")
 _OTHERS: Final = b"a file of others"
 _TWIN, _HARD = ".twin", ".hard"  # endings of the names of links to a file
 _ABSENT, _SPECIAL, _DIR, _LINK, _FILE = "absent", "special", "dir", "link to ", "file "
-Content = (
-    bytes | str | dict[str, Any]
-)  # a small file's content; of a folder, all that is below; a text for anything else
+# A small file's content; of a folder, all that is below; a text for anything else.
+Content = bytes | str | dict[str, Any]
 Paths = Mapping[str, frozenset[str]]  # of every root: what an operator's own cases have in it at some time
 
 
@@ -241,11 +240,11 @@ def _look(path: str) -> Content:
         return _unopened(path)
     try:
         status = os.fstat(file)
-        if stat.S_ISREG(status.st_mode) and status.st_size <= _LARGE:
-            return os.read(file, status.st_size + 1)
-        if stat.S_ISREG(status.st_mode) and status.st_size > LONGEST_FILE:
-            return f"{_FILE}of {status.st_size} bytes"
         if stat.S_ISREG(status.st_mode):
+            if status.st_size <= _LARGE:
+                return os.read(file, status.st_size + 1)
+            if status.st_size > LONGEST_FILE:
+                return f"{_FILE}of {status.st_size} bytes"
             with os.fdopen(file, "rb", closefd=False) as opened:
                 return _FILE + hashlib.file_digest(opened, "sha256").hexdigest()
     finally:
