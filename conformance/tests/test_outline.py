@@ -10,8 +10,9 @@ import pytest
 from conformance.codec.codebook import codebook_of
 from conformance.contract.lazy import LazyMapping
 from conformance.contract.library import Library, load_library
-from conformance.contract.suite_file import bundled_suite, read_suite
+from conformance.contract.suite_file import read_suite
 from conformance.tests import small_house
+from conformance.tests.shipped import shipped_library
 from conformance.tests.test_cli_house import edit
 from conformance.trial.options import RunOptions
 from conformance.trial.plan import Plan
@@ -43,11 +44,11 @@ def looked_at(values: object) -> set[str]:
 
 
 def test_a_selection_among_cached_outlines_is_a_part_of_the_whole(tmp_path: Path) -> None:
-    root = bundled_suite().root
-    library, corpus = again(root, tmp_path / "cold")
+    library = shipped_library()
+    corpus = load_corpus(library.suite)
     whole = plan_of(library, corpus)
     assert plan_of(library, corpus, "x").ids == whole.ids
-    library, corpus = again(root, tmp_path / "warm")
+    library, corpus = again(library.suite.root, tmp_path / "warm")
     warm = plan_of(library, corpus, *CHOSEN)
     assert warm.ids == whole.ids
     assert not looked_at(library.contracts)
