@@ -20,7 +20,7 @@ def command() -> None:
     """
 
 
-@command.command("new")
+@command.command("new", short_help="write a private and a public key")
 @click.argument("prefix", type=click.Path(path_type=Path))
 @click.option(
     "--test",

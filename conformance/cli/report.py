@@ -31,8 +31,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 def command() -> None:
     """Show stored records in any format, compare them, or merge the records of parts of a run.
 
-    Exit status: 0 fine, 1 what `compare` compares is not comparable or what `merge` merges is not conformant, 2 a file
-    that cannot be used, or parts that contradict each other.
+    Exit status: 0 fine, 1 `compare`: the records are not comparable, or `merge`: the merged record is not conformant,
+    2 a file cannot be used, or the parts contradict each other.
 
     \b
     Examples:
@@ -61,11 +61,11 @@ def _unusable_told() -> Iterator[None]:
         said, _, hint = message.rpartition("; ")
         raise Complaint(place, "T015", said or message, hint if said else "") from None
     except RecursionError:
-        hint = "a value has at most 300 levels; run the trial again"
+        hint = "a value has at most 300 levels; run `tally run` again"
         raise Complaint("tally report", "T015", "a value in the record nests too deep to be shown", hint) from None
 
 
-@command.command("show")
+@command.command("show", short_help="show records, several side by side")
 @_files
 @_format(list(FORMATS), "text")
 @output_option
@@ -88,7 +88,7 @@ def show(files: Sequence[Path], format_: str, output: Path) -> int:
     return FINE
 
 
-@command.command("compare")
+@command.command("compare", short_help="say whether records are comparable, and how they differ")
 @_files
 @_format([name for name in (*_COMPARED, "html") if name in FORMATS], "text")
 @output_option
@@ -119,7 +119,7 @@ def compare(files: Sequence[Path], format_: str, output: Path) -> int:
     return FINE if comparison.comparable else INCOMPARABLE
 
 
-@command.command("merge")
+@command.command("merge", short_help="join the records of parts of one run")
 @_files
 @_format([*FORMATS], "json")
 @output_option

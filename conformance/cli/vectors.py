@@ -86,7 +86,7 @@ def _shared(function: Callable[..., Any]) -> Callable[..., Any]:
     return jobs_option(profile(function))
 
 
-@command.command("build")
+@command.command("build", short_help="derive the cases that changed, and write them")
 @_shared
 @click.option(
     "--only",
@@ -125,7 +125,7 @@ def build_command(jobs: int, profile: str, only: tuple[str, ...], changed: bool)
     return FINE
 
 
-@command.command("suggest")
+@command.command("suggest", short_help="print the cases that an operator lacks")
 @click.argument("operator")
 def suggest_command(operator: str) -> int:
     """Print the cases that OPERATOR lacks, ready to paste into its contract.
@@ -159,7 +159,7 @@ def suggest_command(operator: str) -> int:
     return BAD if page.left else FINE
 
 
-@command.command("check")
+@command.command("check", short_help="derive every case, and compare it with the files")
 @_shared
 def check_command(jobs: int, profile: str) -> int:
     """Derive every case, compare every byte with the files, and compare the corpus with contracts.lock.
@@ -179,7 +179,7 @@ def check_command(jobs: int, profile: str) -> int:
     return FINE if checked.passed else BAD
 
 
-@command.command("diff")
+@command.command("diff", short_help="show what a build would change")
 @click.option("--cases", is_flag=True, help="List every case.")
 @_shared
 def diff_command(jobs: int, profile: str, cases: bool) -> int:
@@ -205,7 +205,7 @@ def diff_command(jobs: int, profile: str, cases: bool) -> int:
     return BAD if changes or built.problems else FINE
 
 
-@command.command("release")
+@command.command("release", short_help="fix the contracts and vectors as they are")
 @click.option("--tag", default="", metavar="TAG", help="How the release is called; without it, the next version.")
 @click.option("--dry-run", is_flag=True, help="Make all checks, and print what would be written.")
 @_shared
