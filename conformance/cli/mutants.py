@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from conformance.cli.console import Complaint, require_known, say
+from conformance.cli.console import MUTANT_IDS, Complaint, require_known, say
 from conformance.cli.progress import shown_progress
 from conformance.cli.suite import frozen_vectors, specification
 from conformance.codec.codebook import codebook_of
@@ -108,7 +108,7 @@ def _specified(ids: Sequence[str]) -> tuple[Library, Corpus]:
     library = specification()
     corpus = frozen_vectors(library, least=1)
     for id_ in ids:
-        require_known(f"mutant {id_!r}", id_, library.mutants, "no mutant has this id")
+        require_known(f"mutant {id_!r}", id_, library.mutants, "no mutant has this id", MUTANT_IDS)
     return library, corpus
 
 

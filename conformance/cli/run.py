@@ -16,7 +16,7 @@ import click
 
 from conformance.backend.resolve import BackendNotFound, resolve
 from conformance.backend.sandbox import NoSandbox
-from conformance.cli.console import Complaint, nearest, require_known, say, tell, writing
+from conformance.cli.console import MUTANT_IDS, Complaint, nearest, require_known, say, tell, writing
 from conformance.cli.known_failures import (
     dump_expected_failures,
     failed_last,
@@ -54,7 +54,7 @@ def startable(backend: str, wire: str, library: Library) -> None:
     if (mutant := backend.removeprefix(MUTANT)) != backend:
         known = list(library.mutants)
         if mutant not in known:
-            hint = nearest(mutant, known, "`tally mutants` names them all")
+            hint = nearest(mutant, known, MUTANT_IDS)
             raise Complaint(f"--backend {backend!r}", "T001", f"there is no mutant {mutant!r}", hint)
     package = backend.removeprefix("python:").partition(":")[0].partition(".")[0]
     if backend.startswith("python:") and PathFinder.find_spec(package, [*sys.path, str(Path.cwd())]) is None:
