@@ -92,7 +92,7 @@ def command(
       tally verify b.zip --policy policy.yaml
     """
     if not key_files and policy_file is None:
-        raise click.UsageError("whom do you trust? Give --key FILE.pub, or --policy FILE")
+        raise click.UsageError("no key that you trust is named: give --key FILE.pub, or --policy FILE")
     if readable and not replay:
         raise click.UsageError("--sandbox-read is for --replay")
     if replay and (backend is None or artifact_text is None):

@@ -227,15 +227,15 @@ def read_record(data: bytes, name: str = "record.json") -> Record:
         line = data.count(b"\n") + 1
         raise BrokenRecord(
             f'{name}:{line}: the record ends without its footer, the line "whole": it was cut off, or it is no '
-            "record; run the trial again"
+            "record; name a record.json, or run `tally run` again"
         )
     body = data[: footer.start()]
     if hashlib.sha256(body).hexdigest().encode() != footer[1]:
-        raise BrokenRecord(f"{name}:{_damage(data)}; run the trial again, a record is never edited")
+        raise BrokenRecord(f"{name}:{_damage(data)}; run `tally run` again: a record must not be edited")
     try:
         members = strict_json(data)
     except ValueError as error:
-        raise BrokenRecord(f"{name}:1: {error}, so no tally wrote it; run the trial again") from None
+        raise BrokenRecord(f"{name}:1: {error}, so `tally` did not write it; run `tally run` again") from None
     if members.get("format") != FORMAT:
         found = f"format {members.get('format')!r:.40}, this tally reads format {FORMAT}"
         raise BrokenRecord(f"{name}: {found}; read it with the tally that wrote it")

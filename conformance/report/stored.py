@@ -256,18 +256,18 @@ def _require_consistent(record: Record, data: bytes, file: Path) -> None:
     """Raise BrokenRecord where the verdict is not that of the results, or the bytes are not those that tally writes."""
     ids = [entry["id"] for entry in record.entries]
     if twice := [id_ for id_, times in Counter(ids).items() if times > 1]:
-        raise BrokenRecord(f"{file}: the check {twice[0]!r:.200} is there twice; run the trial again")
+        raise BrokenRecord(f"{file}: the check {twice[0]!r:.200} is there twice; run `tally run` again")
     again = judged(record.members)
     for name in ("verdict", "verdicts"):
         if again[name] != record[name]:
             said = f"its {name} is {record[name]!r:.200}, but its results give {again[name]!r}"
-            raise BrokenRecord(f"{file}: {said}; run the trial again")
+            raise BrokenRecord(f"{file}: {said}; run `tally run` again")
     try:
         canonical = encode_record(record)
     except RecursionError:
         raise BrokenRecord(f"{file}: it nests too deep; a value has at most 300 levels") from None
     if canonical != data:
-        raise BrokenRecord(f"{file}: it is not in the form in which tally writes a record; run the trial again")
+        raise BrokenRecord(f"{file}: it is not in the form in which `tally` writes a record; run `tally run` again")
 
 
 def _observations(file: Path, record: Record) -> Observations:
@@ -277,11 +277,11 @@ def _observations(file: Path, record: Record) -> Observations:
     try:
         found = strict_json(_content(file, LARGEST))
     except ValueError as error:
-        raise BrokenRecord(f"{file}: it is not JSON ({error}); remove it, or run the trial again") from None
+        raise BrokenRecord(f"{file}: it is not JSON ({error}); remove it, or run `tally run` again") from None
     if not isinstance(found, dict) or found.get("record") != digest_of_record(record):
         return {}
     if any(name not in sound(found) for name in _FORMS.keys() & found.keys()):
-        raise BrokenRecord(f"{file}: a time or a text is of the wrong type; remove it, or run the trial again")
+        raise BrokenRecord(f"{file}: a time or a text is of the wrong type; remove it, or run `tally run` again")
     return found
 
 

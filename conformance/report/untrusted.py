@@ -54,4 +54,5 @@ def plain_json(data: bytes, place: str) -> Any:
     try:
         return strict_json(data.decode("utf-8"))
     except ValueError as error:
-        raise Unreadable(place, f"this is not strict JSON: {str(error)[:200]}") from None
+        hint = "is it the right file, and complete?"
+        raise Unreadable(place, f"this is not strict JSON: {str(error)[:200]}", hint) from None

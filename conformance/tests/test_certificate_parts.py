@@ -96,6 +96,8 @@ def test_keys_of_other_kinds_huge_files_pipes_and_open_private_keys_are_refused(
         with pytest.raises(Unreadable, match=said):
             read_public(tmp_path / name)
     new_pair(tmp_path / "open")
+    with pytest.raises(Unreadable, match="this is a public key"):
+        read_signing(tmp_path / "open.pub")
     (tmp_path / "open.key").chmod(0o640)
     with pytest.raises(Unreadable, match="others can read"):
         read_signing(tmp_path / "open.key")

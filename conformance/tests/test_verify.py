@@ -51,7 +51,7 @@ def test_another_key_is_not_valid(acme: Certifier, tmp_path: Path, capsys: Captu
 
 def test_whom_to_trust_must_be_said(acme: Certifier, capsys: Capture) -> None:
     assert verify(acme, "acme.zip", key=False) == 2
-    assert "whom do you trust?" in capsys.readouterr().err
+    assert "no key that you trust is named: give --key FILE.pub" in capsys.readouterr().err
 
 
 # -- policies

@@ -17,6 +17,7 @@ from conformance.report.certificate.statement import INDEX, OBSERVATIONS, RECORD
 from conformance.report.untrusted import Unreadable, plain_json, read_bounded
 
 PAYLOAD_TYPE: Final = "application/vnd.in-toto+json"
+_EXPECTED: Final = "name the .intoto.json or the .zip that `tally certify` wrote"
 _MOST_ENVELOPE: Final = 8 << 20  # bytes; one for all bundled operators has 20,000
 _MOST_SIGNATURES: Final = 16
 
@@ -83,7 +84,7 @@ def read_envelope(data: bytes, place: str) -> Envelope:
         )
         same = encode_envelope(found) == data
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise Unreadable(place, f"this is no DSSE envelope: {error!r:.120}") from None
+        raise Unreadable(place, f"this is no DSSE envelope: {error!r:.120}", _EXPECTED) from None
     if not same:
         raise Unreadable(place, "the text is not as `tally certify` wrote it", "ask the certifier for the file itself")
     if found.payload_type != PAYLOAD_TYPE:

@@ -114,7 +114,8 @@ def public_from(pem: bytes, place: str) -> PublicKey:
     try:
         key = load_pem_public_key(pem)
     except Exception as error:  # the library raises what its parsers raise
-        raise Unreadable(place, f"no public key: expected {_FORM} ({type(error).__name__})") from None
+        message = f"no public key: expected {_FORM} ({type(error).__name__})"
+        raise Unreadable(place, message, "name the .pub file of the certifier") from None
     if not isinstance(key, Ed25519PublicKey):
         raise Unreadable(place, f"a key of another kind: expected {_FORM}")
     return _public(key)
@@ -126,12 +127,15 @@ def read_signing(file: Path) -> SigningKey:
     from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
     data = read_bounded(file, _MOST)
+    if b"PUBLIC KEY" in data:
+        raise Unreadable(str(file), f"this is a public key: expected {_FORM} to PREFIX.key", "name the .key file")
     if stat.S_IMODE(file.stat().st_mode) & 0o077:
         raise Unreadable(str(file), "others can read this private key", f"run: chmod 600 {file}")
     try:
         key = load_pem_private_key(data, password=None)
     except Exception as error:
-        raise Unreadable(str(file), f"no private key: expected {_FORM} ({type(error).__name__})") from None
+        message = f"no private key: expected {_FORM} ({type(error).__name__})"
+        raise Unreadable(str(file), message, "`tally keys new PREFIX` makes a pair of keys") from None
     if not isinstance(key, Ed25519PrivateKey):
         raise Unreadable(str(file), f"a key of another kind: expected {_FORM}")
     return SigningKey(_public(key.public_key()), key)
