@@ -226,6 +226,10 @@ def _sentence(where: str, error: ValidationError) -> tuple[str, str]:
         case "const":
             return f"{where} is {_shown(value)}, but only {_yaml(wanted)} is allowed", f"write {_yaml(wanted)}"
         case "minItems" | "minProperties" | "minLength":
+            if isinstance(value, str | list | dict) and value:
+                unit = "letters" if isinstance(value, str) else "entries"
+                message = f"{where} is too short: it needs at least {wanted} {unit}, and has {len(value)}"
+                return message, example or f"write at least {wanted} {unit}"
             return f"{where} is empty, but at least one entry is needed", example or "add an entry, or remove the key"
         case "minimum" | "exclusiveMinimum" | "maximum" | "exclusiveMaximum":
             side = "least" if "inimum" in str(error.validator) else "most"

@@ -86,8 +86,9 @@ def read_suite(root: Path) -> Suite:
     try:
         text = file.read_bytes().decode("utf-8")
     except OSError as error:
+        message = f"the file cannot be read: {error.strerror}"
         hint = f"name a folder with a {FILE}; `tally init DIR` makes one"
-        raise MalformedContract([Problem(Position(str(file), 1, 1), "C018", f"{error.strerror}", hint)]) from None
+        raise MalformedContract([Problem(Position(str(file), 1, 1), "C018", message, hint)]) from None
     except UnicodeDecodeError:
         raise MalformedContract([Problem(Position(str(file), 1, 1), "C018", "the file is not UTF-8")]) from None
     try:

@@ -27,6 +27,7 @@ def load(tmp_path: Path, text: str) -> tuple[KnownFailure, ...]:
         (f"- {ENTRY}  until: tomorrow\n", "4:3: X002 unknown key 'until'"),
         (f"- check: A\n  reason: {REASON}\n  issue: {ISSUE}\n", "1:10: X002"),
         (f"- check: A::b\n  reason: {REASON}\n", "1:3: X002 0 lacks 'issue'"),
+        (f"- check: A::b\n  reason: none\n  issue: {ISSUE}\n", "2:11: X002 0.reason is too short: it needs at least"),
         (f"- check: A::b\n  reason: TO BE EXPLAINED\n  issue: {ISSUE}\n", "2:11: X002"),
         (f"- check: A::b\n  reason: todo later on\n  issue: {ISSUE}\n", "2:11: X002"),
         (f"- check: A::b\n  reason: {REASON}\n  issue: soon\n", "3:10: X002"),

@@ -177,7 +177,7 @@ def test_every_command_takes_a_suite_and_refuses_one_that_is_not_there(
 ) -> None:
     assert status_of([*command, "--suite", str(tmp_path)]) == 2
     said = "".join(capsys.readouterr())
-    assert "tally.toml:1:1: C018 No such file or directory" in said
+    assert "tally.toml:1:1: C018 the file cannot be read: No such file or directory" in said
     assert "Traceback" not in said
 
 
