@@ -57,7 +57,7 @@ def test_contributing_answers_where_each_kind_of_thing_is_added() -> None:
     assert all(PATH.search(answer) for answer in answers.values())
 
 
-# -- the way of one case
+# -- the path of one case
 
 
 @cache
@@ -86,7 +86,8 @@ def rows_of(text: str) -> dict[str, tuple[str, tuple[str, ...]]]:
 
 
 WAY = rows_of(page("docs/architecture.md"))
-BESIDE = [match[1] for row in section(page("docs/architecture.md"), "Beside the way") if (match := FILE.search(row))]
+OTHERS = section(page("docs/architecture.md"), "Other files on the path")
+BESIDE = [match[1] for row in OTHERS if (match := FILE.search(row))]
 ENTRIES = {f"{dotted(file)}.{function}": file for file, (function, _) in WAY.items()}
 
 
