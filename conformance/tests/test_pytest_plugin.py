@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import shlex
 import sys
+import time
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
 
+from conformance.backend.resolve import BackendNotFound
 from conformance.cli.main import status_of
 from conformance.tests.processes import ROOT
+from conformance.trial.forked import Partner
 
 pytest_plugins = ["pytester"]
 
@@ -147,6 +151,21 @@ def test_a_backend_that_is_not_there_is_a_usage_error(pytester: pytest.Pytester)
     done = run(pytester, backend="no-such-program")
     assert done.ret == pytest.ExitCode.USAGE_ERROR
     assert "command not found" in done.stderr.str()
+
+
+def test_a_child_that_failed_before_it_was_asked_says_why() -> None:
+    """A backend that cannot start ends the child at once, and so perhaps before the first question is sent."""
+
+    def refused(_: Iterator[str]) -> Iterator[str]:
+        raise BackendNotFound("no such program")
+
+    before = set(multiprocessing.active_children())
+    partner = Partner(refused)
+    while set(multiprocessing.active_children()) - before:
+        time.sleep(0.01)
+    with pytest.raises(BackendNotFound, match="no such program"):
+        partner.ask("")
+    partner.close()
 
 
 @pytest.fixture
