@@ -72,11 +72,13 @@ def explain(target: str, wish: Wish) -> int:
     if not wish.in_sequence:
         say(plain(facts))
         if case is None and wish.inputs is None and wish.record is None:
+            if wish.backend is not None:
+                say(f"--backend {wish.backend!r}: not asked; name a vector, or give --inputs or --record", err=True)
             return 0
     elif wish.search and wish.backend is None:
-        raise Complaint("--first-difference", "T006", "it lacks its companion", "name a backend: --backend TEXT")
+        raise Complaint("--first-difference", "T006", "it needs a backend to compare", "name a backend: --backend TEXT")
     elif wish.every and not wish.search:
-        raise Complaint("--every", "T006", "it lacks its companion", "add --first-difference")
+        raise Complaint("--every", "T006", "it is only for a search", "add --first-difference")
     codebook = codebook_of(library)
     given = None if wish.inputs is None else _wire_inputs(wish.inputs, codebook, contract, operator)
     with pair_of(codebook, wish.backend, wish.timeout) as pair:

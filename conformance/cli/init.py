@@ -129,14 +129,14 @@ def command(folder: str, language: str | None, provider: str | None, suite: str,
     """
     if folder == CI and not provider:
         hint = f"add --provider {'|'.join(PROVIDERS)}; a new suite in a folder of this name is `tally init ./ci`"
-        raise Complaint("tally init ci", "T006", "for which service?", hint)
+        raise Complaint("tally init ci", "T006", "no service is named", hint)
     if folder == CI and language:
-        raise Complaint("--language", "T006", "it goes with a new suite", "leave it out")
+        raise Complaint("--language", "T006", "it is only for a new suite", "leave it out")
     if folder == CI:
         return _ci(str(provider), find_suite(suite or os.environ.get("TALLY_SUITE", ""), Path.cwd()), force)
     if provider or suite or force:
         option = next(f"--{name}" for name in ("provider", "suite", "force") if locals()[name])
-        raise Complaint(option, "T006", "it goes with `tally init ci`", "a new suite gets the files of all services")
+        raise Complaint(option, "T006", "it is only for `tally init ci`", "a new suite gets the files of all services")
     return _suite(Path(folder), language or "python")
 
 

@@ -212,3 +212,8 @@ def test_a_crash_workload_that_is_not_there_is_said_so_with_a_near_one(capsys: C
     said = capsys.readouterr().err
     assert "T003" in said
     assert "stream-saves" in said
+
+
+def test_a_backend_that_is_not_asked_is_named(capsys: Capture) -> None:
+    assert status_of(["explain", "UML_OS.Data.SeededBlockPermute_v1", "--backend", "reference"]) == 0
+    assert "--backend 'reference': not asked; name a vector" in capsys.readouterr().err
