@@ -179,10 +179,10 @@ def command(
     reproducible: bool,
     **given: Any,  # profile, wire, jobs and timeout, as a run takes them
 ) -> int:
-    """Test a backend, also with questions that its author could not know, and sign where all answers are right.
+    """Test a backend, also with questions that its author could not know, and sign the result.
 
-    All checks of the profile are made of all operators that the backend declares. Exit status: 0 certified, 1 refused,
-    2 no judgement.
+    It makes all checks of the profile for every operator that the backend declares. A certificate is written only if
+    all answers are right. Exit status: 0 certified, 1 refused, 2 no judgement.
 
     \b
     Examples:
@@ -194,7 +194,7 @@ def command(
     if readable and sandbox == "none":
         raise click.UsageError("--sandbox-read needs --sandbox bwrap")
     if reproducible and (nonce is None or now is None or bundle is not None):
-        raise click.UsageError("--reproducible needs --nonce and --time, and has no bundle: observations are in that")
+        raise click.UsageError("--reproducible needs --nonce and --time, and does not go with --bundle")
     key = read_signing(key_file)
     _require_free([output, bundle])
     before = artifact_named(artifact_text)

@@ -125,7 +125,7 @@ _OPTIONS: Final = (
     click.option(
         "--last-failed/--no-last-failed",
         "--lf",
-        help="Run only the checks that failed last, of this backend in this suite; all, where none did.",
+        help="Run only the checks that failed last, of this backend in this suite; all checks if none failed.",
     ),
     click.option("--list", "listed", is_flag=True, help="Print the ids of the selected checks, and run nothing."),
     click.option("--sandbox", type=click.Choice(["none", "bwrap"]), default="none", show_default=True, help=_SANDBOX),

@@ -130,10 +130,10 @@ def build_command(jobs: int, profile: str, only: tuple[str, ...], changed: bool)
 def suggest_command(operator: str) -> int:
     """Print the cases that OPERATOR lacks, ready to paste into its contract.
 
-    Both sides of every guard, right beside its boundaries, pairs of neighbouring faults, edge cases, failures that no
-    guard foresees, groups along an axis and beside a limit: found by solving the comparisons of the guards and by
-    fuzzing, and answered by the reference as the contract says. What was not found is said with a reason. Exit status:
-    0 all that is missing was found, 1 not all, 2 no judgement.
+    These are cases on both sides of every guard and next to its boundaries, pairs of neighbouring faults, edge cases,
+    failures that no guard foresees, and groups along an axis or next to a limit. They are found by solving the
+    comparisons of the guards and by fuzzing, and the reference answers them. A comment gives the reason why a case was
+    not found. Exit status: 0 every missing case was found, 1 not all, 2 no judgement.
 
     \b
     Examples:
