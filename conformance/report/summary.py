@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from conformance.contract.suggest import close_to
 from conformance.report.failure import LABEL, Alike, Fact, facts_of, failures_of, group_alike, stderr_in, tried_in
 from conformance.report.mistake_shapes import looks_like
 from conformance.report.record import Entry, Record, by_operator
@@ -142,7 +143,9 @@ def others_of(alike: Alike) -> Fact:
 def remarks(record: Record) -> Iterator[tuple[str, str]]:
     """What is said about a run as a whole, as (text, style) lines."""
     if unknown := sorted({*record["backend"]["operators"]} - {*record["contracts"]}):
-        yield f"declared, but no contract has this name: {some_of(unknown)}", "yellow"
+        meant = [one for name in unknown for one in close_to(name, [*record["contracts"]], 0.8, 1)]
+        hint = f" (did you mean {some_of(meant)}?)" if meant else ""
+        yield f"declared, but no contract has this name: {some_of(unknown)}{hint}", "yellow"
     for loss, times in Counter(record["unattributed"]).items():
         often = f" {times} times" if times > 1 else ""
         yield f"unattributed: the backend was lost{often}, and no check repeats it alone: {loss}", "red"

@@ -92,6 +92,11 @@ def _hindrance(members: Mapping[str, Any]) -> str:
     if obstacles:
         more = f" (and {len(obstacles) - 1} more)" if len(obstacles) > 1 else ""
         return f"{_short(obstacles[0])}{more}"
+    if not counts["selected"]:
+        return f"nothing ran: none of {counts['loaded']} checks was selected; `tally run --list` prints their ids"
+    if counts["selected"] == counts["not_applicable"]:
+        checks = counted(counts["selected"], "selected check")
+        return f"nothing ran: the backend declares no operator of the {checks}; its hello names what it declares"
     return f"nothing ran ({counts['loaded']} loaded, {counts['selected']} selected)"
 
 

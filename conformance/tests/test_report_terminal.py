@@ -154,9 +154,8 @@ def test_the_last_line_is_the_verdict() -> None:
         "NO JUDGEMENT: the stand-in is lost (and 1 more)": record(
             passed(MAP, "a"), obstacles=("the stand-in is lost", "twice")
         ),
-        "NO JUDGEMENT: nothing ran (5 loaded, 1 selected)": record(
-            Result(check(ORDER, "absent"), Verdict.NOT_APPLICABLE)
-        ),
+        "NO JUDGEMENT: nothing ran: the backend declares no operator of the 1 selected check; its hello names what it "
+        "declares": record(Result(check(ORDER, "absent"), Verdict.NOT_APPLICABLE)),
     }
     for last, judged in ends.items():
         assert page(judged).splitlines()[-1] == last
@@ -173,6 +172,8 @@ def test_losses_that_nobody_repeats_are_told_once_and_counted_beside_the_verdict
 def test_an_operator_that_no_contract_describes_is_named() -> None:
     told = page(record(passed(MAP, "a"), contracts={MAP: "1.0.0 bb"}))
     assert f"declared, but no contract has this name: {BATCH}\n" in told
+    misspelt = page(record(passed(MAP, "a"), contracts={f"{BATCH[:-3]}s_v2": "1.0.0 bb"}), width=200)
+    assert f"(did you mean {BATCH[:-3]}s_v2?)" in " ".join(misspelt.split())
     assert "no contract has this name" not in page(record(passed(MAP, "a")))
 
 

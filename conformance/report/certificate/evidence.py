@@ -84,7 +84,8 @@ def read_envelope(data: bytes, place: str) -> Envelope:
         )
         same = encode_envelope(found) == data
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise Unreadable(place, f"this is no DSSE envelope: {error!r:.120}", _EXPECTED) from None
+        said = f"{error} is missing" if isinstance(error, KeyError) else f"{error!r:.120}"
+        raise Unreadable(place, f"this is no DSSE envelope: {said}", _EXPECTED) from None
     if not same:
         raise Unreadable(place, "the text is not as `tally certify` wrote it", "ask the certifier for the file itself")
     if found.payload_type != PAYLOAD_TYPE:
