@@ -27,7 +27,7 @@ def command() -> None:
     """
 
 
-@command.command("describe")
+@command.command("describe", short_help="Print what a database file has, as YAML to edit.")
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--output", type=click.Path(path_type=Path), default=None, help="Write to this new file, not to stdout.")
 @click.option("--seconds", type=click.FloatRange(0, min_open=True), default=600.0, show_default=True,
