@@ -233,7 +233,7 @@ class _Reading:
     def _contained(self, table: str, key: str, value: str, needed: bool = False) -> bool:
         """Whether a path stays inside the suite; a problem where it does not, or is needed and not there."""
         path = self.root / value
-        if "\0" in value or not path.resolve().is_relative_to(self.root):
+        if "\0" in value or not _resolved(path).is_relative_to(self.root):
             self._add(table, key, f"{value!r} leaves the suite", "name a path below the folder of this file")
             return False
         if needed and not path.is_dir():
@@ -244,10 +244,10 @@ class _Reading:
     def _links(self, folder: Path) -> None:
         """A problem for each link below a folder that leads out of the suite."""
         for link in _links_below(folder):
-            if not link.resolve().is_relative_to(self.root):
+            if not (target := _resolved(link)).is_relative_to(self.root):
                 place = Position(str(link), 1, 1)
                 hint = "copy the file into the suite"
-                self.problems.append(Problem(place, "C018", f"the link leaves the suite, to {link.resolve()}", hint))
+                self.problems.append(Problem(place, "C018", f"the link leaves the suite, to {target}", hint))
 
     def _add(self, table: str, key: str, message: str, hint: str) -> None:
         self.problems.append(Problem(self._place(table, key), "C018", message, hint))
@@ -265,6 +265,11 @@ class _Reading:
             if named and ((here, named[2]) == (table, key) or (not here and named[2].split(".")[0] == table)):
                 return Position(str(self.root / FILE), number, named.start(2) + 1)
         return Position(str(self.root / FILE), *found)
+
+
+def _resolved(path: Path) -> Path:
+    """Where a path leads; a link that leads to itself is left as it is, and reading it says so."""
+    return Path(os.path.realpath(path))
 
 
 def _links_below(folder: Path) -> Iterator[Path]:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from conformance.cli.main import status_of
+from conformance.contract.library import load_library
 from conformance.contract.source import MalformedContract
 from conformance.contract.suite import Suite
 from conformance.contract.suite_file import bundled_suite, find_suite, read_suite
@@ -120,6 +121,13 @@ def test_a_link_that_leaves_the_suite_is_refused(folder: Path, tmp_path: Path, i
     link.parent.mkdir(parents=True, exist_ok=True)
     link.symlink_to(secret)
     assert "leaves the suite" in problems(folder, WHOLE)[0]
+
+
+def test_a_link_that_leads_to_itself_is_no_way_out_and_no_contract(folder: Path) -> None:
+    (folder / "contracts" / "text").mkdir()
+    (folder / "contracts" / "text" / "op.yaml").symlink_to("op.yaml")
+    with pytest.raises(MalformedContract, match=r"text/op.yaml:1:1: C001 the file cannot be read: Too many levels"):
+        load_library(read_suite(folder))
 
 
 def test_a_link_inside_the_suite_is_fine(folder: Path) -> None:
