@@ -73,11 +73,17 @@ _KINDS: Final = {
 }
 
 
+_FORMS: Final = ("oneOf", "anyOf")
+
+
 def _problems_of(source: Source, errors: list[ValidationError]) -> Iterator[Problem]:
     """The problems that violations are, each once; a key that is missing because it is misspelt is not told twice."""
     misspelt = {(path, meant) for error in errors for path, _, meant in _unknown_keys(error) if meant}
     told: set[str] = set()
+    telling = {tuple(error.absolute_path) for error in errors if error.validator not in _FORMS}
     for error in errors:
+        if error.validator in _FORMS and tuple(error.absolute_path) in telling:
+            continue  # the other one says what is wrong there
         for problem in _told(source, error, misspelt):
             if str(problem) not in told:
                 told.add(str(problem))

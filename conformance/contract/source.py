@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import stat
 from collections.abc import Iterator, Mapping, Sequence
@@ -124,8 +125,8 @@ def read(file: Path, shown_as: str | None = None) -> Source:
     except OSError as error:
         raise _malformed(Position(name, 1, 1), f"the file cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
-        line = file.read_bytes()[: error.start].count(b"\n") + 1
-        raise _malformed(Position(name, line, 1), "the file is not UTF-8", "save it as UTF-8") from error
+        before = error.object[: error.start].decode("utf-8")
+        raise _malformed(_end_of(before, name), "the file is not UTF-8", "save it as UTF-8") from error
     return parse(text, name)
 
 
@@ -140,9 +141,15 @@ def parse(text: str, name: str) -> Source:
         (line, column), message, hint = _mistake(text, error.problem or "", error.context or "", *marks)
         raise _malformed(Position(name, line + 1, column + 1), f"bad YAML: {message}", hint) from error
     except yaml.reader.ReaderError as error:
-        line = text[: error.position].count("\n") + 1
-        raise _malformed(Position(name, line, 1), f"bad YAML: {error.reason}") from error
+        before = text.encode("utf-8")[: error.position].decode("utf-8", "ignore")
+        hint = 'in a text in quotes, write it as an escape: "\\0", "\\x07"'
+        raise _malformed(_end_of(before, name), f"bad YAML: {error.reason}", hint) from error
     return Source(name, value, builder.values, builder.keys, text)
+
+
+def _end_of(text: str, name: str) -> Position:
+    """The place behind the text with which a file begins."""
+    return Position(name, text.count("\n") + 1, len(text) - text.rfind("\n"))
 
 
 def _malformed(position: Position, message: str, hint: str = "") -> MalformedContract:
@@ -204,7 +211,10 @@ class _Builder:
                 raise _malformed(position, f"an integer of {len(text)} characters", hint)
             return int(text, 16) if text.startswith("0x") else int(text)
         if _FLOAT.match(text):
-            return float(text)
+            if math.isinf(number := float(text)):
+                hint = "write the 16 hex digits of what is meant, 7ff0000000000000 for infinity, or quote what is text"
+                raise _malformed(position, f"{text:.40} is more than the largest float64", hint)
+            return number
         return text
 
     def sequence(self, events: Iterator[Any], path: ValuePath) -> list[Any]:

@@ -113,7 +113,14 @@ def test_a_file_that_is_not_utf_8_is_refused_at_the_byte_that_is_not(tmp_path: P
     text = CONTRACT.encode().replace(b"an even number", b"an ev\xffn number")
     (problem,) = problems(tmp_path, text)
     assert problem.code == "C001"
-    assert problem.position.line == 3
+    assert (problem.position.line, problem.position.column) == (3, 21)
+
+
+def test_a_step_that_is_no_map_is_one_problem(tmp_path: Path) -> None:
+    text = spoilt("    matrix: {whole: [0, 1, 2]}", "    trace: [abc]")
+    (problem,) = problems(tmp_path, text)
+    assert (problem.position.line, problem.position.column) == place_of(text, "abc]")
+    assert "but a map is expected" in problem.message
 
 
 def test_an_empty_file_is_refused(tmp_path: Path) -> None:

@@ -55,6 +55,16 @@ def test_what_nests_too_deeply_is_refused_at_its_place(text: str) -> None:
     assert "in one another" in problem.message
 
 
+def test_a_float_beyond_float64_is_refused() -> None:
+    with pytest.raises(MalformedContract, match=r"x.yaml:1:4: C001 1e999 is more than the largest float64"):
+        parse("a: 1e999\n", "x.yaml")
+
+
+def test_a_control_character_is_refused_where_it_is_behind_other_letters() -> None:
+    with pytest.raises(MalformedContract, match=r"x.yaml:2:6: C001 bad YAML: control characters"):
+        parse('a: "éé"\nb: "é\0"\nc: 1\nd: 1\n', "x.yaml")
+
+
 def test_every_value_and_key_knows_its_line_and_column() -> None:
     parsed = parse("a: 1\nb:\n  - {c: two, d: [3, 4]}\n", "x.yaml")
     assert str(parsed.at(("a",))) == "x.yaml:1:4"
