@@ -86,6 +86,9 @@ class _Reader:
         name = next((key for key in case if key in named and key not in _CASE_KEYS), "")
         pattern = named[name] if isinstance(named.get(name), dict) else {}
         own = (case.keys() | pattern.keys()) & {"pin", "like", *_PINS}
+        if name and (both := next((key for key in ("set", "unset") if key in case and key in pattern), "")):
+            message, hint = f"{both} in the case and in {name}", f"give what it sets to {name}, or write the case out"
+            raise MalformedContract([self.source.problem((*at, both), "C018", message, hint)])
         if not name:
             return self.pinned(case if own else {**case, **common}, at)
         self.moved[(*at, name)] = ("with",)
@@ -127,6 +130,9 @@ class _Reader:
 
     def step(self, step: Mapping[str, Any], at: ValuePath) -> Mapping[str, Any]:
         if "repeat" in step:
+            for key in step.keys() - {"repeat", "from"}:
+                hint = "beside it may be from; what is in its steps is set there"
+                raise MalformedContract([self.source.problem((*at, key), "C018", f"{key!r:.60} beside repeat", hint)])
             return cast(Mapping[str, Any], self.trace(step, at))
         patterns = [key for key in step if key not in _OTHERS | _CALL_KEYS and not key[:1].isupper()]
         if not patterns or step.keys() & _OTHERS:
@@ -146,7 +152,7 @@ class _Reader:
         """A named value; the steps and cases in it may be short."""
         if isinstance(value, list):
             maps = [one for one in value if isinstance(one, dict)]
-            if not any(one.keys() & self.named_values.keys() for one in maps):
+            if not any(one.keys() & self.named_values.keys() or self.repeats_steps(one) for one in maps):
                 return [self.named(one, (*at, k)) if isinstance(one, dict) else one for k, one in enumerate(value)]
             if all("id" in one for one in maps):
                 return [self.case(one, {}, (*at, k)) if isinstance(one, dict) else one for k, one in enumerate(value)]
@@ -158,6 +164,14 @@ class _Reader:
             return self.called(value, at)
         # A case, in a list that several contracts use, or the pattern of one.
         return self.pinned(value, at) if "id" in value or value.keys() <= _CASE_KEYS else value
+
+    def repeats_steps(self, one: Mapping[str, Any]) -> bool:
+        """Whether a map of a named list is a `repeat` of steps."""
+        match one.get("repeat"):
+            case [[dict(first), *_], *_]:
+                names = first.keys() & {"step", *_OTHERS, *self.named_values} or any(key[:1].isupper() for key in first)
+                return bool(names) or self.repeats_steps(first)
+        return False
 
     def called(self, step: Mapping[str, Any], at: ValuePath) -> Mapping[str, Any]:
         """A step with `call` and `set` instead of `Call: inputs`."""
@@ -203,11 +217,12 @@ def with_named_steps(source: Source) -> Source:
 def _named(steps: list[Any]) -> list[Any]:
     found: list[Any] = []
     taken: set[Any] = set()
+    last: dict[str, int] = {}  # the last number that a name was given
     for step in steps:
         if isinstance(step, dict):
             name = step.get("step", _name_of(step["call"]) if isinstance(step.get("call"), str) else "")
             if isinstance(name, str) and name.endswith(NUMBERED):
-                step = {**step, "step": _numbered(name.removesuffix(NUMBERED), taken)}
+                step = {**step, "step": _numbered(name.removesuffix(NUMBERED), taken, last)}
             taken.add(step.get("step"))
         found.append(step)
     return found
@@ -219,8 +234,9 @@ def _name_of(call: str) -> str:
     return _WORD.sub("-", operation).lower() + NUMBERED
 
 
-def _numbered(name: str, taken: set[Any]) -> str:
-    number = 1
+def _numbered(name: str, taken: set[Any], last: dict[str, int]) -> str:
+    number = last.get(name, 0) + 1
     while (numbered := f"{name}-{number}" if number > 1 else name) in taken:
         number += 1
+    last[name] = number
     return numbered

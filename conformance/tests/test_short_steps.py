@@ -80,6 +80,25 @@ def test_a_step_may_be_several_a_named_list_or_a_repeat() -> None:
     assert (place.line, place.column) == (13, 24)
 
 
+def test_a_named_list_of_steps_may_be_a_repeat_alone() -> None:
+    named = "values: {advances: [{repeat: [[{Advance: {to: '{k}'}}], 2], from: 1}], text: [{repeat: [a, 2]}]}\n"
+    group = "vectors: [{group: g, trace: [{advances: {}}, {Read: {row: {like: text}}}]}]\n"
+    steps = written_out(parse(named + group, "x.yaml")).value["vectors"][0]["trace"]
+    assert [step["set"] for step in steps] == [{"to": 1}, {"to": 2}, {"row": ["aa"]}]
+
+
+def test_many_calls_of_one_name_are_numbered_at_once() -> None:
+    steps = trace("{step: read-3, Read: {}}", "{repeat: [[{Read: {}}], 40000]}")
+    assert [steps[at]["step"] for at in (1, 2, 3, 40_000)] == ["read", "read-2", "read-4", "read-40001"]
+
+
+def test_a_case_does_not_replace_what_its_pattern_sets() -> None:
+    named = "values: {short: {set: {text: {given: text}}}}\nvectors:\n"
+    text = named + "- {group: g, cases: [{id: a, short: {text: x}, set: {n: 1}}]}\n"
+    with pytest.raises(MalformedContract, match=r"x.yaml:3:53: C018 set in the case and in short"):
+        written_out(parse(text, "x.yaml"))
+
+
 def test_a_failure_of_a_group_is_that_of_each_case_without_an_answer() -> None:
     text = NAMED + "- {group: g, fails: BAD, cases: [{id: a}, {id: b, gives: {row: 1}}, {id: c, fails: WORSE}]}\n"
     (group,) = written_out(parse(text, "x.yaml")).value["vectors"]
@@ -141,6 +160,7 @@ def test_the_parts_of_a_short_step_keep_their_places() -> None:
         ("{take: {rows: 1}, faults: {}}", "more than one thing beside take"),
         ("{step: a, Read: {}, Write: {}}", "x.yaml:8:5: C018 one step with Read, Write"),
         ("{step: a, Read: {}, set: {row: 1}}", "one step with Read, set"),
+        ("{repeat: [[{Read: {}}], 2], step: a}", "x.yaml:8:39: C018 'step' beside repeat"),
         ("{step: a, gives: {}, fails: BAD}", "one answer with gives and fails"),
         ("{take: {}}", "nothing gives 'rows'"),
     ],
