@@ -308,9 +308,9 @@ def value_item(wire: Any) -> bytes:
             return encode_item(wire)
         case {"text": str(text), **rest} if not rest:
             return encode_item(text)
-        case {"bytes": str(digits), **rest} if not rest:
+        case {"bytes": str(digits), **rest} if not rest and bytes.fromhex(digits).hex() == digits:
             return encode_item(bytes.fromhex(digits))
-        case {"int": str(digits), **rest} if not rest:
+        case {"int": str(digits), **rest} if not rest and str(int(digits)) == digits:
             return encode_item(int(digits))
         case {"float": str(digits), **rest} if not rest and len(digits) == 16:
             return encode_item(struct.unpack(">d", bytes.fromhex(digits))[0])

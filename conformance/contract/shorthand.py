@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from conformance.contract.canonical import value_item, wire_value
-from conformance.contract.source import MAX_VALUES, MalformedContract, Position, Problem, Source, ValuePath
+from conformance.contract.source import MAX_NESTING, MAX_VALUES, MalformedContract, Position, Problem, Source, ValuePath
 from conformance.contract.steps import with_long_steps, with_named_steps
 from conformance.contract.types import INTEGER_RANGES
 
@@ -72,7 +72,8 @@ def joined(contract: Source, cases: Source) -> Source:
 
 
 VALUES: Final = "values"
-LONGEST: Final = 1_000_000  # letters or items of one value; the longest in use has 131,186
+LONGEST: Final = 1_000_000  # letters and items of one value; the longest in use has 131,186
+LARGEST: Final = 5_000_000  # letters and items of all forms in one file; the most in use are 1,545,806
 DEEPEST: Final = 32  # named values that are made of one another; three are in use
 _FORMS: Final[Mapping[str, frozenset[str]]] = {  # by the first key; the others that may be beside it
     "repeat": frozenset({"from"}),
@@ -119,7 +120,10 @@ class _Writer:
         self.keys: dict[ValuePath, Position] = {}
         self.under_way: list[str] = []
         self.given: Mapping[str, Any] = {}  # what the `like` that is written out gives to the value that it names
+        self.used_at: ValuePath = ()  # where the named value that is written out is used
         self.count = 0
+        self.depth = 0
+        self.size = 0
 
     def out(self, value: Any, at: ValuePath, to: ValuePath | None = None) -> Any:
         """A written value with the forms in it replaced."""
@@ -127,6 +131,12 @@ class _Writer:
         if self.count > MAX_VALUES:
             message, hint = f"more than {MAX_VALUES:,} values, written out", "a named value may be used too often"
             raise MalformedContract([self.source.problem(at, "C018", message, hint)])
+        self.depth += 1
+        made = self.written(value, at, to)
+        self.depth -= 1
+        return made
+
+    def written(self, value: Any, at: ValuePath, to: ValuePath | None) -> Any:
         if to is not None and at in self.source.values:
             self.values[to] = self.source.values[at]
             if at in self.source.keys:
@@ -139,7 +149,9 @@ class _Writer:
         if not form:
             return {key: self.out(part, (*at, key), to and (*to, key)) for key, part in value.items()}
         try:
-            return getattr(self, f"_{form}")(value, at, to)
+            return self.measured(getattr(self, f"_{form}")(value, at, to))
+        except RecursionError:
+            raise MalformedContract([self.source.problem(at, "C018", f"{form}: {_TOO_DEEP}", _FLATTER)]) from None
         except _Refused as error:
             message, hint = error.args
             raise MalformedContract([self.source.problem(at, "C018", f"{form}: {message}", hint)]) from None
@@ -147,21 +159,34 @@ class _Writer:
             message, hint = f"{form}: a part is of the wrong kind ({error!s:.80})", "docs/language.md, Long values"
             raise MalformedContract([self.source.problem(at, "C018", message, hint)]) from None
 
+    def measured(self, made: Any) -> Any:
+        """What a form was written out as; refuses what is nested too deep or makes the file too large."""
+        depth, size = _extent(made)
+        if self.depth + depth > MAX_NESTING:
+            raise _Refused(_TOO_DEEP, _FLATTER)
+        self.size += size
+        if self.size > LARGEST:
+            raise _Refused(f"more than {LARGEST:,} letters and items in one file", "repeat or use less of it")
+        return made
+
     def _repeat(self, body: Mapping[str, Any], at: ValuePath, _: ValuePath | None) -> Any:
         first = body.get("from")
         match body["repeat"]:
             case [unit, int(count)] if type(count) is int and count >= 0 and type(first) in (int, type(None)):
                 unit = self.out(unit, (*at, "repeat", 0))
-                if isinstance(unit, str | list) and len(unit) * count <= LONGEST:
+                if isinstance(unit, str | list):
+                    if (size := _extent(unit)[1] * count) > LONGEST:
+                        raise _Refused(f"{size:,} letters and items, of at most {LONGEST:,} in all", "repeat it less")
                     return unit * count if first is None else _numbered(unit, range(first, first + count))
         hint = "{repeat: [a, 300]}; with `from: 1`, {k} is the number of the copy"
-        raise _Refused(f"expected [a text or a list, how often], of at most {LONGEST:,} in all", hint)
+        raise _Refused(f"expected [a text or a list, how often], found {dict(body)!r:.80}", hint)
 
     def _series(self, body: Mapping[str, Any], _: ValuePath, __: ValuePath | None) -> Any:
         match body["series"]:
             case {"start": int(start), "count": int(count), **rest} if 0 <= count <= LONGEST:
                 step, modulo, dtype = rest.pop("step", 1), rest.pop("modulo", 0), rest.pop("as", "")
-                if not rest and type(step) is type(modulo) is int and dtype in ("", *INTEGER_RANGES):
+                truths = bool in map(type, (start, count))
+                if not (rest or truths) and type(step) is type(modulo) is int and dtype in ("", *INTEGER_RANGES):
                     numbers = [start + step * k for k in range(count)]
                     numbers = [number % modulo for number in numbers] if modulo else numbers
                     return _elements(numbers, dtype) if dtype else numbers
@@ -187,7 +212,7 @@ class _Writer:
         kinds = sum(map(bool, (items, texts, maps)))
         if not parts or kinds > 1 or not all(isinstance(text, str) for text in texts):
             raise _Refused("expected a list of texts, of lists, or of maps", "{join: [ab, {repeat: [c, 300]}]}")
-        if sum(map(len, texts)) + len(items) > LONGEST:
+        if _extent([*texts, *items])[1] > LONGEST:
             raise _Refused(f"more than {LONGEST:,} letters or items", "make it shorter, or write a recipe")
         return "".join(texts) if texts else maps or items
 
@@ -196,11 +221,15 @@ class _Writer:
 
     def _edit(self, body: Mapping[str, Any], at: ValuePath, _: ValuePath | None) -> str:
         base = body["edit"]
-        whole = _bytes(self.named_value(base) if _is_in(base, self.named) else self.out(base, (*at, "edit")))
+        whole = _bytes(self.named_value(base, at) if _is_in(base, self.named) else self.out(base, (*at, "edit")))
         parts, done = [], 0
-        for row in self.out(body.get("replace", []), (*at, "replace")):
+        if "replace" not in body:
+            raise _Refused("nothing is replaced", 'add `replace: [[0, "00", "01"]]`')
+        for row in self.out(body["replace"], (*at, "replace")):
             match row:
-                case [int(offset), str(old), str(new)] if offset >= done:
+                case [bool(), *_] | [_, bool(), *_]:
+                    raise _Refused(f"expected [offset, old hex or size, new hex], found {row!r:.80}", "write numbers")
+                case [int(offset), str(old), str(new)] if done <= offset <= len(whole):
                     before = _bytes(old)
                     if whole[offset : offset + len(before)] != before:
                         found = whole[offset : offset + len(before)].hex()
@@ -211,7 +240,7 @@ class _Writer:
                     parts += [whole[done:offset], _bytes(new)]
                     done = offset + size
                 case _:
-                    hint = "offsets count bytes of the base and ascend; quote the hex"
+                    hint = f"offsets count the {len(whole)} bytes of the base and ascend; quote the hex"
                     raise _Refused(f"expected [offset, old hex or size, new hex], found {row!r:.80}", hint)
         return b"".join([*parts, whole[done:]]).hex()
 
@@ -225,14 +254,20 @@ class _Writer:
             return copy.deepcopy(self.given[body["given"]])
         if "default" in body:
             return self.out(body["default"], (*at, "default"))
-        raise _Refused(f"nothing gives {body['given']!r:.60}", f"{{like: NAME, with: {{{body['given']}: ...}}}}")
+        name = body["given"]
+        place = self.source.at(self.used_at or at)
+        hint = f"{self.source.at(at)} takes it; {{like: NAME, with: {{{name}: ...}}}}"
+        raise MalformedContract([Problem(place, "C018", f"given: nothing gives {name!r:.60}", hint)])
 
     def _like(self, body: Mapping[str, Any], at: ValuePath, to: ValuePath | None) -> Any:
         given = self.out(body.get("with", {}), (*at, "with"))
+        if not isinstance(given, dict):
+            message = f"expected a map of what is given to {body['like']!r:.60}, found {given!r:.60}"
+            raise _Refused(message, "{name: value}")
         unused = given.keys() - set(_names_given(self.named.get(str(body["like"]))))
         if unused:
             raise _Refused(f"{body['like']} uses no {', '.join(sorted(unused))}", "leave it out")
-        value = copy.deepcopy(self.named_value(body["like"], to if len(body) == 1 else None, given))
+        value = copy.deepcopy(self.named_value(body["like"], at, to if len(body) == 1 else None, given))
         for path in body.get("unset", ()):
             holder, last = _reached(value, path)
             if not isinstance(holder, dict) or last not in holder:
@@ -249,20 +284,45 @@ class _Writer:
                 raise _Refused(f"nothing is above {path!r}", "name a part of what is there")
         return value
 
-    def named_value(self, name: Any, to: ValuePath | None = None, given: Mapping[str, Any] | None = None) -> Any:
-        """A named value, written out with what is given to it."""
+    def named_value(
+        self, name: Any, at: ValuePath, to: ValuePath | None = None, given: Mapping[str, Any] | None = None
+    ) -> Any:
+        """A named value that is used at a path, written out with what is given to it."""
         if not _is_in(name, self.named):
             raise _Refused(f"unknown value {name!r:.60}", f"values here: {', '.join(self.named) or 'none'}")
         if name in self.under_way:
             raise _Refused(f"{name} is made of itself", "break the circle")
         if len(self.under_way) >= DEEPEST:
             raise _Refused(f"more than {DEEPEST} values made of one another", "write one of them out")
-        outer, self.given = self.given, given or {}
+        outer = self.given, self.used_at
+        self.given, self.used_at = given or {}, at
         self.under_way.append(name)
         value = self.out(self.named[name], (VALUES, name), to)
         self.under_way.pop()
-        self.given = outer
+        self.given, self.used_at = outer
         return value
+
+
+_TOO_DEEP: Final = f"more than {MAX_NESTING} lists and maps in one another, written out"
+_FLATTER: Final = "use fewer named values in one another"
+
+
+def _extent(value: Any) -> tuple[int, int]:
+    """How many lists and maps are in one another, and how many letters and items there are."""
+    depth, size, level = 0, 0, [value]
+    while level:
+        inner: list[Any] = []
+        for one in level:
+            if isinstance(one, str):
+                size += len(one)
+            elif isinstance(one, list):
+                size += len(one)
+                inner += one
+            elif isinstance(one, dict):
+                size += len(one)
+                inner += one.values()
+        depth, level = depth + 1, inner
+    return depth, size
 
 
 def _form(value: Mapping[str, Any]) -> str:
@@ -327,9 +387,12 @@ def _reached(value: Any, path: str) -> tuple[Any, str]:
 
 def _bytes(text: Any) -> bytes:
     try:
-        return bytes.fromhex(text)
+        found = bytes.fromhex(text)
     except (TypeError, ValueError):
-        raise _Refused(f"expected hex, found {text!r:.60}", "quote it; without quotes YAML reads a number") from None
+        found = b""
+    if found.hex() != text:
+        raise _Refused(f"expected hex, found {text!r:.60}", "lower-case letters, no blanks, and quotes around digits")
+    return found
 
 
 def _elements(numbers: Sequence[int], dtype: str) -> str:

@@ -101,17 +101,27 @@ def test_cbor_is_what_a_library_reads_and_its_maps_are_in_canonical_order() -> N
         ("{edit: nothing, replace: []}", "edit: expected hex, found 'nothing'"),
         ('{edit: "0001", replace: [[1, "02", "03"]]}', "the base has '01' at 1, not '02'"),
         ('{edit: "0001", replace: [[1, "", "03"], [0, "", "04"]]}', "expected [offset, old hex or size, new hex]"),
+        ('{edit: "0001"}', "edit: nothing is replaced"),
+        ('{edit: "0001", replace: [[3, "", "02"]]}', "expected [offset, old hex or size, new hex]"),
+        ('{edit: "0001", replace: [[true, "01", "02"]]}', "expected [offset, old hex or size, new hex]"),
+        ('{edit: "0001", replace: [[1, true, "02"]]}', "expected [offset, old hex or size, new hex]"),
+        ("{series: {start: true, count: 2}}", "series: expected {start, step?, count, modulo?, as?}"),
+        ("{repeat: [[{repeat: [a, 1000]}], 1001]}", "at most 1,000,000"),
+        ("{join: [[{repeat: [a, 900000]}], [{repeat: [b, 900000]}]]}", "join: more than 1,000,000 letters or items"),
         ("{like: heeder}", "unknown value 'heeder'"),
         ("{like: header, unset: [fields.c]}", "nothing is at 'fields.c' to unset"),
         ("{like: header, set: {nothing.a: 1}}", "nothing is above 'nothing.a'"),
         ("{like: call, with: {rows: [1], row: 2}}", "like: call uses no row"),
-        ("{like: header, with: 5}", "like: a part is of the wrong kind"),
+        ("{like: header, with: 5}", "like: expected a map of what is given to 'header', found 5"),
         ("{uint8: 5}", "tensor: expected a list, found 5"),
         ("{uint8: [[1], [2, 3]]}", "tensor: the inner lists have different lengths"),
         ("{uint8: [1, [2]]}", "tensor: expected a list, found 1"),
         ("{like: header, set: 5}", "like: a part is of the wrong kind"),
         ("{like: header, unset: [5]}", "like: a part is of the wrong kind"),
         ('{edit: "00", replace: 5}', "edit: a part is of the wrong kind"),
+        ("{cbor: {int: '1_000'}}", "expected a value such as {text: a}, found {'int': '1_000'}"),
+        ("{cbor: {bytes: '00 ff'}}", "expected a value such as {text: a}, found {'bytes': '00 ff'}"),
+        ('{edit: "00ff", replace: [[0, "00 ff", ""]]}', "edit: expected hex, found '00 ff'"),
         ("{cbor: {int: five}}", "cbor: a part is of the wrong kind"),
         ("{cbor: {int: 99999999999999999999}}", "cbor: a part is of the wrong kind"),
         ('{cbor: {float: "00"}}', "cbor: a part is of the wrong kind"),
@@ -127,7 +137,8 @@ def test_a_form_that_cannot_be_written_out_names_its_place_and_what_was_expected
 
 
 def test_a_part_that_with_does_not_give_is_reported_where_it_is_used() -> None:
-    with pytest.raises(MalformedContract, match=r"x.yaml:8:\d+: C018 given: nothing gives 'rows'"):
+    said = r"x.yaml:10:7: C018 given: nothing gives 'rows'\n.*x.yaml:8:\d+ takes it"
+    with pytest.raises(MalformedContract, match=said):
         value_of("{like: call}")
 
 
@@ -144,6 +155,10 @@ def test_a_value_made_of_itself_is_refused() -> None:
         ("{v0: {a: {like: v1}, b: {like: v1}}, "
          + ", ".join(f"v{k}: {{a: {{like: v{k + 1}}}, b: {{like: v{k + 1}}}}}" for k in range(1, 24)) + ", v24: 1}",
          "more than 200,000 values, written out"),
+        ("{v0: " + "[{like: two, with: {x: " * 22 + "abc" + "}}]" * 22 + ", two: [{given: x}, {given: x}]}",
+         "more than 5,000,000 letters and items in one file"),
+        ("{" + ", ".join(f"v{k}: {'[' * 200}{{like: v{k + 1}}}{']' * 200}" for k in range(9)) + ", v9: 1}",
+         "more than 256 lists and maps in one another, written out"),
     ],
 )  # fmt: skip
 def test_named_values_cannot_run_away(values: str, said: str) -> None:
