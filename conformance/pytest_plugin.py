@@ -17,7 +17,7 @@ import pytest
 
 if TYPE_CHECKING:
     from conformance.contract.suite import Suite
-    from conformance.pytest_bench import Bench, Collected, Judged
+    from conformance.pytest_checks import Bench, Collected, Judged
     from conformance.trial.check import Check, KnownFailure
     from conformance.trial.options import RunOptions
 
@@ -37,7 +37,7 @@ _CHOICES: Final = {
     "sandbox": ("none", "bwrap"),
     "profile": ("quick", "standard", "golden"),
 }
-_BENCH: Final = pytest.StashKey["Bench"]()
+_PROCESS: Final = pytest.StashKey["Bench"]()
 _NAMED: Final = pytest.StashKey[Sequence[str]]()  # the arguments that name checks
 
 
@@ -77,7 +77,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     config = session.config
     if _setting(config, _BACKEND) and _wanted(config) and config.pluginmanager.hasplugin("dsession"):
         _collected(config)[0].close()
-        del config.stash[_BENCH]
+        del config.stash[_PROCESS]
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -85,9 +85,9 @@ def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config
     """Add an item for every check of the profile that is declared, before -k chooses among them."""
     if not _setting(config, _BACKEND) or not _wanted(config):
         return
-    bench, options, found = _collected(config)
+    process, options, found = _collected(config)
     chosen = _named_checks(config.stash.get(_NAMED, ()), found)
-    checks = Checks.from_parent(session, name="", nodeid="tally", bench=bench, checks=chosen, options=options)
+    checks = Checks.from_parent(session, name="", nodeid="tally", process=process, checks=chosen, options=options)
     # As pytest collects a file, so that it counts them.
     checks.ihook.pytest_collectstart(collector=checks)
     report = checks.ihook.pytest_make_collect_report(collector=checks)
@@ -102,8 +102,8 @@ def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config
 
 def pytest_unconfigure(config: pytest.Config) -> None:
     """End the backend."""
-    if (bench := config.stash.get(_BENCH, None)) is not None:
-        bench.close()
+    if (process := config.stash.get(_PROCESS, None)) is not None:
+        process.close()
 
 
 def _collected(config: pytest.Config) -> tuple[Bench, RunOptions, Collected]:
@@ -114,20 +114,20 @@ def _collected(config: pytest.Config) -> tuple[Bench, RunOptions, Collected]:
     from conformance.contract.library import load_library
     from conformance.contract.source import MalformedContract
     from conformance.contract.suite_file import find_suite
-    from conformance.pytest_bench import Bench
+    from conformance.pytest_checks import Bench
     from conformance.vectors.corpus import CorruptedCorpus, load_corpus
 
     try:
         suite = find_suite(_setting(config, _SUITE) or os.environ.get("TALLY_SUITE", ""), Path.cwd())
         options = _options(config, suite)
-        config.stash[_BENCH] = bench = Bench(load_library(suite), load_corpus(suite), options)
-        found = bench.collect()
+        config.stash[_PROCESS] = process = Bench(load_library(suite), load_corpus(suite), options)
+        found = process.collect()
     except (BackendNotFound, NoSandbox, MalformedContract, CorruptedCorpus) as error:
         raise pytest.UsageError(str(error)) from None
     if found.unmatched:
         raise pytest.UsageError(f"listed as an expected failure, but no check has this id: {found.unmatched[0]}")
     _named_checks(config.stash.get(_NAMED, ()), found)
-    return bench, options, found
+    return process, options, found
 
 
 def _setting(config: pytest.Config, name: str) -> str:
@@ -219,13 +219,13 @@ def _meant(name: str, known: Sequence[str]) -> str:
 class Checks(pytest.Collector):
     """All checks; it has no name, which -k would look at."""
 
-    def __init__(self, *, bench: Bench, checks: Sequence[Check], options: RunOptions, **given: object) -> None:
+    def __init__(self, *, process: Bench, checks: Sequence[Check], options: RunOptions, **given: object) -> None:
         super().__init__(**given)  # type: ignore[arg-type]
-        self._bench, self._checks, self._expected = bench, checks, options.expected_failures
+        self._bench, self._checks, self._expected = process, checks, options.expected_failures
 
     def collect(self) -> list[CheckItem]:
         """An item for each."""
-        given = {"bench": self._bench, "expected": self._expected}
+        given = {"process": self._bench, "expected": self._expected}
         return [CheckItem.from_parent(self, name=one.id, nodeid=one.id, check=one, **given) for one in self._checks]
 
     def __repr__(self) -> str:
@@ -235,11 +235,11 @@ class Checks(pytest.Collector):
 class CheckItem(pytest.Item):
     """One check; its node id is its check id."""
 
-    def __init__(self, *, bench: Bench, check: Check, expected: Sequence[KnownFailure], **given: object) -> None:
+    def __init__(self, *, process: Bench, check: Check, expected: Sequence[KnownFailure], **given: object) -> None:
         from fnmatch import fnmatchcase
 
         super().__init__(**given)  # type: ignore[arg-type]
-        self._bench, self.check = bench, check
+        self._bench, self.check = process, check
         self._judged: Judged | None = None
         self.user_properties += [("requirement", id_) for id_ in check.requirements]
         for entry in expected:

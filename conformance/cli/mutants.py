@@ -31,8 +31,8 @@ from conformance.trial.kill_matrix import (
     read_matrix,
     undeclared_classes,
 )
+from conformance.trial.mutant_checks import Power
 from conformance.trial.mutants import Effort, measure_matrix, solo_problems, solos
-from conformance.trial.power import Power
 from conformance.vectors.corpus import Corpus
 from conformance.vectors.jsontext import write_whole
 

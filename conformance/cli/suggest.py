@@ -18,8 +18,8 @@ from conformance.contract.types import ListOf, Type, walk
 from conformance.lint.call import FrozenCall
 from conformance.trial.fuzz.program import Program, natural, steps_of, trace_lines
 from conformance.trial.generator import Native
+from conformance.trial.missing_calls import Wanted
 from conformance.trial.suggestion import Suggestion, machine_suggestions, suggestions
-from conformance.trial.wanted import Wanted
 from conformance.vectors.case import Asked, Case, ExpectedFailure, HarnessStep, Question
 from conformance.vectors.draft import Draft, Unusable, YamlPlace
 from conformance.vectors.expand import expand

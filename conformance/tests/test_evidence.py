@@ -27,8 +27,8 @@ from conformance.trial.kill_matrix import (
     matrix_text,
     merged_matrix,
 )
+from conformance.trial.mutant_checks import BrokenParts, Power
 from conformance.trial.mutants import Effort, measure_matrix
-from conformance.trial.power import BrokenParts, Power
 from conformance.vectors.case import CallStep
 from conformance.vectors.corpus import load_corpus
 

@@ -13,7 +13,7 @@ from conformance.contract.cache import ROOMS
 from conformance.tests.processes import ROOT
 from conformance.tests.sources import modules, shown, text_of, tree
 
-LAST = ("pytest_plugin", "pytest_bench")  # beside the command line, at the end of the row
+LAST = ("pytest_plugin", "pytest_checks")  # beside the command line, at the end of the row
 LONGEST = 400  # lines
 # Words of the wire (DESIGN 6) that are also folders of the specification.
 WIRE_WORDS = {"data", "error"}

@@ -15,7 +15,7 @@ from conformance.backend.mutant_copy import copy_digest, drop_copy, mutant_copy
 from conformance.cli.main import status_of
 from conformance.contract.library import load_library
 from conformance.contract.suite_file import bundled_suite, read_suite
-from conformance.pytest_bench import Bench
+from conformance.pytest_checks import Bench
 from conformance.report.record import read_record
 from conformance.tests.released_suite import edit
 from conformance.trial.options import RunOptions

@@ -27,8 +27,8 @@ from conformance.lint.checks import check_of
 from conformance.trial.cases import CaseRunner
 from conformance.trial.client import Attempt, attempt, behaviour, conversation_of, driver_of
 from conformance.trial.kill_matrix import KillMatrix, MutantRow, Status
+from conformance.trial.mutant_checks import BrokenParts, Power
 from conformance.trial.options import DEFAULT_TIMEOUT, Progress, Silence
-from conformance.trial.power import BrokenParts, Power
 from conformance.vectors.case import Case
 
 SOURCES: Final = 16  # hex digits that are kept of the digest of a mutant's source

@@ -23,7 +23,7 @@ from conformance.trial.fuzz.program_draw import Pool, move_of, pool_of, programs
 from conformance.trial.fuzz.program_listings import degenerate, opening
 from conformance.trial.fuzz.seed import Seeds, printed, vocabulary_of
 from conformance.trial.generator import Native
-from conformance.trial.wanted import Wanted, wanted
+from conformance.trial.missing_calls import Wanted, wanted
 from conformance.vectors.case import Case
 from conformance.vectors.place import Place, distinct_places, empty, put
 from conformance.vectors.state_tracking import SUCCEEDS
