@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from conformance.contract.cache import MISSING, open_cache
+from conformance.contract.companions import ENDING, SHARED
 from conformance.contract.family import (
     Coverage,
     ErrorCode,
@@ -35,7 +36,6 @@ from conformance.contract.machine_file import parts_of
 from conformance.contract.model import Contract
 from conformance.contract.parse import contract_from
 from conformance.contract.reader import Reader, Snapshot
-from conformance.contract.shorthand import ENDING, SHARED
 from conformance.contract.source import MalformedContract, Position, Problem, Source
 from conformance.contract.suite import Suite
 from conformance.contract.types import Type, named_types

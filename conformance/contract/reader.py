@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from conformance.contract.cache import MISSING, Cache, digest_of_files, digest_of_texts
+from conformance.contract.companions import SHARED, companion_of, joined, with_shared
 from conformance.contract.lazy import DeferredMapping
-from conformance.contract.shorthand import SHARED, companion_of, joined, with_shared, written_out
+from conformance.contract.shorthand import written_out
 from conformance.contract.source import MalformedContract, Position, Problem, Source, ValuePath, parse, read
 from conformance.contract.suite import Suite
 from conformance.contract.suite_file import schema_folder

@@ -8,7 +8,8 @@ from typing import Any
 import cbor2
 import pytest
 
-from conformance.contract.shorthand import joined, with_shared, written_out
+from conformance.contract.companions import joined, with_shared
+from conformance.contract.shorthand import written_out
 from conformance.contract.source import MalformedContract, parse
 
 NAMED = """
